@@ -1,0 +1,270 @@
+"""Gain, discount, cutoff, ideal DCG and normalized gains: the one home of what NDCG means.
+
+Everything rests on one identity. With gain ``G``, discount ``d`` and the ideal DCG ``Z`` of the labels ``y``,
+
+    NDCG(s) = sum_i u_i d(rank_i(s)),      u_i = G(y_i) / Z(y),
+
+where the *normalized gains* ``u`` do not depend on the scores ``s``. With a cutoff ``k`` the discount is zero beyond
+rank ``k``, and ``Z`` becomes ``Z_k``, the exact normalizer of NDCG@k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.queries import Floats, Ints, Queries
+
+Gain = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
+Discount = Literal["log2", "zipf"] | tuple[str, float] | Callable[[Floats], Floats]
+Ties = Literal["average", "stable", "best", "worst"]
+
+TIES = ("average", "stable", "best", "worst")
+# Sums of 2^y over a query must stay finite too: 2^1000 times 2^23 documents does.
+LARGEST_EXP2_LABEL = 1000
+
+
+@dataclass(frozen=True)
+class DCG:
+    """Discounted cumulative gain: a gain, a discount and a cutoff.
+
+    ``DCG@k(s) = sum_{i: rank_i <= k} G(y_i) d(rank_i)``, ranks from 1 by decreasing score.
+
+    Parameters
+    ----------
+    k : int or float, optional
+        Only the first `k` ranks count. A float in (0, 1] is a fraction of the query's documents, rounded up.
+        None counts every rank.
+    gain : {"exp2", "linear"}, sequence of float, or callable, default "exp2"
+        ``G(y)``: ``2^y - 1``, ``y``, ``table[y]`` for integer labels, or a vectorized function. Gains must be
+        finite and not negative.
+    discount : {"log2", "zipf"}, ("power", beta), ("exponential", base), or callable, default "log2"
+        ``d(r)`` for ranks r = 1, 2, ...: ``1 / log2(1 + r)``, ``1 / r``, ``r^-beta``, ``base^-r``, or a vectorized
+        function. It must be positive at rank 1, and neither increase nor be negative.
+
+    References
+    ----------
+    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002. Ravikumar, Tewari and
+    Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Definition 1 and Lemma 1. Wang et al., "A
+    theoretical analysis of NDCG type ranking measures", COLT 2013, for the discounts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dcg, queries = DCG(k=2), Queries.from_sizes([3])
+    >>> gains = dcg.gains(np.array([0.0, 2.0, 1.0]))
+    >>> gains.tolist()
+    [0.0, 3.0, 1.0]
+    >>> dcg.ideal(gains, queries).round(4).tolist()
+    [3.6309]
+    >>> dcg.normalized_gains(gains, queries).round(4).tolist()
+    [0.0, 0.8262, 0.2754]
+    """
+
+    k: int | float | None = None
+    gain: Gain = "exp2"
+    discount: Discount = "log2"
+
+    def __post_init__(self) -> None:
+        _check_k(self.k)
+        _check_gain(self.gain)
+        self.discounts(2)
+
+    def __str__(self) -> str:
+        return "ndcg" if self.k is None else f"ndcg@{self.k}"
+
+    def gains(self, relevance: ArrayLike) -> Floats:
+        """Gain of each label, float64, the shape of `relevance`.
+
+        Raises
+        ------
+        ValueError
+            If a label is NaN or negative, or its gain overflows, is negative or not in the table.
+        """
+        labels = check_relevance(relevance)
+        if isinstance(self.gain, str):
+            gains = labels if self.gain == "linear" else _exp2_gain(labels)
+        elif callable(self.gain):
+            gains = _called(self.gain, labels, "gain")
+        else:
+            gains = _table_gain(labels, np.asarray(self.gain, dtype=np.float64))
+        _raise_where(~np.isfinite(gains), labels, "has a gain that is not finite")
+        _raise_where(gains < 0, labels, "has a negative gain; gains must be 0 or more")
+        return gains
+
+    def discounts(self, n: int) -> Floats:
+        """Discounts of ranks 1 to `n`, without the cutoff, shape (n,)."""
+        ranks = np.arange(1.0, n + 1.0)
+        discounts = _called(_discount_function(self.discount), ranks, "discount")
+        if (
+            not np.isfinite(discounts).all()
+            or discounts[0] <= 0
+            or (np.diff(discounts) > 0).any()
+            or discounts[-1] < 0
+        ):
+            raise ValueError(
+                f"discount must be finite, positive at rank 1, and neither increase nor be negative; "
+                f"{self.discount!r} gives {discounts[:5].tolist()} at ranks 1, 2, ..."
+            )
+        return discounts
+
+    def cutoffs(self, queries: Queries) -> Ints:
+        """Number of ranks that count in each query, shape (n_queries,), at least 1."""
+        if self.k is None:
+            return queries.sizes
+        if isinstance(self.k, (int, np.integer)):
+            return np.minimum(queries.sizes, int(self.k))
+        # 0.29 * 100 is a little below 29 in floating point, 0.1 * 30 a little above 3: round up with a margin.
+        return np.maximum(1, np.ceil(self.k * queries.sizes - 1e-9)).astype(np.int64)
+
+    def ideal(self, gains: Floats, queries: Queries) -> Floats:
+        """Ideal DCG, the norm ``Z_k = max_s DCG@k(s)`` of the grouped gains, shape (n_queries,)."""
+        return self.of_ranking(gains, gains, queries, ties="stable")
+
+    def normalized_gains(self, gains: Floats, queries: Queries) -> Floats:
+        """``u = G / Z_k``, grouped, shape (n_documents,); zero in a query without any gain."""
+        return gains * queries.spread(reciprocal_or_zero(self.ideal(gains, queries)))
+
+    def of_ranking(self, gains: Floats, scores: Floats, queries: Queries, ties: Ties = "average") -> Floats:
+        """DCG of each query when ranked by `scores`, shape (n_queries,).
+
+        Parameters
+        ----------
+        gains, scores : ndarray, shape (n_documents,)
+            Grouped. Scores without NaN.
+        queries : Queries
+        ties : {"average", "stable", "best", "worst"}, default "average"
+            Equal scores: the expected DCG over all their orders (exact), the order of rows, the order that is best
+            for DCG, or the worst.
+        """
+        table = np.concatenate([[0.0], np.cumsum(self.discounts(int(queries.sizes.max())))])
+        cutoffs, result = self.cutoffs(queries), np.empty(queries.n_queries)
+        tiebreak = {"best": -gains, "worst": gains}.get(ties)
+        for block in queries.blocks():
+            part = block.segments
+            tiebreak_part = None if tiebreak is None else tiebreak[block.documents]
+            order = part.sort(scores[block.documents], tiebreak_part)
+            ordered_scores = scores[block.documents][order] if ties == "average" else None
+            weights = _rank_weights(ordered_scores, part, table, cutoffs[block.queries])
+            result[block.queries] = part.sum(gains[block.documents][order] * weights)
+        return result
+
+    def ndcg(self, gains: Floats, scores: Floats, queries: Queries, ties: Ties = "average") -> Floats:
+        """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query without any gain."""
+        ideal = self.ideal(gains, queries)
+        with np.errstate(invalid="ignore"):
+            return self.of_ranking(gains, scores, queries, ties) / ideal
+
+
+def check_relevance(relevance: ArrayLike) -> Floats:
+    """Labels as a float64 array, shape (n_documents,), with NaN, infinite and negative labels refused."""
+    try:
+        labels = np.asarray(relevance, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"relevance must be numbers, one label per document: {error}") from None
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1 or len(labels) == 0:
+        raise ValueError(
+            f"relevance must be a non-empty one-dimensional array, one label per document; got shape {labels.shape}"
+        )
+    _raise_where(~np.isfinite(labels), labels, "is not finite; drop the document or give it a label")
+    _raise_where(labels < 0, labels, "is negative; shift the labels to start at 0, the label of no relevance")
+    return labels
+
+
+def _rank_weights(scores: Floats | None, queries: Queries, table: Floats, cutoffs: Ints) -> Floats:
+    """Discount of each position of sorted queries; with `scores`, averaged over runs of equal scores.
+
+    `table` is the cumulative discount with a leading zero, so that a run of positions a to b - 1 shares
+    ``(table[min(b, k)] - table[min(a, k)]) / (b - a)``.
+    """
+    last = queries.spread(cutoffs)
+    if scores is None:
+        return table[np.minimum(queries.positions + 1, last)] - table[np.minimum(queries.positions, last)]
+    new_run = np.concatenate([[True], scores[1:] != scores[:-1]])
+    new_run[queries.starts] = True
+    first = np.flatnonzero(new_run)
+    lengths = np.diff(np.append(first, len(scores)))
+    begin, last = queries.positions[first], last[first]
+    shares = (table[np.minimum(begin + lengths, last)] - table[np.minimum(begin, last)]) / lengths
+    return np.repeat(shares, lengths)
+
+
+def reciprocal_or_zero(norms: Floats) -> Floats:
+    """``1 / norms``, and 0 where a norm is 0 (a query without any gain has no ranking to learn)."""
+    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+
+
+def _check_k(k: object) -> None:
+    if k is None:
+        return
+    if isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 1:
+        return
+    if isinstance(k, (float, np.floating)) and 0 < k <= 1:
+        return
+    raise ValueError(f"k must be None, an integer of at least 1, or a fraction in (0, 1]; got {k!r}")
+
+
+def _check_gain(gain: object) -> None:
+    if isinstance(gain, str):
+        if gain not in ("exp2", "linear"):
+            raise ValueError(
+                f"gain must be 'exp2', 'linear', a table of gains by label, or a function; got {gain!r}"
+            )
+    elif not callable(gain):
+        table = np.asarray(gain, dtype=np.float64)
+        if table.ndim != 1 or len(table) == 0 or not np.isfinite(table).all() or (np.diff(table) < 0).any():
+            raise ValueError(
+                f"a gain table must be a non-empty list of finite gains that never decrease; got {gain!r}"
+            )
+
+
+def _exp2_gain(labels: Floats) -> Floats:
+    advice = f"overflows the gain 2^y - 1 (largest label: {LARGEST_EXP2_LABEL}); use gain='linear' or a table of gains"
+    _raise_where(labels > LARGEST_EXP2_LABEL, labels, advice)
+    return np.exp2(labels) - 1.0
+
+
+def _table_gain(labels: Floats, table: Floats) -> Floats:
+    advice = f"is not an integer from 0 to {len(table) - 1}, the labels of the gain table"
+    _raise_where((labels != np.floor(labels)) | (labels >= len(table)), labels, advice)
+    return table[labels.astype(np.int64)]
+
+
+def _discount_function(discount: Discount) -> Callable[[Floats], Floats]:
+    if callable(discount):
+        return discount
+    if discount == "log2":
+        return lambda ranks: 1.0 / np.log2(1.0 + ranks)
+    if discount == "zipf":
+        return lambda ranks: 1.0 / ranks
+    if isinstance(discount, (tuple, list)) and len(discount) == 2:
+        name, parameter = discount
+        if name == "power" and parameter > 0:
+            return lambda ranks: ranks**-parameter
+        if name == "exponential" and parameter > 1:
+            return lambda ranks: parameter**-ranks
+    raise ValueError(
+        "discount must be 'log2', 'zipf', ('power', beta) with beta > 0, ('exponential', base) with base > 1, "
+        f"or a function of the rank; got {discount!r}"
+    )
+
+
+def _called(function: Callable[[Floats], Floats], values: Floats, name: str) -> Floats:
+    result = np.asarray(function(values), dtype=np.float64)
+    if result.shape != values.shape:
+        raise ValueError(
+            f"{name} must be vectorized: for an array of shape {values.shape} it returned shape {result.shape}"
+        )
+    return result
+
+
+def _raise_where(bad: NDArray[np.bool_], labels: Floats, complaint: str) -> None:
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ValueError(f"relevance[{first}] = {labels[first]:g} {complaint}")

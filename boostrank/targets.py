@@ -1,0 +1,75 @@
+"""What a surrogate is trained towards: labels turned into targets, by the normalization that it is paired with.
+
+A loss is a pair, surrogate and target, and NDCG consistency belongs to the pair: a consistent surrogate sorts like
+the expectation of its targets, and by Lemma 4 and Corollary 5 of Ravikumar, Tewari and Yang (AISTATS 2011) a ranking
+is NDCG-optimal exactly when it sorts like the expected *normalized gains* ``E[G / Z]``. Only ``"dcg"`` has those; the
+others are the targets of the original losses that the paper shows to be inconsistent.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.dcg import DCG, reciprocal_or_zero, check_relevance
+from boostrank.queries import Floats, Queries
+
+Normalize = Literal["dcg", "none", "l2", "sum", "softmax"]
+NORMALIZATIONS: tuple[str, ...] = get_args(Normalize)
+CONSISTENT_NORMALIZATION = "dcg"
+
+
+def make_targets(
+    relevance: ArrayLike, queries: Queries, dcg: DCG | None = None, normalize: Normalize = "dcg"
+) -> Floats:
+    """Targets of grouped labels, float64, shape (n_documents,).
+
+    Parameters
+    ----------
+    relevance : array-like, shape (n_documents,)
+        Labels, grouped by query.
+    queries : Queries
+    dcg : DCG, optional
+        Gain, discount and cutoff; the default is ``DCG()``.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        ======== ====================== ================================================================
+        name     target                 with which surrogate it is a loss of the paper
+        ======== ====================== ================================================================
+        dcg      ``G / Z_k``            any: the repaired, consistent losses of Section 3.3
+        none     ``G``                  squared: the original least squares
+        l2       ``G / ||G||_2``        cosine: the original RankCosine
+        sum      ``G / sum(G)``         softmax: ListNet's top-one probabilities of the gains
+        softmax  ``exp(y) / sum exp``   softmax: the original ListNet, on raw labels
+        ======== ====================== ================================================================
+
+        Queries without any gain have targets 0 (``"softmax"``: the uniform distribution).
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, negative or too large for the gain, or `normalize` is unknown.
+
+    Examples
+    --------
+    >>> make_targets([1, 0, 2], Queries.from_sizes([3]), DCG(k=1)).round(4).tolist()
+    [0.3333, 0.0, 1.0]
+    >>> make_targets([1, 0, 2], Queries.from_sizes([3]), normalize="softmax").round(4).tolist()
+    [0.2447, 0.09, 0.6652]
+    """
+    dcg = DCG() if dcg is None else dcg
+    if normalize == "softmax":
+        return queries.softmax(check_relevance(relevance))
+    gains = dcg.gains(relevance)
+    if normalize == "dcg":
+        return dcg.normalized_gains(gains, queries)
+    if normalize == "none":
+        return gains
+    if normalize == "l2":
+        highest = queries.spread(reciprocal_or_zero(queries.max(gains)))
+        scaled = gains * highest
+        return scaled * queries.spread(reciprocal_or_zero(np.sqrt(queries.sum(scaled**2))))
+    if normalize == "sum":
+        return gains * queries.spread(reciprocal_or_zero(queries.sum(gains)))
+    raise ValueError(f"normalize must be one of {', '.join(NORMALIZATIONS)}; got {normalize!r}")
