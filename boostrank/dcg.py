@@ -100,12 +100,7 @@ class DCG:
         """Discounts of ranks 1 to `n`, without the cutoff, shape (n,)."""
         ranks = np.arange(1.0, n + 1.0)
         discounts = _called(_discount_function(self.discount), ranks, "discount")
-        if (
-            not np.isfinite(discounts).all()
-            or discounts[0] <= 0
-            or (np.diff(discounts) > 0).any()
-            or discounts[-1] < 0
-        ):
+        if not np.isfinite(discounts).all() or discounts[0] <= 0 or (np.diff(discounts) > 0).any() or discounts[-1] < 0:
             raise ValueError(
                 f"discount must be finite, positive at rank 1, and neither increase nor be negative; "
                 f"{self.discount!r} gives {discounts[:5].tolist()} at ranks 1, 2, ..."
@@ -213,15 +208,11 @@ def _check_k(k: object) -> None:
 def _check_gain(gain: object) -> None:
     if isinstance(gain, str):
         if gain not in ("exp2", "linear"):
-            raise ValueError(
-                f"gain must be 'exp2', 'linear', a table of gains by label, or a function; got {gain!r}"
-            )
+            raise ValueError(f"gain must be 'exp2', 'linear', a table of gains by label, or a function; got {gain!r}")
     elif not callable(gain):
         table = np.asarray(gain, dtype=np.float64)
         if table.ndim != 1 or len(table) == 0 or not np.isfinite(table).all() or (np.diff(table) < 0).any():
-            raise ValueError(
-                f"a gain table must be a non-empty list of finite gains that never decrease; got {gain!r}"
-            )
+            raise ValueError(f"a gain table must be a non-empty list of finite gains that never decrease; got {gain!r}")
 
 
 def _exp2_gain(labels: Floats) -> Floats:

@@ -110,9 +110,7 @@ class Queries:
             raise ValueError(f"sizes must be integers; got dtype {array.dtype}")
         if array.min() < 1:
             bad = int(np.argmin(array))
-            raise ValueError(
-                f"sizes must be at least 1; sizes[{bad}] is {array[bad]}: leave empty queries out"
-            )
+            raise ValueError(f"sizes must be at least 1; sizes[{bad}] is {array[bad]}: leave empty queries out")
         return cls(np.concatenate([[0], np.cumsum(array)]).astype(np.int64), np.arange(len(array)))
 
     @property
@@ -268,11 +266,9 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
         )
     missing = ids != ids
     if ids.dtype == object:
-        missing = missing | np.equal(ids, None)
+        missing = missing | np.array([value is None for value in ids])
     if np.any(missing):
-        raise ValueError(
-            f"qid must not be missing; qid[{int(np.argmax(missing))}] is {ids[np.argmax(missing)]}"
-        )
+        raise ValueError(f"qid must not be missing; qid[{int(np.argmax(missing))}] is {ids[np.argmax(missing)]}")
     return ids
 
 

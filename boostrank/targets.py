@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, reciprocal_or_zero, check_relevance
+from boostrank.dcg import DCG, check_relevance, reciprocal_or_zero
 from boostrank.queries import Floats, Queries
 
 Normalize = Literal["dcg", "none", "l2", "sum", "softmax"]

@@ -1,0 +1,78 @@
+"""Surrogate losses by name and as classes.
+
+===================== ============================ ========= ======================= ==========================
+name                  class                        convex    minimizer sorts like    Hessian
+===================== ============================ ========= ======================= ==========================
+``squared``           :class:`Squared`             yes       E[u]                    exact
+``poisson``           :class:`Poisson`             yes       E[u]                    exact
+``logistic``          :class:`Logistic`            yes       E[u], u in [0, 1]       exact
+``softmax``           :class:`Softmax`             yes       E[u]                    majorant or exact
+``centered-squared``  :class:`CenteredSquared`     yes       E[u]                    majorant or exact
+``centered-logistic`` :class:`CenteredLogistic`    yes       E[u], u in [0, 1]       majorant or exact
+``pnorm``             :class:`PNorm`               yes       E[u]                    majorant
+``cosine``            :class:`Cosine`              no        E[u]                    majorant
+``normalized-pnorm``  :class:`NormalizedPNorm`     no        E[u]                    majorant
+===================== ============================ ========= ======================= ==========================
+
+To add one: write its class in a file here, and enter it in ``REGISTRY``. The tests of the laws that every surrogate
+obeys find it there.
+"""
+
+from boostrank.surrogates.base import HessianKind, Surrogate
+from boostrank.surrogates.composite import Composite
+from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
+from boostrank.surrogates.profiled import CenteredLogistic, CenteredSquared, Profiled, Softmax
+from boostrank.surrogates.separable import Logistic, Poisson, Separable, Squared
+
+__all__ = [
+    "REGISTRY",
+    "CenteredLogistic",
+    "CenteredSquared",
+    "Composite",
+    "Cosine",
+    "HessianKind",
+    "Logistic",
+    "NormalizedPNorm",
+    "PNorm",
+    "Poisson",
+    "Profiled",
+    "Separable",
+    "Softmax",
+    "Squared",
+    "Surrogate",
+    "get_surrogate",
+]
+
+REGISTRY: dict[str, type[Surrogate]] = {
+    "squared": Squared,
+    "poisson": Poisson,
+    "logistic": Logistic,
+    "softmax": Softmax,
+    "centered-squared": CenteredSquared,
+    "centered-logistic": CenteredLogistic,
+    "pnorm": PNorm,
+    "cosine": Cosine,
+    "normalized-pnorm": NormalizedPNorm,
+}
+
+
+def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
+    """The surrogate of that name with its default settings; an instance is returned as it is.
+
+    Raises
+    ------
+    ValueError
+        If no surrogate has that name.
+
+    Examples
+    --------
+    >>> get_surrogate("softmax")
+    Softmax(hessian='majorant')
+    >>> get_surrogate(PNorm(q=3))
+    PNorm(q=3)
+    """
+    if isinstance(surrogate, Surrogate):
+        return surrogate
+    if isinstance(surrogate, str) and surrogate in REGISTRY:
+        return REGISTRY[surrogate]()
+    raise ValueError(f"unknown surrogate {surrogate!r}; use one of {', '.join(REGISTRY)}, or an instance of Surrogate")

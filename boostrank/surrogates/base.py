@@ -1,0 +1,67 @@
+"""What every surrogate offers: a loss per query, its gradient and a diagonal Hessian, and its traits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from boostrank.queries import Floats, Queries
+
+HessianKind = Literal["exact", "majorant"]
+
+
+@dataclass(frozen=True)
+class Surrogate(ABC):
+    """A loss of scores ``s`` and targets ``u``, one value per query, that boosting can minimize in place of NDCG.
+
+    Surrogates are immutable values that hold their settings and no data: equal settings compare equal, and ``repr``
+    is the expression that makes them. They never see relevance, only targets (see :mod:`boostrank.targets`), and are
+    plain NumPy formulas over grouped arrays and the reductions of :class:`~boostrank.queries.Queries`.
+
+    A new surrogate subclasses this class, or one of the families below it, which need less:
+    :class:`~boostrank.surrogates.Separable` (a convex function of one score), :class:`~boostrank.surrogates.Profiled`
+    (the same without the query's intercept), :class:`~boostrank.surrogates.Composite` (Theorem 9's family).
+    """
+
+    #: The minimizer of the expected loss sorts like the expected targets, for every distribution of targets within
+    #: `target_bounds`; with the targets of ``normalize="dcg"`` the surrogate is then NDCG consistent (Theorem 6 of
+    #: Ravikumar, Tewari and Yang, AISTATS 2011).
+    consistent: ClassVar[bool]
+    #: The loss is convex in the scores.
+    convex: ClassVar[bool] = True
+    #: The loss is a sum over documents, so that weights may differ within a query.
+    separable: ClassVar[bool] = False
+    #: Adding a constant to the scores of a query changes nothing.
+    shift_invariant: ClassVar[bool] = False
+    #: Targets for which the loss is bounded below.
+    target_bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+
+    @property
+    def hessian_kind(self) -> HessianKind:
+        """What `derivatives` gives: the Hessian's ``"exact"`` diagonal, or a diagonal ``"majorant"`` of the Hessian.
+
+        A majorant ``h`` makes ``diag(h) - H`` positive semidefinite at the same scores.
+        """
+        return getattr(self, "hessian", "exact")
+
+    @abstractmethod
+    def loss(self, scores: Floats, targets: Floats, queries: Queries) -> Floats:
+        """Loss of each query, shape (n_queries,), from grouped scores and targets, shape (n_documents,)."""
+
+    @abstractmethod
+    def derivatives(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
+        """Gradient and diagonal Hessian of the loss with respect to the scores, each of shape (n_documents,)."""
+
+    def start(self, targets: Floats, weights: Floats | None) -> float:
+        """The one score for all documents that minimizes the total loss: where boosting starts.
+
+        `weights` has shape (n_documents,). Zero for losses that have no such score, or do not depend on it.
+        """
+        return 0.0
+
+
+def check_hessian(kind: str) -> None:
+    """Refuse a kind of Hessian that does not exist."""
+    if kind not in ("exact", "majorant"):
+        raise ValueError(f"hessian must be 'exact' or 'majorant'; got {kind!r}")

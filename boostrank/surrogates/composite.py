@@ -1,0 +1,74 @@
+"""Potentials ``W(s) = outer(sum_j inner(s_j))``: the family that Theorem 9 singles out, for users' own surrogates."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from boostrank.queries import Floats, Queries
+from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
+
+
+@dataclass(frozen=True)
+class Composite(Surrogate):
+    """Base of losses ``W(s) - <s, u>`` with ``W(s) = outer(sum_j inner(s_j))``.
+
+    Ravikumar, Tewari and Yang (AISTATS 2011, Theorem 9) name potentials ``psi_out(sum_j h(u_j))`` of the targets,
+    strictly increasing ``psi_out`` and strictly convex ``h``, as a large family whose gradient preserves the order;
+    their conjugates, the potentials of the scores used here, then preserve it too. Give a strictly increasing
+    `outer` and a strictly convex `inner` such that ``W`` is strictly convex.
+
+    Gradient: ``outer' inner'(s_j) - u_j``. Exact diagonal Hessian: ``outer' inner'' + outer'' inner'^2``. Majorant:
+    ``outer' inner'' + max(outer'', 0) |inner'_j| sum_k |inner'_k|``, since ``v v'`` is dominated by the diagonal of
+    ``|v_j| sum_k |v_k|`` (diagonal dominance), and a term with negative ``outer''`` only lowers the Hessian.
+
+    Parameters
+    ----------
+    hessian : {"majorant", "exact"}, default "majorant"
+
+    Examples
+    --------
+    ``W(s) = (sum_j exp(s_j))^2 / 2``:
+
+    >>> import numpy as np
+    >>> from boostrank.queries import Queries
+    >>> class SquaredMass(Composite):
+    ...     def outer(self, total):
+    ...         return total**2 / 2, total, np.ones_like(total)
+    ...     def inner(self, scores):
+    ...         return np.exp(scores), np.exp(scores), np.exp(scores)
+    >>> gradient, _ = SquaredMass().derivatives(np.zeros(2), np.array([1.0, 0.0]), Queries.from_sizes([2]))
+    >>> gradient.tolist()
+    [1.0, 2.0]
+    """
+
+    hessian: HessianKind = field(default="majorant", kw_only=True)
+
+    consistent: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_hessian(self.hessian)
+
+    @abstractmethod
+    def outer(self, total: Floats) -> tuple[Floats, Floats, Floats]:
+        """Value, first (positive) and second derivative of ``outer``, elementwise over queries."""
+
+    @abstractmethod
+    def inner(self, scores: Floats) -> tuple[Floats, Floats, Floats]:
+        """Value, first and second (positive) derivative of ``inner``, elementwise over documents."""
+
+    def loss(self, scores: Floats, targets: Floats, queries: Queries) -> Floats:
+        return self.outer(queries.sum(self.inner(scores)[0]))[0] - queries.sum(scores * targets)
+
+    def derivatives(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
+        value, slope, curvature = self.inner(scores)
+        _, outer_slope, outer_curvature = self.outer(queries.sum(value))
+        gradient = queries.spread(outer_slope) * slope - targets
+        hessian = queries.spread(outer_slope) * curvature
+        if self.hessian == "exact":
+            return gradient, hessian + queries.spread(outer_curvature) * slope**2
+        steepness = np.abs(slope)
+        return gradient, hessian + queries.spread(np.maximum(outer_curvature, 0.0) * queries.sum(steepness)) * steepness
