@@ -1,1 +1,49 @@
-"""boostrank."""
+"""NDCG-consistent ranking losses for LightGBM and XGBoost."""
+
+from boostrank import surrogates
+from boostrank.backends.lightgbm import lightgbm_metric, lightgbm_objective
+from boostrank.backends.xgboost import xgboost_metric, xgboost_objective
+from boostrank.comparison import Comparison, compare, permutation_test, query_folds
+from boostrank.dcg import DCG
+
+# from boostrank.letor import Fold, Ranking, read_letor, read_letor_folds, write_letor
+from boostrank.metrics import dcg_score, make_ndcg_scorer, ndcg_score
+from boostrank.model_selection import QueryKFold, split_queries
+from boostrank.objective import Objective, is_consistent
+from boostrank.queries import Queries
+from boostrank.rankers import LightGBMRanker, XGBoostRanker
+from boostrank.synthetic import expected_ndcg, make_ranking
+from boostrank.targets import make_targets
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DCG",
+    "Comparison",
+    "Fold",
+    "LightGBMRanker",
+    "Objective",
+    "Queries",
+    "QueryKFold",
+    "Ranking",
+    "XGBoostRanker",
+    "compare",
+    "dcg_score",
+    "expected_ndcg",
+    "is_consistent",
+    "lightgbm_metric",
+    "lightgbm_objective",
+    "make_ndcg_scorer",
+    "make_ranking",
+    "make_targets",
+    "ndcg_score",
+    "permutation_test",
+    "query_folds",
+    "read_letor",
+    "read_letor_folds",
+    "split_queries",
+    "surrogates",
+    "write_letor",
+    "xgboost_metric",
+    "xgboost_objective",
+]

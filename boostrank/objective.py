@@ -11,6 +11,7 @@ from boostrank.dcg import DCG
 from boostrank.queries import Floats, Queries
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
+from boostrank.weights import document_weights
 
 Float32s = NDArray[np.float32]
 
@@ -71,7 +72,7 @@ class Objective:
         _check_length(relevance, queries, "relevance")
         self.targets = make_targets(relevance, queries, dcg, normalize)
         _check_bounds(self.surrogate, self.targets, normalize)
-        self.weights = None if weights is None else spread_weights(weights, queries, self.surrogate.separable)
+        self.weights = None if weights is None else document_weights(weights, queries, self.surrogate.separable)
         self._blocks = list(queries.blocks())
         self.offset = self.surrogate.start(self.targets, self.weights)
         self.scale = self._unit_hessian_scale()
@@ -161,34 +162,6 @@ def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
     return get_surrogate(surrogate).consistent and normalize == CONSISTENT_NORMALIZATION
 
 
-def spread_weights(weights: ArrayLike, queries: Queries, separable: bool) -> Floats:
-    """Weights per grouped document, shape (n_documents,), from weights per query or per grouped document.
-
-    Raises
-    ------
-    ValueError
-        If a weight is negative or not finite, all are zero, the length fits neither, or weights differ within a query
-        although the loss is not a sum over documents.
-    """
-    array = np.asarray(weights, dtype=np.float64)
-    if array.shape not in {(queries.n_queries,), (queries.n_documents,)}:
-        raise ValueError(
-            f"sample_weight must have one weight per query ({queries.n_queries}) or per document "
-            f"({queries.n_documents}); got shape {array.shape}"
-        )
-    if not np.isfinite(array).all() or array.min() < 0 or not array.any():
-        raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
-    if len(array) == queries.n_queries:
-        return queries.spread(array)
-    if not separable and (queries.max(array) != queries.min(array)).any():
-        query = int(np.argmax(queries.max(array) != queries.min(array)))
-        raise ValueError(
-            f"sample_weight differs within query {queries.ids[query]!r}, but this loss is not a sum over documents: "
-            "give one weight per query, or use a separable surrogate (squared, poisson, logistic)"
-        )
-    return array
-
-
 def _check_length(values: ArrayLike, queries: Queries, name: str) -> None:
     if np.shape(values) != (queries.n_documents,):
         raise ValueError(
@@ -202,6 +175,6 @@ def _check_bounds(surrogate: Surrogate, targets: Floats, normalize: str) -> None
     if targets.min() < low or targets.max() > high * (1 + 1e-12):
         raise ValueError(
             f"{surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they reach from "
-            f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount whose first value is at least 1, "
+            f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, "
             "or another surrogate"
         )

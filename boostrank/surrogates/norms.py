@@ -85,10 +85,11 @@ class NormalizedPNorm(_QNorm):
 
     The Hessian given is the majorant ``max(q + 1, 4) B / N^2``, positive where ``u`` is not 0, with
     ``B = ||u||_1^(1 - 2/q) ||u||_2^(2/q)``, which is at least ``||u||_p`` for ``1/p + 1/q = 1`` (Hölder) and equal to
-    it for targets that are constant where they are not 0. Proof: with ``g = grad N`` and ``a = <s, u> / N`` the Hessian is
-    ``(u g' + g u') / N^2 + a (N hess N - 2 g g') / N^2``. Here ``||g||_2 <= ||g||_p <= 1``; ``|a| <= ||u||_p``;
-    ``||u||_2 <= ||u||_p``; and ``0 <= N hess N <= q - 1`` because ``N^2 / 2`` is ``(q - 1)``-smooth. So the bracket is
-    at most ``2 + (q - 1)`` times ``||u||_p`` when ``a >= 0``, and at most ``2 + 2`` times when ``a < 0``.
+    it for targets that are constant where they are not 0. Proof: with ``g = grad N`` and ``a = <s, u> / N`` the
+    Hessian is ``(u g' + g u') / N^2 + a (N hess N - 2 g g') / N^2``. Here ``||g||_2 <= ||g||_p <= 1``;
+    ``|a| <= ||u||_p``; ``||u||_2 <= ||u||_p``; and ``0 <= N hess N <= q - 1`` because ``N^2 / 2`` is
+    ``(q - 1)``-smooth. So the bracket is at most ``2 + (q - 1)`` times ``||u||_p`` when ``a >= 0``, and at most
+    ``2 + 2`` times when ``a < 0``.
 
     Parameters
     ----------

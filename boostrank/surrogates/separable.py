@@ -92,7 +92,7 @@ class Separable(Surrogate):
         """
         level = self.inverse_slope(mass / queries.sizes)
         low, high = level - queries.max(scores), level - queries.min(scores)
-        shift = np.clip(level - queries.mean(scores), low, high)
+        shift = np.clip(self._first_shift(level, scores, queries), low, high)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for _ in range(100):
                 slope, curvature = self.slope_curvature(scores + queries.spread(shift))
@@ -105,6 +105,9 @@ class Separable(Surrogate):
                 if (np.abs(shift - previous) <= 1e-4).all():
                     break
         return shift
+
+    def _first_shift(self, level: Floats, scores: Floats, queries: Queries) -> Floats:
+        return level - queries.mean(scores)
 
 
 @dataclass(frozen=True)
@@ -220,3 +223,7 @@ class Logistic(Separable):
         # At a mass of 0 or of m documents the intercept is infinite; stop where the slopes differ from that by less
         # than anything a float32 gradient can show.
         return super().intercept(scores, np.clip(mass, 1e-200, queries.sizes * (1.0 - 1e-9)), queries)
+
+    def _first_shift(self, level: Floats, scores: Floats, queries: Queries) -> Floats:
+        # Most documents have small probabilities, and those are nearly exponential in the score: start at Poisson's.
+        return -np.logaddexp(0.0, -level) + np.log(queries.sizes) - queries.logsumexp(scores)

@@ -1,0 +1,266 @@
+"""LightGBM: train, predict, save and load for the ranker; objectives and metrics for native users."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostrank.backends.base import (
+    Binding,
+    History,
+    MetricMaker,
+    ObjectiveMaker,
+    Trained,
+    Training,
+    import_backend,
+    refuse_duplicates,
+    require_file,
+    write_atomically,
+)
+from boostrank.dcg import DCG, Discount, Gain, Ties
+from boostrank.metrics import Empty
+from boostrank.objective import Float32s
+from boostrank.surrogates import Surrogate, get_surrogate
+from boostrank.targets import Normalize
+
+NATIVE_OBJECTIVES = ("lambdarank", "rank_xendcg")
+#: The ranker's boosting parameters, by their native names.
+PARAMETERS = {
+    "learning_rate": "learning_rate",
+    "num_leaves": "num_leaves",
+    "max_depth": "max_depth",
+    "min_child_samples": "min_data_in_leaf",
+    "min_child_weight": "min_sum_hessian_in_leaf",
+    "subsample": "bagging_fraction",
+    "subsample_freq": "bagging_freq",
+    "colsample_bytree": "feature_fraction",
+    "reg_alpha": "lambda_l1",
+    "reg_lambda": "lambda_l2",
+    "n_jobs": "num_threads",
+    "verbosity": "verbosity",
+}
+#: A minimum of exactly 0 crashes the library.
+SMALLEST_MIN_HESSIAN = 1e-10
+#: Labels that a table of gains may cover for the native objectives.
+LARGEST_NATIVE_LABEL = 10_000
+
+
+def check_parameters(native: dict[str, Any]) -> None:
+    """Refuse a native parameter that LightGBM does not know, or would ignore, by setting up a tiny training with it."""
+    refuse_duplicates(native, PARAMETERS, "LightGBM")
+    lgb = import_backend("lightgbm")
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        data = lgb.Dataset(np.arange(4.0)[:, None], label=np.arange(4.0), params={"verbosity": -1})
+        # Whether a native name is another name of an explicit parameter shows when both are given.
+        explicit = {name: -1 if name == "max_depth" else 1 for name in PARAMETERS.values()}
+        lgb.Booster({**explicit, **native, "num_leaves": 2, "verbosity": 0}, data)
+    for line in said.getvalue().splitlines():
+        for name in native:
+            if f"Unknown parameter: {name}" in line:
+                raise ValueError(f"LightGBM has no parameter {name!r}")
+            if name in line and "will be ignored" in line:
+                raise ValueError(f"LightGBM would ignore {name!r}: {line.split('] ')[-1]}")
+
+
+def train(training: Training) -> Trained:
+    """Train a booster."""
+    lgb = import_backend("lightgbm")
+    # The row-wise or column-wise histogram is otherwise chosen by a race, and the two differ in rounding.
+    parameters = {"deterministic": True, "force_col_wise": True, **training.parameters, "metric": "None"}
+    if parameters.get("force_row_wise"):
+        parameters["force_col_wise"] = False
+    parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], SMALLEST_MIN_HESSIAN)
+    data, history = training.data, History(training)
+    native = isinstance(training.objective, str)
+    if isinstance(training.objective, str):
+        parameters |= {"objective": training.objective, **_label_gain(training)}
+    else:
+        parameters["objective"] = training.boosting_function
+    dataset = lgb.Dataset(
+        data.X,
+        label=data.relevance,
+        group=data.queries.sizes,
+        weight=data.weights if native else None,
+        params={"verbosity": parameters["verbosity"]},
+    )
+    watched = [lgb.Dataset(part.X, label=part.relevance, reference=dataset) for part, _ in training.monitors]
+
+    def evaluate(scores: NDArray[Any], evaluated: Any) -> tuple[str, float, bool]:
+        i = next(i for i, candidate in enumerate(watched) if candidate is evaluated)
+        history.values[i].append(training.monitors[i][1].mean(scores))
+        return history.metric_name, history.values[i][-1], True
+
+    def stop_early(environment: Any) -> None:
+        if history.should_stop():
+            raise lgb.EarlyStopException(history.best_round(), environment.evaluation_result_list)
+
+    booster = lgb.train(
+        parameters,
+        dataset,
+        num_boost_round=training.n_rounds,
+        valid_sets=watched or None,
+        feval=evaluate if watched else None,
+        callbacks=[stop_early] if watched and training.early_stopping_rounds else None,
+    )
+    best = history.best_round() + 1 if watched and training.early_stopping_rounds else booster.current_iteration()
+    booster.best_iteration = best
+    return Trained(booster, best, history.as_dict())
+
+
+def predict(booster: Any, X: Any) -> NDArray[np.float64]:
+    """Scores of the best iteration, float64."""
+    return np.asarray(booster.predict(X))
+
+
+def importances(booster: Any, kind: str) -> NDArray[Any]:
+    """Importance of each feature: ``"split"`` counts or total ``"gain"``."""
+    return booster.feature_importance(importance_type=kind)
+
+
+def feature_names(booster: Any) -> list[str] | None:
+    """Names of the features if they were given."""
+    names = booster.feature_name()
+    return None if names == [f"Column_{i}" for i in range(len(names))] else names
+
+
+def n_features(booster: Any) -> int:
+    """Number of features."""
+    return booster.num_feature()
+
+
+def best_iteration(booster: Any) -> int:
+    """Rounds of a loaded booster."""
+    return booster.current_iteration()
+
+
+def save(booster: Any, path: str | os.PathLike[str]) -> None:
+    """Write LightGBM's text format, up to the best iteration."""
+    write_atomically(path, lambda name: booster.save_model(name, num_iteration=booster.best_iteration))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read LightGBM's text format."""
+    lgb = import_backend("lightgbm")
+    name = require_file(path)
+    with open(name, "rb") as file:
+        text = file.read()
+    # LightGBM reads what it finds of a truncated file; the last section tells whether all of it is there.
+    if not text.startswith(b"tree\n") or b"\nend of parameters" not in text:
+        raise ValueError(f"{name!r} is not a complete LightGBM model file")
+    try:
+        return lgb.Booster(model_file=name)
+    except lgb.basic.LightGBMError as error:
+        raise ValueError(f"{name!r} is not a valid LightGBM model file: {error}") from error
+
+
+class LightGBMObjective:
+    """A surrogate as a custom objective of LightGBM; made by :func:`lightgbm_objective`."""
+
+    def __init__(self, maker: ObjectiveMaker) -> None:
+        self._binding = Binding(maker)
+
+    # The names do not matter to LightGBM but their number does: LGBMRanker hands labels, scores, weights and group
+    # sizes to a function of four parameters; lightgbm.train hands scores and the Dataset.
+    def __call__(
+        self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
+    ) -> tuple[Float32s, Float32s]:
+        """Gradient and Hessian."""
+        scores, fields = _scores_and_fields(first, second, weight, group)
+        objective, buffers = self._binding(*fields)
+        return objective.derivatives(scores, buffers)
+
+
+class LightGBMMetric:
+    """NDCG as a custom metric of LightGBM; made by :func:`lightgbm_metric`."""
+
+    def __init__(self, maker: MetricMaker) -> None:
+        self._name = str(maker.dcg)
+        self._binding = Binding(maker)
+
+    def __call__(
+        self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
+    ) -> tuple[str, float, bool]:
+        """Name, value, and that higher is better."""
+        scores, fields = _scores_and_fields(first, second, weight, group)
+        return self._name, self._binding(*fields).mean(scores), True
+
+
+def lightgbm_objective(
+    objective: str | Surrogate = "softmax",
+    *,
+    gain: Gain = "exp2",
+    discount: Discount = "log2",
+    k: int | float | None = None,
+    normalize: Normalize = "dcg",
+) -> LightGBMObjective:
+    """A surrogate as objective for ``lightgbm.train`` and for ``lightgbm.LGBMRanker``.
+
+    Weights of the Dataset are honoured (LightGBM does not apply them to custom gradients). Gradients are scaled such
+    that the mean Hessian is 1 at the start; see :class:`boostrank.objective.Objective`.
+
+    Parameters
+    ----------
+    objective : str or Surrogate, default "softmax"
+    gain, discount, k
+        See :class:`boostrank.dcg.DCG`.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+
+    Notes
+    -----
+    Set ``metric="None"`` beside it: LightGBM attaches its own NDCG otherwise, which fails for float labels.
+
+    Examples
+    --------
+    >>> import lightgbm, numpy
+    >>> X, y = numpy.arange(200.0).reshape(100, 2), numpy.arange(100) % 4
+    >>> model = lightgbm.LGBMRanker(objective=lightgbm_objective("softmax", k=10), metric="None", verbosity=-1)
+    >>> model.fit(X, y, group=[50, 50]).predict(X).shape
+    (100,)
+    """
+    return LightGBMObjective(ObjectiveMaker(get_surrogate(objective), DCG(k, gain, discount), normalize))
+
+
+def lightgbm_metric(
+    k: int | float | None = 10,
+    *,
+    gain: Gain = "exp2",
+    discount: Discount = "log2",
+    ties: Ties = "average",
+    empty: Empty = "zero",
+) -> LightGBMMetric:
+    """NDCG@k as ``feval`` of ``lightgbm.train`` and ``eval_metric`` of ``lightgbm.LGBMRanker.fit``.
+
+    Parameters are those of :func:`boostrank.ndcg_score`; weights of the Dataset must agree within a query.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> lightgbm_metric(k=1)(numpy.array([0, 1]), numpy.array([0.1, 0.2]), None, [2])
+    ('ndcg@1', 1.0, True)
+    """
+    return LightGBMMetric(MetricMaker(DCG(k, gain, discount), ties, empty))
+
+
+def _scores_and_fields(first: NDArray[Any], second: Any, weight: Any, group: Any) -> tuple[Any, tuple[Any, ...]]:
+    if hasattr(second, "get_label"):
+        return first, (second, second.get_label(), second.get_weight(), second.get_group())
+    return second, (None, first, weight, group)
+
+
+def _label_gain(training: Training) -> dict[str, Any]:
+    """Gains of labels 0, 1, ... for lambdarank, where they differ from LightGBM's own default."""
+    labels = training.data.relevance
+    highest = int(labels.max())
+    if (labels != np.floor(labels)).any() or highest > LARGEST_NATIVE_LABEL:
+        raise ValueError(
+            f"{training.objective} takes integer labels up to {LARGEST_NATIVE_LABEL}; got labels up to {labels.max():g}"
+        )
+    if training.objective != "lambdarank" or (training.dcg.gain == "exp2" and highest <= 30):
+        return {}
+    return {"label_gain": training.dcg.gains(np.arange(highest + 1)).tolist()}

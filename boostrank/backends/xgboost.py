@@ -1,0 +1,267 @@
+"""XGBoost: train, predict, save and load for the ranker; objectives and metrics for native users."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostrank.backends.base import (
+    Binding,
+    Data,
+    History,
+    MetricMaker,
+    ObjectiveMaker,
+    Trained,
+    Training,
+    import_backend,
+    refuse_duplicates,
+    require_file,
+    write_atomically,
+)
+from boostrank.dcg import DCG, Discount, Gain, Ties
+from boostrank.metrics import Empty
+from boostrank.objective import Float32s
+from boostrank.surrogates import Surrogate, get_surrogate
+from boostrank.targets import Normalize
+
+NATIVE_OBJECTIVES = ("rank:ndcg", "rank:pairwise", "rank:map")
+#: The ranker's boosting parameters, by their native names.
+PARAMETERS = {
+    "learning_rate": "eta",
+    "max_depth": "max_depth",
+    "max_leaves": "max_leaves",
+    "grow_policy": "grow_policy",
+    "min_child_weight": "min_child_weight",
+    "gamma": "gamma",
+    "subsample": "subsample",
+    "colsample_bytree": "colsample_bytree",
+    "reg_alpha": "alpha",
+    "reg_lambda": "lambda",
+    "tree_method": "tree_method",
+    "max_bin": "max_bin",
+    "n_jobs": "nthread",
+    "verbosity": "verbosity",
+}
+
+
+def check_parameters(native: dict[str, Any]) -> None:
+    """Refuse a native parameter that XGBoost does not know, by a tiny training with it."""
+    refuse_duplicates(native, PARAMETERS, "XGBoost")
+    xgb = import_backend("xgboost")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        parameters = {"nthread": 1, **native, "verbosity": 1, "validate_parameters": True}
+        xgb.train(parameters, xgb.DMatrix(np.arange(4.0)[:, None], label=np.arange(4.0)), num_boost_round=1)
+    text = "\n".join(str(warning.message) for warning in said)
+    for name in native:
+        if "are not used" in text and f'"{name}"' in text:
+            raise ValueError(f"XGBoost has no parameter {name!r}, or ignores it with these settings")
+
+
+def train(training: Training) -> Trained:
+    """Train a booster."""
+    xgb = import_backend("xgboost")
+    parameters = {**training.parameters, "base_score": 0.0, "disable_default_eval_metric": True}
+    history = History(training)
+    obj = None
+    if isinstance(training.objective, str):
+        parameters |= {"objective": training.objective, **_native_gain(training)}
+    else:
+        obj = training.boosting_function
+    dtrain = _matrix(training.data, parameters, weighted=isinstance(training.objective, str))
+    watched = [_matrix(part, parameters, reference=dtrain) for part, _ in training.monitors]
+
+    def evaluate(scores: NDArray[Any], evaluated: Any) -> tuple[str, float]:
+        i = next(i for i, candidate in enumerate(watched) if candidate is evaluated)
+        history.values[i].append(training.monitors[i][1].mean(scores))
+        return history.metric_name, history.values[i][-1]
+
+    class StopEarly(xgb.callback.TrainingCallback):  # type: ignore[name-defined]
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            return history.should_stop()
+
+    booster = xgb.train(
+        parameters,
+        dtrain,
+        num_boost_round=training.n_rounds,
+        obj=obj,
+        evals=[(matrix, f"valid_{i}") for i, matrix in enumerate(watched)],
+        custom_metric=evaluate if watched else None,
+        verbose_eval=False,
+        callbacks=[StopEarly()] if watched and training.early_stopping_rounds else None,
+    )
+    best = booster.num_boosted_rounds()
+    if watched and training.early_stopping_rounds:
+        best = history.best_round() + 1
+        # Prediction would use every round otherwise.
+        booster = booster[:best]
+    return Trained(booster, best, history.as_dict())
+
+
+def predict(booster: Any, X: Any) -> NDArray[np.float64]:
+    """Scores, float64 with float32's precision."""
+    xgb = import_backend("xgboost")
+    return booster.predict(xgb.DMatrix(X, enable_categorical=True), output_margin=True).astype(np.float64)
+
+
+def importances(booster: Any, kind: str) -> NDArray[np.float64]:
+    """Importance of each feature: ``"weight"``, ``"gain"``, ``"cover"``, ``"total_gain"`` or ``"total_cover"``."""
+    scores = booster.get_score(importance_type=kind)
+    names = booster.feature_names or [f"f{i}" for i in range(booster.num_features())]
+    return np.array([scores.get(name, 0.0) for name in names], dtype=np.float64)
+
+
+def feature_names(booster: Any) -> list[str] | None:
+    """Names of the features if they were given."""
+    return booster.feature_names
+
+
+def n_features(booster: Any) -> int:
+    """Number of features."""
+    return booster.num_features()
+
+
+def best_iteration(booster: Any) -> int:
+    """Rounds of a loaded booster."""
+    return booster.num_boosted_rounds()
+
+
+def save(booster: Any, path: str | os.PathLike[str]) -> None:
+    """Write XGBoost's JSON (``.json``) or UBJSON format."""
+    write_atomically(path, booster.save_model)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read XGBoost's JSON or UBJSON format."""
+    xgb = import_backend("xgboost")
+    booster = xgb.Booster()
+    name = require_file(path)
+    try:
+        booster.load_model(name)
+    except xgb.core.XGBoostError as error:
+        raise ValueError(f"{name!r} is not a valid XGBoost model file: {str(error).splitlines()[0]}") from error
+    return booster
+
+
+class XGBoostObjective:
+    """A surrogate as a custom objective of XGBoost; made by :func:`xgboost_objective`."""
+
+    def __init__(self, maker: ObjectiveMaker) -> None:
+        self._binding = Binding(maker)
+
+    def __call__(self, preds: NDArray[np.float32], dtrain: Any) -> tuple[Float32s, Float32s]:
+        """Gradient and Hessian."""
+        objective, buffers = self._binding(*_fields(dtrain))
+        if not objective.surrogate.shift_invariant and preds[0] == 0.5 and (preds == 0.5).all():
+            warnings.warn(
+                "XGBoost starts a custom objective at base_score=0.5; boostrank's objectives bring their own start: "
+                "set base_score=0 in the parameters",
+                stacklevel=2,
+            )
+        return objective.derivatives(preds, buffers)
+
+
+class XGBoostMetric:
+    """NDCG as a custom metric of XGBoost; made by :func:`xgboost_metric`."""
+
+    def __init__(self, maker: MetricMaker) -> None:
+        self._name = str(maker.dcg)
+        self._binding = Binding(maker)
+
+    def __call__(self, preds: NDArray[np.float32], dmatrix: Any) -> tuple[str, float]:
+        """Name and value; higher is better."""
+        return self._name, self._binding(*_fields(dmatrix)).mean(preds)
+
+
+def xgboost_objective(
+    objective: str | Surrogate = "softmax",
+    *,
+    gain: Gain = "exp2",
+    discount: Discount = "log2",
+    k: int | float | None = None,
+    normalize: Normalize = "dcg",
+) -> XGBoostObjective:
+    """A surrogate as ``obj`` of ``xgboost.train``, on a DMatrix with ``group`` or ``qid``.
+
+    The DMatrix's weights, one per query, are honoured. Gradients are scaled such that the mean Hessian is 1 at the
+    start, so that ``min_child_weight`` and ``lambda`` count documents; see :class:`boostrank.objective.Objective`.
+
+    Parameters
+    ----------
+    objective : str or Surrogate, default "softmax"
+    gain, discount, k
+        See :class:`boostrank.dcg.DCG`.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+
+    Notes
+    -----
+    Set ``base_score=0`` and ``disable_default_eval_metric=True`` in the parameters beside it.
+
+    Examples
+    --------
+    >>> import numpy, xgboost
+    >>> dtrain = xgboost.DMatrix(numpy.arange(40.0).reshape(20, 2), label=numpy.arange(20) % 4, group=[10, 10])
+    >>> parameters = {"base_score": 0, "disable_default_eval_metric": True}
+    >>> xgboost.train(parameters, dtrain, 2, obj=xgboost_objective("softmax", k=10)).num_boosted_rounds()
+    2
+    """
+    return XGBoostObjective(ObjectiveMaker(get_surrogate(objective), DCG(k, gain, discount), normalize))
+
+
+def xgboost_metric(
+    k: int | float | None = 10,
+    *,
+    gain: Gain = "exp2",
+    discount: Discount = "log2",
+    ties: Ties = "average",
+    empty: Empty = "zero",
+) -> XGBoostMetric:
+    """NDCG@k as ``custom_metric`` of ``xgboost.train``; parameters are those of :func:`boostrank.ndcg_score`.
+
+    Notes
+    -----
+    XGBoost minimizes a custom metric unless told otherwise: stop early by
+    ``xgboost.callback.EarlyStopping(..., maximize=True)``.
+
+    Examples
+    --------
+    >>> import numpy, xgboost
+    >>> dmatrix = xgboost.DMatrix(numpy.zeros((2, 1)), label=[0, 1], group=[2])
+    >>> xgboost_metric(k=1)(numpy.array([0.1, 0.2]), dmatrix)
+    ('ndcg@1', 1.0)
+    """
+    return XGBoostMetric(MetricMaker(DCG(k, gain, discount), ties, empty))
+
+
+def _fields(dmatrix: Any) -> tuple[Any, Any, Any, Any]:
+    boundaries = dmatrix.get_uint_info("group_ptr")
+    return dmatrix, dmatrix.get_label(), dmatrix.get_weight(), np.diff(boundaries.astype(np.int64))
+
+
+def _matrix(data: Data, parameters: dict[str, Any], weighted: bool = False, reference: Any = None) -> Any:
+    xgb = import_backend("xgboost")
+    options = {
+        "label": data.relevance,
+        # XGBoost's qids wrap at 2^32 and must not decrease: count the queries.
+        "qid": data.queries.spread(np.arange(data.queries.n_queries)),
+        "weight": data.weights[data.queries.starts] if weighted and data.weights is not None else None,
+        "nthread": parameters.get("nthread"),
+        "enable_categorical": True,
+    }
+    histogram = parameters.get("tree_method", "auto") in ("auto", "hist")
+    if histogram and parameters.get("booster", "gbtree") != "gblinear":
+        # Bins only, no second copy of the features.
+        return xgb.QuantileDMatrix(data.X, ref=reference, max_bin=parameters["max_bin"], **options)
+    return xgb.DMatrix(data.X, **options)
+
+
+def _native_gain(training: Training) -> dict[str, Any]:
+    if training.objective != "rank:ndcg":
+        return {}
+    if not isinstance(training.dcg.gain, str):
+        raise ValueError("rank:ndcg knows the gains 'exp2' and 'linear' only; use a surrogate for other gains")
+    return {"ndcg_exp_gain": training.dcg.gain == "exp2"}

@@ -1,0 +1,70 @@
+"""Splits that keep queries whole."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import GroupKFold
+from sklearn.utils import check_random_state
+
+from boostrank.queries import Ints, Queries
+
+
+class QueryKFold(GroupKFold):
+    """K folds of whole queries; scikit-learn's ``GroupKFold`` that takes its groups from `qid`.
+
+    With metadata routing on, ``GridSearchCV(..., cv=QueryKFold(5)).fit(X, y, qid=qid)`` hands the query ids to the
+    splitter, the estimator and the scorer.
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+    shuffle : bool, default False
+        False balances the number of documents over folds; True assigns whole queries at random.
+    random_state : int, RandomState or None
+        Seed of the shuffling.
+
+    Examples
+    --------
+    >>> qid = ["a", "a", "b", "b", "c", "c"]
+    >>> [test.tolist() for _, test in QueryKFold(n_splits=3).split(np.zeros((6, 1)), groups=qid)]
+    [[4, 5], [2, 3], [0, 1]]
+    """
+
+    __metadata_request__split: ClassVar = {"groups": "qid"}
+
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None) -> None:
+        super().__init__(n_splits, shuffle=shuffle, random_state=random_state)
+
+
+def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> tuple[Ints, Ints]:
+    """Rows to keep and rows to hold out, in their given order, such that no query is in both.
+
+    Parameters
+    ----------
+    qid : array-like, shape (n_documents,)
+    fraction : float in (0, 1)
+        Share of the queries to hold out, rounded; at least one query is on each side.
+    random_state : int, RandomState or None
+
+    Raises
+    ------
+    ValueError
+        If `fraction` is not in (0, 1), or there are fewer than two queries.
+
+    Examples
+    --------
+    >>> keep, hold_out = split_queries([1, 1, 2, 2, 3, 3, 4, 4], 0.25, random_state=0)
+    >>> keep.tolist(), hold_out.tolist()
+    ([0, 1, 2, 3, 6, 7], [4, 5])
+    """
+    queries = Queries.from_qid(qid)
+    if not 0 < fraction < 1:
+        raise ValueError(f"the fraction of queries to hold out must be in (0, 1); got {fraction!r}")
+    if queries.n_queries < 2:
+        raise ValueError("to hold out queries there must be at least two; got one")
+    n_held = int(np.clip(round(fraction * queries.n_queries), 1, queries.n_queries - 1))
+    shuffled = check_random_state(random_state).permutation(queries.n_queries)
+    return queries.take(shuffled[n_held:]), queries.take(shuffled[:n_held])

@@ -1,0 +1,468 @@
+"""Estimators: gradient boosted rankers with ``fit(X, y, qid=...)`` on LightGBM and on XGBoost."""
+
+from __future__ import annotations
+
+import os
+from types import MappingProxyType, ModuleType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from boostrank.backends import lightgbm as lightgbm_backend
+from boostrank.backends import xgboost as xgboost_backend
+from boostrank.backends.base import Data, Training
+from boostrank.dcg import DCG, Discount, Gain, check_relevance
+from boostrank.metrics import NDCG, ndcg_score, require_qid
+from boostrank.model_selection import split_queries
+from boostrank.objective import Objective
+from boostrank.queries import Floats, Queries, find_qid
+from boostrank.surrogates import REGISTRY, Surrogate
+from boostrank.targets import Normalize
+from boostrank.weights import document_weights
+
+
+class _Ranker(BaseEstimator):
+    """What both rankers share; a subclass names its backend and spells out its parameters."""
+
+    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": None, "eval_set": None}
+    __metadata_request__score: ClassVar = {"qid": True}
+    _backend: ClassVar[ModuleType]
+    _native: Any = MappingProxyType({})
+
+    def _set_native(self, native: dict[str, Any]) -> None:
+        if native:
+            self._native = native
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, native ones included."""
+        return {**super().get_params(deep), **self._native}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; a name that is not explicit is a native parameter of the backend."""
+        explicit = super().get_params(deep=False)
+        native = {name: value for name, value in params.items() if name not in explicit}
+        super().set_params(**{name: value for name, value in params.items() if name in explicit})
+        self._set_native({**self._native, **native})
+        return self
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        eval_set: list[tuple[Any, ...]] | None = None,
+    ) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
+            NaN is a missing value. Rows need not be grouped by query.
+        y : array-like, shape (n_documents,)
+            Relevance labels, 0 or more.
+        qid : array-like, shape (n_documents,)
+            Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
+            (which is no feature then) or an index level named "qid".
+        sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
+            Weights of queries in order of first appearance, or of documents; within a query these may differ only for
+            separable surrogates.
+        eval_set : list of (X, y, qid), optional
+            Validation sets; NDCG@k of each is recorded every round, and the last decides on early stopping.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For queries, labels, weights, features or parameters that are invalid, before anything is trained.
+        """
+        X, qid = find_qid(X, qid)
+        qid = require_qid(qid, f"{type(self).__name__}.fit")
+        if eval_set and self.validation_fraction is not None:
+            raise ValueError("give either eval_set or validation_fraction, not both")
+        if self.early_stopping_rounds is not None and not eval_set and self.validation_fraction is None:
+            raise ValueError("early_stopping_rounds needs queries to watch: give eval_set or validation_fraction")
+        dcg, random_state = DCG(self.k, self.gain, self.discount), check_random_state(self.random_state)
+        self._check_settings()
+        X = self._validate(X, reset=True)
+        watched = [self._data(*_as_triple(part)) for part in eval_set or []]
+        y, qid = np.asarray(y), np.asarray(qid)
+        if self.validation_fraction is not None:
+            _check_rows(X, y, qid)
+            keep, hold_out = split_queries(qid, self.validation_fraction, random_state)
+            watched = [self._data(_safe_indexing(X, hold_out), y[hold_out], qid[hold_out], validate=False)]
+            if sample_weight is not None:
+                sample_weight = _kept_weights(np.asarray(sample_weight), qid, keep)
+            X, y, qid = _safe_indexing(X, keep), y[keep], qid[keep]
+        data = self._data(X, y, qid, sample_weight, validate=False)
+        training = Training(
+            data,
+            self._objective(data, dcg),
+            dcg,
+            self._parameters(random_state),
+            self.n_estimators,
+            [(part, NDCG(part.relevance, part.queries, dcg)) for part in watched],
+            self.early_stopping_rounds,
+        )
+        # Assigned together, at the end: an interrupted fit leaves the model that was there.
+        self.booster_, self.best_iteration_, self.evals_result_ = self._backend.train(training)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Score of each row, float64, shape (n_documents,); within a query higher ranks first.
+
+        Scores of different queries are comparable only as far as the objective makes them so.
+        """
+        check_is_fitted(self, "booster_")
+        return self._backend.predict(self.booster_, self._validate(self._features(X), reset=False))
+
+    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+        """Mean NDCG@k over queries with this ranker's `gain`, `discount` and `k`; see :func:`boostrank.ndcg_score`.
+
+        An error where the queries are not known, never all rows as one query.
+        """
+        _, found = find_qid(X, qid)
+        qid = require_qid(found, f"{type(self).__name__}.score")
+        return float(ndcg_score(y, self.predict(X), qid, k=self.k, gain=self.gain, discount=self.discount))
+
+    @property
+    def feature_importances_(self) -> NDArray[Any]:
+        """Importance of each feature, shape (n_features_in_,), of the kind `importance_type`."""
+        check_is_fitted(self, "booster_")
+        return self._backend.importances(self.booster_, self.importance_type)
+
+    def save_model(self, path: str | os.PathLike[str]) -> None:
+        """Write the model in the backend's native format; the backend opens it without boostrank."""
+        check_is_fitted(self, "booster_")
+        self._backend.save(self.booster_, path)
+
+    def load_model(self, path: str | os.PathLike[str]) -> Self:
+        """Read a model in the backend's native format into this ranker; its parameters stay as they are.
+
+        Raises
+        ------
+        FileNotFoundError, ValueError
+            If there is no such file, or it is not a complete model of this backend. The ranker stays as it was.
+        """
+        booster = self._backend.load(path)
+        self.booster_, self.best_iteration_ = booster, self._backend.best_iteration(booster)
+        self.evals_result_, self.n_features_in_ = {}, self._backend.n_features(booster)
+        names = self._backend.feature_names(booster)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _check_settings(self) -> None:
+        native = self._backend.NATIVE_OBJECTIVES
+        if not isinstance(self.objective, Surrogate) and self.objective not in (*REGISTRY, *native):
+            raise ValueError(
+                f"objective must be a Surrogate or one of {', '.join((*REGISTRY, *native))}; got {self.objective!r}"
+            )
+        if self.objective in native and self.normalize != "dcg":
+            raise ValueError(f"normalize={self.normalize!r} has no meaning for the native objective {self.objective!r}")
+        if not isinstance(self.n_estimators, (int, np.integer)) or self.n_estimators < 1:
+            raise ValueError(f"n_estimators must be an integer of at least 1; got {self.n_estimators!r}")
+        if self.early_stopping_rounds is not None and self.early_stopping_rounds < 1:
+            raise ValueError(f"early_stopping_rounds must be at least 1 or None; got {self.early_stopping_rounds!r}")
+        if self._native:
+            self._backend.check_parameters(dict(self._native))
+
+    def _objective(self, data: Data, dcg: DCG) -> Objective | str:
+        if isinstance(self.objective, str) and self.objective in self._backend.NATIVE_OBJECTIVES:
+            return self.objective
+        return Objective(self.objective, data.relevance, data.queries, dcg, self.normalize, data.weights)
+
+    def _parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
+        parameters = {native: getattr(self, name) for name, native in self._backend.PARAMETERS.items()}
+        parameters = {name: value for name, value in parameters.items() if value is not None}
+        if self.random_state is not None:
+            parameters["seed"] = int(random_state.randint(2**31 - 1))
+        return parameters | dict(self._native)
+
+    def _features(self, X: Any) -> Any:
+        """Features without the column of query ids that `fit` set aside."""
+        return X if "qid" in getattr(self, "feature_names_in_", ()) else find_qid(X, None)[0]
+
+    def _validate(self, X: Any, reset: bool) -> Any:
+        if hasattr(X, "iloc"):
+            # A pandas DataFrame goes to the backend as it is, with its categories.
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
+        )
+
+    def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any = None, *, validate: bool = True) -> Data:
+        if validate:
+            X, qid = find_qid(X, qid)
+            X = self._validate(X, reset=False)
+        relevance, queries = check_relevance(y), Queries.from_qid(qid)
+        _check_rows(X, relevance, queries.qid)
+        weights = None
+        if sample_weight is not None:
+            given = np.asarray(sample_weight, dtype=np.float64)
+            if given.shape == (queries.n_documents,) != (queries.n_queries,):
+                given = queries.group(given)
+            weights = document_weights(given, queries, separable=True)
+        if queries.order is not None:
+            X, relevance = _safe_indexing(X, queries.order), queries.group(relevance)
+        return Data(X, relevance, queries, weights)
+
+
+class LightGBMRanker(_Ranker):
+    """Gradient boosted ranking on LightGBM, with NDCG-consistent surrogates or LightGBM's own ranking objectives.
+
+    Parameters
+    ----------
+    objective : str or Surrogate, default "softmax"
+        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance, or LightGBM's "lambdarank" or
+        "rank_xendcg". Native objectives train on their own targets: `gain` is passed on to `lambdarank`, and
+        `discount` and `k` only define `score` and early stopping.
+    gain, discount, k
+        What NDCG means: in the targets, in early stopping and in `score`. See :class:`boostrank.dcg.DCG`.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        Targets of the surrogate; only "dcg" is NDCG consistent. See :func:`boostrank.targets.make_targets`.
+    n_estimators : int, default 100
+        Boosting rounds.
+    learning_rate, num_leaves, max_depth, min_child_samples, min_child_weight, subsample, subsample_freq
+        As in ``lightgbm.LGBMRanker``; surrogates have a mean Hessian of 1, so `min_child_weight` counts documents.
+    colsample_bytree, reg_alpha, reg_lambda
+        As in ``lightgbm.LGBMRanker``.
+    early_stopping_rounds : int, optional
+        Stop when NDCG@k on the last validation set has not improved for so many rounds; predict with the best.
+    validation_fraction : float in (0, 1), optional
+        Hold this share of the training queries out, whole, as validation set.
+    importance_type : {"split", "gain"}, default "split"
+        What `feature_importances_` holds.
+    random_state : int, RandomState or None
+        The same seed gives the same model.
+    n_jobs : int, optional
+        Threads; None lets LightGBM choose.
+    verbosity : int, default -1
+        As in LightGBM.
+    **native
+        Any other parameter of LightGBM by its native name. A name that LightGBM does not know is an error.
+
+    Attributes
+    ----------
+    booster_ : lightgbm.Booster
+    best_iteration_ : int
+        Number of rounds that `predict` uses.
+    evals_result_ : dict
+        ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
+    feature_importances_ : ndarray, shape (n_features_in_,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, if X had column names
+
+    Examples
+    --------
+    >>> from boostrank import LightGBMRanker, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
+    >>> ranker = LightGBMRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
+    >>> ranker.score(X, y, qid) > 0.7
+    True
+    """
+
+    _backend: ClassVar[ModuleType] = lightgbm_backend
+
+    def __init__(
+        self,
+        objective: str | Surrogate = "softmax",
+        *,
+        gain: Gain = "exp2",
+        discount: Discount = "log2",
+        k: int | float | None = None,
+        normalize: Normalize = "dcg",
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        num_leaves: int = 31,
+        max_depth: int = -1,
+        min_child_samples: int = 20,
+        min_child_weight: float = 1e-3,
+        subsample: float = 1.0,
+        subsample_freq: int = 0,
+        colsample_bytree: float = 1.0,
+        reg_alpha: float = 0.0,
+        reg_lambda: float = 0.0,
+        early_stopping_rounds: int | None = None,
+        validation_fraction: float | None = None,
+        importance_type: str = "split",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbosity: int = -1,
+        **native: Any,
+    ) -> None:
+        self.objective = objective
+        self.gain = gain
+        self.discount = discount
+        self.k = k
+        self.normalize = normalize
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.max_depth = max_depth
+        self.min_child_samples = min_child_samples
+        self.min_child_weight = min_child_weight
+        self.subsample = subsample
+        self.subsample_freq = subsample_freq
+        self.colsample_bytree = colsample_bytree
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.importance_type = importance_type
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbosity = verbosity
+        self._set_native(native)
+
+
+class XGBoostRanker(_Ranker):
+    """Gradient boosted ranking on XGBoost, with NDCG-consistent surrogates or XGBoost's own ranking objectives.
+
+    Parameters
+    ----------
+    objective : str or Surrogate, default "softmax"
+        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance, or XGBoost's "rank:ndcg",
+        "rank:pairwise" or "rank:map". Native objectives train on their own
+        targets: `gain` is passed on to `rank:ndcg` ('exp2' and 'linear' only), and `discount` and `k` only define
+        `score` and early stopping.
+    gain, discount, k
+        What NDCG means: in the targets, in early stopping and in `score`. See :class:`boostrank.dcg.DCG`.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        Targets of the surrogate; only "dcg" is NDCG consistent. See :func:`boostrank.targets.make_targets`.
+    n_estimators : int, default 100
+        Boosting rounds.
+    learning_rate, max_depth, max_leaves, grow_policy, gamma, subsample, colsample_bytree, tree_method, max_bin
+        As in ``xgboost.XGBRanker``.
+    min_child_weight, reg_alpha, reg_lambda
+        As in ``xgboost.XGBRanker``; surrogates have a mean Hessian of 1, so these count documents.
+    early_stopping_rounds : int, optional
+        Stop when NDCG@k on the last validation set has not improved for so many rounds; predict with the best.
+    validation_fraction : float in (0, 1), optional
+        Hold this share of the training queries out, whole, as validation set.
+    importance_type : str, default "gain"
+        What `feature_importances_` holds: "weight", "gain", "cover", "total_gain" or "total_cover".
+    random_state : int, RandomState or None
+        The same seed gives the same model.
+    n_jobs : int, optional
+        Threads; None lets XGBoost choose.
+    verbosity : int, default 1
+        As in XGBoost.
+    **native
+        Any other parameter of XGBoost by its native name. A name that XGBoost does not know is an error.
+
+    Attributes
+    ----------
+    booster_ : xgboost.Booster
+    best_iteration_ : int
+        Number of rounds that `predict` uses.
+    evals_result_ : dict
+        ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
+    feature_importances_ : ndarray, shape (n_features_in_,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, if X had column names
+
+    Examples
+    --------
+    >>> from boostrank import XGBoostRanker, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
+    >>> ranker = XGBoostRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
+    >>> ranker.score(X, y, qid) > 0.7
+    True
+    """
+
+    _backend: ClassVar[ModuleType] = xgboost_backend
+
+    def __init__(
+        self,
+        objective: str | Surrogate = "softmax",
+        *,
+        gain: Gain = "exp2",
+        discount: Discount = "log2",
+        k: int | float | None = None,
+        normalize: Normalize = "dcg",
+        n_estimators: int = 100,
+        learning_rate: float = 0.3,
+        max_depth: int = 6,
+        max_leaves: int = 0,
+        grow_policy: str = "depthwise",
+        min_child_weight: float = 1.0,
+        gamma: float = 0.0,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        reg_alpha: float = 0.0,
+        reg_lambda: float = 1.0,
+        tree_method: str = "hist",
+        max_bin: int = 256,
+        early_stopping_rounds: int | None = None,
+        validation_fraction: float | None = None,
+        importance_type: str = "gain",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbosity: int = 1,
+        **native: Any,
+    ) -> None:
+        self.objective = objective
+        self.gain = gain
+        self.discount = discount
+        self.k = k
+        self.normalize = normalize
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.grow_policy = grow_policy
+        self.min_child_weight = min_child_weight
+        self.gamma = gamma
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.tree_method = tree_method
+        self.max_bin = max_bin
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.importance_type = importance_type
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbosity = verbosity
+        self._set_native(native)
+
+
+def _as_triple(part: Any) -> tuple[Any, Any, Any]:
+    if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
+        raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(part).__name__}")
+    X, y, *rest = part
+    X, qid = find_qid(X, rest[0] if rest else None)
+    return X, y, require_qid(qid, "eval_set")
+
+
+def _check_rows(X: Any, y: Any, qid: Any) -> None:
+    for name, length in (("y", len(y)), ("qid", len(qid))):
+        if length != X.shape[0]:
+            raise ValueError(f"{name} has {length} values for the {X.shape[0]} rows of X")
+
+
+def _kept_weights(weights: Floats, qid: NDArray[Any], keep: NDArray[Any]) -> Floats:
+    """Weights of the rows that are kept, per document, from weights per query or per document."""
+    queries = Queries.from_qid(qid)
+    per_document = queries.ungroup(queries.spread(weights)) if weights.shape == (queries.n_queries,) else weights
+    return per_document[keep]

@@ -1,0 +1,41 @@
+"""Weights of queries, and of documents where a loss is a sum over documents."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.queries import Floats, Queries
+
+
+def document_weights(weights: ArrayLike, queries: Queries, separable: bool) -> Floats:
+    """Weights per grouped document, shape (n_documents,), from weights per query or per grouped document.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, all are zero, the length fits neither queries nor documents, or weights
+        differ within a query although the loss is not a sum over documents (`separable`).
+    """
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape not in {(queries.n_queries,), (queries.n_documents,)}:
+        raise ValueError(
+            f"sample_weight must have one weight per query ({queries.n_queries}) or per document "
+            f"({queries.n_documents}); got shape {array.shape}"
+        )
+    if not np.isfinite(array).all() or array.min() < 0 or not array.any():
+        raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
+    if len(array) == queries.n_queries:
+        return queries.spread(array)
+    differs = queries.max(array) != queries.min(array)
+    if not separable and differs.any():
+        raise ValueError(
+            f"sample_weight differs within query {queries.ids[np.argmax(differs)]!r}, but this is not a sum over "
+            "documents: give one weight per query, or use a separable surrogate (squared, poisson, logistic)"
+        )
+    return array
+
+
+def query_weights(weights: ArrayLike, queries: Queries) -> Floats:
+    """Weights per query, shape (n_queries,), from weights per query or per grouped document, alike within a query."""
+    return document_weights(weights, queries, separable=False)[queries.starts]
