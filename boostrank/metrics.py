@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from boostrank.dcg import DCG, TIES, Discount, Gain, Ties
 from boostrank.queries import Floats, Queries, find_qid
@@ -65,7 +66,7 @@ class NDCG:
         is_empty = self.ideal == 0
         if empty == "raise" and is_empty.any():
             raise ValueError(
-                f"query {queries.ids[np.argmax(is_empty)]!r} has no relevant document, so its NDCG is not defined; "
+                f"query {str(queries.ids[np.argmax(is_empty)])!r} has no relevant document, so its NDCG is not defined; "
                 "choose empty='zero', 'one' or 'skip'"
             )
         if empty == "skip":
@@ -181,8 +182,6 @@ def dcg_score(
 class NDCGScorer(BaseEstimator):
     """A scikit-learn scorer that receives the query ids; made by :func:`make_ndcg_scorer`."""
 
-    __metadata_request__score: ClassVar = {"qid": True}
-
     def __init__(
         self,
         k: int | float | None = 10,
@@ -201,6 +200,12 @@ class NDCGScorer(BaseEstimator):
         """NDCG of ``estimator.predict(X)``; an error where the query ids got lost on the way."""
         _, found = find_qid(X, qid)
         return float(ndcg_score(y, estimator.predict(X), require_qid(found, "the NDCG scorer"), **self.get_params()))
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Request `qid` from scikit-learn's metadata routing."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="qid", alias=True)
+        return request
 
 
 def make_ndcg_scorer(

@@ -143,7 +143,7 @@ class Objective:
         )
         raise FloatingPointError(
             f"{self.surrogate!r} has a gradient or Hessian that is not finite at document {document} of query "
-            f"{self.queries.ids[query]!r}; {cause}"
+            f"{str(self.queries.ids[query])!r}; {cause}"
         )
 
 

@@ -30,7 +30,7 @@ def document_weights(weights: ArrayLike, queries: Queries, separable: bool) -> F
     differs = queries.max(array) != queries.min(array)
     if not separable and differs.any():
         raise ValueError(
-            f"sample_weight differs within query {queries.ids[np.argmax(differs)]!r}, but this is not a sum over "
+            f"sample_weight differs within query {str(queries.ids[np.argmax(differs)])!r}, but this is not a sum over "
             "documents: give one weight per query, or use a separable surrogate (squared, poisson, logistic)"
         )
     return array
