@@ -5,7 +5,6 @@ from boostrank.backends.lightgbm import lightgbm_metric, lightgbm_objective
 from boostrank.backends.xgboost import xgboost_metric, xgboost_objective
 from boostrank.comparison import Comparison, compare, permutation_test, query_folds
 from boostrank.dcg import DCG
-
 from boostrank.letor import Fold, Ranking, read_letor, read_letor_folds, write_letor
 from boostrank.metrics import dcg_score, make_ndcg_scorer, ndcg_score
 from boostrank.model_selection import QueryKFold, split_queries

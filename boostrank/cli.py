@@ -296,7 +296,9 @@ def _progress() -> Progress:
 
 
 def _show(comparison: Comparison, output: Path | None, plot: Path | None) -> None:
-    console.print(reports.comparison_table(comparison))
+    for table in reports.comparison_tables(comparison):
+        console.print(table)
+    console.print("p: two-sided paired randomization test over the test queries of all folds.")
     if output is not None:
         write_atomically(output, lambda name: reports.write_table(comparison, name))
         console.print(f"table: {output}")

@@ -58,8 +58,8 @@ class ComparisonDisplay:
             ax.errorbar(part["difference"], rows[mask], xerr=part["margin"], fmt="o", color=color, capsize=3)
         ax.set_yticks(rows, [f"{row.ranker}  ({row.mean:.4f})" for row in self.table.itertuples()])
         metric = self.metric.replace("ndcg", "NDCG")
-        ax.set_xlabel(f"mean difference in {metric} per query to {self.baseline}, 95% interval")
-        ax.set_title(f"{metric} (mean) by ranker")
+        ax.set_xlabel(f"difference in {metric} to\n{self.baseline}\n(mean over queries, 95% interval)")
+        ax.set_title(f"{metric}, mean in brackets")
         self.figure_, self.ax_ = ax.figure, ax
         return self
 

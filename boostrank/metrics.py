@@ -57,7 +57,8 @@ class NDCG:
             raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
         if empty not in EMPTY:
             raise ValueError(f"empty must be one of {', '.join(EMPTY)}; got {empty!r}")
-        self.queries, self.dcg, self.ties, self.empty = queries, DCG() if dcg is None else dcg, ties, empty
+        self.queries, self.ties, self.empty = queries, ties, empty
+        self.dcg = DCG() if dcg is None else dcg
         self.gains = self.dcg.gains(relevance)
         if len(self.gains) != queries.n_documents:
             raise ValueError(f"relevance has {len(self.gains)} labels for {queries.n_documents} documents")
@@ -66,7 +67,7 @@ class NDCG:
         is_empty = self.ideal == 0
         if empty == "raise" and is_empty.any():
             raise ValueError(
-                f"query {str(queries.ids[np.argmax(is_empty)])!r} has no relevant document, so its NDCG is not defined; "
+                f"query {str(queries.ids[np.argmax(is_empty)])!r} has no relevant document, so its NDCG is undefined; "
                 "choose empty='zero', 'one' or 'skip'"
             )
         if empty == "skip":

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from boostrank.comparison import Comparison
@@ -14,29 +15,33 @@ from boostrank.comparison import Comparison
 SUFFIXES = (".csv", ".json", ".md")
 
 
-def comparison_table(comparison: Comparison) -> Table:
-    """A row per ranker; for each metric the mean, the difference to the baseline and the p-value."""
+def comparison_tables(comparison: Comparison) -> list[Table]:
+    """A table per metric with a row per ranker, narrow enough for a terminal of 80 columns."""
     rankers, metrics, rows = _by_ranker(comparison)
-    table = Table(title=f"difference to {comparison.baseline}, p of a paired randomization test over queries")
-    table.add_column("ranker", no_wrap=True)
+    tables = []
     for metric in metrics:
-        table.add_column(metric, justify="right")
-        table.add_column("diff", justify="right")
-        table.add_column("p", justify="right")
-    table.add_column(f"win/tie/loss {metrics[-1]}", justify="right")
-    table.add_column("rounds", justify="right")
-    for ranker in rankers:
-        table.add_row(ranker, *_cells(rows, ranker, metrics), style="bold" if ranker == comparison.baseline else None)
-    return table
+        table = Table(title=f"{metric}, compared with {comparison.baseline}", title_justify="left", box=SIMPLE_HEAD)
+        table.add_column("ranker", no_wrap=True)
+        for head in ("mean", "diff", "p", "win/tie/loss", "rounds"):
+            table.add_column(head, justify="right")
+        for ranker in rankers:
+            row = rows.loc[(ranker, metric)]
+            cells = [*_cells(row), f"{row['rounds']:.0f}"]
+            table.add_row(ranker, *cells, style="bold" if ranker == comparison.baseline else None)
+        tables.append(table)
+    return tables
 
 
 def markdown_table(comparison: Comparison) -> str:
-    """The same as a Markdown table."""
+    """One Markdown table, a row per ranker; wins, ties and losses of the last metric."""
     rankers, metrics, rows = _by_ranker(comparison)
-    head = ["ranker", *(title for metric in metrics for title in (metric, "diff", "p"))]
-    head += [f"win/tie/loss {metrics[-1]}", "rounds"]
+    head = ["ranker", *(title for metric in metrics for title in (metric, "diff", "p")), "win/tie/loss", "rounds"]
     lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
-    lines += ["| " + " | ".join([ranker, *_cells(rows, ranker, metrics)]) + " |" for ranker in rankers]
+    for ranker in rankers:
+        by_metric = [_cells(rows.loc[(ranker, metric)]) for metric in metrics]
+        cells = [cell for part in by_metric for cell in part[:3]]
+        cells += [by_metric[-1][3], f"{rows.loc[(ranker, metrics[-1]), 'rounds']:.0f}"]
+        lines.append("| " + " | ".join([ranker, *cells]) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -84,17 +89,12 @@ def _by_ranker(comparison: Comparison) -> tuple[list[str], list[str], Any]:
     return list(table["ranker"].unique()), list(table["metric"].unique()), table.set_index(["ranker", "metric"])
 
 
-def _cells(rows: Any, ranker: str, metrics: list[str]) -> list[str]:
-    cells = []
-    for metric in metrics:
-        row = rows.loc[(ranker, metric)]
-        is_baseline = np.isnan(row["p_value"])
-        cells += [
-            f"{row['mean']:.4f}",
-            *(("", "") if is_baseline else (f"{row['difference']:+.4f}", _p(row["p_value"]))),
-        ]
-    wins = "" if is_baseline else f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
-    return [*cells, wins, f"{row['rounds']:.0f}"]
+def _cells(row: Any) -> list[str]:
+    """Mean, difference, p-value and wins/ties/losses; of the baseline only the mean."""
+    if np.isnan(row["p_value"]):
+        return [f"{row['mean']:.4f}", "", "", ""]
+    wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
+    return [f"{row['mean']:.4f}", f"{row['difference']:+.4f}", _p(row["p_value"]), wins]
 
 
 def _p(value: float) -> str:

@@ -1,0 +1,5 @@
+"""``python -m boostrank``."""
+
+from boostrank.cli import main
+
+main()

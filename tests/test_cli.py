@@ -1,0 +1,93 @@
+"""The command line, as a person runs it."""
+
+import json
+import subprocess
+import sys
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+
+import boostrank as br
+
+
+def run(*arguments, code=0):
+    command = [sys.executable, "-m", "boostrank", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=None)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """LETOR folds, one of them without a validation part."""
+    path = tmp_path_factory.mktemp("letor")
+    X, y, qid = br.make_ranking(n_queries=60, random_state=0)
+    for i in (1, 2):
+        (path / f"Fold{i}").mkdir()
+        for j, part in enumerate(("train", "vali", "test")):
+            rows = (qid + i) % 3 == j
+            if (i, part) != (2, "vali"):
+                br.write_letor(path / f"Fold{i}" / f"{part}.txt", X[rows], y[rows], qid[rows])
+    br.write_letor(path / "all.txt", X, y, qid)
+    return path
+
+
+def test_compare_folds_writes_tables_and_a_plot(folder, tmp_path):
+    quick = ["--rounds", 20, "--objectives", "lambdarank,softmax,squared/none", "--cutoffs", "1,all"]
+    out = run("compare", folder, *quick, "--output", tmp_path / "t.json", "--plot", tmp_path / "p.png")
+    for name in ("lightgbm lambdarank", "lightgbm softmax", "xgboost softmax", "xgboost squared/none"):
+        assert name in out
+    table = pd.DataFrame(json.loads((tmp_path / "t.json").read_text()))
+    assert set(table["metric"]) == {"ndcg@1", "ndcg"}
+    assert len(table) == 2 * 5
+    assert table["mean"].between(0.3, 1).all()
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+    run("compare", folder, *quick, "--output", tmp_path / "t.csv", "--backend", "xgboost")
+    assert set(pd.read_csv(tmp_path / "t.csv")["ranker"]) == {"xgboost softmax", "xgboost squared/none"}
+    run("compare", folder / "all.txt", *quick, "--output", tmp_path / "t.md", "--folds", 3, "--backend", "lightgbm")
+    assert (tmp_path / "t.md").read_text().startswith("| ranker | ndcg@1 | diff | p | ndcg | diff | p |")
+
+
+def test_fit_predict_evaluate(folder, tmp_path):
+    _, y, qid = br.make_ranking(n_queries=60, random_state=0)
+    for backend in ("lightgbm", "xgboost"):
+        model, scores = tmp_path / f"{backend}.json", tmp_path / f"{backend}.scores"
+        options = ["--backend", backend, "--objective", "softmax", "--k", 10, "--rounds", 20]
+        run("fit", folder / "all.txt", model, *options, "--validation", folder / "Fold1" / "vali.txt")
+        run("predict", model, folder / "all.txt", "--output", scores)
+        values = np.loadtxt(scores)
+        assert run("predict", model, folder / "all.txt").split() == scores.read_text().split()
+        expected = br.ndcg_score(y, values, qid, k=10)
+        assert f"{expected:.6f}" in run("evaluate", folder / "all.txt", scores)
+        assert expected > 0.7
+    lgb.Booster(model_file=tmp_path / "lightgbm.json")
+
+
+def test_bad_input_is_one_line_and_exit_code_2(folder, tmp_path):
+    (tmp_path / "broken.txt").write_text("1 qid:1 1:0.5\nx qid:1 1:0.5\n")
+    (tmp_path / "scores").write_text("0.5\nnan\n")
+    for arguments, message in (
+        (["compare", tmp_path / "absent"], "absent"),
+        (["compare", tmp_path], "Fold"),
+        (["compare", tmp_path / "broken.txt"], "line 2"),
+        (["compare", "--objectives", "lambdamart"], "unknown objective 'lambdamart'"),
+        (["compare", "--objectives", "softmax/idcg"], "softmax/idcg"),
+        (["compare", "--objectives", "lambdarank", "--backend", "xgboost"], "none of the objectives"),
+        (["compare", "--cutoffs", "0"], "--cutoffs"),
+        (["compare", "--output", "t.xls"], "t.xls"),
+        (["compare", "--rounds", "0"], "rounds"),
+        (["fit", folder / "all.txt", tmp_path / "no" / "model"], "no folder"),
+        (["fit", folder / "all.txt", tmp_path / "m", "--backend", "both"], "one model"),
+        (["predict", tmp_path / "broken.txt", folder / "all.txt"], "broken.txt"),
+        (["evaluate", folder / "all.txt", tmp_path / "scores"], "line 2"),
+    ):
+        error = " ".join(run(*arguments, code=2).split())
+        assert message in error, error
+
+
+def test_help_names_the_commands():
+    out = run("--help")
+    assert all(command in out for command in ("compare", "fit", "predict", "evaluate"))
