@@ -16,13 +16,13 @@ SUFFIXES = (".csv", ".json", ".md")
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
-    """A table per metric with a row per ranker, narrow enough for a terminal of 80 columns."""
+    """A table per metric with a row per ranker, narrow enough for a terminal of 80 columns; w/t/l: queries won, tied, lost."""
     rankers, metrics, rows = _by_ranker(comparison)
     tables = []
     for metric in metrics:
         table = Table(title=f"{metric}, compared with {comparison.baseline}", title_justify="left", box=SIMPLE_HEAD)
         table.add_column("ranker", no_wrap=True)
-        for head in ("mean", "diff", "p", "win/tie/loss", "rounds"):
+        for head in ("mean", "diff", "p", "w/t/l", "rounds"):
             table.add_column(head, justify="right")
         for ranker in rankers:
             row = rows.loc[(ranker, metric)]

@@ -1,5 +1,9 @@
-"""One deterministic hypothesis profile for the whole suite."""
+"""What all tests share: where real data lie, and one deterministic hypothesis profile."""
 
+import os
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -11,3 +15,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("boostrank")
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    """Folder of real data sets beside the repository; BOOSTRANK_REQUIRE_DATA makes its absence a failure."""
+    path = Path(__file__).parents[2] / "shared" / "data"
+    if not path.is_dir():
+        if os.environ.get("BOOSTRANK_REQUIRE_DATA"):
+            pytest.fail("real data are required, but there are none beside the repository")
+        pytest.skip("no real data beside the repository")
+    return path

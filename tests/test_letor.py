@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import math
 import os
 import re
 import sys
@@ -82,14 +83,13 @@ def block(request, monkeypatch):
     monkeypatch.setattr(PARSER, "_BLOCK", request.param)
 
 
-WORDS = (
-    "1 -1 +2.5 0.25 nan -inf 1e-3 x 1_0 . + 1e 0x1 ++1 1e400 --1 1.2.3 Infinity infinit qid:3 qid:3 qid:3 qid:a qid: "
-    "qid:: qid:1:2 qid :7 1:0.5 2:1e-3 3: : :: :5 3:4:5 0:1 1.5:2 -1:2 +2:1 4:nan 5:inf 6:. 6:-.5 7:5. 8:-0 x:1 "
-    "9:12345678.1234567 9:0.12345678901234567 9:1234567.8.1 9:.1234567.8 10:1_0 10:0x10 11:1e400 11:5e-324 12:nana "
-    "13:99999999 14:9999999999999999 15:9007199254740993 16:123456789012345678901234567890 00000000017:1 ١:1 18:١ "
-    "2147483648:1 99999999999999999999999999:1 2147483647:2 19:/ 19:1/ 19:1;2 19:123456789;2 19:- 20:+1 # #c #c:1 "
-    "\r \x0b \x00 \xa0 é"
-).split(" ")
+WORDS_TEXT = """\
+1 -1 +2.5 0.25 nan -inf 1e-3 x 1_0 . + 1e 0x1 ++1 1e400 --1 1.2.3 Infinity infinit qid:3 qid:3 qid:3 qid:a
+qid: qid:: qid:1:2 qid :7 1:0.5 2:1e-3 3: : :: :5 3:4:5 0:1 1.5:2 -1:2 +2:1 4:nan 5:inf 6:. 6:-.5 7:5. 8:-0 x:1
+9:12345678.1234567 9:0.12345678901234567 9:1234567.8.1 9:.1234567.8 10:1_0 10:0x10 11:1e400 11:5e-324 12:nana
+13:99999999 14:9999999999999999 15:9007199254740993 16:123456789012345678901234567890 00000000017:1 ١:1 18:١
+2147483648:1 99999999999999999999999999:1 2147483647:2 19:/ 19:1/ 19:1;2 19:123456789;2 19:- 20:+1 # #c #c:1 é"""
+WORDS = [*re.split(r"\s", WORDS_TEXT), "\r", "\x0b", "\x00", "\xa0"]
 GOOD = ["1:0.5", "2:3", "3:-1", "4:0", "5:1e3", "00000000017:1", "#c", "\t", ""]
 
 
@@ -107,7 +107,7 @@ def nearly_valid_files(draw):
 
 
 @given(text=nearly_valid_files())
-@settings(fuzz, max_examples=1200)
+@settings(fuzz, max_examples=350)
 def test_oracle_and_reader_agree_on_what_is_broken_and_on_all_values(tmp_path, block, text):
     broken, documents = oracle(text)
     if broken:
@@ -153,14 +153,16 @@ def test_agrees_with_scikit_learn(tmp_path, block, share):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(120, 30)) * (rng.random((120, 30)) < share)
     X[:, -1] = 1  # so that both find 30 columns
-    y, qid = rng.integers(0, 5, 120), np.repeat(rng.permutation(10**9)[:12], 10)
+    y, qid = rng.integers(0, 5, 120), np.repeat(rng.integers(0, 10**15, 12), 10)
     buffer = io.BytesIO()
     dump_svmlight_file(X, y, buffer, zero_based=False, query_id=qid)
     theirs = load_svmlight_file(io.BytesIO(buffer.getvalue()), query_id=True)
     ours = read(tmp_path, buffer.getvalue())
     assert sp.issparse(ours.X) == (share == 0.1)
-    assert all(same(a if sp.issparse(a) else 1.0 * a, b if sp.issparse(b) else 1.0 * b) for a, b in zip(ours, theirs))
+    assert same(ours.X, theirs[0])
+    assert same(ours.y, theirs[1])
     assert ours.qid.dtype == np.int64
+    assert np.array_equal(ours.qid, theirs[2])
     assert same(read(tmp_path, buffer.getvalue(), sparse=True).X, read(tmp_path, buffer.getvalue(), sparse=False).X)
 
 
@@ -290,7 +292,7 @@ def test_layout_of_text_does_not_matter(tmp_path, block):
     plain = read(tmp_path, "1 qid:3 1:0.5 2:2\n-1.5 qid:3 1:1\n0 qid:4\n", sparse=False)
     other = read(
         tmp_path,
-        b"\xef\xbb\xbf# head\r\n\r\n 1\tqid:3  2:2 1:5e-1 \r\n\n+-"[:-2] + b"-1.5 qid:3 1:+1.#\xff\r\n0 qid:004",
+        b"\xef\xbb\xbf# head\r\n\r\n 1\tqid:3  2:2 1:5e-1 \r\n\n-1.5 qid:3 1:+1.#\xff\r\n0 qid:004",
     )
     assert plain.X.tolist() == [[0.5, 2], [1, 0], [0, 0]]
     assert plain.y.tolist() == [1, -1.5, 0]
@@ -430,7 +432,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 
 def test_gzip_that_is_damaged(tmp_path):
-    content = "".join(f"{i} qid:{i} 1:{np.sqrt(i)!r}\n" for i in range(3000)).encode()
+    content = "".join(f"{i} qid:{i} 1:{math.sqrt(i)}\n" for i in range(3000)).encode()
     whole = gzip.compress(content)
     assert read(tmp_path, whole).y.size == 3000  # known by content, not by name
     wrong_sum = whole[:-8] + b"1234" + whole[-4:]
@@ -508,7 +510,7 @@ def test_folds_share_columns_kind_and_qid_type(tmp_path):
 def test_folds_that_are_incomplete(tmp_path):
     with pytest.raises(NotADirectoryError, match="is not a folder; expected one that holds Fold1"):
         read_letor_folds(tmp_path / "missing")
-    with pytest.raises(FileNotFoundError, match="has no folders Fold1, Fold2, .* it has nothing"):
+    with pytest.raises(FileNotFoundError, match=r"has no folders Fold1, Fold2, .* it has nothing"):
         read_letor_folds(tmp_path)
     make_folds(tmp_path, {"Fold1/test.txt": "1 qid:1 1:1\n"})
     with pytest.raises(FileNotFoundError, match=r"Fold1 has neither train\.txt nor train\.txt\.gz"):
@@ -516,7 +518,7 @@ def test_folds_that_are_incomplete(tmp_path):
     make_folds(tmp_path, {"Fold2/train.txt": "1 qid:1 1:1\n", "Fold1/train.txt": "1 qid:1 1:1\n"})
     with pytest.raises(FileNotFoundError, match=r"Fold2 has neither test\.txt nor test\.txt\.gz"):
         read_letor_folds(tmp_path)
-    with pytest.raises(FileNotFoundError, match="it has test.txt, train.txt"):
+    with pytest.raises(FileNotFoundError, match=r"it has test\.txt, train\.txt"):
         read_letor_folds(tmp_path / "Fold1")
 
 

@@ -10,9 +10,6 @@ import numpy as np
 from boostrank.queries import Floats, Queries
 from boostrank.surrogates.base import HessianKind, Surrogate
 
-# Keeps the norm of a query whose scores are all 0 divisible; larger norms are at least 1 after scaling.
-TINY = 1e-30
-
 
 @dataclass(frozen=True)
 class _QNorm(Surrogate):
@@ -187,12 +184,13 @@ def _norm_and_slope(values: Floats, q: Floats, queries: Queries) -> tuple[Floats
     sizes = np.abs(values)
     largest = queries.max(sizes)
     largest[largest == 0.0] = 1.0
-    sizes *= queries.spread(1.0 / largest)
+    sizes /= queries.spread(largest)
     # A power is exp(log): half the cost of np.power with an array of exponents.
     with np.errstate(divide="ignore"):
         powers = np.log(sizes)
     powers *= queries.spread(q - 1.0)
     np.exp(powers, out=powers)
     relative_norm = queries.sum(powers * sizes) ** (1.0 / q)
-    powers *= queries.spread(np.maximum(relative_norm, TINY) ** (1.0 - q))
+    # After scaling a norm is at least 1, or 0 at the origin, where the powers are 0 already.
+    powers *= queries.spread(np.maximum(relative_norm, 1.0) ** (1.0 - q))
     return largest * relative_norm, np.copysign(powers, values)

@@ -101,8 +101,8 @@ class Separable(Surrogate):
                 newton = shift - self._newton_step(slope, curvature, goal)
                 inside = (newton >= low) & (newton <= high)
                 previous, shift = shift, np.where(inside, newton, 0.5 * (low + high))
-                # Newton's error is of the order of the square of its last step: 1e-9 seen, below float32.
-                if (np.abs(shift - previous) <= 1e-3).all():
+                # Newton's error is of the order of the square of its last step: 1e-8, below float32.
+                if (np.abs(shift - previous) <= 1e-4).all():
                     break
         return shift
 
@@ -149,7 +149,7 @@ class Poisson(Separable):
     ``sum_j u_j log(u_j / exp(s_j)) - u_j + exp(s_j)``; potential ``exp(s)``; minimizer ``log E[u]``; Hessian
     ``exp(s)``, exact. The consistent cross entropy of Ravikumar, Tewari and Yang (AISTATS 2011), Section 3.3.
 
-    Beyond a score of 30 the potential goes on as its own second-order Taylor polynomial. It stays strictly convex,
+    Beyond a score of 50 the potential goes on as its own second-order Taylor polynomial. It stays strictly convex,
     hence consistent, and nothing overflows.
 
     Examples
@@ -160,7 +160,7 @@ class Poisson(Separable):
     [0.0966]
     """
 
-    largest_exponent: ClassVar[float] = 30.0
+    largest_exponent: ClassVar[float] = 50.0
 
     def potential(self, scores: Floats) -> Floats:
         excess = np.maximum(scores - self.largest_exponent, 0.0)
@@ -182,7 +182,10 @@ class Poisson(Separable):
 
     def intercept(self, scores: Floats, mass: Floats, queries: Queries) -> Floats:
         with np.errstate(divide="ignore"):
-            return np.maximum(np.log(mass), LOG_ZERO) - queries.logsumexp(scores)
+            logs = np.log(mass)
+        if logs.max() > self.largest_exponent:
+            return super().intercept(scores, mass, queries)
+        return np.maximum(logs, LOG_ZERO) - queries.logsumexp(scores)
 
 
 @dataclass(frozen=True)
