@@ -74,7 +74,7 @@ class Objective:
         _check_bounds(self.surrogate, self.targets, normalize)
         self.weights = None if weights is None else document_weights(weights, queries, self.surrogate.separable)
         self._blocks = list(queries.blocks())
-        self.offset = self.surrogate.start(self.targets, self.weights)
+        self.offset = self.surrogate.start(self.targets, queries, self.weights)
         self.scale = self._unit_hessian_scale()
 
     @property
@@ -113,12 +113,14 @@ class Objective:
             documents = block.documents
             block_scores = scores[documents].astype(np.float64)
             block_scores += self.offset
+            if not np.isfinite(block_scores).all():
+                self._raise_not_finite(scores, block_scores, documents)
             derivatives = self.surrogate.derivatives(block_scores, self.targets[documents], block.segments)
             factor = self.scale if self.weights is None else self.scale * self.weights[documents]
             for values, result in zip(derivatives, (gradient, hessian), strict=True):
                 np.multiply(values, factor, out=result[documents], casting="same_kind")
                 if not np.isfinite(result[documents]).all():
-                    self._raise_not_finite(scores, result, documents)
+                    self._raise_not_finite(scores, result[documents], documents)
         return gradient, hessian
 
     def _unit_hessian_scale(self) -> float:
@@ -132,8 +134,8 @@ class Objective:
         # No Hessian at all means that there is nothing to learn (no query has a relevant document).
         return weight / total if total > 0 else 1.0
 
-    def _raise_not_finite(self, scores: NDArray[Any], result: Float32s, documents: slice) -> None:
-        document = documents.start + int(np.argmin(np.isfinite(result[documents])))
+    def _raise_not_finite(self, scores: NDArray[Any], values: NDArray[Any], documents: slice) -> None:
+        document = documents.start + int(np.argmin(np.isfinite(values)))
         query = int(np.searchsorted(self.queries.indptr, document, side="right")) - 1
         first, last = self.queries.indptr[query], self.queries.indptr[query + 1]
         cause = (

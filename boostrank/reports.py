@@ -16,7 +16,7 @@ SUFFIXES = (".csv", ".json", ".md")
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
-    """A table per metric with a row per ranker, narrow enough for a terminal of 80 columns; w/t/l: queries won, tied, lost."""
+    """A table per metric with a row per ranker, for a terminal of 80 columns; w/t/l: queries won, tied, lost."""
     rankers, metrics, rows = _by_ranker(comparison)
     tables = []
     for metric in metrics:

@@ -1,4 +1,4 @@
-"""Consistency: the minimizer of the expected loss sorts like the expected normalized gains, or a distribution shows not.
+"""Consistency: the minimizer of the expected loss sorts like the expected normalized gains, or is shown not to.
 
 The minimizer is found numerically from the surrogate's own loss and gradient, and the expected normalized gains by
 permutations (Lemma 4 and Corollary 5 of the paper).
@@ -105,9 +105,7 @@ def minimizer(surrogate, distribution, normalize="dcg", discount="log2", k=None)
 
     start = 0.1 * np.random.default_rng(m).normal(size=m)
     tight = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 500}
-    return minimize(
-        expectation if surrogate.convex else on_sphere, start, jac=True, method="L-BFGS-B", options=tight
-    ).x
+    return minimize(expectation if surrogate.convex else on_sphere, start, jac=True, method="L-BFGS-B", options=tight).x
 
 
 def misorders(scores, optimal, margin=0.01):

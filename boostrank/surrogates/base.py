@@ -53,10 +53,10 @@ class Surrogate(ABC):
     def derivatives(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
         """Gradient and diagonal Hessian of the loss with respect to the scores, each of shape (n_documents,)."""
 
-    def start(self, targets: Floats, weights: Floats | None) -> float:
+    def start(self, targets: Floats, queries: Queries, weights: Floats | None) -> float:
         """The one score for all documents that minimizes the total loss: where boosting starts.
 
-        `weights` has shape (n_documents,). Zero for losses that have no such score, or do not depend on it.
+        `weights` has shape (n_documents,). Zero for losses that do not depend on it, or are least at no finite score.
         """
         return 0.0
 

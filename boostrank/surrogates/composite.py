@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
+from scipy.optimize import brentq
 
 from boostrank.queries import Floats, Queries
 from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
+
+# Beyond it a search for the best constant score is given up: most potentials overflow.
+LARGEST_START = 64.0
 
 
 @dataclass(frozen=True)
@@ -72,3 +76,19 @@ class Composite(Surrogate):
             return gradient, hessian + queries.spread(outer_curvature) * slope**2
         steepness = np.abs(slope)
         return gradient, hessian + queries.spread(np.maximum(outer_curvature, 0.0) * queries.sum(steepness)) * steepness
+
+    def start(self, targets: Floats, queries: Queries, weights: Floats | None) -> float:
+        query_weights = np.ones(queries.n_queries) if weights is None else weights[queries.starts]
+        mass = query_weights @ queries.sum(targets)
+
+        def slope(score: float) -> float:
+            value, inner_slope, _ = self.inner(np.full(1, score))
+            outer_slope = self.outer(value * queries.sizes)[1]
+            return float(query_weights @ (outer_slope * queries.sizes) * inner_slope[0] - mass)
+
+        reach = 1.0
+        while slope(-reach) * slope(reach) > 0:
+            reach *= 2.0
+            if reach > LARGEST_START:
+                return 0.0
+        return float(brentq(slope, -reach, reach))

@@ -70,6 +70,12 @@ class PNorm(_QNorm):
         gradient -= targets
         return gradient, queries.spread(q - 1.0)
 
+    def start(self, targets: Floats, queries: Queries, weights: Floats | None) -> float:
+        # A constant score c has the potential c^2 m^(2 / q) / 2 in a query of m documents.
+        query_weights = np.ones(queries.n_queries) if weights is None else weights[queries.starts]
+        potentials = queries.sizes ** (2.0 / self._exponents(queries))
+        return float(query_weights @ queries.sum(targets) / (query_weights @ potentials))
+
 
 @dataclass(frozen=True)
 class NormalizedPNorm(_QNorm):

@@ -79,7 +79,7 @@ class Separable(Surrogate):
         slope, curvature = self.slope_curvature(scores)
         return slope - targets, curvature
 
-    def start(self, targets: Floats, weights: Floats | None) -> float:
+    def start(self, targets: Floats, queries: Queries, weights: Floats | None) -> float:
         mean = np.average(targets, weights=weights)
         score = float(self.inverse_slope(np.array([mean]))[0])
         return score if np.isfinite(score) else 0.0
