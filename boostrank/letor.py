@@ -148,10 +148,10 @@ def _digits(word: Array) -> tuple[Array, Array]:
 def _decimals(text: _Text, ends: Array, lengths: Array) -> tuple[Array, Array, Array, Array]:
     """Return the digits of at most 8 bytes as a number, has a dot, digits after it, is well formed."""
     word, one, eight = _load(text, ends, lengths), np.uint64(1), np.uint64(8)
-    # '.' ^ '0' is 0x1E: its bit 4 is 0 in all digits. dot: 1 in the dot's byte, or 0 where there is none.
-    mark = word & np.uint64(0x1010101010101010)
-    dot = mark >> np.uint64(4)
-    good = ((mark & (mark - one)) == 0) & ((word & (dot * np.uint64(0xFF))) == dot * np.uint64(0x1E))
+    # '.' ^ '0' is 0x1E, and bit 4 is 0 in all digits. dot: 1 in the dot's byte, or 0 where there is none.
+    # A second dot stays among the bytes after the first one and is no digit there.
+    dot = (word & np.uint64(0x1010101010101010)) >> np.uint64(4)
+    good = (word & (dot * np.uint64(0xFF))) == dot * np.uint64(0x1E)
     after = ~((dot << eight) - one)  # the bytes behind the dot; without a dot none
     has_dot = dot != 0
     value, all_digits = _digits(((word & (dot - one)) << (has_dot * eight)) | (word & after))
@@ -159,7 +159,11 @@ def _decimals(text: _Text, ends: Array, lengths: Array) -> tuple[Array, Array, A
 
 
 def _numbers(text: _Text, starts: Array, ends: Array) -> Array:
-    """Return float() of tokens. Exact: m / 10**k is one rounding where m <= 2**53 and k <= 22."""
+    """Return what float() makes of tokens.
+
+    Of up to 16 bytes all bits are right: with a dot these are m / 10**k with two exact numbers (m < 10**15,
+    k <= 15), without a dot nothing is divided; either way there is one rounding. Others go to float().
+    """
     head = text.codes[starts]
     minus = head == ord("-")
     lengths = ends - starts - (minus | (head == ord("+")))
@@ -171,7 +175,7 @@ def _numbers(text: _Text, starts: Array, ends: Array) -> Array:
         upper, upper_dot, upper_places, upper_good = _decimals(text, ends[wide] - 8, more)
         value[wide] += upper * _POWERS.astype(np.uint64)[8 - dotted]
         places[wide] += upper_places + np.uint8(8) * upper_dot
-        good[wide] &= upper_good & ~(dotted & upper_dot) & (value[wide] <= 2**53)
+        good[wide] &= upper_good & ~(dotted & upper_dot)
     numbers = value / _POWERS[places]
     np.negative(numbers, out=numbers, where=minus)
     slow = np.flatnonzero(~good)  # exponents, many digits, nan, inf, and what is no number
@@ -190,7 +194,7 @@ def _columns(text: _Text, starts: Array, ends: Array, rules: _Rules) -> Array:
     good &= lengths <= 8
     for i in np.flatnonzero(~good).tolist():
         token = text.raw[starts[i] : ends[i]]
-        if not re.fullmatch(rb"\d{1,19}", token) or int(token) > _MAX_INDEX:
+        if not re.fullmatch(rb"\d{1,19}", token):  # 19 digits: fits in uint64
             raise _BrokenBlockError
         values[i] = int(token)
     first = 0 if rules.zero_based else 1
@@ -227,10 +231,10 @@ def _lines_with_qid(text: _Text, starts: Array, ends: Array, is_key: Array, seco
 
 def _parse(block: bytes, rules: _Rules, part: _Part) -> None:
     """Add the documents of a block of whole lines to the part; the fast pass."""
+    if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
+        raise _BrokenBlockError  # lines that end in \r alone would run into one, or into a comment
     halves = [line.partition(b"#") for line in block.split(b"\n")] if b"#" in block else []
     block = b"\n".join([half[0] for half in halves]) if halves else block
-    if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
-        raise _BrokenBlockError  # lines that end in \r alone would run into one
     raw = _PAD + block.translate(_PLAIN_ENDS)
     text = _Text(raw, np.frombuffer(raw, np.uint8), np.ndarray((len(raw) - 7,), "<u8", raw, 0, (1,)))
     starts, ends, is_key, firsts, counts = _split(text)
@@ -315,7 +319,8 @@ def _raise_fault(block: bytes, first_line: int, rules: _Rules, part: _Part) -> N
     """Raise the error of the first broken line of a block that the fast pass refused."""
     has_qid = part.has_qid
     for number, line in enumerate(block.split(b"\n"), first_line):
-        data = line.partition(b"#")[0].removesuffix(b"\r")
+        line = line.removesuffix(b"\r")
+        data = b"\r" if b"\r" in line else line.partition(b"#")[0]
         if not data.strip(b" \t"):
             continue
         if fault := _fault(data, rules, has_qid):

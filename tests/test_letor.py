@@ -32,7 +32,8 @@ FEATURE = re.compile(f"([0-9]+):({NUMBER})", re.I)
 
 def oracle_line(line, qids_so_far):
     """Parse one line in the slow, obvious way: (label, qid or None, features); None if it is blank."""
-    words = re.split("[ \t]+", line.partition("#")[0].removesuffix("\r").strip(" \t"))
+    assert "\r" not in line.removesuffix("\r")
+    words = re.split("[ \t]+", line.removesuffix("\r").partition("#")[0].strip(" \t"))
     if words == [""]:
         return None
     assert LABEL.fullmatch(words[0])
@@ -148,6 +149,20 @@ def test_numbers_are_those_of_float_to_the_last_bit(tmp_path):
     assert same(narrow[:, 0], expected.astype(np.float32))
 
 
+NO_NUMBERS = re.split(
+    r"\s",
+    """. + - +. ++1 1- 1.2.3 1.2.345678 12345678.9.1 1234.5678.12345 1.2345678.1234567 e5 1e 1e+ 1e1.5 0x10 1_0
+1/2 1;2 123456789/ 1,5 na nan() infinit - 1-2 12345678-1 1.-2 1.12345678-1 ١ ½ 12345678١ 1234567890123456.7.8""",
+)
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_what_float_or_the_format_refuses_is_no_number(tmp_path, text):
+    for line in (f"{text} qid:1 1:1", f"1 qid:1 1:{text}"):
+        with pytest.raises(ValueError, match=rf"line 2: '{re.escape(text)}' is not a number|line 2: '\\\\x"):
+            read(tmp_path, f"1 qid:1 1:0.5\n{line}\n")
+
+
 @pytest.mark.parametrize("share", [1.0, 0.6, 0.1])
 def test_agrees_with_scikit_learn(tmp_path, block, share):
     rng = np.random.default_rng(1)
@@ -257,6 +272,9 @@ FAULTS = [
     ("1 qid:1 2:1,5", "'1,5' is not a number"),
     ("1 qid:1 2:0.5\x00", "byte 0x00: this is not plain text"),
     ("1 qid:1 2:0.5\r1 qid:1 2:0.5", "byte 0x0d"),
+    ("1 qid:1 2:0.5\r3:0.5", "byte 0x0d"),
+    ("1 qid:1 2:0.5 # a\r1 qid:1 2:0.5 # b", "byte 0x0d"),
+    ("1 2 qid:1 1:1\nqid:1 1:2", "no qid, but the lines before have one"),
     ("1 qid:1 1:" + "9" * 900 + "x", r"'9{37}\.\.\.' is not a number in '1 qid:1 1:9+\.\.\.'; expected 'label"),
     (b"1 qid:1 1:\xff", r"'\\\\xff' is not a number"),
 ]
