@@ -20,7 +20,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--features", type=int, default=136)
-    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--backends", nargs="+", choices=("lightgbm", "xgboost"), default=["lightgbm", "xgboost"])
+    parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--leaves", type=int, default=31)
     parser.add_argument("--turns", type=int, default=3)
     arguments = parser.parse_args()
@@ -31,10 +32,14 @@ def main():
     trees = {"n_estimators": arguments.rounds, "learning_rate": 0.1, "random_state": 0}
     depthless = {"max_leaves": arguments.leaves, "max_depth": 0, "grow_policy": "lossguide"}
     print(f"{describe()}\n{X.shape[0]:,} x {X.shape[1]}, {arguments.rounds} trees of {arguments.leaves} leaves")
-    for make, peers in (
-        (lambda o: br.LightGBMRanker(o, num_leaves=arguments.leaves, **trees), ("lambdarank", "rank_xendcg")),
-        (lambda o: br.XGBoostRanker(o, **depthless, **trees), ("rank:ndcg", "rank:pairwise")),
-    ):
+    rankers = {
+        "lightgbm": (
+            lambda o: br.LightGBMRanker(o, num_leaves=arguments.leaves, **trees),
+            ("lambdarank", "rank_xendcg"),
+        ),
+        "xgboost": (lambda o: br.XGBoostRanker(o, **depthless, **trees), ("rank:ndcg", "rank:pairwise")),
+    }
+    for make, peers in (rankers[name] for name in arguments.backends):
         seconds = {name: [] for name in (*peers, *SURROGATES)}
         for _ in range(arguments.turns):
             for name, values in seconds.items():

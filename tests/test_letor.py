@@ -271,7 +271,6 @@ FAULTS = [
     ("1 qid:1 2:0.5\r1 qid:1 2:0.5", "byte 0x0d"),
     ("1 qid:1 2:0.5\r3:0.5", "byte 0x0d"),
     ("1 qid:1 2:0.5 # a\r1 qid:1 2:0.5 # b", "byte 0x0d"),
-    ("1 2 qid:1 1:1\nqid:1 1:2", "no qid, but the lines before have one"),
     ("1 qid:1 1:" + "9" * 900 + "x", r"'9{37}\.\.\.' is not a number in '1 qid:1 1:9+\.\.\.'; expected 'label"),
     (b"1 qid:1 1:\xff", r"'\\\\xff' is not a number"),
 ]
@@ -283,6 +282,11 @@ def test_a_broken_line_is_named(tmp_path, block, line, message):
     content = b"# head\n\n2 qid:1 1:1 2:2 # doc\r\n" + line + b"\n1 qid:1 1:x\n"
     with pytest.raises(ValueError, match=rf"data\.txt, line 4: {message}"):
         read(tmp_path, content)
+
+
+def test_a_label_too_many_does_not_make_up_for_one_that_is_missing(tmp_path):
+    with pytest.raises(ValueError, match=r"line 1: '2' is not index:value"):
+        read(tmp_path, "1 2 1:1\n1:2 1:3\n", sizes=[2])
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def at_worst_angle(length):
         (Cosine(), at_worst_angle(1.0)),
         (Cosine(), at_worst_angle(3.0)),
     ],
-    ids=repr,
+    ids=lambda value: "scores" if isinstance(value, (list, np.ndarray)) else repr(value),
 )
 def test_half_a_sharp_majorant_does_not_dominate(surrogate, scores):
     data = np.array(scores), np.array([0.8, 0.0]), Queries.from_sizes([2])
