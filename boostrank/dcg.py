@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -136,6 +137,8 @@ class DCG:
             Equal scores: the expected DCG over all their orders (exact), the order of rows, the order that is best
             for DCG, or the worst.
         """
+        if ties not in TIES:
+            raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
         table = np.concatenate([[0.0], np.cumsum(self.discounts(int(queries.sizes.max())))])
         cutoffs, result = self.cutoffs(queries), np.empty(queries.n_queries)
         tiebreak = {"best": -gains, "worst": gains}.get(ties)
@@ -236,9 +239,9 @@ def _discount_function(discount: Discount) -> Callable[[Floats], Floats]:
         return lambda ranks: 1.0 / ranks
     if isinstance(discount, (tuple, list)) and len(discount) == 2:
         name, parameter = discount
-        if name == "power" and parameter > 0:
+        if name == "power" and isinstance(parameter, Real) and parameter > 0:
             return lambda ranks: ranks**-parameter
-        if name == "exponential" and parameter > 1:
+        if name == "exponential" and isinstance(parameter, Real) and parameter > 1:
             return lambda ranks: parameter**-ranks
     raise ValueError(
         "discount must be 'log2', 'zipf', ('power', beta) with beta > 0, ('exponential', base) with base > 1, "

@@ -118,7 +118,8 @@ class Objective:
             derivatives = self.surrogate.derivatives(block_scores, self.targets[documents], block.segments)
             factor = self.scale if self.weights is None else self.scale * self.weights[documents]
             for values, result in zip(derivatives, (gradient, hessian), strict=True):
-                np.multiply(values, factor, out=result[documents], casting="same_kind")
+                with np.errstate(over="ignore"):
+                    np.multiply(values, factor, out=result[documents], casting="same_kind")
                 if not np.isfinite(result[documents]).all():
                     self._raise_not_finite(scores, result[documents], documents)
         return gradient, hessian

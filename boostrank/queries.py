@@ -278,11 +278,11 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
         raise ValueError(
             f"qid must have one query id per row: a non-empty one-dimensional array; got shape {ids.shape}"
         )
-    missing = ids != ids
-    if ids.dtype == object:
-        missing = missing | np.array([value is None for value in ids])
+    import pandas as pd
+
+    missing = pd.isna(ids)
     if np.any(missing):
-        raise ValueError(f"qid must not be missing; qid[{int(np.argmax(missing))}] is {ids[np.argmax(missing)]}")
+        raise ValueError(f"qid must not be missing; qid[{int(np.argmax(missing))}] is {ids[np.argmax(missing)]!s}")
     return ids
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ class _QNorm(Surrogate):
     consistent: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.q != "log" and not (isinstance(self.q, (int, float)) and 2 <= self.q < np.inf):
+        if self.q != "log" and not (isinstance(self.q, Real) and 2 <= self.q < np.inf):
             raise ValueError(
                 f"q must be 'log' (log(m) + 2 for a query of m documents) or a number >= 2; got {self.q!r}"
             )
@@ -115,7 +116,7 @@ class NormalizedPNorm(_QNorm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.epsilon < np.inf:
+        if not (isinstance(self.epsilon, Real) and 0 < self.epsilon < np.inf):
             raise ValueError(f"epsilon must be a positive number; got {self.epsilon!r}")
 
     def loss(self, scores: Floats, targets: Floats, queries: Queries) -> Floats:

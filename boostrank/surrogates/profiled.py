@@ -83,6 +83,11 @@ class Profiled(_Profile):
 
     potential: Separable
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.potential, Separable):
+            raise ValueError(f"potential must be an instance of Separable; got {self.potential!r}")
+
     @property
     def _separable(self) -> Separable:
         return self.potential
