@@ -1,0 +1,120 @@
+"""The ranker on LightGBM."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, ClassVar
+
+from boostrank.backends import lightgbm as lightgbm_backend
+from boostrank.dcg import Discount, Gain
+from boostrank.rankers.base import BoostedRanker
+from boostrank.surrogates import Surrogate
+from boostrank.targets import Normalize
+
+
+class LightGBMRanker(BoostedRanker):
+    """Gradient boosted ranking on LightGBM, with NDCG-consistent surrogates or LightGBM's own ranking objectives.
+
+    Parameters
+    ----------
+    objective : str or Surrogate, default "softmax"
+        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance, or LightGBM's "lambdarank" or
+        "rank_xendcg". Native objectives train on their own targets: `gain` is passed on to `lambdarank`, and
+        `discount` and `k` only define `score` and early stopping.
+    gain, discount, k
+        What NDCG means: in the targets, in early stopping and in `score`. See :class:`boostrank.dcg.DCG`.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        Targets of the surrogate; only "dcg" is NDCG consistent. See :func:`boostrank.targets.make_targets`.
+    n_estimators : int, default 100
+        Boosting rounds.
+    learning_rate, num_leaves, max_depth, min_child_samples, min_child_weight, subsample, subsample_freq
+        As in ``lightgbm.LGBMRanker``; surrogates have a mean Hessian of 1, so `min_child_weight` counts documents.
+    colsample_bytree, reg_alpha, reg_lambda
+        As in ``lightgbm.LGBMRanker``.
+    early_stopping_rounds : int, optional
+        Stop when NDCG@k on the last validation set has not improved for so many rounds; predict with the best.
+    validation_fraction : float in (0, 1), optional
+        Hold this share of the training queries out, whole, as validation set.
+    importance_type : {"split", "gain"}, default "split"
+        What `feature_importances_` holds.
+    random_state : int, RandomState or None
+        The same seed gives the same model.
+    n_jobs : int, optional
+        Threads; None lets LightGBM choose.
+    verbosity : int, default -1
+        As in LightGBM.
+    **native
+        Any other parameter of LightGBM by its native name. A name that LightGBM does not know is an error.
+
+    Attributes
+    ----------
+    booster_ : lightgbm.Booster
+    best_iteration_ : int
+        Number of rounds that `predict` uses.
+    evals_result_ : dict
+        ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
+    feature_importances_ : ndarray, shape (n_features_in_,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, if X had column names
+
+    Examples
+    --------
+    >>> from boostrank import LightGBMRanker, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
+    >>> ranker = LightGBMRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
+    >>> ranker.score(X, y, qid) > 0.7
+    True
+    """
+
+    _backend: ClassVar[ModuleType] = lightgbm_backend
+
+    def __init__(
+        self,
+        objective: str | Surrogate = "softmax",
+        *,
+        gain: Gain = "exp2",
+        discount: Discount = "log2",
+        k: int | float | None = None,
+        normalize: Normalize = "dcg",
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        num_leaves: int = 31,
+        max_depth: int = -1,
+        min_child_samples: int = 20,
+        min_child_weight: float = 1e-3,
+        subsample: float = 1.0,
+        subsample_freq: int = 0,
+        colsample_bytree: float = 1.0,
+        reg_alpha: float = 0.0,
+        reg_lambda: float = 0.0,
+        early_stopping_rounds: int | None = None,
+        validation_fraction: float | None = None,
+        importance_type: str = "split",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbosity: int = -1,
+        **native: Any,
+    ) -> None:
+        self.objective = objective
+        self.gain = gain
+        self.discount = discount
+        self.k = k
+        self.normalize = normalize
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.max_depth = max_depth
+        self.min_child_samples = min_child_samples
+        self.min_child_weight = min_child_weight
+        self.subsample = subsample
+        self.subsample_freq = subsample_freq
+        self.colsample_bytree = colsample_bytree
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.importance_type = importance_type
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbosity = verbosity
+        self._set_native(native)

@@ -1,0 +1,125 @@
+"""The ranker on XGBoost."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, ClassVar
+
+from boostrank.backends import xgboost as xgboost_backend
+from boostrank.dcg import Discount, Gain
+from boostrank.rankers.base import BoostedRanker
+from boostrank.surrogates import Surrogate
+from boostrank.targets import Normalize
+
+
+class XGBoostRanker(BoostedRanker):
+    """Gradient boosted ranking on XGBoost, with NDCG-consistent surrogates or XGBoost's own ranking objectives.
+
+    Parameters
+    ----------
+    objective : str or Surrogate, default "softmax"
+        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance, or XGBoost's "rank:ndcg",
+        "rank:pairwise" or "rank:map". Native objectives train on their own
+        targets: `gain` is passed on to `rank:ndcg` ('exp2' and 'linear' only), and `discount` and `k` only define
+        `score` and early stopping.
+    gain, discount, k
+        What NDCG means: in the targets, in early stopping and in `score`. See :class:`boostrank.dcg.DCG`.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        Targets of the surrogate; only "dcg" is NDCG consistent. See :func:`boostrank.targets.make_targets`.
+    n_estimators : int, default 100
+        Boosting rounds.
+    learning_rate, max_depth, max_leaves, grow_policy, gamma, subsample, colsample_bytree, tree_method, max_bin
+        As in ``xgboost.XGBRanker``.
+    min_child_weight, reg_alpha, reg_lambda
+        As in ``xgboost.XGBRanker``; surrogates have a mean Hessian of 1, so these count documents.
+    early_stopping_rounds : int, optional
+        Stop when NDCG@k on the last validation set has not improved for so many rounds; predict with the best.
+    validation_fraction : float in (0, 1), optional
+        Hold this share of the training queries out, whole, as validation set.
+    importance_type : str, default "gain"
+        What `feature_importances_` holds: "weight", "gain", "cover", "total_gain" or "total_cover".
+    random_state : int, RandomState or None
+        The same seed gives the same model.
+    n_jobs : int, optional
+        Threads; None lets XGBoost choose.
+    verbosity : int, default 1
+        As in XGBoost.
+    **native
+        Any other parameter of XGBoost by its native name. A name that XGBoost does not know is an error.
+
+    Attributes
+    ----------
+    booster_ : xgboost.Booster
+    best_iteration_ : int
+        Number of rounds that `predict` uses.
+    evals_result_ : dict
+        ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
+    feature_importances_ : ndarray, shape (n_features_in_,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, if X had column names
+
+    Examples
+    --------
+    >>> from boostrank import XGBoostRanker, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
+    >>> ranker = XGBoostRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
+    >>> ranker.score(X, y, qid) > 0.7
+    True
+    """
+
+    _backend: ClassVar[ModuleType] = xgboost_backend
+
+    def __init__(
+        self,
+        objective: str | Surrogate = "softmax",
+        *,
+        gain: Gain = "exp2",
+        discount: Discount = "log2",
+        k: int | float | None = None,
+        normalize: Normalize = "dcg",
+        n_estimators: int = 100,
+        learning_rate: float = 0.3,
+        max_depth: int = 6,
+        max_leaves: int = 0,
+        grow_policy: str = "depthwise",
+        min_child_weight: float = 1.0,
+        gamma: float = 0.0,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        reg_alpha: float = 0.0,
+        reg_lambda: float = 1.0,
+        tree_method: str = "hist",
+        max_bin: int = 256,
+        early_stopping_rounds: int | None = None,
+        validation_fraction: float | None = None,
+        importance_type: str = "gain",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbosity: int = 1,
+        **native: Any,
+    ) -> None:
+        self.objective = objective
+        self.gain = gain
+        self.discount = discount
+        self.k = k
+        self.normalize = normalize
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.grow_policy = grow_policy
+        self.min_child_weight = min_child_weight
+        self.gamma = gamma
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.tree_method = tree_method
+        self.max_bin = max_bin
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.importance_type = importance_type
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbosity = verbosity
+        self._set_native(native)
