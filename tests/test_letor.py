@@ -217,9 +217,20 @@ def test_written_text(tmp_path):
     write_letor(tmp_path / "a", stored, [1, 2, 3], [9, 9, 8], zero_based=True)
     assert (tmp_path / "a").read_text() == "1 qid:9 0:0 2:4\n2 qid:9 1:5\n3 qid:8\n"
     assert read_letor(tmp_path / "a", zero_based=True, sparse=True).X.nnz == 3
+    disordered = sp.csr_matrix(([4.0, 1.0, 2.0, 5.0], [2, 0, 2, 1], [0, 3, 4]), shape=(2, 3))
+    write_letor(tmp_path / "a", disordered, [1, 2], [9, 9])
+    assert (tmp_path / "a").read_text() == "1 qid:9 1:1 3:6\n2 qid:9 2:5\n"
+    assert disordered.nnz == 4  # what the caller has stays as it was
     tenth = np.full((1, 1), 0.1, np.float32)
     write_letor(tmp_path / "a", tenth, [1], [1])
     assert read_letor(tmp_path / "a").X[0, 0] == tenth.astype(np.float64)[0, 0] != 0.1
+
+
+def test_gzip_of_the_same_data_has_the_same_bytes(tmp_path, monkeypatch):
+    for name, now in (("a.gz", 1e9), ("b.gz", 1.5e9)):
+        monkeypatch.setattr("time.time", lambda now=now: now)
+        write_letor(tmp_path / name, [[1.0]], [1], [1])
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
 @pytest.mark.parametrize(
