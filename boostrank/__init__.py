@@ -1,12 +1,12 @@
 """NDCG-consistent ranking losses for LightGBM and XGBoost."""
 
-from boostrank import surrogates
+from boostrank import metrics, surrogates
 from boostrank.backends.lightgbm import lightgbm_metric, lightgbm_objective
 from boostrank.backends.xgboost import xgboost_metric, xgboost_objective
 from boostrank.comparison import Comparison, compare, permutation_test, query_folds
 from boostrank.dcg import DCG
 from boostrank.letor import Fold, Ranking, read_letor, read_letor_folds, write_letor
-from boostrank.metrics import dcg_score, make_ndcg_scorer, ndcg_score
+from boostrank.metrics import dcg_score, make_ndcg_scorer, make_scorer, ndcg_score
 from boostrank.model_selection import QueryKFold, split_queries
 from boostrank.objective import Objective, is_consistent
 from boostrank.queries import Queries
@@ -34,7 +34,9 @@ __all__ = [
     "lightgbm_objective",
     "make_ndcg_scorer",
     "make_ranking",
+    "make_scorer",
     "make_targets",
+    "metrics",
     "ndcg_score",
     "permutation_test",
     "query_folds",

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 # Long enough to amortize NumPy's overhead per call, short enough that the temporaries of one block stay in the
 # second-level cache, where a pass costs a third of what it costs over fresh pages.
