@@ -3,7 +3,7 @@
 from boostrank import metrics, surrogates
 from boostrank.backends.lightgbm import lightgbm_metric, lightgbm_objective
 from boostrank.backends.xgboost import xgboost_metric, xgboost_objective
-from boostrank.comparison import Comparison, compare, permutation_test, query_folds
+from boostrank.comparison import Comparison, compare, query_folds
 from boostrank.dcg import DCG
 from boostrank.letor import Fold, Ranking, read_letor, read_letor_folds, write_letor
 from boostrank.metrics import dcg_score, make_ndcg_scorer, make_scorer, ndcg_score
@@ -11,8 +11,10 @@ from boostrank.model_selection import QueryKFold, split_queries
 from boostrank.objective import Objective, is_consistent
 from boostrank.queries import Queries
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
+from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test, t_test
 from boostrank.synthetic import expected_ndcg, make_ranking
 from boostrank.targets import make_targets
+from boostrank.tuning import cross_validate, grid_search
 
 __version__ = "0.1.0"
 
@@ -26,9 +28,14 @@ __all__ = [
     "QueryKFold",
     "Ranking",
     "XGBoostRanker",
+    "bootstrap_interval",
     "compare",
+    "cross_validate",
     "dcg_score",
+    "effect_size",
     "expected_ndcg",
+    "grid_search",
+    "holm",
     "is_consistent",
     "lightgbm_metric",
     "lightgbm_objective",
@@ -44,6 +51,7 @@ __all__ = [
     "read_letor_folds",
     "split_queries",
     "surrogates",
+    "t_test",
     "write_letor",
     "xgboost_metric",
     "xgboost_objective",

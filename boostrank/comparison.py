@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
@@ -16,88 +15,10 @@ from boostrank.letor import Fold, Ranking
 from boostrank.metrics import Empty, ndcg_score
 from boostrank.model_selection import QueryKFold, split_queries
 from boostrank.queries import Floats
+from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Signs are drawn in chunks of about this many numbers, so that memory stays bounded.
-CHUNK = 4_000_000
-
-
-class PairedTest(NamedTuple):
-    """Difference of two rankers on the same queries, and how surprising it is if neither is better."""
-
-    difference: float
-    p_value: float
-    wins: int
-    ties: int
-    losses: int
-
-
-def permutation_test(
-    values: ArrayLike, baseline: ArrayLike, *, n_permutations: int = 10_000, random_state: Any = 0
-) -> PairedTest:
-    """Paired randomization test of a mean difference over queries.
-
-    If the two rankers were alike, each query's difference could as well have the other sign. The p-value is the share
-    of sign assignments whose mean difference is at least as far from zero as the one seen: over all assignments when
-    these are no more than `n_permutations`, otherwise over random ones, the observed one counted in.
-
-    Parameters
-    ----------
-    values, baseline : array-like, shape (n_queries,)
-        A metric per query; queries that are NaN in both (skipped) are left out.
-    n_permutations : int, default 10,000
-    random_state : int, Generator or None
-
-    Returns
-    -------
-    PairedTest
-        Mean difference `values` minus `baseline`, two-sided p-value, and the number of queries won, tied and lost.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, a value is NaN on one side only, or nothing is left.
-
-    References
-    ----------
-    Smucker, Allan and Carterette, "A comparison of statistical significance tests for information retrieval
-    evaluation", CIKM 2007.
-
-    Examples
-    --------
-    >>> permutation_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
-    PairedTest(difference=0.2, p_value=0.25, wins=3, ties=1, losses=0)
-    """
-    left, right = np.asarray(values, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
-    if left.shape != right.shape or left.ndim != 1:
-        raise ValueError(f"values and baseline must be paired by query; got shapes {left.shape} and {right.shape}")
-    if (np.isnan(left) != np.isnan(right)).any():
-        raise ValueError("a query is NaN on one side only: evaluate both sides on the same queries")
-    differences = (left - right)[~np.isnan(left)]
-    if len(differences) == 0:
-        raise ValueError("there is no query to compare")
-    # Differences within rounding are ties: both sides sum the same gains in another order.
-    differences[np.abs(differences) < 1e-12] = 0.0
-    decisive = differences[differences != 0]
-    observed = abs(decisive.sum()) * (1.0 - 1e-12)
-    if 2 ** min(len(decisive), 62) <= n_permutations:
-        extreme = total = 0
-        for signs in _sign_chunks(len(decisive), None, None):
-            extreme, total = extreme + int((np.abs(signs @ decisive) >= observed).sum()), total + len(signs)
-    else:
-        extreme = total = 1
-        for signs in _sign_chunks(len(decisive), n_permutations, random_state):
-            extreme, total = extreme + int((np.abs(signs @ decisive) >= observed).sum()), total + len(signs)
-    wins = int((differences > 0).sum())
-    return PairedTest(
-        float(round(differences.mean(), 12)),
-        extreme / total,
-        wins,
-        len(differences) - len(decisive),
-        len(decisive) - wins,
-    )
 
 
 class Comparison(NamedTuple):
@@ -106,8 +27,10 @@ class Comparison(NamedTuple):
     Attributes
     ----------
     table : DataFrame
-        A row per ranker and metric: mean over queries, mean of each fold, difference to the baseline, p-value, wins,
-        ties, losses, and the mean number of boosting rounds.
+        A row per ranker and metric: mean over queries, mean of each fold, difference to the baseline, p-value of
+        :func:`boostrank.permutation_test`, wins, ties, losses, `p_holm` (p-value by :func:`boostrank.holm` over the
+        rankers compared in this metric), `low` and `high` (95% of :func:`boostrank.bootstrap_interval`), `effect`
+        (:func:`boostrank.effect_size`), and the mean number of boosting rounds. The baseline's tests are NaN.
     per_query : DataFrame
         A row per ranker, fold and query, a column per metric.
     baseline : str
@@ -189,7 +112,8 @@ def compare(
     extra_metrics : mapping of name to function, optional
         ``function(fold, scores)`` gives further values per test query, in order of first appearance.
     n_permutations, random_state
-        Of :func:`permutation_test`, which pools the queries of all folds.
+        Of :func:`boostrank.permutation_test`, which pools the queries of all folds; `random_state` also of the
+        bootstrap.
     progress : callable, optional
         Called with the names of fold and ranker before each training.
 
@@ -249,30 +173,34 @@ def _summary(
 
     by_ranker = {name: per_query[per_query["ranker"] == name] for name in rankers}
     folds = {name: rows.groupby("fold", sort=False) for name, rows in by_ranker.items()}
-    rows = []
+    rows: list[dict[Any, Any]] = []
     for metric in metrics:
+        values = {name: by_ranker[name][metric].to_numpy() for name in rankers}
+        tests = _tests(values, baseline, n_permutations, random_state)
         for name in rankers:
-            values = by_ranker[name][metric].to_numpy()
-            test = permutation_test(
-                values, by_ranker[baseline][metric].to_numpy(), n_permutations=n_permutations, random_state=random_state
-            )
-            row: dict[Any, Any] = {"ranker": name, "metric": metric, "mean": np.nanmean(values)}
-            row |= folds[name][metric].mean().to_dict()
-            row |= test._asdict() | {"rounds": folds[name]["rounds"].first().mean()}
-            rows.append(row | ({"p_value": np.nan} if name == baseline else {}))
+            head = {"ranker": name, "metric": metric, "mean": np.nanmean(values[name])}
+            means = folds[name][metric].mean().to_dict()
+            rows.append(head | means | tests[name] | {"rounds": folds[name]["rounds"].first().mean()})
     return pd.DataFrame(rows)
 
 
-def _sign_chunks(n: int, n_permutations: int | None, random_state: Any) -> Iterator[Floats]:
-    """Rows of signs, +1 or -1: all of them, or so many random ones."""
-    total = 2**n if n_permutations is None else n_permutations
-    rows = max(1, CHUNK // max(n, 1))
-    random = np.random.default_rng(random_state)
-    for start in range(0, total, rows):
-        stop = min(start + rows, total)
-        if n_permutations is None:
-            bits: NDArray[Any] = (np.arange(start, stop)[:, None] >> np.arange(n)) & 1
-        else:
-            packed: NDArray[np.uint8] = random.integers(0, 256, size=(stop - start, -(-n // 8)), dtype=np.uint8)
-            bits = np.unpackbits(packed, axis=1, count=n)
-        yield 1.0 - 2.0 * bits
+def _tests(
+    values: dict[str, Floats], baseline: str, n_permutations: int, random_state: Any
+) -> dict[str, dict[str, Any]]:
+    """What is tested of each ranker in one metric; NaN for the baseline, which is not tested against itself."""
+    stack, right = np.stack(list(values.values())), values[baseline]
+    # All rankers at once: they share the resamples.
+    ends = bootstrap_interval(stack, right, random_state=random_state)
+    tests = {}
+    for name, low, high in zip(values, ends.low, ends.high, strict=True):
+        test = permutation_test(values[name], right, n_permutations=n_permutations, random_state=random_state)
+        tests[name] = test._asdict() | {
+            "p_holm": np.nan,
+            "low": low,
+            "high": high,
+            "effect": effect_size(values[name], right),
+        }
+    tests[baseline] |= dict.fromkeys(("p_value", "low", "high", "effect"), np.nan)
+    for row, p_holm in zip(tests.values(), holm([row["p_value"] for row in tests.values()]), strict=True):
+        row["p_holm"] = p_holm
+    return tests

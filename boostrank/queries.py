@@ -257,20 +257,6 @@ class Queries:
         return keys - runs * len(scores)
 
 
-def find_qid(X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
-    """Features and query ids; where `qid` is None, those of a DataFrame's column or index level named "qid".
-
-    The column is dropped from the features. Query ids are None when there are none to be found.
-    """
-    if not hasattr(X, "columns") or not hasattr(X, "index"):
-        return X, qid
-    if "qid" in X.columns:
-        return X.drop(columns="qid"), X["qid"].to_numpy() if qid is None else qid
-    if qid is None and "qid" in X.index.names:
-        return X, X.index.get_level_values("qid").to_numpy()
-    return X, qid
-
-
 def _as_ids(qid: ArrayLike) -> NDArray[Any]:
     ids = np.asarray(qid)
     if ids.ndim == 2 and ids.shape[1] == 1:

@@ -16,14 +16,18 @@ SUFFIXES = (".csv", ".json", ".md")
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
-    """A table per metric with a row per ranker, for a terminal of 80 columns; w/t/l: queries won, tied, lost."""
+    """A table per metric with a row per ranker, for a terminal of 80 columns.
+
+    p (Holm) is the p-value adjusted for the number of rankers compared; w/t/l are queries won, tied and lost.
+    """
     rankers, metrics, rows = _by_ranker(comparison)
     tables = []
     for metric in metrics:
-        table = Table(title=f"{metric}, compared with {comparison.baseline}", title_justify="left", box=SIMPLE_HEAD)
+        title = f"{metric}, compared with {comparison.baseline}"
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
         table.add_column("ranker", no_wrap=True)
-        for head in ("mean", "diff", "p", "w/t/l", "rounds"):
-            table.add_column(head, justify="right")
+        for head in ("mean", "diff", "p (Holm)", "w/t/l", "rounds"):
+            table.add_column(head, justify="right", no_wrap=head != "p (Holm)")
         for ranker in rankers:
             row = rows.loc[(ranker, metric)]
             cells = [*_cells(row), f"{row['rounds']:.0f}"]
@@ -35,7 +39,12 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
 def markdown_table(comparison: Comparison) -> str:
     """One Markdown table, a row per ranker; wins, ties and losses of the last metric."""
     rankers, metrics, rows = _by_ranker(comparison)
-    head = ["ranker", *(title for metric in metrics for title in (metric, "diff", "p")), "win/tie/loss", "rounds"]
+    head = [
+        "ranker",
+        *(title for metric in metrics for title in (metric, "diff", "p (Holm)")),
+        "win/tie/loss",
+        "rounds",
+    ]
     lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
     for ranker in rankers:
         by_metric = [_cells(rows.loc[(ranker, metric)]) for metric in metrics]
@@ -90,11 +99,11 @@ def _by_ranker(comparison: Comparison) -> tuple[list[str], list[str], Any]:
 
 
 def _cells(row: Any) -> list[str]:
-    """Mean, difference, p-value and wins/ties/losses; of the baseline only the mean."""
-    if np.isnan(row["p_value"]):
+    """Mean, difference, adjusted p-value and wins/ties/losses; of the baseline only the mean."""
+    if np.isnan(row["p_holm"]):
         return [f"{row['mean']:.4f}", "", "", ""]
     wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
-    return [f"{row['mean']:.4f}", f"{row['difference']:+.4f}", _p(row["p_value"]), wins]
+    return [f"{row['mean']:.4f}", f"{row['difference']:+.4f}", _p(row["p_holm"]), wins]
 
 
 def _p(value: float) -> str:

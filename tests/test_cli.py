@@ -48,7 +48,7 @@ def test_compare_folds_writes_tables_and_a_plot(folder, tmp_path):
     run("compare", folder, *quick, "--output", tmp_path / "t.csv", "--backend", "xgboost")
     assert set(pd.read_csv(tmp_path / "t.csv")["ranker"]) == {"xgboost softmax", "xgboost squared/none"}
     run("compare", folder / "all.txt", *quick, "--output", tmp_path / "t.md", "--folds", 3, "--backend", "lightgbm")
-    assert (tmp_path / "t.md").read_text().startswith("| ranker | ndcg@1 | diff | p | ndcg | diff | p |")
+    assert (tmp_path / "t.md").read_text().startswith("| ranker | ndcg@1 | diff | p (Holm) | ndcg | diff | p (Holm) |")
 
 
 def test_fit_predict_evaluate(folder, tmp_path):

@@ -93,8 +93,25 @@ def test_table_equals_a_hand_written_loop(comparison):
     test = br.permutation_test(values["squared"], values["softmax"])
     assert row["difference"] == pytest.approx(test.difference, abs=1e-12)
     assert row["p_value"] == test.p_value
+    interval = br.bootstrap_interval(values["squared"], values["softmax"])
+    assert (row["low"], row["high"]) == pytest.approx(interval, abs=1e-12)
+    assert row["effect"] == pytest.approx(br.effect_size(values["squared"], values["softmax"]), abs=1e-9)
     assert row["Fold1"] == pytest.approx(values["squared"][:20].mean(), abs=1e-12)
     assert result.baseline == "softmax"
+
+
+def test_p_values_are_adjusted_within_each_metric(comparison):
+    _, folds, rankers, _ = comparison
+    more = rankers | {"small": br.LightGBMRanker(n_estimators=2, n_jobs=1, random_state=0)}
+    table = br.compare(more, folds, baseline="squared", cutoffs=[1, 10]).table
+    for _, rows in table.groupby("metric"):
+        np.testing.assert_array_equal(rows["p_holm"], br.holm(rows["p_value"]))
+        compared = rows["ranker"] != "squared"
+        tests = rows[["p_value", "p_holm", "low", "high", "effect"]]
+        assert tests[compared].notna().all(axis=None)
+        assert tests[~compared].isna().all(axis=None)
+        assert (rows["low"] <= rows["difference"])[compared].all()
+        assert (rows["difference"] <= rows["high"])[compared].all()
 
 
 def test_missing_validation_is_carved_from_training_queries(comparison):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import per_query, slices
 
-from boostrank.queries import Queries, find_qid
+from boostrank.queries import Queries
 
 RAGGED = st.lists(st.integers(1, 7), min_size=1, max_size=12)
 IDS = st.one_of(
@@ -255,18 +255,3 @@ def test_sorting_a_block_of_very_many_queries():
     segments = next(Queries.from_sizes(sizes).blocks(10**9)).segments
     assert segments.n_queries > np.iinfo(np.uint16).max
     assert segments._sort_block(scores, None).tolist() == slow_sort(scores, np.zeros(len(scores)), sizes)
-
-
-def test_find_qid_looks_in_the_argument_then_the_column_then_the_index():
-    X = pd.DataFrame({"a": [1.0, 2.0], "qid": [7, 8]})
-    features, qid = find_qid(X, None)
-    assert list(features.columns) == ["a"]
-    assert list(qid) == [7, 8]
-    features, qid = find_qid(X, [1, 1])
-    assert list(features.columns) == ["a"]
-    assert list(qid) == [1, 1]
-    features, qid = find_qid(X.set_index("qid"), None)
-    assert list(features.columns) == ["a"]
-    assert list(qid) == [7, 8]
-    assert find_qid(X[["a"]], None)[1] is None
-    assert find_qid(np.ones((2, 1)), None)[1] is None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -155,25 +153,14 @@ class MetricMaker:
         return NDCG(labels, queries, self.dcg, ties=self.ties, empty=self.empty, weights=weights)
 
 
-def write_atomically(path: str | os.PathLike[str], write: Callable[[str], None]) -> None:
-    """Let `write` fill a temporary file beside `path`, then move it there: never half a file, never a lost one."""
-    path = os.path.abspath(path)
-    stem, suffix = os.path.splitext(path)
-    handle, temporary = tempfile.mkstemp(suffix=suffix, prefix=os.path.basename(stem) + ".", dir=os.path.dirname(path))
-    os.close(handle)
+def import_onnx_converter() -> tuple[ModuleType, type]:
+    """The package that converts boosters to ONNX, and its type of a float32 matrix."""
     try:
-        write(temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def require_file(path: str | os.PathLike[str]) -> str:
-    """The path of an existing file as a string."""
-    if not os.path.isfile(path):
-        raise FileNotFoundError(f"no model file at {os.fspath(path)!r}")
-    return os.fspath(path)
+        import onnxmltools
+        from onnxmltools.convert.common.data_types import FloatTensorType
+    except ImportError as error:
+        raise ImportError(f"ONNX needs the package onnxmltools ({error}): pip install onnxmltools") from error
+    return onnxmltools, FloatTensorType
 
 
 def refuse_duplicates(native: Mapping[str, Any], names: Mapping[str, str], backend: str) -> None:

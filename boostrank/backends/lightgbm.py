@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse, isspmatrix
 
 from boostrank.backends.base import (
     Binding,
@@ -18,10 +20,10 @@ from boostrank.backends.base import (
     Trained,
     Training,
     import_backend,
+    import_onnx_converter,
     refuse_duplicates,
-    require_file,
-    write_atomically,
 )
+from boostrank.backends.files import OPEN_SEAL, SEAL, read_sealed, write_sealed
 from boostrank.dcg import DCG, Discount, Gain, Ties
 from boostrank.metrics import Empty
 from boostrank.objective import Float32s
@@ -78,18 +80,22 @@ def train(training: Training) -> Trained:
     parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], SMALLEST_MIN_HESSIAN)
     data, history = training.data, History(training)
     native = isinstance(training.objective, str)
-    if isinstance(training.objective, str):
-        parameters |= {"objective": training.objective, **_label_gain(training)}
-    else:
-        parameters["objective"] = training.boosting_function
     dataset = lgb.Dataset(
-        data.X,
+        _plain(data.X),
         label=data.relevance,
         group=data.queries.sizes,
         weight=data.weights if native else None,
-        params={"verbosity": parameters["verbosity"]},
+        params=dict(parameters),
     )
-    watched = [lgb.Dataset(part.X, label=part.relevance, reference=dataset) for part, _ in training.monitors]
+    if isinstance(training.objective, str):
+        parameters |= {"objective": training.objective, **_label_gain(training)}
+    elif _can_split(dataset):
+        parameters["objective"] = training.boosting_function
+    else:
+        # LightGBM refuses custom objectives here; this one of its own then gives every document the score 0.
+        parameters["objective"] = "regression"
+        dataset.set_label(np.zeros(len(data.relevance)))
+    watched = [lgb.Dataset(_plain(part.X), label=part.relevance, reference=dataset) for part, _ in training.monitors]
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> tuple[str, float, bool]:
         i = next(i for i, candidate in enumerate(watched) if candidate is evaluated)
@@ -107,15 +113,34 @@ def train(training: Training) -> Trained:
         valid_sets=watched or None,
         feval=evaluate if watched else None,
         callbacks=[stop_early] if watched and training.early_stopping_rounds else None,
+        keep_training_booster=True,
     )
     best = history.best_round() + 1 if watched and training.early_stopping_rounds else booster.current_iteration()
-    booster.best_iteration = best
-    return Trained(booster, best, history.as_dict())
+    text = booster.model_to_string(num_iteration=best)
+    return Trained(lgb.Booster(model_str=_with_identity_link(text)), best, history.as_dict())
+
+
+def _plain(X: Any) -> Any:
+    """Features as LightGBM takes them: sparse arrays as sparse matrices of the same memory."""
+    return csr_matrix(X) if issparse(X) and not isspmatrix(X) else X
+
+
+def _can_split(dataset: Any) -> bool:
+    """Whether any feature can be split; a warning if not."""
+    dataset.construct()
+    if any(dataset.feature_num_bin(feature) for feature in range(dataset.num_feature())):
+        return True
+    warnings.warn(
+        "no feature can be split, so every document gets the same score: the features are constant, or there are too "
+        "few documents for min_child_samples",
+        stacklevel=2,
+    )
+    return False
 
 
 def predict(booster: Any, X: Any) -> NDArray[np.float64]:
-    """Scores of the best iteration, float64."""
-    return np.asarray(booster.predict(X))
+    """Scores, float64."""
+    return np.asarray(booster.predict(_plain(X), raw_score=True))
 
 
 def importances(booster: Any, kind: str) -> NDArray[Any]:
@@ -140,23 +165,44 @@ def best_iteration(booster: Any) -> int:
 
 
 def save(booster: Any, path: str | os.PathLike[str]) -> None:
-    """Write LightGBM's text format, up to the best iteration."""
-    write_atomically(path, lambda name: booster.save_model(name, num_iteration=booster.best_iteration))
+    """Write LightGBM's text format."""
+    # In the head, where LightGBM passes over keys that it does not know, and where a cut file still has it.
+    text = booster.model_to_string().replace("\nnum_class=", f"\n{SEAL}={OPEN_SEAL}\nnum_class=", 1)
+    write_sealed(path, text.encode())
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read LightGBM's text format."""
     lgb = import_backend("lightgbm")
-    name = require_file(path)
-    with open(name, "rb") as file:
-        text = file.read()
+    content, name = read_sealed(path), os.fspath(path)
     # LightGBM reads what it finds of a truncated file; the last section tells whether all of it is there.
-    if not text.startswith(b"tree\n") or b"\nend of parameters" not in text:
+    if not content.startswith(b"tree\n") or b"\nend of parameters" not in content:
         raise ValueError(f"{name!r} is not a complete LightGBM model file")
     try:
-        return lgb.Booster(model_file=name)
-    except lgb.basic.LightGBMError as error:
+        booster = lgb.Booster(model_str=content.decode())
+    except (lgb.basic.LightGBMError, UnicodeDecodeError) as error:
         raise ValueError(f"{name!r} is not a valid LightGBM model file: {error}") from error
+    if booster.num_model_per_iteration() != 1:
+        raise ValueError(f"{name!r} is no ranker: it gives {booster.num_model_per_iteration()} scores a row")
+    return booster
+
+
+def to_onnx(booster: Any) -> Any:
+    """The booster as ONNX."""
+    onnxmltools, matrix = import_onnx_converter()
+    plain = import_backend("lightgbm").Booster(model_str=_with_identity_link(booster.model_to_string()))
+    return onnxmltools.convert_lightgbm(plain, initial_types=[("X", matrix([None, booster.num_feature()]))])
+
+
+def _with_identity_link(text: str) -> str:
+    """A model's text with an objective whose scores are the sums over trees, where it has a custom one.
+
+    LightGBM leaves the objective out then; converters and explainers ask for it.
+    """
+    if "\nobjective=" in text:
+        return text
+    text = text.replace("\nfeature_names=", "\nobjective=regression\nfeature_names=", 1)
+    return text.replace("\n[objective: custom]\n", "\n[objective: regression]\n", 1)
 
 
 class LightGBMObjective:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from typing import Any
@@ -18,10 +19,10 @@ from boostrank.backends.base import (
     Trained,
     Training,
     import_backend,
+    import_onnx_converter,
     refuse_duplicates,
-    require_file,
-    write_atomically,
 )
+from boostrank.backends.files import OPEN_SEAL, SEAL, read_sealed, write_sealed
 from boostrank.dcg import DCG, Discount, Gain, Ties
 from boostrank.metrics import Empty
 from boostrank.objective import Float32s
@@ -98,8 +99,19 @@ def train(training: Training) -> Trained:
     if watched and training.early_stopping_rounds:
         best = history.best_round() + 1
         # Prediction would use every round otherwise.
-        booster = booster[:best]
+        booster = _first_rounds(booster, best)
     return Trained(booster, best, history.as_dict())
+
+
+def _first_rounds(booster: Any, n: int) -> Any:
+    """The model of the first rounds. XGBoost's slice forgets the names of categories: they are put back."""
+    part = booster[:n]
+    if "c" not in (booster.feature_types or ()):
+        return part
+    whole, document = (json.loads(model.save_raw("json")) for model in (booster, part))
+    trees = document["learner"]["gradient_booster"]["model"]
+    trees["cats"] = whole["learner"]["gradient_booster"]["model"]["cats"]
+    return import_backend("xgboost").Booster(model_file=bytearray(json.dumps(document).encode()))
 
 
 def predict(booster: Any, X: Any) -> NDArray[np.float64]:
@@ -132,19 +144,37 @@ def best_iteration(booster: Any) -> int:
 
 def save(booster: Any, path: str | os.PathLike[str]) -> None:
     """Write XGBoost's JSON (``.json``) or UBJSON format."""
-    write_atomically(path, booster.save_model)
+    sealed = booster.copy()
+    sealed.set_attr(**{SEAL: OPEN_SEAL})
+    write_sealed(path, bytes(sealed.save_raw("json" if os.fspath(path).endswith(".json") else "ubj")))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read XGBoost's JSON or UBJSON format."""
     xgb = import_backend("xgboost")
-    booster = xgb.Booster()
-    name = require_file(path)
+    content, name = read_sealed(path), os.fspath(path)
+    # XGBoost can take all memory over a file that was cut in the middle; one object, in both formats, is the whole.
+    if not (content.startswith(b"{") and content.rstrip().endswith(b"}")):
+        raise ValueError(f"{name!r} is not a complete XGBoost model file")
     try:
-        booster.load_model(name)
-    except xgb.core.XGBoostError as error:
+        booster = xgb.Booster(model_file=name)
+        n_scores = json.loads(booster.save_config())["learner"]["learner_model_param"]["num_class"]
+    except (xgb.core.XGBoostError, UnicodeDecodeError) as error:
         raise ValueError(f"{name!r} is not a valid XGBoost model file: {str(error).splitlines()[0]}") from error
+    if int(n_scores) > 1:
+        raise ValueError(f"{name!r} is no ranker: it gives {n_scores} scores a row")
+    booster.set_attr(**{SEAL: None})
     return booster
+
+
+def to_onnx(booster: Any) -> Any:
+    """The booster as ONNX."""
+    onnxmltools, matrix = import_onnx_converter()
+    plain = booster.copy()
+    # The converter takes the objectives of rankers for classifiers, and knows features by number only.
+    plain.set_param({"objective": "reg:squarederror"})
+    plain.feature_names = None
+    return onnxmltools.convert_xgboost(plain, initial_types=[("X", matrix([None, booster.num_features()]))])
 
 
 class XGBoostObjective:

@@ -9,17 +9,6 @@ from boostrank.dcg import check_relevance
 from boostrank.queries import Floats, Queries
 
 
-def require_qid(qid: ArrayLike | None, receiver: str) -> ArrayLike:
-    """The query ids, or an error that says how to hand them to `receiver`."""
-    if qid is None:
-        raise ValueError(
-            f"{receiver} got no qid, so it cannot know the queries. Pass qid=; through scikit-learn's model selection "
-            "enable metadata routing (sklearn.set_config(enable_metadata_routing=True)), or let X be a DataFrame with "
-            "a column or an index named 'qid'. For rows of one single query pass qid=numpy.zeros(len(X))."
-        )
-    return qid
-
-
 def labels_scores_queries(
     y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None
 ) -> tuple[Floats, Floats, Queries]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -9,16 +10,35 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from boostrank.dcg import Discount, Gain, Ties
-from boostrank.metrics.inputs import require_qid
+from boostrank.frames import find_qid, require_qid
+from boostrank.metrics.binary import mean_precision_score, precision_score, rbp_score, recall_score
+from boostrank.metrics.graded import err_score
 from boostrank.metrics.mean import Empty
 from boostrank.metrics.ndcg import dcg_score, ndcg_score
-from boostrank.queries import find_qid
+from boostrank.metrics.pairs import auc_score, kendall_tau_score
+from boostrank.metrics.retrieval import average_precision_score, reciprocal_rank_score
+from boostrank.queries import Queries
 
 #: Metrics by the name that :func:`make_scorer` takes.
-METRICS: Mapping[str, Callable[..., Any]] = MappingProxyType({"ndcg": ndcg_score, "dcg": dcg_score})
+METRICS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "ndcg": ndcg_score,
+        "dcg": dcg_score,
+        "precision": precision_score,
+        "recall": recall_score,
+        "map": average_precision_score,
+        "mean_precision": mean_precision_score,
+        "mrr": reciprocal_rank_score,
+        "err": err_score,
+        "rbp": rbp_score,
+        "kendall_tau": kendall_tau_score,
+        "auc": auc_score,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +61,7 @@ class RankingScorer:
         """The metric of ``estimator.predict(X)``; an error where the query ids got lost on the way."""
         _, found = find_qid(X, qid)
         found = require_qid(found, f"the scorer {self!r}")
+        _warn_of_cut_queries(estimator, found)
         return float(self.metric(y, estimator.predict(X), found, **self.settings))
 
     def __repr__(self) -> str:
@@ -62,8 +83,8 @@ def make_scorer(metric: str | Callable[..., Any], **settings: Any) -> RankingSco
     Parameters
     ----------
     metric : str or callable
-        A name in :data:`boostrank.metrics.METRICS`, or a function ``(y_true, y_score, qid, **settings)`` of which
-        higher values are better.
+        A name in :data:`boostrank.metrics.METRICS`, with or without a cutoff as in ``"ndcg@10"``; or a function
+        ``(y_true, y_score, qid, **settings)`` of which higher values are better.
     **settings
         Keyword arguments of the metric, tried at once on two documents.
 
@@ -76,14 +97,16 @@ def make_scorer(metric: str | Callable[..., Any], **settings: Any) -> RankingSco
     --------
     >>> make_scorer("ndcg", k=5, empty="skip")
     make_scorer('ndcg', k=5, empty='skip')
-    >>> {f"ndcg@{k}": make_scorer("ndcg", k=k) for k in (1, 10)}
-    {'ndcg@1': make_scorer('ndcg', k=1), 'ndcg@10': make_scorer('ndcg', k=10)}
+    >>> {name: make_scorer(name) for name in ("ndcg@1", "map")}
+    {'ndcg@1': make_scorer('ndcg', k=1), 'map': make_scorer('map')}
     """
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", repr(metric))
     if isinstance(metric, str):
-        if metric not in METRICS:
-            raise ValueError(f"metric must be a function or one of {', '.join(METRICS)}; got {metric!r}")
-        metric = METRICS[metric]
+        name, at, cutoff = metric.partition("@")
+        if name not in METRICS or bool(at) != cutoff.isdecimal():
+            raise ValueError(f"metric must be a function or one of {', '.join(METRICS)}, as 'ndcg@10'; got {metric!r}")
+        metric = METRICS[name]
+        settings = {"k": int(cutoff), **settings} if at else settings
     metric(np.array([1.0, 0.0]), np.array([1.0, 0.0]), np.zeros(2), **settings)
     return RankingScorer(name, metric, settings)
 
@@ -109,3 +132,21 @@ def make_ndcg_scorer(
     make_scorer('ndcg', k=5, gain='exp2', discount='log2', ties='average', empty='zero')
     """
     return make_scorer("ndcg", k=k, gain=gain, discount=discount, ties=ties, empty=empty)
+
+
+def _warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
+    """Warn if queries that are scored were trained on with other documents: a splitter cut them apart."""
+    ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    train_sizes = getattr(ranker, "_train_sizes", None)
+    if train_sizes is None:
+        return
+    queries = Queries.from_qid(qid)
+    known = train_sizes.reindex(queries.ids).to_numpy()
+    cut = ~np.isnan(known) & (known != queries.sizes)
+    if cut.any():
+        warnings.warn(
+            f"{cut.sum()} of {len(cut)} queries scored, such as {str(queries.ids[np.argmax(cut)])!r}, were trained on "
+            "with other documents. Folds by row (cv=5, KFold) cut queries apart: use cv=QueryKFold(5). If these are "
+            "other queries with the same ids, give them ids of their own",
+            stacklevel=3,
+        )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from types import MappingProxyType, ModuleType
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,14 +13,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from boostrank.backends.base import Data, Training
+from boostrank.backends.base import Data, Trained, Training
 from boostrank.dcg import DCG, check_relevance
-from boostrank.metrics import NDCG, ndcg_score, require_qid
+from boostrank.frames import find_qid, require_qid, to_pandas
+from boostrank.metrics import NDCG, ndcg_score
 from boostrank.model_selection import split_queries
 from boostrank.objective import Objective
-from boostrank.queries import Floats, Queries, find_qid
+from boostrank.queries import Floats, Queries
 from boostrank.surrogates import REGISTRY, Surrogate
 from boostrank.weights import document_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class BoostedRanker(BaseEstimator):
@@ -81,36 +86,10 @@ class BoostedRanker(BaseEstimator):
         ValueError
             For queries, labels, weights, features or parameters that are invalid, before anything is trained.
         """
-        X, qid = find_qid(X, qid)
-        qid = require_qid(qid, f"{type(self).__name__}.fit")
-        if eval_set and self.validation_fraction is not None:
-            raise ValueError("give either eval_set or validation_fraction, not both")
-        if self.early_stopping_rounds is not None and not eval_set and self.validation_fraction is None:
-            raise ValueError("early_stopping_rounds needs queries to watch: give eval_set or validation_fraction")
-        dcg, random_state = DCG(self.k, self.gain, self.discount), check_random_state(self.random_state)
-        self._check_settings()
-        X = self._validate(X, reset=True)
-        watched = [self._data(*_as_triple(part)) for part in eval_set or []]
-        y, qid = np.asarray(y), np.asarray(qid)
-        if self.validation_fraction is not None:
-            _check_rows(X, y, qid)
-            keep, hold_out = split_queries(qid, self.validation_fraction, random_state)
-            watched = [self._data(_safe_indexing(X, hold_out), y[hold_out], qid[hold_out], validate=False)]
-            if sample_weight is not None:
-                sample_weight = _kept_weights(np.asarray(sample_weight), qid, keep)
-            X, y, qid = _safe_indexing(X, keep), y[keep], qid[keep]
-        data = self._data(X, y, qid, sample_weight, validate=False)
-        training = Training(
-            data,
-            self._objective(data, dcg),
-            dcg,
-            self._parameters(random_state),
-            self.n_estimators,
-            [(part, NDCG(part.relevance, part.queries, dcg)) for part in watched],
-            self.early_stopping_rounds,
-        )
-        # Assigned together, at the end: an interrupted fit leaves the model that was there.
-        self.booster_, self.best_iteration_, self.evals_result_ = self._backend.train(training)
+        # Whatever stops a fit, an error or an interrupt, leaves the ranker as it was.
+        fitted = copy(self)
+        fitted._fit(X, y, qid, sample_weight, eval_set)
+        self.__dict__ = fitted.__dict__
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -129,6 +108,18 @@ class BoostedRanker(BaseEstimator):
         _, found = find_qid(X, qid)
         qid = require_qid(found, f"{type(self).__name__}.score")
         return float(ndcg_score(y, self.predict(X), qid, k=self.k, gain=self.gain, discount=self.discount))
+
+    def get_feature_importances(self, importance_type: str | None = None) -> pd.Series:
+        """Importance by feature, the highest first; of the kind `importance_type`, or that of the ranker's parameter.
+
+        A feature without a name is called by its number.
+        """
+        import pandas as pd
+
+        check_is_fitted(self, "booster_")
+        values = self._backend.importances(self.booster_, importance_type or self.importance_type)
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        return pd.Series(values, index=names, name="importance").sort_values(ascending=False, kind="stable")
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
@@ -149,15 +140,30 @@ class BoostedRanker(BaseEstimator):
         FileNotFoundError, ValueError
             If there is no such file, or it is not a complete model of this backend. The ranker stays as it was.
         """
-        booster = self._backend.load(path)
-        self.booster_, self.best_iteration_ = booster, self._backend.best_iteration(booster)
-        self.evals_result_, self.n_features_in_ = {}, self._backend.n_features(booster)
+        loaded, booster = copy(self), self._backend.load(path)
+        loaded.booster_, loaded.best_iteration_ = booster, self._backend.best_iteration(booster)
+        loaded.evals_result_, loaded.n_features_in_ = {}, self._backend.n_features(booster)
         names = self._backend.feature_names(booster)
         if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+            loaded.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(loaded, "feature_names_in_"):
+            del loaded.feature_names_in_
+        self.__dict__ = loaded.__dict__
         return self
+
+    def to_onnx(self) -> Any:
+        """The model as an ``onnx.ModelProto``: input "X", float32, shape (n, n_features_in_); output the scores.
+
+        Scores are those of `predict` within float32's precision. Needs the package onnxmltools. Prefer this to calling
+        its converters on `booster_`: they go by the objective and the feature names of a booster, and misread those of
+        rankers.
+        """
+        check_is_fitted(self, "booster_")
+        return self._backend.to_onnx(self.booster_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle or a copy holds: not the ids of the training queries, which are no part of the model."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_train_sizes"}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -165,6 +171,40 @@ class BoostedRanker(BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+    def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, eval_set: Any) -> None:
+        X, qid = find_qid(X, qid)
+        qid = np.asarray(require_qid(qid, f"{type(self).__name__}.fit"))
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        dcg, random_state = DCG(self.k, self.gain, self.discount), check_random_state(self.random_state)
+        self._check_settings()
+        self._check_watch(eval_set)
+        X, y = self._validate(X, reset=True), np.asarray(y)
+        _check_rows(X, y, qid)
+        self._train_sizes = _sizes_by_query(qid)
+        held = None if self.validation_fraction is None else split_queries(qid, self.validation_fraction, random_state)
+        parameters = self._parameters(random_state)
+
+        def train(data: Data, watched: list[Data], n_rounds: int) -> Trained:
+            monitors = [(part, NDCG(part.relevance, part.queries, dcg)) for part in watched]
+            patience = self.early_stopping_rounds if watched else None
+            objective = self._objective(data, dcg)
+            return self._backend.train(Training(data, objective, dcg, parameters, n_rounds, monitors, patience))
+
+        if held is None:
+            watched = [self._data(*_as_triple(part)) for part in eval_set or []]
+            trained = train(self._data(X, y, qid, sample_weight, validate=False), watched, self.n_estimators)
+        else:
+            keep, hold_out = held
+            weights = None if sample_weight is None else _kept_weights(np.asarray(sample_weight), qid, keep)
+            kept = self._data(_safe_indexing(X, keep), y[keep], qid[keep], weights, validate=False)
+            held_out = self._data(_safe_indexing(X, hold_out), y[hold_out], qid[hold_out], validate=False)
+            trained = train(kept, [held_out], self.n_estimators)
+            if self.refit:
+                whole = self._data(X, y, qid, sample_weight, validate=False)
+                trained = trained._replace(booster=train(whole, [], trained.best_iteration).booster)
+        self.booster_, self.best_iteration_, self.evals_result_ = trained
 
     def _check_settings(self) -> None:
         native = self._backend.NATIVE_OBJECTIVES
@@ -180,6 +220,17 @@ class BoostedRanker(BaseEstimator):
             raise ValueError(f"early_stopping_rounds must be at least 1 or None; got {self.early_stopping_rounds!r}")
         if self._native:
             self._backend.check_parameters(dict(self._native))
+
+    def _check_watch(self, eval_set: Any) -> None:
+        if eval_set and self.validation_fraction is not None:
+            raise ValueError("give either eval_set or validation_fraction, not both")
+        if self.early_stopping_rounds is not None and not eval_set and self.validation_fraction is None:
+            raise ValueError("early_stopping_rounds needs queries to watch: give eval_set or validation_fraction")
+        if self.refit and (self.validation_fraction is None or self.early_stopping_rounds is None):
+            raise ValueError(
+                "refit=True trains on all queries with the rounds found on those held out: it needs "
+                "validation_fraction and early_stopping_rounds"
+            )
 
     def _objective(self, data: Data, dcg: DCG) -> Objective | str:
         if isinstance(self.objective, str) and self.objective in self._backend.NATIVE_OBJECTIVES:
@@ -198,6 +249,7 @@ class BoostedRanker(BaseEstimator):
         return X if "qid" in getattr(self, "feature_names_in_", ()) else find_qid(X, None)[0]
 
     def _validate(self, X: Any, reset: bool) -> Any:
+        X = to_pandas(X)
         if hasattr(X, "iloc"):
             # A pandas DataFrame goes to the backend as it is, with its categories.
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -235,6 +287,14 @@ def _check_rows(X: Any, y: Any, qid: Any) -> None:
     for name, length in (("y", len(y)), ("qid", len(qid))):
         if length != X.shape[0]:
             raise ValueError(f"{name} has {length} values for the {X.shape[0]} rows of X")
+
+
+def _sizes_by_query(qid: NDArray[Any]) -> pd.Series:
+    """Number of documents by query id, for scorers to tell whether a splitter cut a query apart."""
+    import pandas as pd
+
+    queries = Queries.from_qid(qid)
+    return pd.Series(queries.sizes, index=queries.ids)
 
 
 def _kept_weights(weights: Floats, qid: NDArray[Any], keep: NDArray[Any]) -> Floats:

@@ -35,6 +35,9 @@ class LightGBMRanker(BoostedRanker):
         Stop when NDCG@k on the last validation set has not improved for so many rounds; predict with the best.
     validation_fraction : float in (0, 1), optional
         Hold this share of the training queries out, whole, as validation set.
+    refit : bool, default False
+        After early stopping on queries held out by `validation_fraction`, train once more on all queries, with the
+        number of rounds found.
     importance_type : {"split", "gain"}, default "split"
         What `feature_importances_` holds.
     random_state : int, RandomState or None
@@ -50,7 +53,7 @@ class LightGBMRanker(BoostedRanker):
     ----------
     booster_ : lightgbm.Booster
     best_iteration_ : int
-        Number of rounds that `predict` uses.
+        Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`.
     evals_result_ : dict
         ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
     feature_importances_ : ndarray, shape (n_features_in_,)
@@ -89,6 +92,7 @@ class LightGBMRanker(BoostedRanker):
         reg_lambda: float = 0.0,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
+        refit: bool = False,
         importance_type: str = "split",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -113,6 +117,7 @@ class LightGBMRanker(BoostedRanker):
         self.reg_lambda = reg_lambda
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
+        self.refit = refit
         self.importance_type = importance_type
         self.random_state = random_state
         self.n_jobs = n_jobs

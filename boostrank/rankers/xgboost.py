@@ -36,6 +36,9 @@ class XGBoostRanker(BoostedRanker):
         Stop when NDCG@k on the last validation set has not improved for so many rounds; predict with the best.
     validation_fraction : float in (0, 1), optional
         Hold this share of the training queries out, whole, as validation set.
+    refit : bool, default False
+        After early stopping on queries held out by `validation_fraction`, train once more on all queries, with the
+        number of rounds found.
     importance_type : str, default "gain"
         What `feature_importances_` holds: "weight", "gain", "cover", "total_gain" or "total_cover".
     random_state : int, RandomState or None
@@ -51,7 +54,7 @@ class XGBoostRanker(BoostedRanker):
     ----------
     booster_ : xgboost.Booster
     best_iteration_ : int
-        Number of rounds that `predict` uses.
+        Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`.
     evals_result_ : dict
         ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
     feature_importances_ : ndarray, shape (n_features_in_,)
@@ -92,6 +95,7 @@ class XGBoostRanker(BoostedRanker):
         max_bin: int = 256,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
+        refit: bool = False,
         importance_type: str = "gain",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -118,6 +122,7 @@ class XGBoostRanker(BoostedRanker):
         self.max_bin = max_bin
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
+        self.refit = refit
         self.importance_type = importance_type
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -1,0 +1,94 @@
+"""NDCG at many cutoffs at once, from one sort."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.dcg import DCG, Discount, Gain, Ties
+from boostrank.metrics.inputs import labels_scores_queries
+from boostrank.metrics.mean import Empty, QueryMean
+from boostrank.metrics.ties import check_ties, rankings
+from boostrank.queries import Floats, Ints, Queries
+
+
+def ndcg_curve(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    ks: Iterable[int] = range(1, 11),
+    gain: Gain = "exp2",
+    discount: Discount = "log2",
+    ties: Ties = "average",
+    empty: Empty = "zero",
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+) -> Floats:
+    """NDCG@k for each k of `ks`, as :func:`boostrank.ndcg_score` with that k, at the cost of one of them.
+
+    Documents are sorted once, by score and by gain; every cutoff reads off the cumulated discounted gains. Averaged
+    ties give each rank of a run of equal scores the run's mean gain, whichever cutoff falls within the run.
+
+    Parameters
+    ----------
+    ks : iterable of int, default 1 to 10
+        Cutoffs, 1 or more, in any order.
+    y_true, y_score, qid, gain, discount, ties, empty, sample_weight
+        As in :func:`boostrank.ndcg_score`.
+    per_query : bool, default False
+        Return the values of each query, in order of first appearance, NaN where skipped.
+
+    Returns
+    -------
+    ndarray, shape (n_ks,) or (n_queries, n_ks)
+
+    Raises
+    ------
+    ValueError
+        As :func:`boostrank.ndcg_score`, and for `ks` that are none or not whole numbers of at least 1.
+
+    Examples
+    --------
+    >>> ndcg_curve([0, 1, 2], [0.3, 0.2, 0.1], ks=[1, 2, 3]).round(4).tolist()
+    [0.0, 0.1738, 0.5869]
+    """
+    cutoffs = _check_ks(ks)
+    check_ties(ties)
+    relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
+    # Beyond the longest query nothing is added.
+    last = min(int(cutoffs.max()), int(queries.sizes.max()))
+    dcg = DCG(last, gain, discount)
+    gains = dcg.gains(relevance)
+    ideal = _cumulated(gains, gains, queries, dcg, "stable", last)
+    chosen = np.minimum(cutoffs, last) - 1
+    with np.errstate(invalid="ignore"):
+        values = (_cumulated(gains, scores, queries, dcg, ties, last) / ideal)[:, chosen]
+    if sample_weight is not None and np.shape(sample_weight) == (queries.n_documents,) != (queries.n_queries,):
+        sample_weight = queries.group(np.asarray(sample_weight))
+    mean = QueryMean(ideal[:, 0] == 0, queries, empty, sample_weight)
+    if per_query:
+        return np.stack([mean.fill(column) for column in values.T], axis=1)
+    return np.array([mean(column) for column in values.T])
+
+
+def _cumulated(gains: Floats, scores: Floats, queries: Queries, dcg: DCG, ties: Ties, last: int) -> Floats:
+    """Expected DCG@1 to DCG@last of each query, shape (n_queries, last)."""
+    discounts, result = dcg.discounts(last), np.zeros((queries.n_queries, last))
+    for ranked in rankings(gains, scores, queries, dcg, ties):
+        segments, rows = ranked.block.segments, result[ranked.block.queries]
+        expected = ranked.tied.spread(ranked.tied.mean(ranked.quality))[ranked.counts]
+        position = segments.positions[ranked.counts]
+        rows[segments.spread(np.arange(segments.n_queries))[ranked.counts], position] = expected * discounts[position]
+        np.cumsum(rows, axis=1, out=rows)
+    return result
+
+
+def _check_ks(ks: Iterable[int]) -> Ints:
+    given = list(ks) if isinstance(ks, Iterable) else [ks]
+    whole = [isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 1 for k in given]
+    if not given or not all(whole):
+        raise ValueError(f"ks must be cutoffs, integers of at least 1, and not empty; got {ks!r}")
+    return np.array(given, dtype=np.int64)

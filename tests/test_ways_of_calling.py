@@ -1,0 +1,328 @@
+"""Every way through scikit-learn gives the score of a hand-written loop over the folds, or an error."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.feature_selection import SelectFromModel
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    HalvingGridSearchCV,
+    KFold,
+    RandomizedSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    validation_curve,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import boostrank as br
+
+RANKERS = {"lightgbm": br.LightGBMRanker, "xgboost": br.XGBoostRanker}
+NDCG = br.make_ndcg_scorer(k=10)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Shuffled rows, string query ids, labels as they come."""
+    X, y, qid = br.make_ranking(n_queries=40, random_state=1)
+    order = np.random.default_rng(0).permutation(len(y))
+    return X[order], y[order], np.array([f"q{i}" for i in qid[order]])
+
+
+@pytest.fixture(params=RANKERS)
+def ranker(request):
+    return RANKERS[request.param]("softmax", n_estimators=6, random_state=0, n_jobs=1)
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def frames(X, qid):
+    """The same features with the query ids in a column or an index."""
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    return {
+        "pandas column": frame.assign(qid=qid),
+        "pandas index": frame.set_index(pd.Index(qid, name="qid")),
+        "polars column": pl.DataFrame(frame.assign(qid=qid).to_dict("list")),
+        "pyarrow column": pa.table(frame.assign(qid=qid).to_dict("list")),
+    }
+
+
+def loop(ranker, X, y, qid, k=10, n_splits=4):
+    """The scores of the folds, by hand."""
+    scores = []
+    for train, test in GroupKFold(n_splits).split(X, groups=qid):
+        if hasattr(ranker, "steps"):
+            scaler = StandardScaler().fit(X[train])
+            fitted = clone(ranker[-1]).fit(scaler.transform(X[train]), y[train], qid[train])
+            predicted = fitted.predict(scaler.transform(X[test]))
+        else:
+            predicted = clone(ranker).fit(X[train], y[train], qid[train]).predict(X[test])
+        scores.append(br.ndcg_score(y[test], predicted, qid[test], k=k))
+    return np.array(scores)
+
+
+def equal(seen, expected):
+    np.testing.assert_allclose(seen, expected, rtol=0, atol=1e-12)
+
+
+# With metadata routing
+
+
+@pytest.mark.parametrize("cv", [br.QueryKFold(4), GroupKFold(4)], ids=repr)
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_cross_validate(ranker, data, routing, cv, n_jobs):
+    X, y, qid = data
+    # scikit-learn's own splitter calls them groups.
+    params = {"qid": qid} | ({"groups": qid} if type(cv) is GroupKFold else {})
+    seen = cross_validate(ranker, X, y, cv=cv, scoring=NDCG, params=params, n_jobs=n_jobs)
+    equal(seen["test_score"], loop(ranker, X, y, qid))
+
+
+def test_cross_val_score_by_the_rankers_own_score(ranker, data, routing):
+    X, y, qid = data
+    ranker.set_params(k=5)
+    seen = cross_val_score(ranker, X, y, cv=br.QueryKFold(4), params={"qid": qid})
+    equal(seen, loop(ranker, X, y, qid, k=5))
+
+
+def test_several_metrics(ranker, data, routing):
+    X, y, qid = data
+    scoring = {name: br.make_scorer(name) for name in ("ndcg@1", "ndcg@10", "map")}
+    seen = cross_validate(ranker, X, y, cv=br.QueryKFold(4), scoring=scoring, params={"qid": qid})
+    equal(seen["test_ndcg@1"], loop(ranker, X, y, qid, k=1))
+    equal(seen["test_ndcg@10"], loop(ranker, X, y, qid, k=10))
+    assert ((seen["test_map"] > 0) & (seen["test_map"] <= 1)).all()
+
+
+def test_grid_with_baselines(ranker, data, routing):
+    X, y, qid = data
+    baseline = "lambdarank" if isinstance(ranker, br.LightGBMRanker) else "rank:ndcg"
+    grid = {"objective": ["softmax", br.surrogates.Cosine(), baseline], "k": [None, 10]}
+    search = GridSearchCV(ranker, grid, cv=br.QueryKFold(4), scoring=NDCG).fit(X, y, qid=qid)
+    for parameters, score in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
+        equal(score, loop(clone(ranker).set_params(**parameters), X, y, qid).mean())
+    best = clone(ranker).set_params(**search.best_params_).fit(X, y, qid)
+    np.testing.assert_array_equal(search.predict(X), best.predict(X))
+    equal(search.score(X, y, qid=qid), br.ndcg_score(y, best.predict(X), qid, k=10))
+
+
+def test_random_and_halving_search(ranker, data, routing):
+    X, y, qid = data
+    random = RandomizedSearchCV(
+        ranker, {"k": [5, 10], "learning_rate": [0.1, 0.5]}, n_iter=3, cv=br.QueryKFold(4), scoring=NDCG, random_state=0
+    ).fit(X, y, qid=qid)
+    halving = HalvingGridSearchCV(
+        ranker,
+        {"learning_rate": [0.05, 0.1, 0.5]},
+        resource="n_estimators",
+        min_resources=2,
+        max_resources=6,
+        cv=br.QueryKFold(4),
+        scoring=NDCG,
+    ).fit(X, y, qid=qid)
+    for search in (random, halving):
+        for parameters, score in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
+            equal(score, loop(clone(ranker).set_params(**parameters), X, y, qid).mean())
+    assert len(set(halving.cv_results_["n_resources"])) > 1
+
+
+def test_pipeline(ranker, data, routing):
+    X, y, qid = data
+    pipeline = make_pipeline(StandardScaler(), ranker)
+    seen = cross_validate(pipeline, X, y, cv=br.QueryKFold(4), scoring=NDCG, params={"qid": qid}, n_jobs=2)
+    equal(seen["test_score"], loop(pipeline, X, y, qid))
+    name = type(ranker).__name__.lower()
+    search = GridSearchCV(pipeline, {f"{name}__k": [5, 10]}, cv=br.QueryKFold(4), scoring=NDCG).fit(X, y, qid=qid)
+    pipeline.set_params(**search.best_params_)
+    equal(search.best_score_, loop(pipeline, X, y, qid).mean())
+
+
+def test_predictions_and_curves(ranker, data, routing):
+    X, y, qid = data
+    params, folds = {"qid": qid}, br.QueryKFold(4)
+    predicted = cross_val_predict(ranker, X, y, cv=folds, params=params)
+    seen = [br.ndcg_score(y[test], predicted[test], qid[test], k=10) for _, test in folds.split(X, groups=qid)]
+    equal(seen, loop(ranker, X, y, qid))
+    rounds = [2, 6]
+    _, scores = validation_curve(
+        ranker, X, y, param_name="n_estimators", param_range=rounds, cv=folds, scoring=NDCG, params=params
+    )
+    for n, row in zip(rounds, scores, strict=True):
+        equal(row, loop(clone(ranker).set_params(n_estimators=n), X, y, qid))
+    # scikit-learn takes the first rows of each training part, as many as the first fold has; the last query may be cut.
+    sizes, _, scores = learning_curve(ranker, X, y, train_sizes=[0.5, 1.0], cv=folds, scoring=NDCG, params=params)
+    for size, row in zip(sizes, scores, strict=True):
+        for (train, test), score in zip(folds.split(X, groups=qid), row, strict=True):
+            rows = train[:size]
+            fitted = clone(ranker).fit(X[rows], y[rows], qid[rows])
+            equal(score, br.ndcg_score(y[test], fitted.predict(X[test]), qid[test], k=10))
+
+
+def test_row_weights_are_routed_on_request(ranker, data, routing):
+    X, y, qid = data
+    ranker.set_fit_request(sample_weight=True)
+    weight = np.random.default_rng(0).integers(1, 4, 40)[[int(q[1:]) for q in qid]]
+    params = {"qid": qid, "sample_weight": weight}
+    seen = cross_validate(ranker, X, y, cv=br.QueryKFold(4), scoring=NDCG, params=params)["test_score"]
+    for (train, test), score in zip(br.QueryKFold(4).split(X, groups=qid), seen, strict=True):
+        fitted = clone(ranker).fit(X[train], y[train], qid[train], sample_weight=weight[train])
+        equal(score, br.ndcg_score(y[test], fitted.predict(X[test]), qid[test], k=10))
+
+
+def test_selection_of_features(ranker, data, routing):
+    X, y, qid = data
+    chosen = SelectFromModel(ranker, max_features=3, threshold=-np.inf).fit(X, y, qid=qid)
+    assert chosen.transform(X).shape == (len(y), 3)
+    assert set(np.flatnonzero(chosen.get_support())) == set(chosen.estimator_.get_feature_importances().index[:3])
+
+
+# Without metadata routing
+
+
+@pytest.mark.parametrize("kind", ["pandas column", "pandas index", "polars column", "pyarrow column"])
+@pytest.mark.parametrize("cv", [br.QueryKFold(4), GroupKFold(4)], ids=repr)
+def test_frames_carry_the_queries(ranker, data, kind, cv):
+    X, y, qid = data
+    frame = frames(X, qid)[kind]
+    groups = qid if type(cv) is GroupKFold else None
+    seen = cross_validate(ranker, frame, y, cv=cv, groups=groups, scoring=NDCG, n_jobs=2)
+    equal(seen["test_score"], loop(ranker, X, y, qid))
+    search = GridSearchCV(ranker, {"k": [5, 10]}, cv=cv, scoring=NDCG).fit(frame, y, groups=groups)
+    assert search.best_estimator_.n_features_in_ == X.shape[1]
+    equal(search.best_score_, loop(clone(ranker).set_params(**search.best_params_), X, y, qid).mean())
+
+
+def test_an_index_passes_through_pipelines(ranker, data):
+    X, y, qid = data
+    pipeline = make_pipeline(StandardScaler(), ranker).set_output(transform="pandas")
+    seen = cross_validate(pipeline, frames(X, qid)["pandas index"], y, cv=br.QueryKFold(4), scoring=NDCG)
+    equal(seen["test_score"], loop(pipeline, X, y, qid))
+
+
+def test_the_conveniences(ranker, data):
+    X, y, qid = data
+    expected = loop(ranker, X, y, qid)
+    for cv in (4, br.QueryKFold(4), GroupKFold(4), list(br.QueryKFold(4).split(X, groups=qid))):
+        seen = br.cross_validate(ranker, X, y, qid, cv=cv)
+        equal(seen["test_score"], expected)
+        assert list(seen["test_n_estimators"]) == [6] * 4
+    equal(br.cross_validate(ranker, frames(X, qid)["polars column"], y, cv=4)["test_score"], expected)
+    pipeline = make_pipeline(StandardScaler(), ranker)
+    equal(br.cross_validate(pipeline, X, y, qid, cv=4, n_jobs=2)["test_score"], loop(pipeline, X, y, qid))
+    search = br.grid_search(ranker, {"k": [5, 10]}, X, y, qid, cv=4, scoring=["ndcg@10", "map"], n_jobs=2)
+    assert search.refit == "ndcg@10"
+    equal(search.best_score_, loop(clone(ranker).set_params(**search.best_params_), X, y, qid).mean())
+    assert not sklearn.get_config()["enable_metadata_routing"]
+
+
+# Where the queries got lost
+
+
+def test_lost_queries_are_errors(ranker, data):
+    X, y, qid = data
+    folds = list(br.QueryKFold(4).split(X, groups=qid))
+    ways = [
+        lambda: cross_validate(ranker, X, y, cv=folds, error_score="raise"),
+        lambda: cross_validate(ranker, X, y, cv=folds, scoring=NDCG, error_score="raise"),
+        lambda: cross_validate(ranker, X, y, cv=br.QueryKFold(4)),
+        lambda: GridSearchCV(ranker, {"k": [5, 10]}, cv=folds, error_score="raise").fit(X, y),
+        lambda: NDCG(clone(ranker).fit(X, y, qid), X, y),
+        lambda: clone(ranker).fit(X, y, qid).score(X, y),
+        lambda: br.cross_validate(ranker, X, y),
+        # The scaler drops the index.
+        lambda: make_pipeline(StandardScaler(), ranker).fit(frames(X, qid)["pandas index"], y),
+    ]
+    for way in ways:
+        with pytest.raises(ValueError, match="got no qid"):
+            way()
+    numbers = pd.DataFrame(X, columns=list("abcdefghij")).assign(qid=np.unique(qid, return_inverse=True)[1])
+    with pytest.raises(ValueError, match="not whole"):
+        make_pipeline(StandardScaler().set_output(transform="pandas"), ranker).fit(numbers, y)
+
+
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
+def test_folds_that_cut_queries_are_noticed(ranker, data, routing):
+    X, y, qid = data
+    with pytest.warns(UserWarning, match=r"\d+ of \d+ queries scored, such as 'q\d+', were trained on"):
+        cross_validate(ranker, X, y, cv=KFold(4), scoring=NDCG, params={"qid": qid})
+    with pytest.raises(ValueError, match=r"rows of query 'q\d+' \(and \d+ others\) on both sides"):
+        br.cross_validate(ranker, X, y, qid, cv=KFold(4))
+    with pytest.raises(ValueError, match="on both sides"):
+        br.grid_search(ranker, {"k": [5]}, X, y, qid, cv=KFold(4, shuffle=True))
+
+
+# Early stopping inside the folds
+
+
+def test_early_stopping_inside_the_folds(ranker, data):
+    X, y, qid = data
+    ranker.set_params(n_estimators=60, early_stopping_rounds=3, validation_fraction=0.3, refit=True, k=10)
+    search = br.grid_search(ranker, {"learning_rate": [0.1, 0.5]}, X, y, qid, cv=4)
+    found = [search.cv_results_[f"split{i}_test_n_estimators"] for i in range(4)]
+    assert len(set(np.ravel(found))) > 1
+    assert np.max(found) < 60
+    expected = []
+    for train, test in br.QueryKFold(4).split(X, groups=qid):
+        fitted = clone(ranker).set_params(learning_rate=0.5).fit(X[train], y[train], qid[train])
+        expected.append((br.ndcg_score(y[test], fitted.predict(X[test]), qid[test], k=10), fitted.best_iteration_))
+    equal(search.cv_results_["mean_test_score"][1], np.mean(expected, axis=0)[0])
+    equal(search.cv_results_["mean_test_n_estimators"][1], np.mean(expected, axis=0)[1])
+    # The model at the end has the rounds found on held-out queries, and has seen all queries.
+    best = search.best_estimator_
+    plain = clone(ranker).set_params(**search.best_params_).set_params(refit=False)
+    assert best.best_iteration_ == plain.fit(X, y, qid).best_iteration_
+    assert not np.array_equal(best.predict(X), plain.predict(X))
+    with pytest.raises(ValueError, match="refit=True"):
+        clone(ranker).set_params(validation_fraction=None).fit(X, y, qid, eval_set=[(X, y, qid)])
+
+
+# The splitter
+
+
+def test_stratified_folds_spread_queries_without_relevance():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 40, 53)
+    qid = np.repeat(np.arange(53), sizes)
+    empty = rng.permutation(53) < 13
+    y = np.where(empty[qid], 0, 1)
+    order = rng.permutation(len(qid))
+    qid, y = qid[order], y[order]
+    for shuffle in (False, True):
+        splitter = br.QueryKFold(5, shuffle=shuffle, random_state=3 if shuffle else None, stratify=True)
+        tests = [test for train, test in splitter.split(qid, y, qid) if not set(qid[train]) & set(qid[test])]
+        assert sorted(np.concatenate(tests)) == list(range(len(qid)))
+        counts = [len(set(qid[test])) for test in tests]
+        assert max(counts) - min(counts) <= 1
+        empties = [empty[list(set(qid[test]))].sum() for test in tests]
+        assert max(empties) - min(empties) <= 1
+        if not shuffle:
+            assert max(map(len, tests)) < 1.2 * min(map(len, tests))
+    first, again, other = (
+        [test.tolist() for _, test in br.QueryKFold(5, shuffle=True, random_state=s, stratify=True).split(qid, y, qid)]
+        for s in (0, 0, 1)
+    )
+    assert first == again != other
+    with pytest.raises(ValueError, match="needs the labels"):
+        list(br.QueryKFold(5, stratify=True).split(qid, groups=qid))
+    with pytest.raises(ValueError, match="as many queries"):
+        list(br.QueryKFold(5, stratify=True).split(qid[:2], y[:2], qid[:2]))
+
+
+def test_splitter_refuses_missing_ids():
+    with pytest.raises(ValueError, match="missing"):
+        next(br.QueryKFold(2).split(np.zeros(3), groups=[1.0, np.nan, 2.0]))
+    with pytest.raises(ValueError, match=r"QueryKFold\.split got no qid"):
+        next(br.QueryKFold(2).split(np.zeros((3, 1))))
