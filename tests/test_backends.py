@@ -152,3 +152,26 @@ def test_xgboost_base_score_is_noticed(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         xgb.train({"nthread": 1, "base_score": 0}, dtrain, 1, obj=br.xgboost_objective("cosine"))
+
+
+def test_lightgbm_cv_keeps_queries_whole():
+    X, y, qid = br.make_ranking(n_queries=40, random_state=1)
+    X = np.round(X)  # few values, so that every training set has the same bins
+    parameters = {"objective": br.lightgbm_objective("softmax", k=10), "metric": "None", "verbosity": -1}
+    parameters |= {"deterministic": True, "force_col_wise": True, "num_threads": 1}
+    folds = list(br.QueryKFold(4).split(X, groups=qid))
+    results = lgb.cv(
+        parameters,
+        lgb.Dataset(X, y, group=np.bincount(qid)),
+        num_boost_round=5,
+        folds=folds,
+        feval=br.lightgbm_metric(k=10),
+        return_cvbooster=True,
+    )
+    expected = []
+    for (train, test), booster in zip(folds, results["cvbooster"].boosters, strict=True):
+        sizes = np.unique(qid[train], return_counts=True)[1]
+        alone = lgb.train(parameters, lgb.Dataset(X[train], y[train], group=sizes), num_boost_round=5)
+        np.testing.assert_allclose(booster.predict(X), alone.predict(X), atol=1e-12)
+        expected.append(br.ndcg_score(y[test], alone.predict(X[test]), qid[test], k=10))
+    assert results["valid ndcg@10-mean"][-1] == pytest.approx(np.mean(expected), abs=1e-12)

@@ -4,9 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy import stats
 
 import boostrank as br
+from boostrank import reports
 from boostrank.displays import ComparisonDisplay
 
 
@@ -112,6 +114,27 @@ def test_p_values_are_adjusted_within_each_metric(comparison):
         assert tests[~compared].isna().all(axis=None)
         assert (rows["low"] <= rows["difference"])[compared].all()
         assert (rows["difference"] <= rows["high"])[compared].all()
+
+
+def test_tables_show_adjusted_p_values_and_fit_a_terminal(comparison, tmp_path):
+    table = comparison[3].table.copy()
+    table["ranker"] = table["ranker"].map({"softmax": "lightgbm lambdarank", "squared": "lightgbm centered-logistic"})
+    table[["wins", "ties", "losses"]] = 12345
+    table.loc[table["p_holm"].notna(), "p_holm"] = 0.0123
+    wide = br.Comparison(table, comparison[3].per_query, "lightgbm lambdarank")
+    console = Console(width=80, record=True, quiet=True)
+    for part in reports.comparison_tables(wide):
+        console.print(part)
+    out = console.export_text()
+    for text in ("lightgbm centered-logistic", "(Holm)", "0.012", "12345/12345/12345", "rounds"):
+        assert text in out
+    assert "…" not in out
+    assert "| p (Holm) |" in reports.markdown_table(wide)
+    assert "| 0.012 |" in reports.markdown_table(wide)
+    for suffix in ("csv", "json"):
+        reports.write_table(wide, tmp_path / f"t.{suffix}")
+        text = (tmp_path / f"t.{suffix}").read_text()
+        assert all(column in text for column in ("p_value", "p_holm", "low", "high", "effect"))
 
 
 def test_missing_validation_is_carved_from_training_queries(comparison):

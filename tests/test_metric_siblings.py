@@ -198,6 +198,18 @@ def test_expected_reciprocal_rank_of_rare_relevance_in_a_long_tie():
     assert METRICS["mrr"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-12)
 
 
+def test_long_ties_of_much_relevance_do_not_overflow():
+    y = np.arange(5000) < 4000
+    expected = sum(math.comb(5000 - t, 3999) / math.comb(5000, 4000) / t for t in range(1, 1002))
+    assert METRICS["mrr"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-12)
+    # All documents satisfy with probability 1/256 but one: it is among the first t with probability t / n.
+    y, others, that = np.ones(3000), 255 / 256, 253 / 256
+    y[1234] = 2.0
+    reading = [(1 - t / 3000) * others**t + t / 3000 * others ** (t - 1) * that for t in range(3001)]
+    expected = sum((reading[t - 1] - reading[t]) / t for t in range(1, 3001))
+    assert METRICS["err"](y, np.zeros(3000), max_grade=8) == pytest.approx(expected, rel=1e-10)
+
+
 def test_largest_grade_is_that_of_the_data_unless_given(ragged):
     y, scores, qid = ragged
     assert METRICS["err"](y, scores, qid) == METRICS["err"](y, scores, qid, max_grade=3)

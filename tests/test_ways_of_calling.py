@@ -14,6 +14,7 @@ from sklearn.model_selection import (
     GroupKFold,
     HalvingGridSearchCV,
     KFold,
+    LeaveOneGroupOut,
     RandomizedSearchCV,
     cross_val_predict,
     cross_val_score,
@@ -287,6 +288,49 @@ def test_early_stopping_inside_the_folds(ranker, data):
     assert not np.array_equal(best.predict(X), plain.predict(X))
     with pytest.raises(ValueError, match="refit=True"):
         clone(ranker).set_params(validation_fraction=None).fit(X, y, qid, eval_set=[(X, y, qid)])
+
+
+# What users of the backends asked for
+
+
+def test_lightgbm_1137_grid_search_from_query_sizes(routing):
+    X, y, qid = br.make_ranking(n_queries=12, random_state=0)
+    sizes = np.bincount(qid)
+    ranker = br.LightGBMRanker("lambdarank", n_estimators=5)
+    search = GridSearchCV(ranker, {"num_leaves": [4, 8]}, cv=br.QueryKFold(4), scoring=NDCG)
+    search.fit(X, y, qid=np.repeat(np.arange(len(sizes)), sizes))
+    equal(search.best_score_, loop(clone(ranker).set_params(**search.best_params_), X, y, qid).mean())
+
+
+def test_lightgbm_3018_one_query_left_out_each_time(routing):
+    X, y, qid = br.make_ranking(n_queries=6, random_state=0)
+    ranker = br.LightGBMRanker("lambdarank", min_child_samples=5, importance_type="gain")
+    search = GridSearchCV(ranker, {"n_estimators": [5, 10]}, cv=LeaveOneGroupOut(), scoring=NDCG, refit=False)
+    search.fit(X, y, qid=qid, groups=qid)
+    assert search.n_splits_ == 6
+    equal(search.cv_results_["mean_test_score"][0], loop(ranker.set_params(n_estimators=5), X, y, qid, 10, 6).mean())
+
+
+@pytest.mark.filterwarnings("ignore:no feature can be split")
+def test_lightgbm_5660_random_search_on_a_few_lists(routing):
+    X = [[0.0, 0.1], [1.0, 1.0], [0.4, 0.0], [0.4, 0.4], [0.0, 0.3], [0.2, 1.0], [0.1, 0.1]]
+    y, qid = [0, 1, 0, 3, 0, 4, 0], [0, 0, 0, 0, 0, 1, 1]
+    search = RandomizedSearchCV(
+        br.LightGBMRanker("lambdarank"),
+        {"n_estimators": [10, 20], "max_depth": [5, 10]},
+        n_iter=2,
+        cv=GroupKFold(2),
+        scoring=NDCG,
+        error_score="raise",
+    ).fit(X, y, qid=qid, groups=qid)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_xgboost_4844_grid_search_in_parallel(data):
+    X, y, qid = data
+    ranker = br.XGBoostRanker("rank:pairwise", learning_rate=0.1, n_estimators=3, n_jobs=1, random_state=27)
+    search = br.grid_search(ranker, {"max_depth": [3, 5], "min_child_weight": [1, 5]}, X, y, qid, cv=4, n_jobs=2)
+    equal(search.best_score_, loop(clone(ranker).set_params(**search.best_params_), X, y, qid).mean())
 
 
 # The splitter

@@ -121,8 +121,11 @@ def train(training: Training) -> Trained:
 
 
 def _plain(X: Any) -> Any:
-    """Features as LightGBM takes them: sparse arrays as sparse matrices of the same memory."""
-    return csr_matrix(X) if issparse(X) and not isspmatrix(X) else X
+    """Features as LightGBM takes them: compressed sparse arrays as matrices of the same memory."""
+    if not issparse(X) or isspmatrix(X):
+        return X
+    rows: Any = X
+    return csr_matrix((rows.data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _can_split(dataset: Any) -> bool:

@@ -16,7 +16,6 @@ from scipy.special import digamma
 
 from boostrank.dcg import DCG, Gain, Ties
 from boostrank.metrics.mean import Empty, score
-from boostrank.metrics.ties import check_ties
 from boostrank.queries import Floats, Queries
 
 Measure = Callable[[Floats, Floats, Queries], Floats]
@@ -73,7 +72,7 @@ def precision_score(
     def measure(gains: Floats, scores: Floats, queries: Queries) -> Floats:
         return dcg.of_ranking(gains, scores, queries, ties) / _depths(dcg, queries)
 
-    return binary_score(measure, threshold, ties, y_true, y_score, qid, empty, sample_weight, per_query)
+    return binary_score(measure, threshold, y_true, y_score, qid, empty, sample_weight, per_query)
 
 
 def recall_score(
@@ -122,7 +121,7 @@ def recall_score(
     def measure(gains: Floats, scores: Floats, queries: Queries) -> Floats:
         return dcg.of_ranking(gains, scores, queries, ties) / queries.sum(gains)
 
-    return binary_score(measure, threshold, ties, y_true, y_score, qid, empty, sample_weight, per_query)
+    return binary_score(measure, threshold, y_true, y_score, qid, empty, sample_weight, per_query)
 
 
 def mean_precision_score(
@@ -187,7 +186,7 @@ def mean_precision_score(
             total -= excess * counts.of_ranking(gains, scores, queries, ties)
         return np.clip(total / depths, 0.0, 1.0)
 
-    return binary_score(measure, threshold, ties, y_true, y_score, qid, empty, sample_weight, per_query)
+    return binary_score(measure, threshold, y_true, y_score, qid, empty, sample_weight, per_query)
 
 
 def rbp_score(
@@ -248,11 +247,10 @@ def rbp_score(
     if gain is None:
         return binary_score(
             lambda gains, scores, queries: dcg.of_ranking(gains, scores, queries, ties),
-            *(threshold, ties, y_true, y_score, qid, empty, sample_weight, per_query),
+            *(threshold, y_true, y_score, qid, empty, sample_weight, per_query),
         )
     if threshold != 1:
         raise ValueError(f"threshold acts only on binary gains, gain=None; got threshold={threshold!r} with {gain=!r}")
-    check_ties(ties)
     graded = replace(dcg, gain=gain)
 
     def measure(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
@@ -265,7 +263,6 @@ def rbp_score(
 def binary_score(
     measure: Measure,
     threshold: float,
-    ties: Ties,
     y_true: ArrayLike,
     y_score: ArrayLike,
     qid: ArrayLike | None,
@@ -275,7 +272,6 @@ def binary_score(
 ) -> float | Floats:
     """:func:`boostrank.metrics.mean.score` with a measure of binary gains, undefined where nothing is relevant."""
     check_threshold(threshold)
-    check_ties(ties)
 
     def of_labels(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
         gains = (relevance >= threshold).astype(np.float64)

@@ -97,7 +97,7 @@ def dcg_breakdown(
     }
     table = pd.DataFrame(columns if qid is None else {"qid": queries.spread(queries.ids), **columns})
     running = table.groupby(queries.spread(np.arange(queries.n_queries)))
-    table.insert(table.columns.get_loc("contribution") + 1, "cumulative", running["contribution"].cumsum())
+    table.insert(list(table).index("contribution") + 1, "cumulative", running["contribution"].cumsum())
     table["ideal_cumulative"] = running["ideal_contribution"].cumsum()
     return table[shown].reset_index(drop=True)
 

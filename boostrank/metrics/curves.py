@@ -27,17 +27,17 @@ def ndcg_curve(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> Floats:
-    """NDCG@k for each k of `ks`, as :func:`boostrank.ndcg_score` with that k, at the cost of one of them.
+    """NDCG@k for each k of `ks`, as :func:`boostrank.ndcg_score` with that k, at the cost of about two of them.
 
     Documents are sorted once, by score and by gain; every cutoff reads off the cumulated discounted gains. Averaged
     ties give each rank of a run of equal scores the run's mean gain, whichever cutoff falls within the run.
 
     Parameters
     ----------
-    ks : iterable of int, default 1 to 10
-        Cutoffs, 1 or more, in any order.
     y_true, y_score, qid, gain, discount, ties, empty, sample_weight
         As in :func:`boostrank.ndcg_score`.
+    ks : iterable of int, default 1 to 10
+        Cutoffs, 1 or more, in any order.
     per_query : bool, default False
         Return the values of each query, in order of first appearance, NaN where skipped.
 
@@ -55,7 +55,7 @@ def ndcg_curve(
     >>> ndcg_curve([0, 1, 2], [0.3, 0.2, 0.1], ks=[1, 2, 3]).round(4).tolist()
     [0.0, 0.1738, 0.5869]
     """
-    cutoffs = _check_ks(ks)
+    cutoffs = check_ks(ks)
     check_ties(ties)
     relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
     # Beyond the longest query nothing is added.
@@ -86,8 +86,9 @@ def _cumulated(gains: Floats, scores: Floats, queries: Queries, dcg: DCG, ties: 
     return result
 
 
-def _check_ks(ks: Iterable[int]) -> Ints:
-    given = list(ks) if isinstance(ks, Iterable) else [ks]
+def check_ks(ks: Iterable[int]) -> Ints:
+    """Cutoffs as an array, or an error that names them."""
+    given = list(ks) if isinstance(ks, Iterable) else []
     whole = [isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 1 for k in given]
     if not given or not all(whole):
         raise ValueError(f"ks must be cutoffs, integers of at least 1, and not empty; got {ks!r}")

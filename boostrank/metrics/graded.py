@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Ties
 from boostrank.metrics.mean import Empty, score
-from boostrank.metrics.ties import Ranking, check_ties, product_before, rankings
+from boostrank.metrics.ties import RankedBlock, product_before, rankings
 from boostrank.queries import Floats, Ints, Queries
 
 # A user who is still reading with a smaller probability than this changes nothing within float64.
@@ -67,7 +67,6 @@ def err_score(
     0.375
     """
     _check_max_grade(max_grade)
-    check_ties(ties)
     dcg = DCG(k)
 
     def measure(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
@@ -94,7 +93,7 @@ def _satisfaction(relevance: Floats, max_grade: float | None) -> Floats:
     return np.exp2(relevance - highest) - np.exp2(-highest)
 
 
-def _stops(ranking: Ranking) -> Floats:
+def _stops(ranking: RankedBlock) -> Floats:
     """Probability of stopping at each rank over the rank, 0 beyond the cutoff; at a mixed tie, the sum on its first."""
     satisfied, tied = ranking.quality, ranking.tied
     reading = product_before(1.0 - satisfied, ranking.block.segments)
@@ -108,7 +107,7 @@ def _stops(ranking: Ranking) -> Floats:
     return stops
 
 
-def _expected_stops(ranking: Ranking, chosen: Ints) -> Floats:
+def _expected_stops(ranking: RankedBlock, chosen: Ints) -> Floats:
     """Expected sum of stops over the counted ranks of each `chosen` tie, for a user who reads its first document.
 
     Over all orders, the user reads on after t of the n documents with probability ``P_t``, the mean over all sets of

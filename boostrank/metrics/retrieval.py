@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG, Ties
 from boostrank.metrics.binary import binary_score
 from boostrank.metrics.mean import Empty
-from boostrank.metrics.ties import Ranking, product_before, rankings, sum_before
+from boostrank.metrics.ties import RankedBlock, product_before, rankings, sum_before
 from boostrank.queries import Floats, Queries
 
 
@@ -68,7 +68,7 @@ def average_precision_score(
             result[ranking.block.queries] = ranking.block.segments.sum(_precision_at_relevant(ranking))
         return result / queries.sum(gains)
 
-    return binary_score(measure, threshold, ties, y_true, y_score, qid, empty, sample_weight, per_query)
+    return binary_score(measure, threshold, y_true, y_score, qid, empty, sample_weight, per_query)
 
 
 def reciprocal_rank_score(
@@ -124,10 +124,10 @@ def reciprocal_rank_score(
             result[ranking.block.queries] = ranking.block.segments.sum(first)
         return result
 
-    return binary_score(measure, threshold, ties, y_true, y_score, qid, empty, sample_weight, per_query)
+    return binary_score(measure, threshold, y_true, y_score, qid, empty, sample_weight, per_query)
 
 
-def _precision_at_relevant(ranking: Ranking) -> Floats:
+def _precision_at_relevant(ranking: RankedBlock) -> Floats:
     """Expected precision at each rank where that rank's document is relevant, else 0; 0 beyond the cutoff.
 
     In a run of ``n`` tied documents of which ``m`` are relevant, with ``A`` relevant ones before it, the rank at
@@ -142,7 +142,7 @@ def _precision_at_relevant(ranking: Ranking) -> Floats:
     return np.where(ranking.counts, tied.spread(relevant / size) * found / ranking.ranks, 0.0)
 
 
-def _first_relevant(ranking: Ranking) -> Floats:
+def _first_relevant(ranking: RankedBlock) -> Floats:
     """Probability that each rank has the first relevant document of its query.
 
     In the first run with any, of ``n`` documents and ``m`` relevant, place t = 1..n has it with probability
@@ -151,6 +151,6 @@ def _first_relevant(ranking: Ranking) -> Floats:
     tied, gains = ranking.tied, ranking.quality
     none_before = sum_before(gains, ranking.block.segments)[tied.starts] == 0
     left = tied.spread(tied.sizes) - tied.positions
-    # With more relevant documents than places left, one came before for sure: the product is 0 from there on.
+    # With as many relevant documents as places left, the product is 0 from there on; beyond 1 it could overflow.
     hit = np.minimum(tied.spread(tied.sum(gains)) / left, 1.0)
     return tied.spread(none_before) * product_before(1.0 - hit, tied) * hit

@@ -107,7 +107,7 @@ def make_scorer(metric: str | Callable[..., Any], **settings: Any) -> RankingSco
             raise ValueError(f"metric must be a function or one of {', '.join(METRICS)}, as 'ndcg@10'; got {metric!r}")
         metric = METRICS[name]
         settings = {"k": int(cutoff), **settings} if at else settings
-    metric(np.array([1.0, 0.0]), np.array([1.0, 0.0]), np.zeros(2), **settings)
+    metric(np.array([settings.get("threshold", 1.0), 0.0]), np.array([1.0, 0.0]), np.zeros(2), **settings)
     return RankingScorer(name, metric, settings)
 
 

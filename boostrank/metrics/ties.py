@@ -15,7 +15,7 @@ from boostrank.dcg import DCG, TIES, Ties
 from boostrank.queries import Block, Floats, Ints, Queries
 
 
-class Ranking(NamedTuple):
+class RankedBlock(NamedTuple):
     """Documents of a block of queries in the order of their ranks.
 
     Attributes
@@ -46,14 +46,15 @@ def check_ties(ties: Ties) -> None:
         raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
 
 
-def rankings(quality: Floats, scores: Floats, queries: Queries, dcg: DCG, ties: Ties) -> Iterator[Ranking]:
+def rankings(quality: Floats, scores: Floats, queries: Queries, dcg: DCG, ties: Ties) -> Iterator[RankedBlock]:
     """Rank blocks of queries by `scores`; within a run of averaged ties, `quality` increases."""
+    check_ties(ties)
     cutoffs = dcg.cutoffs(queries)
     for block in queries.blocks():
         part, good, by = block.segments, quality[block.documents], scores[block.documents]
         order = part.sort(by, {"best": -good, "stable": None}.get(ties, good))
         tied = runs(part, by[order]) if ties == "average" else runs(part, np.arange(part.n_documents))
-        yield Ranking(block, good[order], tied, part.positions < part.spread(cutoffs[block.queries]))
+        yield RankedBlock(block, good[order], tied, part.positions < part.spread(cutoffs[block.queries]))
 
 
 def runs(segments: Queries, *values: NDArray[Any]) -> Queries:

@@ -65,7 +65,8 @@ class BoostedRanker(BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
-            NaN is a missing value. Rows need not be grouped by query.
+            NaN is a missing value. Rows need not be grouped by query; where they are, features are not copied. pandas
+            categories are categories for the backend; polars DataFrames and pyarrow Tables become pandas DataFrames.
         y : array-like, shape (n_documents,)
             Relevance labels, 0 or more.
         qid : array-like, shape (n_documents,)

@@ -1,0 +1,143 @@
+"""Where the DCG of one query comes from, rank by rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.dcg import Discount, Gain, Ties
+from boostrank.displays.inputs import predictions
+from boostrank.displays.style import BLUE, ORANGE, axes, light_grid, ndcg_name, whole_ticks
+from boostrank.metrics import dcg_breakdown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# More ranks than this are drawn without documents and labels, which would run into each other.
+MOST_LABELLED = 15
+
+
+@dataclass
+class DCGBreakdownDisplay:
+    """What each rank of one query adds to DCG@k, beside what it adds in the ideal order.
+
+    Make it by :meth:`from_predictions` or :meth:`from_estimator`.
+
+    Attributes
+    ----------
+    table : DataFrame
+        As of :func:`boostrank.metrics.dcg_breakdown`, for the one query; documents by their row in all data.
+    documents : list of str
+        What the document at each row of `table` is called.
+    k : int, float or None
+    dcg, ideal_dcg, ndcg : float
+        NDCG is NaN without any gain.
+    figure_, ax_
+        Matplotlib's, after :meth:`plot`.
+
+    Examples
+    --------
+    >>> display = DCGBreakdownDisplay.from_predictions([3, 2, 0, 1], [0.2, 0.4, 0.3, 0.1], k=3)  # doctest: +SKIP
+    >>> display.dcg  # doctest: +SKIP
+    6.5
+    """
+
+    table: pd.DataFrame
+    documents: list[str]
+    k: int | float | None
+    dcg: float
+    ideal_dcg: float
+    ndcg: float
+    figure_: Any = None
+    ax_: Any = None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        query: Any = None,
+        k: int | float | None = None,
+        gain: Gain = "exp2",
+        discount: Discount = "log2",
+        ties: Ties = "stable",
+        documents: Sequence[Any] | None = None,
+        ax: Any = None,
+    ) -> DCGBreakdownDisplay:
+        """Break down the DCG of one query, and plot it.
+
+        Parameters
+        ----------
+        y_true, y_score, qid, k, gain, discount, ties
+            As in :func:`boostrank.metrics.dcg_breakdown`.
+        query : query id, optional
+            Which of the queries; needed if there are several.
+        documents : sequence, shape (n_documents,), optional
+            What each row of `y_true` is called; its number by default.
+        ax : matplotlib axes, optional
+        """
+        names = [f"row {row}" for row in range(np.size(y_true))] if documents is None else [str(d) for d in documents]
+        if len(names) != np.size(y_true):
+            raise ValueError(f"documents has {len(names)} names for the {np.size(y_true)} documents of y_true")
+        table = dcg_breakdown(y_true, y_score, qid, k=k, gain=gain, discount=discount, ties=ties)
+        table = _one_query(table, query)
+        shown = [names[row] for row in table["document"]]
+        dcg, ideal = float(table["cumulative"].iloc[-1]), float(table["ideal_cumulative"].iloc[-1])
+        return cls(table, shown, k, dcg, ideal, dcg / ideal if ideal else float("nan")).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, **settings: Any
+    ) -> DCGBreakdownDisplay:
+        """Predict with a fitted estimator, and break down the DCG of one query.
+
+        `qid` may be carried by `X`, as in the rankers' `fit`; `settings` are those of :meth:`from_predictions`.
+        """
+        scores, found = predictions({"": estimator}, X, qid, f"{cls.__name__}.from_estimator")
+        return cls.from_predictions(y, scores[""], found, **settings)
+
+    def plot(self, ax: Any = None) -> DCGBreakdownDisplay:
+        """Draw onto `ax`, or a new figure."""
+        ax = axes(ax)
+        ranks, table = self.table["rank"].to_numpy(), self.table
+        at = "" if self.k is None else f"@{self.k}"
+        sides = (
+            (-0.2, "contribution", "relevance", f"ranked by score: DCG{at} = {self.dcg:.3f}", BLUE, None),
+            (0.2, "ideal_contribution", "ideal_relevance", f"ideal order: {self.ideal_dcg:.3f}", ORANGE, "//"),
+        )
+        for shift, height, label, legend, color, hatch in sides:
+            look: dict[str, Any] = {"color": color} if hatch is None else {"facecolor": "none", "edgecolor": color}
+            bars = ax.bar(ranks + shift, table[height], width=0.38, label=legend, hatch=hatch, **look)
+            if len(table) <= MOST_LABELLED:
+                ax.bar_label(bars, [f"{value:g}" for value in table[label]], padding=1, fontsize="small", color="0.3")
+        ax.set_xlabel("rank")
+        whole_ticks(ax)
+        if len(table) <= MOST_LABELLED:
+            ax.set_xticks(ranks, [f"{rank}\n{name}" for rank, name in zip(ranks, self.documents, strict=True)])
+            ax.set_xlabel("rank, and the document that the scores put there")
+        ax.set_ylabel("gain × discount" + (" (number: label)" if len(table) <= MOST_LABELLED else ""))
+        ax.set_title(f"{ndcg_name(self.k)} = {self.ndcg:.4f}", fontsize="medium")
+        ax.legend(frameon=False)
+        light_grid(ax)
+        self.figure_, self.ax_ = ax.figure, ax
+        return self
+
+
+def _one_query(table: pd.DataFrame, query: Any) -> pd.DataFrame:
+    if "qid" not in table:
+        if query is not None:
+            raise ValueError(f"query = {query!r} needs qid: without it the rows are one query")
+        return table
+    known = table["qid"].unique()
+    if query is None and len(known) > 1:
+        raise ValueError(f"query must say which of the {len(known)} queries of qid to plot, such as {known[0]!s}")
+    chosen = table if query is None else table[table["qid"] == query]
+    if chosen.empty:
+        raise ValueError(f"query must be one of qid, such as {known[0]!s}; got {query!r}")
+    return chosen.reset_index(drop=True)

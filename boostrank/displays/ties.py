@@ -1,0 +1,112 @@
+"""How much of the NDCG of each query is up to the order of ties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.dcg import Discount, Gain
+from boostrank.displays.inputs import predictions
+from boostrank.displays.style import BLACK, SKY, axes, legend_below, light_grid, ndcg_name, whole_ticks
+from boostrank.metrics import Empty, tie_range
+from boostrank.queries import Floats, Queries
+
+# Differences of sums within rounding are none.
+ROUNDING = 1e-12
+
+
+@dataclass
+class TieSpreadDisplay:
+    """NDCG of each query from the worst to the best order of its tied documents, and the average over all orders.
+
+    Make it by :meth:`from_predictions` or :meth:`from_estimator`.
+
+    Attributes
+    ----------
+    queries : ndarray, shape (n_queries,)
+        Query ids, by increasing average; skipped queries are left out.
+    worst, average, best : ndarray, shape (n_queries,)
+    k : int, float or None
+    figure_, ax_
+        Matplotlib's, after :meth:`plot`.
+
+    Examples
+    --------
+    >>> display = TieSpreadDisplay.from_predictions([0, 1, 1, 0], [2, 2, 1, 1], ["a", "a", "b", "b"])
+    ... # doctest: +SKIP
+    """
+
+    queries: NDArray[Any]
+    worst: Floats
+    average: Floats
+    best: Floats
+    k: int | float | None
+    figure_: Any = None
+    ax_: Any = None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        k: int | float | None = None,
+        gain: Gain = "exp2",
+        discount: Discount = "log2",
+        empty: Empty = "zero",
+        ax: Any = None,
+    ) -> TieSpreadDisplay:
+        """Compute the range of NDCG per query, and plot it.
+
+        Parameters
+        ----------
+        y_true, y_score, qid, k, gain, discount, empty
+            As in :func:`boostrank.ndcg_score`.
+        ax : matplotlib axes, optional
+        """
+        settings: dict[str, Any] = {"k": k, "gain": gain, "discount": discount, "empty": empty}
+        values = tie_range(y_true, y_score, qid, **settings, per_query=True)
+        ids = np.zeros(1, dtype=np.int64) if qid is None else Queries.from_qid(qid).ids
+        order = np.argsort(values.average, kind="stable")
+        order = order[~np.isnan(values.average[order])]
+        return cls(ids[order], values.worst[order], values.average[order], values.best[order], k).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, **settings: Any
+    ) -> TieSpreadDisplay:
+        """Predict with a fitted estimator, and plot the range of NDCG per query.
+
+        `qid` may be carried by `X`, as in the rankers' `fit`; `settings` are those of :meth:`from_predictions`.
+        """
+        scores, found = predictions({"": estimator}, X, qid, f"{cls.__name__}.from_estimator")
+        return cls.from_predictions(y, scores[""], found, **settings)
+
+    def plot(self, ax: Any = None) -> TieSpreadDisplay:
+        """Draw onto `ax`, or a new figure."""
+        ax = axes(ax)
+        n, name = len(self.queries), ndcg_name(self.k)
+        places = np.arange(1, n + 1)
+        # Many queries get thin lines and small points, for neighbours must not cover each other.
+        width = float(np.clip(300 / n, 0.6, 12.0))
+        ax.vlines(places, self.worst, self.best, color=SKY, linewidth=width, label="worst to best order of ties")
+        size = float(np.clip(200 / n, 1.0, 5.0))
+        ax.plot(places, self.average, "o", color=BLACK, markersize=size, label="average over orders")
+        affected = int((self.best - self.worst > ROUNDING).sum())
+        ax.set_xlabel(f"query, by average {name}; {affected} of {n} depend on the order of ties" if n > 1 else "query")
+        ax.set_ylabel(name)
+        means = f"{self.worst.mean():.4f} to {self.best.mean():.4f}, average {self.average.mean():.4f}"
+        ax.set_title(f"{f'mean {name} over queries' if n > 1 else name}: {means}", fontsize="medium")
+        if n <= 10:
+            ax.set_xticks(places, [str(query) for query in self.queries])
+            ax.set_xlim(0.5, n + 0.5)
+        else:
+            whole_ticks(ax)
+        legend_below(ax)
+        light_grid(ax)
+        self.figure_, self.ax_ = ax.figure, ax
+        return self
