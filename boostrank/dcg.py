@@ -27,6 +27,10 @@ Ties = Literal["average", "stable", "best", "worst"]
 TIES = ("average", "stable", "best", "worst")
 # Sums of 2^y over a query must stay finite too: 2^1000 times 2^23 documents does.
 LARGEST_EXP2_LABEL = 1000
+# Up to so many different gains, of which a sample shows most, counting them costs less than sorting documents.
+MOST_LEVELS, LEVELS_SAMPLE = 8, 2048
+# Sums of the same terms in another order differ by less than this, relatively.
+ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,8 @@ class DCG:
 
     def ideal(self, gains: Floats, queries: Queries) -> Floats:
         """Ideal DCG, the norm ``Z_k = max_s DCG@k(s)`` of the grouped gains, shape (n_queries,)."""
-        return self.of_ranking(gains, gains, queries, ties="stable")
+        by_counting = self._ideal_by_counting(gains, queries)
+        return self.of_ranking(gains, gains, queries, ties="stable") if by_counting is None else by_counting
 
     def normalized_gains(self, gains: Floats, queries: Queries) -> Floats:
         """``u = G / Z_k``, grouped, shape (n_documents,); zero in a query without any gain."""
@@ -139,23 +144,44 @@ class DCG:
         """
         if ties not in TIES:
             raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
-        table = np.concatenate([[0.0], np.cumsum(self.discounts(int(queries.sizes.max())))])
+        discounts = self.discounts(int(queries.sizes.max()))
         cutoffs, result = self.cutoffs(queries), np.empty(queries.n_queries)
         tiebreak = {"best": -gains, "worst": gains}.get(ties)
         for block in queries.blocks():
             part = block.segments
             tiebreak_part = None if tiebreak is None else tiebreak[block.documents]
             order = part.sort(scores[block.documents], tiebreak_part)
-            ordered_scores = scores[block.documents][order] if ties == "average" else None
-            weights = _rank_weights(ordered_scores, part, table, cutoffs[block.queries])
+            weights = _rank_weights(discounts, part, cutoffs[block.queries])
+            if ties == "average":
+                weights = _averaged(weights, scores[block.documents][order], part)
             result[block.queries] = part.sum(gains[block.documents][order] * weights)
         return result
 
     def ndcg(self, gains: Floats, scores: Floats, queries: Queries, ties: Ties = "average") -> Floats:
         """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query without any gain."""
-        ideal = self.ideal(gains, queries)
-        with np.errstate(invalid="ignore"):
-            return self.of_ranking(gains, scores, queries, ties) / ideal
+        return normalize(self.of_ranking(gains, scores, queries, ties), self.ideal(gains, queries))
+
+    def _ideal_by_counting(self, gains: Floats, queries: Queries) -> Floats | None:
+        """Ideal DCG from how often each gain occurs, without sorting; None where there are many gains."""
+        levels = np.unique(gains[:: max(1, len(gains) // LEVELS_SAMPLE)])[::-1]
+        if len(levels) > MOST_LEVELS:
+            return None
+        counts = np.stack([queries.sum((gains == level).view(np.int8).astype(np.int64)) for level in levels], axis=1)
+        last = np.cumsum(counts, axis=1)
+        if not np.array_equal(last[:, -1], queries.sizes):
+            return None
+        # Documents of one level stand at the ranks from the last one of the level above on.
+        cutoffs = self.cutoffs(queries)[:, None]
+        table = np.concatenate([[0.0], np.cumsum(self.discounts(int(queries.sizes.max())))])
+        until = table[np.minimum(last, cutoffs)]
+        return (np.diff(until, axis=1, prepend=0.0) * levels).sum(axis=1)
+
+
+def normalize(dcg: Floats, ideal: Floats) -> Floats:
+    """``dcg / ideal``, at most 1; NaN where the ideal is 0. What is 1 but for rounding is 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = dcg / ideal
+    return np.where(ratio > 1.0 - ROUNDING, 1.0, ratio)
 
 
 def check_relevance(relevance: ArrayLike) -> Floats:
@@ -175,22 +201,25 @@ def check_relevance(relevance: ArrayLike) -> Floats:
     return labels
 
 
-def _rank_weights(scores: Floats | None, queries: Queries, table: Floats, cutoffs: Ints) -> Floats:
-    """Discount of each position of sorted queries; with `scores`, averaged over runs of equal scores.
+def _rank_weights(discounts: Floats, queries: Queries, cutoffs: Ints) -> Floats:
+    """Discount of each position of sorted queries, zero beyond the cutoff."""
+    weights = discounts[queries.positions]
+    beyond = cutoffs < queries.sizes
+    if beyond.any():
+        weights[queries.positions >= queries.spread(cutoffs)] = 0.0
+    return weights
 
-    `table` is the cumulative discount with a leading zero, so that a run of positions a to b - 1 shares
-    ``(table[min(b, k)] - table[min(a, k)]) / (b - a)``.
-    """
-    last = queries.spread(cutoffs)
-    if scores is None:
-        return table[np.minimum(queries.positions + 1, last)] - table[np.minimum(queries.positions, last)]
-    new_run = np.concatenate([[True], scores[1:] != scores[:-1]])
+
+def _averaged(weights: Floats, scores: Floats, queries: Queries) -> Floats:
+    """Weights of sorted positions, averaged over each run of equal scores."""
+    new_run = np.ones(len(scores), dtype=bool)
+    np.not_equal(scores[1:], scores[:-1], out=new_run[1:])
     new_run[queries.starts] = True
+    if new_run.all():
+        return weights
     first = np.flatnonzero(new_run)
     lengths = np.diff(np.append(first, len(scores)))
-    begin, last = queries.positions[first], last[first]
-    shares = (table[np.minimum(begin + lengths, last)] - table[np.minimum(begin, last)]) / lengths
-    return np.repeat(shares, lengths)
+    return np.repeat(np.add.reduceat(weights, first) / lengths, lengths)
 
 
 def reciprocal_or_zero(norms: Floats) -> Floats:

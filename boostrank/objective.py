@@ -73,7 +73,6 @@ class Objective:
         self.targets = make_targets(relevance, queries, dcg, normalize)
         _check_bounds(self.surrogate, self.targets, normalize)
         self.weights = None if weights is None else document_weights(weights, queries, self.surrogate.separable)
-        self._blocks = list(queries.blocks())
         self.offset = self.surrogate.start(self.targets, queries, self.weights)
         self.scale = self._unit_hessian_scale()
 
@@ -86,7 +85,7 @@ class Objective:
         """Loss of each query, neither weighted nor scaled, shape (n_queries,), at boosting's `scores`."""
         shifted = np.asarray(scores, dtype=np.float64) + self.offset
         losses = np.empty(self.queries.n_queries)
-        for queries, documents, segments in self._blocks:
+        for queries, documents, segments in self.queries.blocks():
             losses[queries] = self.surrogate.loss(shifted[documents], self.targets[documents], segments)
         return losses
 
@@ -109,7 +108,7 @@ class Objective:
         """
         _check_length(scores, self.queries, "scores")
         gradient, hessian = out if out is not None else (np.empty(len(scores), np.float32) for _ in range(2))
-        for block in self._blocks:
+        for block in self.queries.blocks():
             documents = block.documents
             block_scores = scores[documents].astype(np.float64)
             block_scores += self.offset
@@ -126,7 +125,7 @@ class Objective:
 
     def _unit_hessian_scale(self) -> float:
         total, weight = 0.0, float(self.queries.n_documents)
-        for _, documents, segments in self._blocks:
+        for _, documents, segments in self.queries.blocks():
             start = np.full(segments.n_documents, self.offset)
             hessian = self.surrogate.derivatives(start, self.targets[documents], segments)[1]
             total += float(hessian.sum() if self.weights is None else hessian @ self.weights[documents])

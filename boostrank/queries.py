@@ -6,7 +6,6 @@ padding and no mask. All operations run over every query at once; none loops ove
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -225,16 +224,26 @@ class Queries:
         ranks[self.sort(scores)] = self.positions + 1
         return ranks
 
-    def blocks(self, n_documents: int = BLOCK_DOCUMENTS) -> Iterator[Block]:
+    def blocks(self, n_documents: int = BLOCK_DOCUMENTS) -> list[Block]:
         """Cut into runs of whole queries of about `n_documents`; a longer query is a block of its own."""
+        return self._blocks if n_documents == BLOCK_DOCUMENTS else self._cut(n_documents)
+
+    @cached_property
+    def _blocks(self) -> list[Block]:
+        # Kept, with the positions that segments keep: metrics and objectives go over them again and again.
+        return self._cut(BLOCK_DOCUMENTS)
+
+    def _cut(self, n_documents: int) -> list[Block]:
+        blocks = []
         first = 0
         while first < self.n_queries:
             limit = self.indptr[first] + n_documents
             last = max(first + 1, int(np.searchsorted(self.indptr, limit, side="right")) - 1)
             start, stop = int(self.indptr[first]), int(self.indptr[last])
             segments = Queries(self.indptr[first : last + 1] - start, self.ids[first:last])
-            yield Block(slice(first, last), slice(start, stop), segments)
+            blocks.append(Block(slice(first, last), slice(start, stop), segments))
             first = last
+        return blocks
 
     def _sort_block(self, scores: Floats, tiebreak: NDArray[Any] | None) -> Ints:
         # Sorting all scores first and then moving documents to their queries by a stable radix sort of small

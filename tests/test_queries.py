@@ -252,6 +252,6 @@ def test_sorting_over_several_blocks_with_a_query_longer_than_a_block(levels):
 def test_sorting_a_block_of_very_many_queries():
     sizes = [1, 2] * 35_000
     scores = ragged(sizes, 3)
-    segments = next(Queries.from_sizes(sizes).blocks(10**9)).segments
+    segments = Queries.from_sizes(sizes).blocks(10**9)[0].segments
     assert segments.n_queries > np.iinfo(np.uint16).max
     assert segments._sort_block(scores, None).tolist() == slow_sort(scores, np.zeros(len(scores)), sizes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import DCG, TIES, Discount, Gain, Ties
+from boostrank.dcg import DCG, TIES, Discount, Gain, Ties, normalize
 from boostrank.metrics.mean import Empty, QueryMean, score
 from boostrank.queries import Floats, Queries
 
@@ -67,8 +67,7 @@ class NDCG:
         return self._mean(self._values(scores))
 
     def _values(self, scores: NDArray[Any]) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.dcg.of_ranking(self.gains, scores, self.queries, self.ties) / self.ideal
+        return normalize(self.dcg.of_ranking(self.gains, scores, self.queries, self.ties), self.ideal)
 
 
 def ndcg_score(
