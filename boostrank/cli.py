@@ -298,7 +298,10 @@ def _progress() -> Progress:
 def _show(comparison: Comparison, output: Path | None, plot: Path | None) -> None:
     for table in reports.comparison_tables(comparison):
         console.print(table)
-    console.print("p: two-sided paired randomization test over the test queries of all folds.")
+    console.print(
+        "p (Holm): two-sided paired randomization test over the test queries of all folds, adjusted for the number of "
+        "rankers."
+    )
     if output is not None:
         write_atomically(output, lambda name: reports.write_table(comparison, name))
         console.print(f"table: {output}")

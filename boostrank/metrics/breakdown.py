@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, Gain, Ties
+from boostrank.dcg import DCG, Discount, Gain, Ties, normalize
 from boostrank.metrics.inputs import labels_scores_queries
 from boostrank.metrics.mean import Empty, QueryMean
 from boostrank.metrics.ties import check_ties, runs
@@ -149,7 +149,6 @@ def tie_range(
     mean = QueryMean(ideal == 0, queries, empty)
     values = []
     for ties in TieRange._fields:
-        with np.errstate(invalid="ignore"):
-            ndcg = dcg.of_ranking(gains, scores, queries, ties) / ideal  # type: ignore[arg-type]
+        ndcg = normalize(dcg.of_ranking(gains, scores, queries, ties), ideal)  # type: ignore[arg-type]
         values.append(mean.fill(ndcg) if per_query else mean(ndcg))
     return TieRange(*values)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, Gain, Ties
+from boostrank.dcg import DCG, Discount, Gain, Ties, normalize
 from boostrank.metrics.inputs import labels_scores_queries
 from boostrank.metrics.mean import Empty, QueryMean
 from boostrank.metrics.ties import check_ties, rankings
@@ -64,8 +64,7 @@ def ndcg_curve(
     gains = dcg.gains(relevance)
     ideal = _cumulated(gains, gains, queries, dcg, "stable", last)
     chosen = np.minimum(cutoffs, last) - 1
-    with np.errstate(invalid="ignore"):
-        values = (_cumulated(gains, scores, queries, dcg, ties, last) / ideal)[:, chosen]
+    values = normalize(_cumulated(gains, scores, queries, dcg, ties, last), ideal)[:, chosen]
     if sample_weight is not None and np.shape(sample_weight) == (queries.n_documents,) != (queries.n_queries,):
         sample_weight = queries.group(np.asarray(sample_weight))
     mean = QueryMean(ideal[:, 0] == 0, queries, empty, sample_weight)
