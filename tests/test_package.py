@@ -15,10 +15,10 @@ FLOORS = [
     {"dcg", "weights", "significance"},
     {"targets", "model_selection"},
     {"surrogates", "metrics", "synthetic"},
-    {"objective"},
+    {"objective", "theory"},
     {"backends"},
     {"rankers", "comparison", "tuning"},
-    {"displays"},
+    {"displays", "dask"},
     {"reports"},
     {"cli"},
 ]

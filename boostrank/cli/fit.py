@@ -1,0 +1,55 @@
+"""``boostrank fit``: train a ranker and save it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from boostrank.cli.options import (
+    Backend,
+    BackendOption,
+    DataPath,
+    GainName,
+    GainOption,
+    KOption,
+    LeavesOption,
+    ModelPath,
+    PatienceOption,
+    RateOption,
+    RoundsOption,
+    SeedOption,
+    console,
+    make_rankers,
+)
+from boostrank.letor import read_letor
+
+
+def fit(
+    train: DataPath,
+    model: ModelPath,
+    objective: Annotated[str, typer.Option(help="SURROGATE, SURROGATE/NORMALIZE or a native objective.")] = "softmax",
+    backend: BackendOption = Backend.lightgbm,
+    validation: Annotated[Path | None, typer.Option(help="LETOR file to stop early on.", show_default=False)] = None,
+    gain: GainOption = GainName.exp2,
+    k: KOption = None,
+    rounds: RoundsOption = 100,
+    patience: PatienceOption = 50,
+    learning_rate: RateOption = 0.1,
+    leaves: LeavesOption = 31,
+    seed: SeedOption = 0,
+) -> None:
+    """Train a ranker on a LETOR file and save it in its backend's native format."""
+    settings = {"gain": gain.value, "k": k, "n_estimators": rounds, "learning_rate": learning_rate}
+    settings |= {"random_state": seed, "early_stopping_rounds": patience if validation else None}
+    rankers = make_rankers(objective, backend, settings, leaves)
+    if len(rankers) != 1:
+        raise ValueError(f"fit trains one model; {objective!r} with --backend {backend} is {', '.join(rankers)}")
+    (ranker,) = rankers.values()
+    if not model.absolute().parent.is_dir():
+        raise FileNotFoundError(f"no folder {str(model.absolute().parent)!r} to write the model to")
+    data = read_letor(train)
+    parts = [tuple(read_letor(validation, n_features=data.X.shape[1]))] if validation else None
+    ranker.fit(*data, eval_set=parts).save_model(model)
+    console.print(f"{model}: {ranker.best_iteration_} rounds, {data.X.shape[1]} features, {len(data.y)} documents")

@@ -1,0 +1,36 @@
+"""``boostrank predict``: score documents with a saved model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from boostrank.backends.files import require_file, write_atomically
+from boostrank.cli.options import DataPath, ModelPath
+from boostrank.letor import read_letor
+from boostrank.rankers import LightGBMRanker, XGBoostRanker
+
+
+def predict(
+    model: ModelPath,
+    data: DataPath,
+    output: Annotated[Path | None, typer.Option(help="File to write; standard output without it.")] = None,
+) -> None:
+    """Score the documents of a LETOR file, one score a line."""
+    with open(require_file(model), "rb") as file:
+        ranker = LightGBMRanker() if file.read(5) == b"tree\n" else XGBoostRanker()
+    ranker.load_model(model)
+    lines = "".join(
+        f"{score!r}\n" for score in ranker.predict(read_letor(data, n_features=ranker.n_features_in_).X).tolist()
+    )
+    if output is None:
+        sys.stdout.write(lines)
+    else:
+        write_atomically(output, lambda name: _write_text(name, lines))
+
+
+def _write_text(path: str, text: str) -> None:
+    Path(path).write_text(text, encoding="utf-8")
