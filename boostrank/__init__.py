@@ -1,15 +1,17 @@
 """NDCG-consistent ranking losses for LightGBM and XGBoost."""
 
-from boostrank import metrics, surrogates
+from boostrank import metrics, preferences, surrogates
 from boostrank.backends.lightgbm import lightgbm_metric, lightgbm_objective
 from boostrank.backends.xgboost import xgboost_metric, xgboost_objective
 from boostrank.comparison import Comparison, compare, query_folds
 from boostrank.dcg import DCG
 from boostrank.letor import Fold, Ranking, read_letor, read_letor_folds, write_letor
 from boostrank.metrics import (
+    agreement_score,
     auc_score,
     average_precision_score,
     dcg_score,
+    disagreement_score,
     err_score,
     kendall_tau_score,
     make_ndcg_scorer,
@@ -20,9 +22,11 @@ from boostrank.metrics import (
     rbp_score,
     recall_score,
     reciprocal_rank_score,
+    reconcile,
 )
 from boostrank.model_selection import QueryKFold, split_queries
 from boostrank.objective import Objective, is_consistent
+from boostrank.preferences import EdgeLoss, PreferenceGraph, aggregate, read_preferences, write_preferences
 from boostrank.queries import Queries
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test, t_test
@@ -35,19 +39,24 @@ __version__ = "0.1.0"
 __all__ = [
     "DCG",
     "Comparison",
+    "EdgeLoss",
     "Fold",
     "LightGBMRanker",
     "Objective",
+    "PreferenceGraph",
     "Queries",
     "QueryKFold",
     "Ranking",
     "XGBoostRanker",
+    "aggregate",
+    "agreement_score",
     "auc_score",
     "average_precision_score",
     "bootstrap_interval",
     "compare",
     "cross_validate",
     "dcg_score",
+    "disagreement_score",
     "effect_size",
     "err_score",
     "expected_ndcg",
@@ -66,16 +75,20 @@ __all__ = [
     "ndcg_score",
     "permutation_test",
     "precision_score",
+    "preferences",
     "query_folds",
     "rbp_score",
     "read_letor",
     "read_letor_folds",
+    "read_preferences",
     "recall_score",
     "reciprocal_rank_score",
+    "reconcile",
     "split_queries",
     "surrogates",
     "t_test",
     "write_letor",
+    "write_preferences",
     "xgboost_metric",
     "xgboost_objective",
 ]

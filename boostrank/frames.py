@@ -11,8 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 QID = "qid"
 
 
-def find_qid(X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
-    """Features and query ids; where `qid` is None, those of a column or an index level named "qid" of `X`.
+def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLike | None]:
+    """Features and query ids; where `qid` is None, those that `y` or `X` hold.
+
+    Labels that are preferences know their queries (the attribute `qid` of their class); a DataFrame has them in a
+    column or an index level named "qid".
 
     The column of a pandas or polars DataFrame or a pyarrow Table is dropped from the features. Query ids are None
     when there are none to be found.
@@ -23,6 +26,8 @@ def find_qid(X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
         If the column holds numbers that are not whole: scaled or imputed ids are not ids any more.
     """
     names = _column_names(X)
+    if qid is None and hasattr(type(y), QID):
+        qid = y.qid
     if QID in names:
         return _without_qid(X), _ids(X[QID]) if qid is None else qid
     if qid is None and QID in getattr(getattr(X, "index", None), "names", ()):

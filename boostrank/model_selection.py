@@ -64,7 +64,7 @@ class QueryKFold(GroupKFold):
         groups : array-like, shape (n_documents,), optional
             Query ids; may be left out when `X` holds them.
         """
-        _, qid = find_qid(X, groups)
+        _, qid = find_qid(X, groups, y)
         queries = Queries.from_qid(require_qid(qid, "QueryKFold.split"))
         if self.stratify:
             yield from self._stratified(queries, y)

@@ -1,4 +1,4 @@
-"""A surrogate bound to data: targets, weights, and the gradient and Hessian that boosting asks for every round."""
+"""A loss bound to data: labels, weights, and the gradient and Hessian that boosting asks for every round."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import DCG
+from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph, edge_blocks
 from boostrank.queries import Floats, Queries
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
@@ -113,14 +114,14 @@ class Objective:
             block_scores = scores[documents].astype(np.float64)
             block_scores += self.offset
             if not np.isfinite(block_scores).all():
-                self._raise_not_finite(scores, block_scores, documents)
+                _raise_not_finite(self, scores, block_scores, documents)
             derivatives = self.surrogate.derivatives(block_scores, self.targets[documents], block.segments)
             factor = self.scale if self.weights is None else self.scale * self.weights[documents]
             for values, result in zip(derivatives, (gradient, hessian), strict=True):
                 with np.errstate(over="ignore"):
                     np.multiply(values, factor, out=result[documents], casting="same_kind")
                 if not np.isfinite(result[documents]).all():
-                    self._raise_not_finite(scores, result[documents], documents)
+                    _raise_not_finite(self, scores, result[documents], documents)
         return gradient, hessian
 
     def _unit_hessian_scale(self) -> float:
@@ -134,19 +135,124 @@ class Objective:
         # No Hessian at all means that there is nothing to learn (no query has a relevant document).
         return weight / total if total > 0 else 1.0
 
-    def _raise_not_finite(self, scores: NDArray[Any], values: NDArray[Any], documents: slice) -> None:
-        document = documents.start + int(np.argmin(np.isfinite(values)))
-        query = int(np.searchsorted(self.queries.indptr, document, side="right")) - 1
-        first, last = self.queries.indptr[query], self.queries.indptr[query + 1]
-        cause = (
-            "its scores are finite, so the loss overflows: lower the learning rate"
-            if np.isfinite(scores[first:last]).all()
-            else "its scores are not finite: check the features, and lower the learning rate"
-        )
-        raise FloatingPointError(
-            f"{self.surrogate!r} has a gradient or Hessian that is not finite at document {document} of query "
-            f"{str(self.queries.ids[query])!r}; {cause}"
-        )
+
+class EdgeObjective:
+    """A loss of edges bound to the preferences of one data set; the counterpart of :class:`Objective`.
+
+    Parameters
+    ----------
+    loss : EdgeLoss
+    graph : PreferenceGraph
+        Grouped, with at least one edge.
+    weights : array-like, shape (n_queries,) or (n_documents,), optional
+        Weights of queries, with which those of their edges are multiplied.
+
+    Attributes
+    ----------
+    scale : float
+        Makes the mean Hessian 1 at the start, over the documents that have an edge; see :class:`Objective`.
+
+    Raises
+    ------
+    ValueError
+        If there is no edge, or weights are invalid.
+
+    Examples
+    --------
+    >>> graph = PreferenceGraph(qid=[1, 1, 1], winner=[0], loser=[1])
+    >>> gradient, hessian = EdgeObjective(EdgeLoss("logistic"), graph).derivatives(np.zeros(3))
+    >>> gradient.tolist(), hessian.tolist()
+    ([-1.0, 1.0, 0.0], [1.0, 1.0, 0.0])
+    """
+
+    #: Losses of edges do not change with a shift of a query's scores.
+    offset = 0.0
+
+    def __init__(self, loss: EdgeLoss, graph: PreferenceGraph, weights: ArrayLike | None = None) -> None:
+        self.surrogate, self.queries = loss, graph.queries
+        if weights is not None:
+            graph = graph.reweighted(document_weights(weights, graph.queries, separable=False))
+        self.graph = graph.grouped
+        if not self.graph.weights.any():
+            raise ValueError("the preferences have no edge of positive weight: there is nothing to learn")
+        self._blocks = edge_blocks(self.graph)
+        self.scale = 1.0
+        hessian = self._sums(np.zeros(self.queries.n_documents))[1]
+        self.scale = np.count_nonzero(hessian) / float(hessian.sum())
+
+    def loss(self, scores: ArrayLike) -> Floats:
+        """Loss of each query, neither scaled nor with the weights of queries divided out, shape (n_queries,)."""
+        return self.surrogate.loss(np.asarray(scores, dtype=np.float64), self.graph)
+
+    def derivatives(
+        self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
+    ) -> tuple[Float32s, Float32s]:
+        """Gradient and diagonal Hessian, weighted and scaled; see :meth:`Objective.derivatives`."""
+        _check_length(scores, self.queries, "scores")
+        results = out if out is not None else (np.empty(len(scores), np.float32), np.empty(len(scores), np.float32))
+        every = slice(0, self.queries.n_documents)
+        if not np.isfinite(scores).all():
+            _raise_not_finite(self, scores, scores, every)
+        for values, result in zip(self._sums(np.asarray(scores, dtype=np.float64)), results, strict=True):
+            with np.errstate(over="ignore"):
+                np.multiply(values, self.scale, out=result, casting="same_kind")
+            if not np.isfinite(result).all():
+                _raise_not_finite(self, scores, result, every)
+        return results
+
+    def _sums(self, scores: Floats) -> tuple[Floats, Floats]:
+        gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)
+        weight = self.graph.weight
+        for edges, documents, margins, to_winner_less_loser, to_both in self._blocks:
+            slope, curvature = self.surrogate.slope_curvature(
+                margins @ scores[documents], None if weight is None else weight[edges]
+            )
+            gradient[documents] += to_winner_less_loser @ slope
+            hessian[documents] += to_both @ curvature
+        return gradient, hessian
+
+
+def get_loss(objective: str | Surrogate | EdgeLoss) -> Surrogate | EdgeLoss:
+    """The surrogate or loss of edges of that name; an instance is returned as it is.
+
+    Examples
+    --------
+    >>> get_loss("edge-logistic")
+    EdgeLoss(margin='logistic')
+    """
+    if isinstance(objective, EdgeLoss):
+        return objective
+    if isinstance(objective, str) and objective in EDGE_LOSSES:
+        return EDGE_LOSSES[objective]
+    return get_surrogate(objective)
+
+
+def bind(
+    loss: Surrogate | EdgeLoss,
+    labels: ArrayLike | PreferenceGraph,
+    queries: Queries,
+    dcg: DCG | None = None,
+    normalize: Normalize = "dcg",
+    weights: ArrayLike | None = None,
+) -> Objective | EdgeObjective:
+    """A loss bound to grouped labels: relevance, or preferences.
+
+    Relevance labels stand for all their ordered pairs where the loss is one of edges.
+
+    Raises
+    ------
+    ValueError
+        For preferences with a loss that needs relevance, and as the two classes.
+    """
+    if isinstance(loss, EdgeLoss):
+        if normalize != CONSISTENT_NORMALIZATION:
+            raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {loss!r}")
+        if not isinstance(labels, PreferenceGraph):
+            labels = PreferenceGraph.from_grades(labels, queries.spread(queries.ids))
+        return EdgeObjective(loss, labels, weights)
+    if isinstance(labels, PreferenceGraph):
+        raise ValueError(f"{loss!r} needs relevance labels; for preferences use one of {', '.join(EDGE_LOSSES)}")
+    return Objective(loss, labels, queries, dcg, normalize, weights)
 
 
 def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
@@ -162,6 +268,24 @@ def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
     (True, False)
     """
     return get_surrogate(surrogate).consistent and normalize == CONSISTENT_NORMALIZATION
+
+
+def _raise_not_finite(
+    objective: Objective | EdgeObjective, scores: NDArray[Any], values: NDArray[Any], documents: slice
+) -> None:
+    document = documents.start + int(np.argmin(np.isfinite(values)))
+    queries = objective.queries
+    query = int(np.searchsorted(queries.indptr, document, side="right")) - 1
+    first, last = queries.indptr[query], queries.indptr[query + 1]
+    cause = (
+        "its scores are finite, so the loss overflows: lower the learning rate"
+        if np.isfinite(scores[first:last]).all()
+        else "its scores are not finite: check the features, and lower the learning rate"
+    )
+    raise FloatingPointError(
+        f"{objective.surrogate!r} has a gradient or Hessian that is not finite at document {document} of query "
+        f"{str(queries.ids[query])!r}; {cause}"
+    )
 
 
 def _check_length(values: ArrayLike, queries: Queries, name: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -223,6 +223,30 @@ class Queries:
         ranks = np.empty(self.n_documents, dtype=np.int64)
         ranks[self.sort(scores)] = self.positions + 1
         return ranks
+
+    def search(self, ascending: Floats, values: Floats, side: Literal["left", "right"] = "left") -> Ints:
+        """Where each document's value belongs among the sorted values of its query: ``np.searchsorted`` per query.
+
+        Parameters
+        ----------
+        ascending : ndarray, shape (n_documents,)
+            Increasing within each query.
+        values : ndarray, shape (n_documents,)
+        side : {"left", "right"}, default "left"
+            Before or after equal values.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_documents,)
+            From the query's start in `indptr` to its end.
+        """
+        low, high = self.spread(self.starts), self.spread(self.indptr[1:])
+        for _ in range(int(self.sizes.max()).bit_length()):
+            middle = (low + high) >> 1
+            at = ascending[np.minimum(middle, high - 1)]
+            before = ((at < values) if side == "left" else (at <= values)) & (low < high)
+            low, high = np.where(before, middle + 1, low), np.where(before, high, middle)
+        return low
 
     def blocks(self, n_documents: int = BLOCK_DOCUMENTS) -> list[Block]:
         """Cut into runs of whole queries of about `n_documents`; a longer query is a block of its own."""

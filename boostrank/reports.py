@@ -11,6 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from boostrank.comparison import Comparison
+from boostrank.metrics import Reconciliation
 
 SUFFIXES = (".csv", ".json", ".md")
 
@@ -83,13 +84,27 @@ def write_plot(comparison: Comparison, path: str | Path) -> None:
     import_pyplot().close(figure)
 
 
-def key_value_table(values: Mapping[str, Any], title: str) -> Table:
+def key_value_table(values: Mapping[str, Any]) -> Table:
     """NDCG by cutoff."""
-    table = Table(title=title, title_justify="left")
+    table = Table()
     table.add_column("k")
     table.add_column("NDCG@k", justify="right")
     for name, value in values.items():
         table.add_row(name, f"{value:.6f}")
+    return table
+
+
+def reconciliation_table(reconciliation: Reconciliation) -> Table:
+    """What other libraries print, and why it differs, for a terminal of 80 columns."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("library", no_wrap=True)
+    table.add_column("its metric", no_wrap=True)
+    for head in ("value", "diff"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("because of")
+    for row in reconciliation.rows:
+        # A part a line: they would break anywhere else.
+        table.add_row(*row[:-1], row[-1].replace("; ", "\n"))
     return table
 
 

@@ -114,7 +114,7 @@ def grid_search(
 
 def _folds(X: Any, y: ArrayLike, qid: ArrayLike | None, cv: Any) -> tuple[Any, Any, Folds]:
     """Features, query ids, and folds of which none cuts a query."""
-    X, qid = find_qid(X, qid)
+    X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, "cross-validation"))
     splitter = QueryKFold(cv) if isinstance(cv, int) else cv
     folds: Iterable[tuple[Ints, Ints]] = splitter.split(X, y, queries.qid) if hasattr(splitter, "split") else splitter

@@ -91,3 +91,26 @@ def test_bad_input_is_one_line_and_exit_code_2(folder, tmp_path):
 def test_help_names_the_commands():
     out = run("--help")
     assert all(command in out for command in ("compare", "fit", "predict", "evaluate"))
+
+
+def test_evaluate_explains_what_other_libraries_print(folder, tmp_path):
+    _, y, qid = br.make_ranking(n_queries=60, random_state=0)
+    values = np.random.default_rng(0).integers(0, 4, len(y)) / 4
+    np.savetxt(tmp_path / "scores", values)
+    other = {"gain": "linear", "empty": "one", "ties": "worst"}
+    chosen = ["--cutoffs", "3,10", *(part for name, value in other.items() for part in (f"--{name}", value))]
+    for width, options, settings in ((80, [], {"k": 10}), (100, chosen, {"k": 3, **other})):
+        found = br.reconcile(y, values, qid, **settings)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("COLUMNS", str(width))
+            out = run("evaluate", folder / "all.txt", tmp_path / "scores", "--explain", *options)
+        lines = out.splitlines()
+        assert max(map(len, lines)) <= width
+        assert found.head in " ".join(out.split())
+        assert "Each line: what a library prints" in out
+        for row in found.table.itertuples():
+            at = next(i for i, line in enumerate(lines) if line.split()[:2] == [row.library, row.metric])
+            parts = [part for part in row.because.split("; ") if part]
+            assert lines[at].split()[2:4] == [f"{row.value:.4f}", f"{row.difference:+.4f}"]
+            assert [line.rstrip()[-len(part) :] for line, part in zip(lines[at:], parts, strict=False)] == parts
+    assert "Each line" not in run("evaluate", folder / "all.txt", tmp_path / "scores")

@@ -30,7 +30,7 @@ from boostrank.surrogates import (
 )
 from boostrank.targets import NORMALIZATIONS, make_targets
 
-SURROGATES = [make() for make in REGISTRY.values()]
+SURROGATES = [make() for name, make in REGISTRY.items() if name != "pairwise-hinge"]
 OWN = [Profiled(Poisson()), Profiled(Arc()), Arc(), SteepBowl(), PNorm(q=3.5), NormalizedPNorm(q=2.5)]
 
 

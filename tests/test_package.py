@@ -11,10 +11,13 @@ import boostrank as br
 
 PACKAGE = Path(br.__file__).parent
 FLOORS = [
-    {"queries", "frames", "letor"},
-    {"dcg", "weights", "significance"},
+    {"queries", "frames", "files"},
+    {"letor"},
+    {"dcg", "weights", "significance", "margins"},
     {"targets", "model_selection"},
-    {"surrogates", "metrics", "synthetic"},
+    {"surrogates"},
+    {"preferences"},
+    {"metrics", "synthetic"},
     {"objective", "theory"},
     {"backends"},
     {"rankers", "comparison", "tuning"},

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.dcg import DCG
-from boostrank.metrics import NDCG
-from boostrank.objective import Float32s, Objective
+from boostrank.metrics import NDCG, Agreement
+from boostrank.objective import EdgeObjective, Float32s, Objective, bind
+from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Floats, Queries
 
 Bound = TypeVar("Bound")
@@ -30,12 +31,17 @@ def import_backend(name: str) -> ModuleType:
 
 @dataclass(frozen=True)
 class Data:
-    """Rows of one data set, grouped by query; weights per document."""
+    """Rows of one data set, grouped by query, with relevance or preferences as labels; weights per document."""
 
     X: Any
-    relevance: Floats
+    labels: Floats | PreferenceGraph
     queries: Queries
     weights: Floats | None = None
+
+    @property
+    def relevance(self) -> Floats:
+        """A number for each row, shape (n_documents,), which the backends ask for; zeros beside preferences."""
+        return np.zeros(self.queries.n_documents) if isinstance(self.labels, PreferenceGraph) else self.labels
 
 
 @dataclass
@@ -47,17 +53,17 @@ class Training:
     """
 
     data: Data
-    objective: Objective | str
+    objective: Objective | EdgeObjective | str
     dcg: DCG
     parameters: dict[str, Any]
     n_rounds: int
-    monitors: list[tuple[Data, NDCG]] = field(default_factory=list)
+    monitors: list[tuple[Data, NDCG | Agreement]] = field(default_factory=list)
     early_stopping_rounds: int | None = None
 
     @property
     def boosting_function(self) -> Callable[[NDArray[Any], Any], tuple[Float32s, Float32s]]:
         """Gradient and Hessian for the backend, which copies them, so that the two buffers serve every round."""
-        assert isinstance(self.objective, Objective)
+        assert not isinstance(self.objective, str)
         derivatives, n_documents = self.objective.derivatives, self.data.queries.n_documents
         buffers = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
         return lambda scores, _: derivatives(scores, buffers)
@@ -75,9 +81,14 @@ class History:
     """The monitors' metric by round, and when to stop."""
 
     def __init__(self, training: Training) -> None:
-        self.metric_name = str(training.dcg)
-        self.values: list[list[float]] = [[] for _ in training.monitors]
+        self.metrics = [metric for _, metric in training.monitors]
+        self.values: list[list[float]] = [[] for _ in self.metrics]
         self.patience = training.early_stopping_rounds
+
+    def record(self, i: int, scores: NDArray[Any]) -> tuple[str, float]:
+        """Evaluate monitor `i` at these scores: the name of its metric, and the value."""
+        self.values[i].append(self.metrics[i].mean(scores))
+        return str(self.metrics[i]), self.values[i][-1]
 
     def best_round(self) -> int:
         """First round, from 0, at which the last monitor was best."""
@@ -89,7 +100,10 @@ class History:
 
     def as_dict(self) -> dict[str, dict[str, list[float]]]:
         """``{"valid_0": {"ndcg@10": [...]}, ...}``."""
-        return {f"valid_{i}": {self.metric_name: values} for i, values in enumerate(self.values)}
+        return {
+            f"valid_{i}": {str(metric): values}
+            for i, (metric, values) in enumerate(zip(self.metrics, self.values, strict=True))
+        }
 
 
 class Binding(Generic[Bound]):
@@ -130,13 +144,15 @@ class Binding(Generic[Bound]):
 class ObjectiveMaker:
     """Settings of an objective without data."""
 
-    surrogate: Any
+    loss: Any
     dcg: DCG
     normalize: Any
 
-    def __call__(self, labels: Floats, queries: Queries, weights: Floats | None) -> tuple[Objective, Any]:
+    def __call__(
+        self, labels: Floats, queries: Queries, weights: Floats | None
+    ) -> tuple[Objective | EdgeObjective, Any]:
         """The objective of a data set, with buffers for its results."""
-        objective = Objective(self.surrogate, labels, queries, self.dcg, self.normalize, weights)
+        objective = bind(self.loss, labels, queries, self.dcg, self.normalize, weights)
         return objective, (np.empty(len(labels), np.float32), np.empty(len(labels), np.float32))
 
 

@@ -1,31 +1,17 @@
-"""Model files: written whole or not at all, and sealed against damage."""
+"""Model files: sealed against damage."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-import tempfile
-from collections.abc import Callable
+
+from boostrank.files import write_atomically
 
 #: Name of the field of a model file that holds the SHA-256 of the file with zeros in place of it.
 SEAL = "boostrank_sha256"
 OPEN_SEAL = "0" * 64
 _SEAL = re.compile(SEAL.encode() + rb"(.{1,20}?)([0-9a-f]{64})", re.DOTALL)
-
-
-def write_atomically(path: str | os.PathLike[str], write: Callable[[str], None]) -> None:
-    """Let `write` fill a temporary file beside `path`, then move it there: never half a file, never a lost one."""
-    path = os.path.abspath(path)
-    stem, suffix = os.path.splitext(path)
-    handle, temporary = tempfile.mkstemp(suffix=suffix, prefix=os.path.basename(stem) + ".", dir=os.path.dirname(path))
-    os.close(handle)
-    try:
-        write(temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def require_file(path: str | os.PathLike[str]) -> str:

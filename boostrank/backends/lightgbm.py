@@ -26,8 +26,9 @@ from boostrank.backends.base import (
 from boostrank.backends.files import OPEN_SEAL, SEAL, read_sealed, write_sealed
 from boostrank.dcg import DCG, Discount, Gain, Ties
 from boostrank.metrics import Empty
-from boostrank.objective import Float32s
-from boostrank.surrogates import Surrogate, get_surrogate
+from boostrank.objective import Float32s, get_loss
+from boostrank.preferences import EdgeLoss
+from boostrank.surrogates import Surrogate
 from boostrank.targets import Normalize
 
 NATIVE_OBJECTIVES = ("lambdarank", "rank_xendcg")
@@ -99,8 +100,7 @@ def train(training: Training) -> Trained:
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> tuple[str, float, bool]:
         i = next(i for i, candidate in enumerate(watched) if candidate is evaluated)
-        history.values[i].append(training.monitors[i][1].mean(scores))
-        return history.metric_name, history.values[i][-1], True
+        return *history.record(i, scores), True
 
     def stop_early(environment: Any) -> None:
         if history.should_stop():
@@ -241,7 +241,7 @@ class LightGBMMetric:
 
 
 def lightgbm_objective(
-    objective: str | Surrogate = "softmax",
+    objective: str | Surrogate | EdgeLoss = "softmax",
     *,
     gain: Gain = "exp2",
     discount: Discount = "log2",
@@ -255,7 +255,8 @@ def lightgbm_objective(
 
     Parameters
     ----------
-    objective : str or Surrogate, default "softmax"
+    objective : str, Surrogate or EdgeLoss, default "softmax"
+        A loss of edges takes all ordered pairs of the labels for preferences.
     gain, discount, k
         See :class:`boostrank.dcg.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
@@ -272,7 +273,7 @@ def lightgbm_objective(
     >>> model.fit(X, y, group=[50, 50]).predict(X).shape
     (100,)
     """
-    return LightGBMObjective(ObjectiveMaker(get_surrogate(objective), DCG(k, gain, discount), normalize))
+    return LightGBMObjective(ObjectiveMaker(get_loss(objective), DCG(k, gain, discount), normalize))
 
 
 def lightgbm_metric(

@@ -25,8 +25,9 @@ from boostrank.backends.base import (
 from boostrank.backends.files import OPEN_SEAL, SEAL, read_sealed, write_sealed
 from boostrank.dcg import DCG, Discount, Gain, Ties
 from boostrank.metrics import Empty
-from boostrank.objective import Float32s
-from boostrank.surrogates import Surrogate, get_surrogate
+from boostrank.objective import Float32s, get_loss
+from boostrank.preferences import EdgeLoss
+from boostrank.surrogates import Surrogate
 from boostrank.targets import Normalize
 
 NATIVE_OBJECTIVES = ("rank:ndcg", "rank:pairwise", "rank:map")
@@ -78,8 +79,7 @@ def train(training: Training) -> Trained:
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> tuple[str, float]:
         i = next(i for i, candidate in enumerate(watched) if candidate is evaluated)
-        history.values[i].append(training.monitors[i][1].mean(scores))
-        return history.metric_name, history.values[i][-1]
+        return history.record(i, scores)
 
     class StopEarly(xgb.callback.TrainingCallback):  # type: ignore[name-defined]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
@@ -208,7 +208,7 @@ class XGBoostMetric:
 
 
 def xgboost_objective(
-    objective: str | Surrogate = "softmax",
+    objective: str | Surrogate | EdgeLoss = "softmax",
     *,
     gain: Gain = "exp2",
     discount: Discount = "log2",
@@ -222,7 +222,8 @@ def xgboost_objective(
 
     Parameters
     ----------
-    objective : str or Surrogate, default "softmax"
+    objective : str, Surrogate or EdgeLoss, default "softmax"
+        A loss of edges takes all ordered pairs of the labels for preferences.
     gain, discount, k
         See :class:`boostrank.dcg.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
@@ -239,7 +240,7 @@ def xgboost_objective(
     >>> xgboost.train(parameters, dtrain, 2, obj=xgboost_objective("softmax", k=10)).num_boosted_rounds()
     2
     """
-    return XGBoostObjective(ObjectiveMaker(get_surrogate(objective), DCG(k, gain, discount), normalize))
+    return XGBoostObjective(ObjectiveMaker(get_loss(objective), DCG(k, gain, discount), normalize))
 
 
 def xgboost_metric(
@@ -285,8 +286,36 @@ def _matrix(data: Data, parameters: dict[str, Any], weighted: bool = False, refe
     histogram = parameters.get("tree_method", "auto") in ("auto", "hist")
     if histogram and parameters.get("booster", "gbtree") != "gblinear":
         # Bins only, no second copy of the features.
+        if isinstance(data.X, list):
+            return _matrix_of_blocks(data, options, ref=reference, max_bin=parameters["max_bin"])
         return xgb.QuantileDMatrix(data.X, ref=reference, max_bin=parameters["max_bin"], **options)
-    return xgb.DMatrix(data.X, **options)
+    return xgb.DMatrix(np.concatenate(data.X) if isinstance(data.X, list) else data.X, **options)
+
+
+def _matrix_of_blocks(data: Data, options: dict[str, Any], **quantile_options: Any) -> Any:
+    """Bins of features that lie in a list of arrays, which are not concatenated."""
+    xgb = import_backend("xgboost")
+    per_matrix = {name: options.pop(name) for name in ("nthread", "enable_categorical")}
+    weights, qid = options.pop("weight"), options["qid"]
+    ends = np.cumsum([len(block) for block in data.X])
+
+    class Blocks(xgb.DataIter):  # type: ignore[name-defined]
+        i = 0
+
+        def reset(self) -> None:
+            self.i = 0
+
+        def next(self, input_data: Any) -> bool:
+            if self.i == len(data.X):
+                return False
+            rows = slice(ends[self.i] - len(data.X[self.i]), ends[self.i])
+            # Blocks hold whole queries, and XGBoost's weights are those of queries.
+            weight = None if weights is None else weights[qid[rows][0] : qid[rows][-1] + 1]
+            input_data(data=data.X[self.i], weight=weight, **{name: values[rows] for name, values in options.items()})
+            self.i += 1
+            return True
+
+    return xgb.QuantileDMatrix(Blocks(), **quantile_options, **per_matrix)
 
 
 def _native_gain(training: Training) -> dict[str, Any]:

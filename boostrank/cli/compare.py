@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from boostrank import reports
-from boostrank.backends.files import write_atomically
 from boostrank.cli.options import (
     Backend,
     BackendOption,
@@ -32,6 +31,7 @@ from boostrank.cli.options import (
 )
 from boostrank.comparison import Comparison, query_folds
 from boostrank.comparison import compare as compare_rankers
+from boostrank.files import write_atomically
 from boostrank.letor import Fold, Ranking, read_letor, read_letor_folds
 from boostrank.synthetic import expected_ndcg, make_ranking
 

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from boostrank.backends.files import require_file, write_atomically
+from boostrank.backends.files import require_file
 from boostrank.cli.options import DataPath, ModelPath
+from boostrank.files import write_atomically
 from boostrank.letor import read_letor
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 

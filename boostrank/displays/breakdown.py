@@ -41,9 +41,13 @@ class DCGBreakdownDisplay:
 
     Examples
     --------
-    >>> display = DCGBreakdownDisplay.from_predictions([3, 2, 0, 1], [0.2, 0.4, 0.3, 0.1], k=3)  # doctest: +SKIP
-    >>> display.dcg  # doctest: +SKIP
-    6.5
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> display = DCGBreakdownDisplay.from_predictions([3, 2, 0, 1], [0.2, 0.4, 0.3, 0.1], k=3, ax=ax)
+    >>> display.dcg, round(display.ndcg, 4)
+    (6.5, 0.692)
+    >>> ax.get_title()
+    'NDCG@3 = 0.6920'
     """
 
     table: pd.DataFrame

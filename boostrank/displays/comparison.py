@@ -38,7 +38,10 @@ class ComparisonDisplay:
     >>> folds = query_folds(Ranking(*make_ranking(n_queries=60, random_state=0)), n_splits=3)
     >>> rankers = {name: LightGBMRanker(name, n_estimators=10) for name in ("lambdarank", "softmax")}
     >>> comparison = compare(rankers, folds, cutoffs=[10])
-    >>> display = ComparisonDisplay.from_comparison(comparison, "ndcg@10")  # doctest: +SKIP
+    >>> from matplotlib.figure import Figure
+    >>> display = ComparisonDisplay.from_comparison(comparison, "ndcg@10", ax=Figure().subplots())
+    >>> display.baseline, sorted(display.table["ranker"])
+    ('lambdarank', ['lambdarank', 'softmax'])
     """
 
     table: pd.DataFrame

@@ -30,7 +30,11 @@ class DiscountDisplay:
 
     Examples
     --------
-    >>> display = DiscountDisplay.from_discounts(["log2", "zipf", ("power", 0.5)])  # doctest: +SKIP
+    >>> from matplotlib.figure import Figure
+    >>> discounts = ["log2", "zipf", ("power", 0.5)]
+    >>> display = DiscountDisplay.from_discounts(discounts, n_ranks=3, ax=Figure().subplots())
+    >>> display.discounts.round(4).tolist()
+    [[1.0, 0.6309, 0.5], [1.0, 0.5, 0.3333], [1.0, 0.7071, 0.5774]]
     """
 
     names: list[str]
@@ -87,7 +91,10 @@ class GainDisplay:
 
     Examples
     --------
-    >>> display = GainDisplay.from_gains({"exp2": "exp2", "table": [0, 1, 3, 7, 10]})  # doctest: +SKIP
+    >>> from matplotlib.figure import Figure
+    >>> display = GainDisplay.from_gains({"exp2": "exp2", "table": [0, 1, 3, 7, 10]}, ax=Figure().subplots())
+    >>> display.names, display.gains.tolist()
+    (['exp2', 'table'], [[0.0, 1.0, 3.0, 7.0, 15.0], [0.0, 1.0, 3.0, 7.0, 10.0]])
     """
 
     names: list[str]

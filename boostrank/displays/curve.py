@@ -42,10 +42,12 @@ class NDCGCurveDisplay:
 
     Examples
     --------
-    >>> from boostrank import make_ranking
-    >>> X, y, qid = make_ranking(n_queries=20, random_state=0)
-    >>> display = NDCGCurveDisplay.from_predictions(y, {"feature 0": X[:, 0], "feature 1": X[:, 1]}, qid)
-    ... # doctest: +SKIP
+    >>> from matplotlib.figure import Figure
+    >>> labels, qid = [0, 1, 2, 1, 0], ["a", "a", "a", "b", "b"]
+    >>> scores = {"up": [1, 2, 3, 1, 2], "down": [3, 2, 1, 2, 1]}
+    >>> display = NDCGCurveDisplay.from_predictions(labels, scores, qid, ks=[1, 3], ax=Figure().subplots())
+    >>> display.names, display.mean.round(4).tolist()
+    (['up', 'down'], [[0.5, 0.8155], [0.5, 0.7934]])
     """
 
     names: list[str]

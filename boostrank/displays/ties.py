@@ -35,8 +35,11 @@ class TieSpreadDisplay:
 
     Examples
     --------
-    >>> display = TieSpreadDisplay.from_predictions([0, 1, 1, 0], [2, 2, 1, 1], ["a", "a", "b", "b"])
-    ... # doctest: +SKIP
+    >>> from matplotlib.figure import Figure
+    >>> labels, scores, qid = [0, 1, 1, 0], [2, 2, 1, 0], ["a", "a", "b", "b"]
+    >>> display = TieSpreadDisplay.from_predictions(labels, scores, qid, ax=Figure().subplots())
+    >>> display.queries.tolist(), display.worst.round(4).tolist(), display.best.tolist()
+    (['a', 'b'], [0.6309, 1.0], [1.0, 1.0])
     """
 
     queries: NDArray[Any]

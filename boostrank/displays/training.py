@@ -45,7 +45,12 @@ class TrainingCurveDisplay:
     >>> from boostrank import LightGBMRanker, make_ranking
     >>> data = make_ranking(n_queries=50, random_state=0)
     >>> ranker = LightGBMRanker(n_estimators=20).fit(*data, eval_set=[data])
-    >>> display = TrainingCurveDisplay.from_estimator(ranker, datasets={"valid_0": "training"})  # doctest: +SKIP
+    >>> from matplotlib.figure import Figure
+    >>> titles = {"valid_0": "training"}
+    >>> display = TrainingCurveDisplay.from_estimator(ranker, datasets=titles, ax=Figure().subplots())
+    >>> curve = display.curves["LightGBMRanker", "training"]
+    >>> len(curve), bool(curve[-1] > curve[0])
+    (20, True)
     """
 
     curves: dict[tuple[str, str], Floats]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import gzip
 import itertools
-import os
 import re
-import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.files import write_atomically
 from boostrank.letor.parsing import PathLike
 
 
@@ -110,22 +109,13 @@ def write_letor(
     heads = (f"{_number_text(label)} qid:{text}" for label, text in zip(labels.tolist(), qids, strict=True))
     tails = (f" # {note}" if note else "" for note in notes)
     lines = zip(heads, features, tails, strict=True)
-    _replace_file(path, (f"{a} {b}".rstrip(" ") + f"{c}\n" for a, b, c in lines))
+    texts = (f"{a} {b}".rstrip(" ") + f"{c}\n" for a, b, c in lines)
+    write_atomically(path, lambda draft: _write_lines(draft, texts))
 
 
-def _replace_file(path: PathLike, lines: Iterator[str]) -> None:
-    """Write lines to a temporary file beside the path, then put it there."""
-    target = os.path.realpath(path)
-    draft = f"{target}.{uuid.uuid4().hex}.tmp"
-    try:
-        with contextlib.ExitStack() as stack:
-            raw = stack.enter_context(open(draft, "xb"))
-            stream: Any = raw
-            if target.endswith(".gz"):  # without name and time: the same data give the same bytes
-                stream = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
-            stream.writelines(line.encode() for line in lines)
-        os.replace(draft, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
-        raise
+def _write_lines(path: str, lines: Iterator[str]) -> None:
+    with contextlib.ExitStack() as stack:
+        stream: Any = stack.enter_context(open(path, "wb"))
+        if path.endswith(".gz"):  # without name and time: the same data give the same bytes
+            stream = stack.enter_context(gzip.GzipFile("", "wb", fileobj=stream, mtime=0))
+        stream.writelines(line.encode() for line in lines)

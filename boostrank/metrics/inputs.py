@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from numbers import Number
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import check_relevance
 from boostrank.queries import Floats, Queries
@@ -16,12 +20,28 @@ def labels_scores_queries(
     n_documents = np.size(y_true)
     if n_documents == 0:
         raise ValueError("y_true is empty: there is no query to score")
-    relevance, scores = check_relevance(y_true), check_scores(y_score)
-    queries = Queries.from_sizes([n_documents]) if qid is None else Queries.from_qid(qid)
+    relevance = _checked("y_true", _check_labels, y_true)
+    scores = _checked("y_score", check_scores, y_score)
+    queries = Queries.from_sizes([n_documents]) if qid is None else _checked("qid", Queries.from_qid, qid)
     for name, length in (("y_score", len(scores)), ("qid", queries.n_documents)):
         if length != n_documents:
             raise ValueError(f"{name} has {length} values for the {n_documents} documents of y_true")
     return queries.group(relevance), queries.group(scores), queries
+
+
+def _checked(name: str, check: Callable[[ArrayLike], Any], values: ArrayLike) -> Any:
+    """What a check makes of `values`; its errors, and values that are masked, by the name of the argument."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must not be masked: what is masked would count; drop these documents")
+    try:
+        return check(values)
+    except ValueError as error:
+        raise ValueError(str(error) if str(error).startswith(name) else f"{name}: {error}") from None
+
+
+def _check_labels(labels: ArrayLike) -> Floats:
+    _refuse_not_real(np.asarray(labels), "relevance")
+    return check_relevance(labels)
 
 
 def check_scores(scores: ArrayLike) -> Floats:
@@ -37,14 +57,34 @@ def check_scores(scores: ArrayLike) -> Floats:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"scores must be one-dimensional, one per document; got shape {array.shape}")
-    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-        # Large integers would collide as float64; their ranks among the distinct values do not.
-        array = np.unique(array, return_inverse=True)[1]
+    _refuse_not_real(array, "scores")
     try:
-        array = array.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
+        # Beyond the range of float64 an error follows below.
+        with np.errstate(over="ignore"):
+            floats = array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"scores must be numbers: {error}") from None
-    if not np.isfinite(array).all():
-        bad = int(np.argmin(np.isfinite(array)))
+    if not np.isfinite(floats).all():
+        bad = int(np.argmin(np.isfinite(floats)))
         raise ValueError(f"scores must be finite; scores[{bad}] is {array[bad]}")
-    return array
+    if _collide(array, floats):
+        # Ranks among the distinct values do not.
+        return np.unique(array, return_inverse=True)[1].astype(np.float64)
+    return floats
+
+
+def _refuse_not_real(array: NDArray[Any], name: str) -> None:
+    # NumPy would turn complex numbers, dates and durations into floats, NaT into a number.
+    if array.dtype.kind in "cmM":
+        raise ValueError(f"{name} must be real numbers; got dtype {array.dtype}")
+
+
+def _collide(array: NDArray[Any], floats: Floats) -> bool:
+    """Whether different scores may be equal as float64."""
+    if array.dtype.kind in "iuf":
+        return array.dtype.itemsize > (8 if array.dtype.kind == "f" else 4)
+    return (
+        array.dtype.kind == "O"
+        and bool((array != floats.astype(object)).any())
+        and all(isinstance(score, Number) for score in array)
+    )

@@ -58,6 +58,9 @@ class NDCG:
         self.ideal = self.dcg.ideal(self.gains, queries)
         self._mean = QueryMean(self.ideal == 0, queries, empty, weights)
 
+    def __str__(self) -> str:
+        return str(self.dcg)
+
     def per_query(self, scores: NDArray[Any]) -> Floats:
         """NDCG of each query at finite grouped `scores`, shape (n_queries,); NaN for skipped queries."""
         return self._mean.fill(self._values(scores))

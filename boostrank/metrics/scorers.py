@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from boostrank.dcg import Discount, Gain, Ties
 from boostrank.frames import find_qid, require_qid
 from boostrank.metrics.binary import mean_precision_score, precision_score, rbp_score, recall_score
+from boostrank.metrics.disagreement import agreement_score
 from boostrank.metrics.graded import err_score
 from boostrank.metrics.mean import Empty
 from boostrank.metrics.ndcg import dcg_score, ndcg_score
@@ -37,6 +38,7 @@ METRICS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "rbp": rbp_score,
         "kendall_tau": kendall_tau_score,
         "auc": auc_score,
+        "agreement": agreement_score,
     }
 )
 
@@ -59,7 +61,7 @@ class RankingScorer:
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """The metric of ``estimator.predict(X)``; an error where the query ids got lost on the way."""
-        _, found = find_qid(X, qid)
+        _, found = find_qid(X, qid, y)
         found = require_qid(found, f"the scorer {self!r}")
         _warn_of_cut_queries(estimator, found)
         return float(self.metric(y, estimator.predict(X), found, **self.settings))

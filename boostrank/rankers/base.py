@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from boostrank.backends.base import Data, Trained, Training
 from boostrank.dcg import DCG, check_relevance
 from boostrank.frames import find_qid, require_qid, to_pandas
-from boostrank.metrics import NDCG, ndcg_score
+from boostrank.metrics import NDCG, Agreement, agreement_score, ndcg_score
 from boostrank.model_selection import split_queries
-from boostrank.objective import Objective
+from boostrank.objective import EdgeObjective, Objective, bind, get_loss
+from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
 from boostrank.queries import Floats, Queries
 from boostrank.surrogates import REGISTRY, Surrogate
 from boostrank.weights import document_weights
@@ -67,16 +68,17 @@ class BoostedRanker(BaseEstimator):
         X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
             NaN is a missing value. Rows need not be grouped by query; where they are, features are not copied. pandas
             categories are categories for the backend; polars DataFrames and pyarrow Tables become pandas DataFrames.
-        y : array-like, shape (n_documents,)
-            Relevance labels, 0 or more.
+        y : array-like, shape (n_documents,), or PreferenceGraph
+            Relevance labels, 0 or more; or preferences between the rows of X, for losses of edges ("edge-logistic").
         qid : array-like, shape (n_documents,)
             Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
-            (which is no feature then) or an index level named "qid".
+            (which is no feature then) or an index level named "qid", or y is a PreferenceGraph.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
             Weights of queries in order of first appearance, or of documents; within a query these may differ only for
             separable surrogates.
         eval_set : list of (X, y, qid), optional
-            Validation sets; NDCG@k of each is recorded every round, and the last decides on early stopping.
+            Validation sets; NDCG@k of each is recorded every round (of preferences the agreement with them), and the
+            last decides on early stopping.
 
         Returns
         -------
@@ -104,10 +106,13 @@ class BoostedRanker(BaseEstimator):
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Mean NDCG@k over queries with this ranker's `gain`, `discount` and `k`; see :func:`boostrank.ndcg_score`.
 
-        An error where the queries are not known, never all rows as one query.
+        With a PreferenceGraph for `y` it is :func:`boostrank.agreement_score`. An error where the queries are not
+        known, never all rows as one query.
         """
-        _, found = find_qid(X, qid)
+        _, found = find_qid(X, qid, y)
         qid = require_qid(found, f"{type(self).__name__}.score")
+        if isinstance(y, PreferenceGraph):
+            return float(agreement_score(y, self.predict(X), qid))
         return float(ndcg_score(y, self.predict(X), qid, k=self.k, gain=self.gain, discount=self.discount))
 
     def get_feature_importances(self, importance_type: str | None = None) -> pd.Series:
@@ -174,21 +179,21 @@ class BoostedRanker(BaseEstimator):
         return tags
 
     def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, eval_set: Any) -> None:
-        X, qid = find_qid(X, qid)
+        X, qid = find_qid(X, qid, y)
         qid = np.asarray(require_qid(qid, f"{type(self).__name__}.fit"))
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         dcg, random_state = DCG(self.k, self.gain, self.discount), check_random_state(self.random_state)
         self._check_settings()
         self._check_watch(eval_set)
-        X, y = self._validate(X, reset=True), np.asarray(y)
+        X, y = self._validate(X, reset=True), y if isinstance(y, PreferenceGraph) else np.asarray(y)
         _check_rows(X, y, qid)
         self._train_sizes = _sizes_by_query(qid)
         held = None if self.validation_fraction is None else split_queries(qid, self.validation_fraction, random_state)
         parameters = self._parameters(random_state)
 
         def train(data: Data, watched: list[Data], n_rounds: int) -> Trained:
-            monitors = [(part, NDCG(part.relevance, part.queries, dcg)) for part in watched]
+            monitors = [(part, _metric(part, dcg)) for part in watched]
             patience = self.early_stopping_rounds if watched else None
             objective = self._objective(data, dcg)
             return self._backend.train(Training(data, objective, dcg, parameters, n_rounds, monitors, patience))
@@ -209,9 +214,10 @@ class BoostedRanker(BaseEstimator):
 
     def _check_settings(self) -> None:
         native = self._backend.NATIVE_OBJECTIVES
-        if not isinstance(self.objective, Surrogate) and self.objective not in (*REGISTRY, *native):
+        known = (*REGISTRY, *EDGE_LOSSES, *native)
+        if not isinstance(self.objective, (Surrogate, EdgeLoss)) and self.objective not in known:
             raise ValueError(
-                f"objective must be a Surrogate or one of {', '.join((*REGISTRY, *native))}; got {self.objective!r}"
+                f"objective must be a Surrogate, an EdgeLoss or one of {', '.join(known)}; got {self.objective!r}"
             )
         if self.objective in native and self.normalize != "dcg":
             raise ValueError(f"normalize={self.normalize!r} has no meaning for the native objective {self.objective!r}")
@@ -233,10 +239,14 @@ class BoostedRanker(BaseEstimator):
                 "validation_fraction and early_stopping_rounds"
             )
 
-    def _objective(self, data: Data, dcg: DCG) -> Objective | str:
+    def _objective(self, data: Data, dcg: DCG) -> Objective | EdgeObjective | str:
         if isinstance(self.objective, str) and self.objective in self._backend.NATIVE_OBJECTIVES:
+            if isinstance(data.labels, PreferenceGraph):
+                raise ValueError(
+                    f"{self.objective!r} needs relevance labels; for preferences use one of {', '.join(EDGE_LOSSES)}"
+                )
             return self.objective
-        return Objective(self.objective, data.relevance, data.queries, dcg, self.normalize, data.weights)
+        return bind(get_loss(self.objective), data.labels, data.queries, dcg, self.normalize, data.weights)
 
     def _parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
         parameters = {native: getattr(self, name) for name, native in self._backend.PARAMETERS.items()}
@@ -261,10 +271,13 @@ class BoostedRanker(BaseEstimator):
 
     def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any = None, *, validate: bool = True) -> Data:
         if validate:
-            X, qid = find_qid(X, qid)
+            X, qid = find_qid(X, qid, y)
             X = self._validate(X, reset=False)
-        relevance, queries = check_relevance(y), Queries.from_qid(qid)
-        _check_rows(X, relevance, queries.qid)
+        queries = Queries.from_qid(qid)
+        labels = y if isinstance(y, PreferenceGraph) else check_relevance(y)
+        _check_rows(X, labels, queries.qid)
+        if isinstance(labels, PreferenceGraph):
+            labels.check_qid(queries.qid)
         weights = None
         if sample_weight is not None:
             given = np.asarray(sample_weight, dtype=np.float64)
@@ -272,16 +285,23 @@ class BoostedRanker(BaseEstimator):
                 given = queries.group(given)
             weights = document_weights(given, queries, separable=True)
         if queries.order is not None:
-            X, relevance = _safe_indexing(X, queries.order), queries.group(relevance)
-        return Data(X, relevance, queries, weights)
+            X = _safe_indexing(X, queries.order)
+        labels = labels.grouped if isinstance(labels, PreferenceGraph) else queries.group(labels)
+        return Data(X, labels, queries, weights)
 
 
 def _as_triple(part: Any) -> tuple[Any, Any, Any]:
     if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
         raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(part).__name__}")
     X, y, *rest = part
-    X, qid = find_qid(X, rest[0] if rest else None)
+    X, qid = find_qid(X, rest[0] if rest else None, y)
     return X, y, require_qid(qid, "eval_set")
+
+
+def _metric(part: Data, dcg: DCG) -> NDCG | Agreement:
+    if isinstance(part.labels, PreferenceGraph):
+        return Agreement(part.labels)
+    return NDCG(part.labels, part.queries, dcg)
 
 
 def _check_rows(X: Any, y: Any, qid: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from boostrank.backends import xgboost as xgboost_backend
 from boostrank.dcg import Discount, Gain
+from boostrank.preferences import EdgeLoss
 from boostrank.rankers.base import BoostedRanker
 from boostrank.surrogates import Surrogate
 from boostrank.targets import Normalize
@@ -17,11 +18,11 @@ class XGBoostRanker(BoostedRanker):
 
     Parameters
     ----------
-    objective : str or Surrogate, default "softmax"
-        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance, or XGBoost's "rank:ndcg",
-        "rank:pairwise" or "rank:map". Native objectives train on their own
-        targets: `gain` is passed on to `rank:ndcg` ('exp2' and 'linear' only), and `discount` and `k` only define
-        `score` and early stopping.
+    objective : str, Surrogate or EdgeLoss, default "softmax"
+        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss
+        of :mod:`boostrank.preferences` ("edge-logistic"); or XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map".
+        Native objectives train on their own targets: `gain` is passed on to `rank:ndcg` ('exp2' and 'linear' only), and
+        `discount` and `k` only define `score` and early stopping.
     gain, discount, k
         What NDCG means: in the targets, in early stopping and in `score`. See :class:`boostrank.dcg.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
@@ -74,7 +75,7 @@ class XGBoostRanker(BoostedRanker):
 
     def __init__(
         self,
-        objective: str | Surrogate = "softmax",
+        objective: str | Surrogate | EdgeLoss = "softmax",
         *,
         gain: Gain = "exp2",
         discount: Discount = "log2",

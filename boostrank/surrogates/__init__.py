@@ -1,18 +1,23 @@
 """Surrogate losses by name and as classes.
 
-===================== ============================ ========= ======================= ==========================
-name                  class                        convex    minimizer sorts like    Hessian
-===================== ============================ ========= ======================= ==========================
-``squared``           :class:`Squared`             yes       E[u]                    exact
-``poisson``           :class:`Poisson`             yes       E[u]                    exact
-``logistic``          :class:`Logistic`            yes       E[u], u in [0, 1]       exact
-``softmax``           :class:`Softmax`             yes       E[u]                    majorant or exact
-``centered-squared``  :class:`CenteredSquared`     yes       E[u]                    majorant or exact
-``centered-logistic`` :class:`CenteredLogistic`    yes       E[u], u in [0, 1]       majorant or exact
-``pnorm``             :class:`PNorm`               yes       E[u]                    majorant
-``cosine``            :class:`Cosine`              no        E[u]                    majorant
-``normalized-pnorm``  :class:`NormalizedPNorm`     no        E[u]                    majorant
-===================== ============================ ========= ======================= ==========================
+========================== ============================= ====== ==================== =================
+name                       class                         convex minimizer sorts like Hessian
+========================== ============================= ====== ==================== =================
+``squared``                :class:`Squared`              yes    E[u]                 exact
+``poisson``                :class:`Poisson`              yes    E[u]                 exact
+``logistic``               :class:`Logistic`             yes    E[u], u in [0, 1]    exact
+``softmax``                :class:`Softmax`              yes    E[u]                 majorant or exact
+``centered-squared``       :class:`CenteredSquared`      yes    E[u]                 majorant or exact
+``centered-logistic``      :class:`CenteredLogistic`     yes    E[u], u in [0, 1]    majorant or exact
+``pnorm``                  :class:`PNorm`                yes    E[u]                 majorant
+``cosine``                 :class:`Cosine`               no     E[u]                 majorant
+``normalized-pnorm``       :class:`NormalizedPNorm`      no     E[u]                 majorant
+``pairwise-logistic``      :class:`PairwiseLogistic`     yes    E[u]                 majorant
+``pairwise-exponential``   :class:`PairwiseExponential`  yes    E[u]                 majorant
+``pairwise-squared``       :class:`PairwiseSquared`      yes    E[u]                 majorant
+``pairwise-squared-hinge`` :class:`PairwiseSquaredHinge` yes    E[u]                 majorant
+``pairwise-hinge``         :class:`PairwiseHinge`        yes    E[u], but for ties   majorant
+========================== ============================= ====== ==================== =================
 
 To add one: write its class in a file here, and enter it in ``REGISTRY``. The tests of the laws that every surrogate
 obeys find it there.
@@ -21,6 +26,14 @@ obeys find it there.
 from boostrank.surrogates.base import HessianKind, Surrogate
 from boostrank.surrogates.composite import Composite
 from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
+from boostrank.surrogates.pairs import (
+    GainWeightedPairs,
+    PairwiseExponential,
+    PairwiseHinge,
+    PairwiseLogistic,
+    PairwiseSquared,
+    PairwiseSquaredHinge,
+)
 from boostrank.surrogates.profiled import CenteredLogistic, CenteredSquared, Profiled, Softmax
 from boostrank.surrogates.separable import Logistic, Poisson, Separable, Squared
 
@@ -30,10 +43,16 @@ __all__ = [
     "CenteredSquared",
     "Composite",
     "Cosine",
+    "GainWeightedPairs",
     "HessianKind",
     "Logistic",
     "NormalizedPNorm",
     "PNorm",
+    "PairwiseExponential",
+    "PairwiseHinge",
+    "PairwiseLogistic",
+    "PairwiseSquared",
+    "PairwiseSquaredHinge",
     "Poisson",
     "Profiled",
     "Separable",
@@ -53,6 +72,11 @@ REGISTRY: dict[str, type[Surrogate]] = {
     "pnorm": PNorm,
     "cosine": Cosine,
     "normalized-pnorm": NormalizedPNorm,
+    "pairwise-logistic": PairwiseLogistic,
+    "pairwise-exponential": PairwiseExponential,
+    "pairwise-squared": PairwiseSquared,
+    "pairwise-squared-hinge": PairwiseSquaredHinge,
+    "pairwise-hinge": PairwiseHinge,
 }
 
 

@@ -1,0 +1,285 @@
+"""What NDCG other libraries print for the same labels and scores, and which convention explains each difference.
+
+Nothing here runs another library: :data:`boostrank.metrics.conventions.CONVENTIONS` says what each of them does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.dcg import DCG, Discount, Gain, Ties
+from boostrank.metrics.conventions import CONVENTIONS, STEPS, Convention, Settings, in_words
+from boostrank.metrics.inputs import labels_scores_queries
+from boostrank.metrics.mean import Empty, QueryMean
+from boostrank.metrics.ties import check_ties
+from boostrank.queries import Floats, Queries
+from boostrank.weights import query_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Parts of a difference below this are rounding; those below half of the last digit shown are written otherwise.
+NOTHING, SHOWN = 1e-12, 5e-5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reconciliation:
+    """Result of :func:`reconcile`; printed, a table with the reasons of each difference.
+
+    Attributes
+    ----------
+    value : float
+        NDCG with the settings that were asked for.
+    settings : Settings
+    n_queries, n_empty, n_single : int
+        Queries, those without relevant documents, and those of one document.
+    table : DataFrame
+        A row per metric of a library. Columns: `library`, `metric` (its name there); `empty`, `labels`, `gain`,
+        `discount`, `k`, `scores`, `ties`, `weights`, `one_document` (its conventions); `value` (what it prints, NaN
+        where it refuses the data), `low` and `high` (bounds of it where its order of ties follows no rule, otherwise
+        the value), `difference` (value minus ours), `from_empty` to `from_weights` (the parts of the difference,
+        which sum to it), `because` (the parts that are not 0, in words; or what it refuses).
+    """
+
+    value: float
+    settings: Settings
+    n_queries: int
+    n_empty: int
+    n_single: int
+    table: pd.DataFrame
+
+    @property
+    def head(self) -> str:
+        """What was asked for, and its value."""
+        asked = ", ".join(
+            in_words(step, getattr(self.settings, step)) for step in ("gain", "discount", "ties", "empty")
+        )
+        name = "NDCG" if self.settings.k is None else f"NDCG@{self.settings.k}"
+        counts = f"{self.n_queries} queries, {self.n_empty} of them empty, {self.n_single} of one document"
+        return f"{name} = {self.value:.4f} ({asked}): {counts}"
+
+    @property
+    def rows(self) -> list[tuple[str, str, str, str, str]]:
+        """Library, metric, value, difference and reasons of each row, as text."""
+        known = self.table["value"].notna()
+        columns = (
+            self.table["library"],
+            self.table["metric"],
+            self.table["value"].map("{:.4f}".format).where(known, "-"),
+            self.table["difference"].map("{:+.4f}".format).where(known, "-"),
+            self.table["because"],
+        )
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    def __repr__(self) -> str:
+        rows = [("library", "metric", "value", "diff", "because"), *self.rows]
+        width = [max(len(row[i]) for row in rows) for i in range(4)]
+        lines = (f"{a:<{width[0]}}  {b:<{width[1]}}  {c:>{width[2]}}  {d:>{width[3]}}  {e}" for a, b, c, d, e in rows)
+        return "\n".join([self.head, *(line.rstrip() for line in lines)])
+
+
+def reconcile(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    k: int | None = 10,
+    gain: Gain = "exp2",
+    discount: Discount = "log2",
+    ties: Ties = "average",
+    empty: Empty = "zero",
+    sample_weight: ArrayLike | None = None,
+    documents: ArrayLike | None = None,
+) -> Reconciliation:
+    """What NDCG@k each library prints for these labels and scores, and why it differs from :func:`ndcg_score`.
+
+    The libraries themselves are not needed: each value is an NDCG with the conventions of that library. A difference
+    is split by changing one convention at a time from ours to theirs, in the order empty queries, labels, gain,
+    discount, cutoff, precision of scores, ties, weights. The parts sum to the difference; another order could split
+    it otherwise.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, gain, discount, ties, empty, sample_weight
+        As in :func:`boostrank.ndcg_score`: the settings to compare with.
+    k : int, optional
+        Cutoff; None for all ranks, which XGBoost's ``ndcg`` cuts at 32. Fractions are unknown to these libraries.
+    documents : array-like of str, shape (n_documents,), optional
+        Names of the documents, different within a query, by which trec_eval orders equal scores. By default the
+        numbers of the rows, from 0, written in decimals.
+
+    Returns
+    -------
+    Reconciliation
+
+    Raises
+    ------
+    ValueError
+        As :func:`boostrank.ndcg_score`; for a `k` that is a fraction, and `documents` that are too few, missing or
+        twice in one query.
+
+    Notes
+    -----
+    A discount of ``1 / ln(1 + r)`` instead of ``1 / log2(1 + r)`` is the same NDCG, for the base cancels. Queries of
+    one document are values everywhere but in scikit-learn, whose `ndcg_score` raises; its row counts them as any
+    other query. ranx sorts queries of more than 15 documents by an unstable sort, so that equal scores there have no
+    order that could be told beforehand: its rows have them by row, and bounds.
+
+    Examples
+    --------
+    >>> reconcile([2, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], k=3)
+    NDCG@3 = 0.4057 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
+    library       metric                value     diff  because
+    scikit-learn  ndcg_score(k=3)      0.4050  -0.0008  linear gain -0.0008
+    LightGBM      ndcg@3               0.9820  +0.5762  empty 1 +0.5000; ties by row +0.0762
+    XGBoost       ndcg@3               0.9820  +0.5762  empty 1 +0.5000; ties by row +0.0762
+    XGBoost       ndcg@3-              0.4820  +0.0762  ties by row +0.0762
+    CatBoost      NDCG:top=3           0.8348  +0.4291  empty 1 +0.5000; linear gain -0.0008; ties worst -0.0701
+    CatBoost      NDCG:top=3;type=Exp  0.8295  +0.4238  empty 1 +0.5000; ties worst -0.0762
+    pytrec_eval   ndcg_cut_3           0.3348  -0.0709  linear gain -0.0008; ties by name -0.0701
+    ranx          ndcg@3               0.4751  +0.0694  linear gain -0.0008; ties by row +0.0701
+    ranx          ndcg_burges@3        0.4820  +0.0762  ties by row +0.0762
+    """
+    if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
+        raise ValueError(f"k must be None or an integer of at least 1, for these libraries know no other; got {k!r}")
+    check_ties(ties)
+    import pandas as pd
+
+    data = _Data(y_true, y_score, qid, documents)
+    weights = None if sample_weight is None else data.weights(sample_weight)
+    ours = Settings(empty, "given", _hashable(gain), _hashable(discount), k, "given", ties, "queries")
+    value, sizes = data.mean(ours, weights), data.queries.sizes
+    rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS]
+    n_empty, n_single = int(np.isnan(data.per_query(ours)).sum()), int((sizes == 1).sum())
+    return Reconciliation(value, ours, len(sizes), n_empty, n_single, pd.DataFrame(rows))
+
+
+class _Data:
+    """Labels and scores of queries, and their NDCG by settings, each computed once."""
+
+    def __init__(
+        self, y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, documents: ArrayLike | None
+    ) -> None:
+        relevance, scores, self.queries = labels_scores_queries(y_true, y_score, qid)
+        self.relevance = {"given": relevance, "truncated": np.floor(relevance)}
+        self.scores = {"given": scores}
+        # Scores beyond the range of float32 are infinite there, and so tied.
+        with np.errstate(over="ignore"):
+            for kind in ("float64", "float32"):
+                self.scores[kind] = self.queries.group(np.ravel(y_score)).astype(kind).astype(np.float64)
+        self.by_name = self.queries.sort(_name_codes(documents, self.queries))
+        self._known: dict[Settings, Floats] = {}
+
+    def weights(self, sample_weight: ArrayLike) -> Floats:
+        """Weights per query."""
+        weights, queries = np.asarray(sample_weight), self.queries
+        per_document = weights.shape == (queries.n_documents,) != (queries.n_queries,)
+        return query_weights(queries.group(weights) if per_document else weights, queries)
+
+    def per_query(self, settings: Settings) -> Floats:
+        """NDCG of each query; NaN for an empty one."""
+        key = replace(settings, empty="zero", weights="queries")
+        if key not in self._known:
+            dcg = DCG(settings.k, settings.gain, settings.discount)
+            gains, scores = dcg.gains(self.relevance[settings.labels]), self.scores[settings.scores]
+            if settings.ties == "names":
+                values = dcg.ndcg(gains[self.by_name], scores[self.by_name], self.queries, "stable")
+            else:
+                values = dcg.ndcg(gains, scores, self.queries, settings.ties)
+            self._known[key] = values
+        return self._known[key]
+
+    def mean(self, settings: Settings, weights: Floats | None, values: Floats | None = None) -> float:
+        """Mean over queries of `values`, by default their NDCG."""
+        values = self.per_query(settings) if values is None else values
+        undefined = np.isnan(values)
+        if settings.weights == "ignored":
+            weights = None
+        mean = QueryMean(undefined, self.queries, settings.empty, weights)
+        if weights is None or settings.weights == "queries":
+            return mean(values)
+        return float(mean.fill(values) @ np.where(undefined, 1.0, weights) / weights.sum())
+
+
+def _row(convention: Convention, ours: Settings, data: _Data, weights: Floats | None) -> dict[str, Any]:
+    """A row of the table of a reconciliation."""
+    k = None if ours.k is None else int(ours.k)
+    theirs = convention.settings(k)
+    row: dict[str, Any] = {"library": convention.library, "metric": convention.name(k, data.queries.sizes.max())}
+    row |= {step: getattr(theirs, step) for step in STEPS} | {"labels": convention.labels}
+    row |= {"one_document": convention.one_document}
+    values = [data.mean(ours, weights)]
+    refused = convention.refuses(data.relevance["given"], data.queries)
+    if not refused:
+        for step in STEPS:
+            ours = replace(ours, **{step: getattr(theirs, step)})
+            values.append(data.mean(ours, weights))
+        if values[-1] > convention.largest_value:
+            refused = f"stops with an error, for its weighted mean is above 1: {values[-1]:.4f}"
+    if refused:
+        numbers = ("value", "low", "high", "difference", *(f"from_{step}" for step in STEPS))
+        return row | dict.fromkeys(numbers, np.nan) | {"because": refused}
+    low, high = _bounds(convention, theirs, data, weights)
+    parts = dict(zip(STEPS, np.diff(values).tolist(), strict=True))
+    because = [
+        f"{in_words(step, getattr(theirs, step))} {_signed(part)}"
+        for step, part in parts.items()
+        if abs(part) > NOTHING
+    ]
+    if high - low > NOTHING:
+        because.append(f"ties: {low:.4f} to {high:.4f}")
+    row |= {"value": values[-1], "low": low, "high": high, "difference": values[-1] - values[0]}
+    return row | {f"from_{step}": part for step, part in parts.items()} | {"because": "; ".join(because)}
+
+
+def _bounds(convention: Convention, theirs: Settings, data: _Data, weights: Floats | None) -> tuple[float, float]:
+    """The least and the largest value over the orders that ties may have where no rule says which."""
+    longest = np.inf if convention.unstable_above is None else convention.unstable_above
+    free, values = data.queries.sizes > longest, data.per_query(theirs)
+    if not free.any():
+        return (data.mean(theirs, weights),) * 2
+    worst, best = (data.per_query(replace(theirs, ties=ties)) for ties in ("worst", "best"))
+    return data.mean(theirs, weights, np.where(free, worst, values)), data.mean(
+        theirs, weights, np.where(free, best, values)
+    )
+
+
+def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
+    """Place of each grouped document's name in the alphabet."""
+    names: NDArray[Any] = (
+        np.arange(queries.n_documents).astype(str) if documents is None else _checked_names(documents, queries)
+    )
+    codes = np.unique(queries.group(names), return_inverse=True)[1].astype(np.float64)
+    in_order = codes[queries.sort(codes)]
+    twice = np.flatnonzero((in_order[1:] == in_order[:-1]) & (queries.positions[1:] > 0))
+    if len(twice):
+        query = queries.ids[np.searchsorted(queries.indptr, twice[0], side="right") - 1]
+        raise ValueError(f"documents must be different within a query; query {str(query)!r} has one twice")
+    return codes
+
+
+def _checked_names(documents: ArrayLike, queries: Queries) -> NDArray[Any]:
+    import pandas as pd
+
+    names = np.asarray(documents)
+    if names.shape != (queries.n_documents,):
+        raise ValueError(
+            f"documents must have one name for each of {queries.n_documents} rows; got shape {names.shape}"
+        )
+    missing = pd.isna(names)
+    if missing.any():
+        raise ValueError(f"documents must not be missing; documents[{int(np.argmax(missing))}] is")
+    return names.astype(str)
+
+
+def _hashable(convention: Any) -> Any:
+    """A table of gains, or a discount with its parameter, as a tuple."""
+    return tuple(np.asarray(convention, dtype=object).tolist()) if np.ndim(convention) else convention
+
+
+def _signed(part: float) -> str:
+    return f"{part:+.4f}" if abs(part) >= SHOWN else f"{part:+.0e}"

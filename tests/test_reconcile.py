@@ -1,0 +1,324 @@
+"""Reconciliations: every row against the definition of its convention, the parts of differences, what is printed."""
+
+import dataclasses
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import boostrank as br
+from boostrank.metrics import tie_range
+from boostrank.metrics.conventions import CONVENTIONS, STEPS
+
+PARTS = [f"from_{step}" for step in STEPS]
+GAINS = {"linear": lambda label: label, "exp2": lambda label: 2.0**label - 1}
+# What comes first among the documents of a query, each as (score, label, row, name).
+ORDERS = {
+    "LightGBM": lambda d: (-d[0], d[2]),
+    "XGBoost": lambda d: (-float(np.float32(d[0])), d[2]),
+    "CatBoost": lambda d: (-d[0], d[1]),
+    "pytrec_eval": lambda d: (-float(np.float32(d[0])), [-ord(letter) for letter in d[3]] + [0]),
+    "ranx": lambda d: (-d[0], d[2]),
+}
+
+
+def slow_value(row, y, scores, qid, k, names, weights):
+    """A library's value from the definition, query by query; None where it goes by the average over ties."""
+    if row.library not in ORDERS:
+        return None
+    total = count = 0.0
+    for query in dict.fromkeys(qid):
+        rows = [i for i in range(len(y)) if qid[i] == query]
+        documents = sorted([(scores[i], y[i], i, names[i]) for i in rows], key=ORDERS[row.library])
+        labels = [int(document[1]) for document in documents]
+        gain = GAINS[row.gain]
+        cut = k if k is not None else 32 if row.library == "XGBoost" else len(y)
+        dcg, ideal = (
+            sum(gain(label) / math.log(1 + r) for r, label in enumerate(order[:cut], 1))
+            for order in (labels, sorted(labels, reverse=True))
+        )
+        weight = 1.0 if row.library in ("pytrec_eval", "ranx") else weights[query]
+        count += weight
+        if ideal > 0:
+            total += weight * dcg / ideal
+        elif row.empty == "one":
+            total += 1.0 if row.metric.startswith("ndcg") else weight
+    return total / count
+
+
+@pytest.fixture
+def ragged():
+    """Shuffled queries of 1 to 40 documents, tied scores, some queries without relevant documents."""
+    random = np.random.default_rng(0)
+    qid = random.permutation(np.repeat(np.arange(30), random.integers(1, 41, 30)))
+    y = random.integers(0, 5, len(qid)) * (qid % 6 > 0)
+    return y, random.integers(0, 6, len(qid)) / 4.0, qid
+
+
+@pytest.mark.parametrize("k", [1, 5, None])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_row_is_the_definition_of_its_convention(ragged, k, weighted):
+    y, scores, qid = ragged
+    names = np.random.default_rng(1).permutation(len(y)).astype(str)
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, 30) if weighted else np.ones(30)
+    first_seen = weights[pd.unique(qid)]
+    given = {"sample_weight": first_seen} if weighted else {}
+    found = br.reconcile(y, scores, qid, k=k, documents=names, **given)
+    for row in found.table.itertuples():
+        expected = slow_value(row, y, scores, qid, k, names, weights)
+        if expected is None:
+            expected = br.ndcg_score(y, scores, qid, k=k, gain="linear", **given)
+        assert row.value == pytest.approx(expected, abs=1e-12), row.metric
+    assert found.value == br.ndcg_score(y, scores, qid, k=k, **given)
+    assert found.table["value"].nunique() >= 6
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"k": None, "gain": "linear", "ties": "worst", "empty": "one"},
+        {"gain": [0, 1, 2, 5, 9], "discount": ("power", 0.5), "ties": "best", "empty": "skip"},
+        {"gain": np.sqrt, "discount": lambda r: 1 / r, "ties": "stable", "sample_weight": np.arange(1, 31)},
+    ],
+)
+def test_parts_sum_to_the_difference(ragged, settings):
+    y, scores, qid = ragged
+    scores = scores + np.random.default_rng(3).choice([0, 1e-9], len(y))
+    found = br.reconcile(y, scores, qid, **settings)
+    table = found.table
+    assert found.value == br.ndcg_score(y, scores, qid, **{"k": 10, **settings})
+    np.testing.assert_allclose(table["value"] - table["difference"], found.value, atol=1e-12)
+    np.testing.assert_allclose(table[PARTS].sum(axis=1), table["difference"], atol=1e-12)
+    assert (table["from_scores"] != 0).equals(table["scores"] == "float32")
+
+
+def test_each_part_is_one_change(ragged):
+    y, scores, qid = ragged
+    table = br.reconcile(y, scores, qid, k=3).table.set_index("metric")
+    ours = br.ndcg_score(y, scores, qid, k=3)
+    one = br.ndcg_score(y, scores, qid, k=3, empty="one")
+    linear = br.ndcg_score(y, scores, qid, k=3, empty="one", gain="linear")
+    worst = br.ndcg_score(y, scores, qid, k=3, empty="one", gain="linear", ties="worst")
+    parts = table.loc["NDCG:top=3", ["from_empty", "from_gain", "from_ties"]].tolist()
+    assert parts == pytest.approx([one - ours, linear - one, worst - linear], abs=1e-12)
+    assert table.loc["NDCG:top=3", "value"] == worst
+    assert not table["from_labels"].any()
+    assert not table[["from_discount", "from_k", "from_scores", "from_weights"]].to_numpy().any()
+
+
+def test_without_differences_there_is_nothing_to_explain():
+    found = br.reconcile([1, 0, 1], [0.9, 0.5, 0.1], k=2)
+    assert found.table["because"].tolist() == [""] * len(CONVENTIONS)
+    assert found.table["value"].tolist() == pytest.approx([found.value] * len(CONVENTIONS), abs=1e-15)
+    assert (found.n_queries, found.n_empty, found.n_single) == (1, 0, 0)
+
+
+def test_xgboost_s_ndcg_without_a_cutoff_is_that_at_32(ragged):
+    y, scores, qid = ragged
+    table = br.reconcile(y, scores, qid, k=None).table.set_index("metric")
+    assert table.loc["ndcg-", "value"] == br.ndcg_score(y, scores, qid, k=32, ties="stable")
+    assert "cutoff 32 " in table.loc["ndcg-", "because"]
+    assert table.loc["ndcg-", "from_k"] != 0
+    assert f"ndcg@{np.bincount(qid).max()}" in table.index
+
+
+def test_ties_that_no_rule_orders_have_bounds(ragged):
+    y, scores, qid = ragged
+    table = br.reconcile(y, scores, qid).table
+    ranx = table[table["library"] == "ranx"]
+    stable = br.ndcg_score(y, scores, qid, k=10, ties="stable", per_query=True)
+    spread = tie_range(y, scores, qid, k=10, per_query=True)
+    long = pd.Series(qid).value_counts()[pd.unique(qid)].to_numpy() > 15
+    row = ranx[ranx["gain"] == "exp2"].iloc[0]
+    assert row["low"] == pytest.approx(np.where(long, spread.worst, stable).mean(), abs=1e-12)
+    assert row["high"] == pytest.approx(np.where(long, spread.best, stable).mean(), abs=1e-12)
+    assert f"ties: {row['low']:.4f} to {row['high']:.4f}" in row["because"]
+    others = table[table["library"] != "ranx"]
+    assert others["low"].equals(others["value"])
+    assert others["high"].equals(others["value"])
+
+
+def test_labels_that_are_not_whole_are_truncated_or_refused():
+    y, scores = [0.5, 2.5, 1.0, 0.0], [4, 3, 2, 1]
+    table = br.reconcile(y, scores, empty="raise").table.set_index("metric")
+    floor = br.ndcg_score(np.floor(y), scores, k=10)
+    assert table.loc["ndcg_burges@10", "value"] == floor
+    assert table.loc["ndcg_burges@10", "from_labels"] == pytest.approx(floor - br.ndcg_score(y, scores), abs=1e-12)
+    refused = table[table["value"].isna()]
+    assert refused["library"].tolist() == ["LightGBM", "XGBoost", "XGBoost", "pytrec_eval"]
+    assert refused["because"].str.startswith("takes only labels that are whole numbers").all()
+    assert refused[PARTS].isna().all(axis=None)
+    # Truncated, nothing here is relevant: ranx counts the query 0, whatever ours do with such queries.
+    for empty in ("skip", "raise"):
+        table = br.reconcile([0.5, 0], [1, 0], empty=empty).table.set_index("metric")
+        assert table.loc["ndcg@10", "value"].tolist()[-1] == 0
+        assert table.loc["ndcg_score(k=10)", "value"] == 1
+
+
+def test_large_labels_are_refused_where_they_are():
+    table = br.reconcile([31, 0], [0, 1], gain="linear").table
+    assert table.loc[table["value"].isna(), "library"].tolist() == ["LightGBM"]
+    table = br.reconcile([1e6, 0], [0, 1], gain="linear").table
+    known = table.loc[table["value"].notna(), "metric"].tolist()
+    assert known == ["ndcg_score(k=10)", "NDCG:top=10", "ndcg_cut_10", "ndcg@10"]
+
+
+def test_names_of_documents_order_ties_of_trec_eval():
+    settings = {"k": 1, "gain": "linear"}
+    for names, value in (("ab", 1.0), ("ba", 0.0), (["9", "10"], 0.0), (["é", "f"], 0.0), ([9, 10], 0.0)):
+        table = br.reconcile([0, 1], [0.5, 0.5], documents=list(names), **settings).table
+        assert table.loc[table["library"] == "pytrec_eval", "value"].item() == value
+    # Row numbers are text: of 2 and 10, 2 comes first.
+    y = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    qid = [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+    table = br.reconcile(y, np.zeros(11), qid, empty="skip", **settings).table
+    assert table.loc[table["library"] == "pytrec_eval", "value"].item() == 0
+
+
+def test_kinds_of_input_agree(ragged):
+    y, scores, qid = ragged
+    expected = br.reconcile(y, scores, qid).table
+    odd = np.arange(len(y))[::-1]
+    for same in (
+        (y.tolist(), scores.tolist(), qid.tolist()),
+        (pd.Series(y, odd), pd.Series(scores, odd), pd.Series(qid.astype(str), np.roll(odd, 3))),
+        (y.astype(object), scores.astype(object), qid.astype(object)),
+        (y[:, None], (4 * scores).astype(np.int64)[:, None], qid[:, None]),
+        (y, scores.astype(np.float32), qid),
+    ):
+        pd.testing.assert_frame_equal(br.reconcile(*same).table, expected)
+    per_row = np.random.default_rng(4).uniform(1, 2, 30)[qid]
+    by_query = pd.Series(per_row).groupby(qid, sort=False).first()
+    pd.testing.assert_frame_equal(
+        br.reconcile(y, scores, qid, sample_weight=per_row).table,
+        br.reconcile(y, scores, qid, sample_weight=by_query).table,
+    )
+
+
+def test_large_integer_scores_and_those_beyond_float32_tie_where_they_do():
+    y, scores = [0, 1, 2], np.array([2**60, 2**60 + 1, 2**60 + 2])
+    found = br.reconcile(y, scores)
+    assert found.value == 1
+    assert (found.table["from_scores"] < 0).all()
+    table = br.reconcile(y, [1e39, 2e39, 3e39]).table
+    assert (table["from_scores"] < 0).equals(table["scores"] == "float32")
+
+
+def test_what_is_printed_says_why(ragged):
+    found = br.reconcile(*ragged, k=5)
+    lines = repr(found).splitlines()
+    assert lines[0].startswith(
+        f"NDCG@5 = {found.value:.4f} (exp2 gain, log2 discount, ties averaged, empty 0): 30 quer"
+    )
+    assert lines[1].split() == ["library", "metric", "value", "diff", "because"]
+    assert len(lines) == 2 + len(CONVENTIONS)
+    lightgbm = found.table.iloc[1]
+    assert lines[3].split()[:4] == ["LightGBM", "ndcg@5", f"{lightgbm['value']:.4f}", f"{lightgbm['difference']:+.4f}"]
+    assert lines[3].endswith(f"empty 1 {lightgbm['from_empty']:+.4f}; ties by row {lightgbm['from_ties']:+.4f}")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.value = 0
+    refused = repr(br.reconcile([0.5, 1], [1, 0])).splitlines()[3].split(None, 4)
+    assert refused == ["LightGBM", "ndcg@10", "-", "-", "takes only labels that are whole numbers from 0 to 30"]
+
+
+def test_a_weighted_mean_above_1_is_an_error_of_xgboost_only():
+    y, scores, qid = [0, 0, 0, 1], [0.2, 0.1, 0.2, 0.1], [0, 0, 1, 1]
+    table = br.reconcile(y, scores, qid, sample_weight=[0.25, 0.75]).table.set_index(["library", "metric"])
+    assert table.loc[("LightGBM", "ndcg@10"), "value"] == pytest.approx(1 + 0.75 / np.log2(3))
+    assert np.isnan(table.loc[("XGBoost", "ndcg@10"), "value"])
+    assert table.loc[("XGBoost", "ndcg@10"), "because"].startswith("stops with an error")
+    assert table.loc[("XGBoost", "ndcg@10-"), "value"] == pytest.approx(0.75 / np.log2(3))
+
+
+def test_no_library_is_imported():
+    code = (
+        "import sys, boostrank as br; br.reconcile([1, 0], [0, 1]);"
+        f"print([m for m in {['lightgbm', 'xgboost', 'catboost', 'pytrec_eval', 'ranx']} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"k": 0.5}, r"k must be None or an integer .*got 0\.5"),
+        ({"k": 0}, "k must be .*got 0"),
+        ({"k": True}, "k must be .*got True"),
+        ({"y_score": [0.1, np.nan]}, r"scores\[1\] is nan"),
+        ({"y_score": [-np.inf, 0.1]}, r"scores\[0\] is -inf"),
+        ({"y_true": [0, -1]}, r"relevance\[1\] = -1"),
+        ({"y_score": [0.1]}, "y_score has 1 values for the 2"),
+        ({"qid": [1, 1, 1]}, "qid has 3 values for the 2"),
+        ({"y_true": [], "y_score": []}, "y_true is empty"),
+        ({"ties": "random"}, "ties must be .*got 'random'"),
+        ({"ties": "names"}, "ties must be .*got 'names'"),
+        ({"empty": "nan"}, "empty must be .*got 'nan'"),
+        ({"gain": "cubic"}, "gain must be .*'cubic'"),
+        ({"discount": "log3"}, "discount must be .*'log3'"),
+        ({"gain": lambda y: y - 1}, r"relevance\[0\] = 0 has a negative gain"),
+        ({"sample_weight": [1, 2]}, "sample_weight differs within query"),
+        ({"sample_weight": [1, 2, 3]}, "sample_weight must have one weight per query"),
+        ({"documents": ["a"]}, r"documents must have one name for each of 2 rows; got shape \(1,\)"),
+        ({"documents": ["a", None]}, r"documents must not be missing; documents\[1\] is"),
+        ({"documents": ["a", "a"]}, "documents must be different within a query; query '0' has one twice"),
+    ],
+)
+def test_bad_input_is_an_error_that_names_it(change, message):
+    with pytest.raises(ValueError, match=message):
+        br.reconcile(**{"y_true": [0, 1], "y_score": [0.1, 0.2], **change})
+
+
+@pytest.mark.parametrize("metric", [br.ndcg_score, br.dcg_score, br.reconcile])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y_score": [0.1, np.nan]}, r"^y_score: .*scores\[1\] is nan"),
+        ({"y_score": [np.inf, 0.1]}, r"^y_score: .*scores\[0\] is inf"),
+        ({"y_score": [0.1, None]}, r"^y_score: .*scores\[1\] is None"),
+        ({"y_score": np.array([1, 2], dtype="M8[D]")}, "^y_score: .*must be real numbers; got dtype datetime64"),
+        ({"y_score": np.array([1, "NaT"], dtype="m8[s]")}, "^y_score: .*must be real numbers; got dtype timedelta64"),
+        ({"y_score": np.array([1j, 2])}, "^y_score: .*must be real numbers; got dtype complex128"),
+        ({"y_score": np.ma.array([1, 2], mask=[0, 1])}, "^y_score must not be masked"),
+        ({"y_score": np.array([2, 1], dtype=np.longdouble) * np.longdouble("1e4000")}, "^y_score: .*must be finite"),
+        ({"y_score": [[1, 2], [3]]}, "^y_score: "),
+        ({"y_score": [[1, 2], [3, 4]]}, r"^y_score: .*one-dimensional.*got shape \(2, 2\)"),
+        ({"y_score": [1]}, "^y_score has 1 values for the 2 documents"),
+        ({"y_score": []}, "^y_score has 0 values for the 2 documents"),
+        ({"y_true": []}, "^y_true is empty"),
+        ({"y_true": [0, -1]}, r"^y_true: relevance\[1\] = -1 is negative"),
+        ({"y_true": [0, np.nan]}, r"^y_true: relevance\[1\] = nan"),
+        ({"y_true": np.array([1j, 0])}, "^y_true: .*must be real numbers; got dtype complex128"),
+        ({"y_true": np.array([1, 2], dtype="M8[D]")}, "^y_true: .*must be real numbers; got dtype datetime64"),
+        ({"y_true": np.ma.array([1, 2], mask=[0, 1])}, "^y_true must not be masked"),
+        ({"y_true": [1, 0, 0]}, "^y_score has 2 values for the 3 documents"),
+        ({"qid": [1]}, "^qid has 1 values for the 2 documents"),
+        ({"qid": []}, "^qid must have one query id per row"),
+        ({"qid": [1, None]}, r"^qid must not be missing; qid\[1\]"),
+        ({"qid": np.ma.array([1, 2], mask=[0, 1])}, "^qid must not be masked"),
+        ({"gain": lambda y: -y}, r"relevance\[1\] = 1 has a negative gain"),
+        ({"k": 0}, "^k must be"),
+        ({"k": 2.0}, "^k must be"),
+    ],
+)
+def test_no_metric_makes_a_number_of_bad_input(metric, change, message):
+    with pytest.raises(ValueError, match=message):
+        metric(**{"y_true": [0, 1], "y_score": [0.1, 0.2], **change})
+
+
+def test_scores_that_float64_cannot_hold_keep_their_order():
+    for large in (2**60, 10**30):
+        scores = np.array([large, large + 1, large + 2], dtype=object)
+        for metric in (br.ndcg_score, lambda y, s: br.reconcile(y, s).value):
+            assert metric([0, 1, 2], scores) == 1.0
+            assert metric([2, 1, 0], scores) < 0.6
+    assert br.ndcg_score([0, 1], np.array([2**63, 2**63 + 1], dtype=np.uint64), k=1) == 1.0
+    assert br.ndcg_score([0, 1], np.array([1, 1], dtype=np.longdouble) + np.array([0, 2e-19], np.longdouble), k=1) in (
+        (0.5, 1.0) if np.finfo(np.longdouble).eps > 1e-19 else (1.0,)
+    )
+    assert br.ndcg_score([0, 1], np.array(["9", "10"], dtype=object), k=1) == 1.0
+    assert br.ndcg_score([1, 0], [0.0, -0.0], k=1) == br.ndcg_score([0, 1], [0.0, -0.0], k=1) == 0.5
