@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import DCG
-from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph, edge_blocks
+from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
 from boostrank.queries import Floats, Queries
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
@@ -175,8 +175,6 @@ class EdgeObjective:
         self.graph = graph.grouped
         if not self.graph.weights.any():
             raise ValueError("the preferences have no edge of positive weight: there is nothing to learn")
-        self._blocks = edge_blocks(self.graph)
-        self.scale = 1.0
         hessian = self._sums(np.zeros(self.queries.n_documents))[1]
         self.scale = np.count_nonzero(hessian) / float(hessian.sum())
 
@@ -203,12 +201,14 @@ class EdgeObjective:
     def _sums(self, scores: Floats) -> tuple[Floats, Floats]:
         gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)
         weight = self.graph.weight
-        for edges, documents, margins, to_winner_less_loser, to_both in self._blocks:
+        for edges, documents, margins, to_winner_less_loser, to_both in self.graph.blocks:
             slope, curvature = self.surrogate.slope_curvature(
                 margins @ scores[documents], None if weight is None else weight[edges]
             )
             gradient[documents] += to_winner_less_loser @ slope
             hessian[documents] += to_both @ curvature
+        # An edge's Hessian has the eigenvalue of twice its curvature.
+        hessian *= 2.0
         return gradient, hessian
 
 

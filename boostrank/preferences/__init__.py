@@ -2,7 +2,6 @@
 
 from boostrank.preferences.aggregation import Aggregation, aggregate
 from boostrank.preferences.graph import Conflicts, PreferenceGraph
-from boostrank.preferences.incidence import EdgeBlock, edge_blocks
 from boostrank.preferences.losses import EDGE_LOSSES, EdgeLoss
 from boostrank.preferences.reading import from_judgments, from_pairs, read_preferences, write_preferences
 
@@ -10,11 +9,9 @@ __all__ = [
     "EDGE_LOSSES",
     "Aggregation",
     "Conflicts",
-    "EdgeBlock",
     "EdgeLoss",
     "PreferenceGraph",
     "aggregate",
-    "edge_blocks",
     "from_judgments",
     "from_pairs",
     "read_preferences",

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, find, issparse
 from scipy.sparse.csgraph import connected_components
 
 from boostrank.dcg import DCG, TIES, Gain, Ties, check_relevance
+from boostrank.preferences.incidence import EdgeBlock, edge_blocks
 from boostrank.queries import Floats, Ints, Queries
 
 EdgeWeight = Literal["one", "labels", "gains"]
@@ -126,13 +127,14 @@ class PreferenceGraph:
     @classmethod
     def from_scipy(cls, matrix: Any, qid: ArrayLike) -> PreferenceGraph:
         """From a sparse matrix of shape (n_documents, n_documents) with ``matrix[j, k]`` the weight of ``j -> k``."""
-        n_documents = Queries.from_qid(qid).n_documents
-        if not issparse(matrix) or np.shape(matrix) != (n_documents, n_documents):
+        n_documents, shape = Queries.from_qid(qid).n_documents, np.shape(matrix)
+        sparse: bool = issparse(matrix)
+        if not sparse or shape != (n_documents, n_documents):
             raise ValueError(
                 f"matrix must be a scipy sparse array of shape ({n_documents}, {n_documents}), the rows of qid; got "
-                f"{type(matrix).__name__} of shape {np.shape(matrix)}"
+                f"{type(matrix).__name__} of shape {shape}"
             )
-        winner, loser, weight = find(csr_array(matrix))
+        winner, loser, weight = find(matrix)
         return cls(qid, winner, loser, weight)
 
     def to_scipy(self) -> Any:
@@ -210,6 +212,11 @@ class PreferenceGraph:
         """Edges ``indptr[i]:indptr[i + 1]`` of a grouped graph are those of query ``i``, shape (n_queries + 1,)."""
         return np.searchsorted(self.winner, self.queries.indptr).astype(np.int64)
 
+    @cached_property
+    def blocks(self) -> list[EdgeBlock]:
+        """The edges of a grouped graph in blocks, as passes over them want them."""
+        return edge_blocks(self.winner, self.loser, self.queries)
+
     def sum(self, per_edge: Floats) -> Floats:
         """Sum over the edges of each query, for a grouped graph, shape (n_queries,)."""
         result, some = np.zeros(self.queries.n_queries), np.diff(self.indptr) > 0
@@ -230,7 +237,7 @@ class PreferenceGraph:
         Parameters
         ----------
         scores : array-like, shape (n_documents,)
-            Not NaN.
+            Finite.
         ties : {"average", "stable", "best", "worst"}, default "average"
             An edge between equal scores counts half (the mean of both orders), as the order of rows has it, not, or
             in full.
@@ -238,19 +245,22 @@ class PreferenceGraph:
         if ties not in TIES:
             raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
         values = np.asarray(scores, dtype=np.float64)
-        if values.shape != self.shape or np.isnan(values).any():
+        if values.shape != self.shape or not np.isfinite(values).all():
             raise ValueError(
-                f"scores must be one number per row, shape {self.shape}, and not NaN; got shape {values.shape}"
-                + (", with NaN" if np.isnan(values).any() else "")
+                f"scores must be one finite number per row, shape {self.shape}; got shape {values.shape}"
+                + ("" if np.isfinite(values).all() else ", and not all are finite")
             )
         graph, values = self.grouped, self.queries.group(values)
-        winner, loser = values[graph.winner], values[graph.loser]
-        turned = (winner < loser).astype(np.float64)
-        if ties != "best":
-            tied = winner == loser
-            turned[tied] = {"average": 0.5, "worst": 1.0}.get(ties) or graph.winner[tied] > graph.loser[tied]
-        if graph.weight is not None:
-            turned *= graph.weight
+        turned = np.empty(self.n_edges)
+        for block in graph.blocks:
+            margins, part = block.margins @ values[block.documents], turned[block.edges]
+            np.less(margins, 0.0, out=part)
+            tied = margins == 0.0
+            if ties != "best" and tied.any():
+                backwards = graph.winner[block.edges][tied] > graph.loser[block.edges][tied]
+                part[tied] = {"average": 0.5, "worst": 1.0}.get(ties, backwards)
+            if graph.weight is not None:
+                part *= graph.weight[block.edges]
         return graph.sum(turned)
 
     def conflicts(self) -> Conflicts:

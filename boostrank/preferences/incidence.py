@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from boostrank.preferences.graph import PreferenceGraph
+from boostrank.queries import Queries
 
 # Long enough to amortize the overhead per call, short enough that the temporaries of a block stay in the cache.
 BLOCK_EDGES = 32_768
@@ -34,19 +35,19 @@ class EdgeBlock(NamedTuple):
     to_both: Any
 
 
-def edge_blocks(graph: PreferenceGraph) -> list[EdgeBlock]:
-    """All edges of a grouped graph in blocks.
+def edge_blocks(winners: NDArray[Any], losers: NDArray[Any], queries: Queries) -> list[EdgeBlock]:
+    """Edges between grouped rows, sorted by winner, in blocks.
 
     The matrices share their entries; each edge costs two integers of 32 bits.
     """
-    indptr = graph.queries.indptr
-    size = min(BLOCK_EDGES, graph.n_edges)
+    indptr, n_edges = queries.indptr, len(winners)
+    size = min(BLOCK_EDGES, n_edges)
     pointers = np.arange(0, 2 * size + 1, 2, dtype=np.int32)
     signs, ones = np.tile([1.0, -1.0], size), np.ones(2 * size)
     blocks = []
-    for first in range(0, graph.n_edges, BLOCK_EDGES):
-        edges = slice(first, min(first + BLOCK_EDGES, graph.n_edges))
-        winner, loser = graph.winner[edges], graph.loser[edges]
+    for first in range(0, n_edges, BLOCK_EDGES):
+        edges = slice(first, min(first + BLOCK_EDGES, n_edges))
+        winner, loser = winners[edges], losers[edges]
         # Winners increase, and both ends are in one query.
         start = int(indptr[np.searchsorted(indptr, winner[0], side="right") - 1])
         stop = int(indptr[np.searchsorted(indptr, winner[-1], side="right")])

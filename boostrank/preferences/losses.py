@@ -76,9 +76,8 @@ class EdgeLoss:
         return graph.sum(values if graph.weight is None else values * graph.weight)
 
     def slope_curvature(self, margins: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
-        """Weighted slope of `phi` at the margin of each edge, and twice its curvature."""
+        """Weighted slope and curvature of `phi` at the margin of each edge."""
         slope, curvature = get_margin(self.margin).slope_curvature(margins)
-        curvature *= 2.0
         if weight is not None:
             slope *= weight
             curvature *= weight
