@@ -89,6 +89,20 @@ def test_disagreement_of_labels_is_one_minus_auc_and_goes_with_kendall():
     assert br.agreement_score(labels, scores) == pytest.approx((kendalltau(labels, scores)[0] + 1) / 2)
 
 
+@pytest.mark.parametrize("ties", ["average", "stable", "best", "worst"])
+def test_disagreement_of_labels_is_that_of_their_graph(ties):
+    random = np.random.default_rng(1)
+    qid, labels, scores = random.integers(0, 20, 200), random.integers(0, 4, 200), random.integers(0, 5, 200)
+    graph = PreferenceGraph.from_grades(labels, qid)
+    for normalize in (True, False):
+        ours = br.disagreement_score(labels, scores, qid, ties=ties, normalize=normalize, per_query=True)
+        expected = br.disagreement_score(graph, scores, ties=ties, normalize=normalize, per_query=True)
+        np.testing.assert_allclose(ours, expected)
+    weights = random.random(200)[qid]
+    ours = br.agreement_score(labels, scores, qid, ties=ties, sample_weight=weights)
+    assert ours == pytest.approx(br.agreement_score(graph, scores, ties=ties, sample_weight=weights))
+
+
 def test_weights_of_queries_and_empty_queries():
     graph = PreferenceGraph([1, 1, 2, 2, 3], winner=[0, 3], loser=[1, 2])
     scores = [2.0, 1.0, 2.0, 1.0, 0.0]

@@ -268,6 +268,21 @@ def test_pipelines_and_importances(ranker_class, data):
     assert ranker.feature_importances_[[0, 3]].min() > ranker.feature_importances_[5:].max()
 
 
+def test_mean_average_precision_takes_binary_labels(data):
+    X, y, qid = data
+    small(br.XGBoostRanker, "rank:map").fit(X, y >= 1, qid)
+    with pytest.raises(ValueError, match="rank:map takes labels 0 and 1 only; got labels up to"):
+        small(br.XGBoostRanker, "rank:map").fit(X, y, qid)
+
+
+def test_parameters_of_native_objectives_are_known_beside_them(data):
+    pairs = {"lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": 2}
+    small(br.XGBoostRanker, "rank:ndcg", **pairs).fit(*data)
+    small(br.LightGBMRanker, "lambdarank", lambdarank_truncation_level=5).fit(*data)
+    with pytest.raises(ValueError, match="lambdarank_pair_method"):
+        small(br.XGBoostRanker, "softmax", **pairs).fit(*data)
+
+
 def test_gain_reaches_the_native_objectives(data):
     X, y, qid = data
     for ranker_class, objective in ((br.LightGBMRanker, "lambdarank"), (br.XGBoostRanker, "rank:ndcg")):

@@ -53,8 +53,11 @@ SMALLEST_MIN_HESSIAN = 1e-10
 LARGEST_NATIVE_LABEL = 10_000
 
 
-def check_parameters(native: dict[str, Any]) -> None:
-    """Refuse a native parameter that LightGBM does not know, or would ignore, by setting up a tiny training with it."""
+def check_parameters(native: dict[str, Any], objective: str | None = None) -> None:
+    """Refuse a native parameter that LightGBM does not know, or would ignore, by setting up a tiny training with it.
+
+    LightGBM knows the same parameters whatever the objective.
+    """
     refuse_duplicates(native, PARAMETERS, "LightGBM")
     lgb = import_backend("lightgbm")
     said = io.StringIO()

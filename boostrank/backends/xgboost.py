@@ -50,14 +50,20 @@ PARAMETERS = {
 }
 
 
-def check_parameters(native: dict[str, Any]) -> None:
-    """Refuse a native parameter that XGBoost does not know, by a tiny training with it."""
+def check_parameters(native: dict[str, Any], objective: str | None = None) -> None:
+    """Refuse a native parameter that XGBoost does not know, by a tiny training with it.
+
+    Some are known beside a native ranking objective only.
+    """
     refuse_duplicates(native, PARAMETERS, "XGBoost")
     xgb = import_backend("xgboost")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         parameters = {"nthread": 1, **native, "verbosity": 1, "validate_parameters": True}
-        xgb.train(parameters, xgb.DMatrix(np.arange(4.0)[:, None], label=np.arange(4.0)), num_boost_round=1)
+        if objective is not None:
+            parameters["objective"] = objective
+        # Binary labels, for rank:map.
+        xgb.train(parameters, xgb.DMatrix(np.arange(4.0)[:, None], label=[0, 1, 0, 1], group=[4]), num_boost_round=1)
     text = "\n".join(str(warning.message) for warning in said)
     for name in native:
         if "are not used" in text and f'"{name}"' in text:
@@ -319,6 +325,9 @@ def _matrix_of_blocks(data: Data, options: dict[str, Any], **quantile_options: A
 
 
 def _native_gain(training: Training) -> dict[str, Any]:
+    labels = training.data.relevance
+    if training.objective == "rank:map" and ((labels != 0) & (labels != 1)).any():
+        raise ValueError(f"rank:map takes labels 0 and 1 only; got labels up to {labels.max():g}: fit(X, y >= 1, ...)")
     if training.objective != "rank:ndcg":
         return {}
     if not isinstance(training.dcg.gain, str):

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import Ties
-from boostrank.metrics.inputs import check_scores
+from boostrank.dcg import TIES, Ties
+from boostrank.metrics.inputs import check_scores, labels_scores_queries
 from boostrank.metrics.mean import Empty, QueryMean
+from boostrank.metrics.pairs import pairs_out_of_order
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Floats, Queries
 from boostrank.weights import query_weights
@@ -115,12 +116,11 @@ def disagreement_score(
     >>> round(disagreement_score([2, 1, 0], [0.9, 0.1, 0.5], qid=[7, 7, 7]), 4)
     0.3333
     """
-    graph, scores = _graph(y_true, qid), check_scores(y_score)
-    turned, total = graph.disagreement(scores, ties), graph.total()
+    turned, total, queries = _turned_and_total(y_true, y_score, qid, ties)
     if normalize:
         with np.errstate(invalid="ignore"):
             turned = turned / total
-    mean = QueryMean(total == 0, graph.queries, empty, _query_weights(sample_weight, graph.queries), WITHOUT_EDGES)
+    mean = QueryMean(total == 0, queries, empty, _query_weights(sample_weight, queries), WITHOUT_EDGES)
     return mean.fill(turned) if per_query else mean(turned)
 
 
@@ -143,17 +143,26 @@ def agreement_score(
     >>> agreement_score([1, 0, 1, 0], [0.9, 0.5, 0.1, 0.0], qid=[1, 1, 1, 1])
     0.75
     """
-    graph, scores = _graph(y_true, qid), check_scores(y_score)
-    agreement = Agreement(graph, ties=ties, empty=empty, weights=_query_weights(sample_weight, graph.queries))
-    return agreement.per_query(scores) if per_query else agreement.mean(scores)
+    turned, total, queries = _turned_and_total(y_true, y_score, qid, ties)
+    with np.errstate(invalid="ignore"):
+        agreement = 1.0 - turned / total
+    mean = QueryMean(total == 0, queries, empty, _query_weights(sample_weight, queries), WITHOUT_EDGES)
+    return mean.fill(agreement) if per_query else mean(agreement)
 
 
-def _graph(y_true: ArrayLike | PreferenceGraph, qid: ArrayLike | None) -> PreferenceGraph:
+def _turned_and_total(
+    y_true: ArrayLike | PreferenceGraph, y_score: ArrayLike, qid: ArrayLike | None, ties: Ties
+) -> tuple[Floats, Floats, Queries]:
+    """Weight of the preferences turned round, of all of them, per query, and the queries."""
     if isinstance(y_true, PreferenceGraph):
         if qid is not None:
             y_true.check_qid(qid)
-        return y_true
-    return PreferenceGraph.from_grades(y_true, np.zeros(np.size(y_true)) if qid is None else qid)
+        return y_true.disagreement(check_scores(y_score), ties), y_true.total(), y_true.queries
+    if ties not in TIES:
+        raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
+    relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
+    # Counted by sorting: labels can have more pairs than fit into memory.
+    return *pairs_out_of_order(relevance, scores, queries, ties), queries
 
 
 def _query_weights(sample_weight: ArrayLike | None, queries: Queries) -> Floats | None:

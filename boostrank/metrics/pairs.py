@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG
+from boostrank.dcg import DCG, Ties
 from boostrank.metrics.binary import check_threshold
 from boostrank.metrics.mean import Empty, score
 from boostrank.metrics.ties import runs, sum_before
@@ -129,13 +129,34 @@ def _kendall_tau(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
     return result
 
 
-def _block_tau(labels: Floats, scores: Floats, queries: Queries) -> Floats:
+def pairs_out_of_order(labels: Floats, scores: Floats, queries: Queries, ties: Ties) -> tuple[Floats, Floats]:
+    """Pairs of each query's documents that labels tell apart and scores turn round, and all that labels tell apart.
+
+    Of pairs of equal scores half count (``"average"``), those that the order of rows turns round, none, or all.
+    """
+    turned, total = np.empty(queries.n_queries), np.empty(queries.n_queries)
+    for block in queries.blocks():
+        part = block.segments
+        codes, label_runs = _label_codes(labels[block.documents], part)
+        tiebreaks = {"average": (codes, -codes), "stable": (None,), "best": (codes,), "worst": (-codes,)}[ties]
+        orders = [part.sort(scores[block.documents], tiebreak) for tiebreak in tiebreaks]
+        turned[block.queries] = np.mean([_inversions(codes[order], part) for order in orders], axis=0)
+        total[block.queries] = part.sizes * (part.sizes - 1) // 2 - _tied_pairs(label_runs, part)
+    return turned, total
+
+
+def _label_codes(labels: Floats, queries: Queries) -> tuple[Ints, Queries]:
+    """Rank of each label among the distinct ones of its query, from 0 for the highest, and the runs of equal labels."""
     by_label = queries.sort(labels)
     label_runs = runs(queries, labels[by_label])
-    # Rank of each label among the distinct ones of the query, from 0 for the highest.
     distinct = label_runs.spread(np.arange(label_runs.n_queries))
     codes = np.empty(queries.n_documents, dtype=np.int64)
     codes[by_label] = distinct - queries.spread(distinct[queries.starts])
+    return codes, label_runs
+
+
+def _block_tau(labels: Floats, scores: Floats, queries: Queries) -> Floats:
+    codes, label_runs = _label_codes(labels, queries)
     # By decreasing score, and by label within equal scores: no pair of those is then out of order.
     order = queries.sort(scores, codes)
     codes, ordered_scores = codes[order], scores[order]

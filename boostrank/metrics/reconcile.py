@@ -147,6 +147,7 @@ def reconcile(
     if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
         raise ValueError(f"k must be None or an integer of at least 1, for these libraries know no other; got {k!r}")
     check_ties(ties)
+    DCG(k, gain, discount)
     import pandas as pd
 
     data = _Data(y_true, y_score, qid, documents)

@@ -226,7 +226,7 @@ class BoostedRanker(BaseEstimator):
         if self.early_stopping_rounds is not None and self.early_stopping_rounds < 1:
             raise ValueError(f"early_stopping_rounds must be at least 1 or None; got {self.early_stopping_rounds!r}")
         if self._native:
-            self._backend.check_parameters(dict(self._native))
+            self._backend.check_parameters(dict(self._native), self.objective if self.objective in native else None)
 
     def _check_watch(self, eval_set: Any) -> None:
         if eval_set and self.validation_fraction is not None:
