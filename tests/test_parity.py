@@ -1,0 +1,213 @@
+"""Our conventions of each library, held to that library itself."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import boostrank as br
+from boostrank.metrics import METRICS
+from boostrank.metrics.conventions import CONVENTIONS
+
+spec = importlib.util.spec_from_file_location("libraries", Path(__file__).parents[1] / "benchmarks" / "libraries.py")
+libraries = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(libraries)
+
+MODULES = {"scikit-learn": "sklearn"} | {library: library.lower() for library in ("LightGBM", "XGBoost", "CatBoost")}
+LIBRARIES = list(libraries.CALLS)
+WEIGHTED = ["scikit-learn", "LightGBM", "XGBoost", "CatBoost"]
+# numba's, of what ranx does with hashes of names.
+pytestmark = pytest.mark.filterwarnings("ignore:unsafe cast")
+
+
+def ragged(longest, seed=0, n_queries=80):
+    """Graded labels and tied scores of queries of 1 to `longest` documents, some without relevant ones."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, longest + 1, n_queries)
+    sizes[:4] = 1
+    qid = np.repeat(np.arange(n_queries), sizes)
+    y = random.choice(5, len(qid), p=[0.5, 0.2, 0.15, 0.1, 0.05]) * (qid % 5 > 0)
+    scores = random.integers(-3, 4, len(qid)) / 4.0
+    empty = np.bincount(qid, y) == 0
+    assert 10 < empty.sum() < 40
+    assert {True, False} == set(empty[sizes == 1].tolist())
+    return y, scores, qid
+
+
+def rows_of(library, *data, **settings):
+    """Rows of the reconciliation that are about one library."""
+    pytest.importorskip(MODULES.get(library, library))
+    table = br.reconcile(*data, **settings).table
+    rows = table[table["library"] == library]
+    assert len(rows) == sum(convention.library == library for convention in CONVENTIONS)
+    return rows
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("k", [1, 3, 10, None])
+def test_each_library_prints_what_we_say(library, k):
+    for seed in range(3):
+        y, scores, qid = ragged(15, seed)
+        for row in rows_of(library, y, scores, qid, k=k).itertuples():
+            theirs = libraries.CALLS[library](row.metric, y, scores, qid)
+            assert row.value == pytest.approx(theirs, abs=1e-6), row.metric
+            assert row.low == row.value == row.high
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("k", [1, 3, 10, None])
+def test_also_in_long_queries(library, k):
+    y, scores, qid = ragged(70, seed=4)
+    for tied in (True, False):
+        by = scores if tied else np.random.default_rng(5).permutation(len(y)) / 8.0
+        for row in rows_of(library, y, by, qid, k=k).itertuples():
+            theirs = libraries.CALLS[library](row.metric, y, by, qid)
+            if library == "ranx" and tied:
+                assert row.low + 1e-3 < theirs < row.high - 1e-3
+                assert row.low < row.value < row.high
+            else:
+                assert row.value == pytest.approx(theirs, abs=1e-6), row.metric
+
+
+def test_ranx_leaves_the_order_of_rows_in_queries_of_16_documents():
+    random, qid = np.random.default_rng(0), np.repeat(np.arange(50), 16)
+    y, scores = random.integers(0, 2, 800), random.integers(0, 3, 800) / 2.0
+    row = rows_of("ranx", y, scores, qid).iloc[0]
+    theirs = libraries.ranx("ndcg@10", y, scores, qid)
+    assert abs(theirs - row["value"]) > 1e-4
+    assert row["low"] < theirs < row["high"]
+
+
+@pytest.mark.parametrize("library", WEIGHTED)
+def test_also_with_weights_of_queries(library):
+    y, scores, qid = ragged(15)
+    weights = np.random.default_rng(6).uniform(0.1, 3.0, 80) + 2 * (np.bincount(qid, y) == 0)
+    for row in rows_of(library, y, scores, qid, k=5, sample_weight=weights).itertuples():
+        theirs = libraries.CALLS[library](row.metric, y, scores, qid, weights=weights)
+        assert row.value == pytest.approx(theirs, abs=1e-6), row.metric
+        assert (abs(row.from_weights) > 0.01) == (row.weights == "not of empty queries")
+
+
+@pytest.mark.parametrize("library", ["LightGBM", "XGBoost"])
+def test_an_empty_query_adds_its_weight_here_and_one_there(library):
+    pytest.importorskip(library.lower())
+    y, scores, qid = np.array([0, 0, 0, 1]), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0, 0, 1, 1])
+    second = 1 / np.log2(3)
+    for weights in ([4.0, 1.0], [0.25, 0.75]):
+        ours = br.ndcg_score(y, scores, qid, k=2, ties="stable", empty="one", sample_weight=weights)
+        assert ours == pytest.approx((weights[0] + weights[1] * second) / sum(weights), abs=1e-12)
+        theirs = (1 + weights[1] * second) / sum(weights)
+        row = rows_of(library, y, scores, qid, k=2, sample_weight=weights).iloc[0]
+        if theirs < 1 or library == "LightGBM":
+            seen = libraries.CALLS[library]("ndcg@2", y, scores, qid, weights=np.array(weights))
+            assert seen == pytest.approx(theirs, abs=1e-6)
+            assert row["value"] == pytest.approx(theirs, abs=1e-9)
+            assert row["from_weights"] == pytest.approx(theirs - ours, abs=1e-9)
+        else:
+            with pytest.raises(Exception, match="Invalid output score"):
+                libraries.xgboost("ndcg@2", y, scores, qid, weights=np.array(weights))
+            assert np.isnan(row["value"])
+            assert "above 1: 1.4732" in row["because"]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_scores_are_compared_in_their_precision(library):
+    y, scores, qid = np.array([0, 2, 1]), 1.0 + np.array([0.0, 2e-9, 1e-9]), np.zeros(3, dtype=int)
+    for row in rows_of(library, y, scores, qid).itertuples():
+        assert row.value == pytest.approx(libraries.CALLS[library](row.metric, y, scores, qid), abs=1e-6)
+        assert (row.value == 1) == (row.scores == "float64")
+        assert (row.from_scores < -0.1) == (row.scores == "float32")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_labels_are_refused_or_truncated_where_we_say(library):
+    scores, qid = np.array([4.0, 3.0, 2.0, 1.0]), np.zeros(4, dtype=int)
+    for labels in ([0.5, 1.7, 0, 3], [0, 30, 29, 1], [0, 31, 30, 1], [0, 32, 1, 2]):
+        y = np.array(labels)
+        for row in rows_of(library, y, scores, qid, gain="linear").itertuples():
+            if np.isnan(row.value):
+                with pytest.raises(Exception, match=r"label|[Rr]elevance"):
+                    libraries.CALLS[library](row.metric, y, scores, qid)
+            else:
+                assert row.value == pytest.approx(libraries.CALLS[library](row.metric, y, scores, qid), abs=1e-6)
+
+
+def test_lightgbm_refuses_long_queries():
+    lightgbm = pytest.importorskip("lightgbm")
+    y, scores, qid = np.arange(10_001) % 3, np.arange(10_001.0), np.zeros(10_001, dtype=int)
+    (row,) = rows_of("LightGBM", y, scores, qid).itertuples()
+    assert np.isnan(row.value)
+    with pytest.raises(lightgbm.basic.LightGBMError, match="10000"):
+        libraries.lightgbm("ndcg@10", y, scores, qid)
+    (row,) = rows_of("LightGBM", y[1:], scores[1:], qid[1:], k=None).itertuples()
+    assert row.value == pytest.approx(libraries.lightgbm(row.metric, y[1:], scores[1:], qid[1:]), abs=1e-6)
+
+
+def test_scikit_learn_raises_on_one_document():
+    from sklearn.metrics import ndcg_score
+
+    with pytest.raises(ValueError, match="more than 1 document"):
+        ndcg_score([[1]], [[0.5]])
+
+
+def test_trec_eval_goes_by_given_names():
+    pytest.importorskip("pytrec_eval")
+    y, scores, qid = ragged(15)
+    names = np.random.default_rng(8).permutation(len(y)).astype(str)
+    found = br.reconcile(y, scores, qid, documents=names).table
+    order = np.argsort(names.astype(int))
+    # The same documents, so that row numbers are their names; queries are grouped by pytrec_eval itself.
+    theirs = libraries.pytrec_eval("ndcg_cut_10", y[order], scores[order], qid[order])
+    assert found.loc[found["library"] == "pytrec_eval", "value"].item() == pytest.approx(theirs, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("library", "metric", "name", "settings"),
+    [
+        ("LightGBM", "map@15", "map", {"empty": "one"}),
+        ("XGBoost", "map@15-", "map", {}),
+        ("CatBoost", "MAP:top=15", "map", {}),
+        ("CatBoost", "MRR:top=3", "mrr", {"k": 3}),
+        ("CatBoost", "MRR:border=1.5", "mrr", {"threshold": 2}),
+        ("CatBoost", "RecallAt:top=15", "recall", {"k": 15, "empty": "one"}),
+        ("CatBoost", "QueryAUC", "auc", {"empty": "zero"}),
+        ("CatBoost", "DCG:top=4", "dcg", {"k": 4, "gain": "linear"}),
+        ("CatBoost", "DCG:top=4;type=Exp", "dcg", {"k": 4}),
+        ("ranx", "map@3-l2", "map", {"k": 3, "threshold": 2}),
+        ("ranx", "mrr@3", "mrr", {"k": 3}),
+        ("ranx", "precision", "precision", {}),
+        ("ranx", "recall@3", "recall", {"k": 3}),
+        ("ranx", "dcg@4", "dcg", {"k": 4, "gain": "linear"}),
+        ("ranx", "dcg_burges@4", "dcg", {"k": 4}),
+    ],
+)
+def test_siblings_without_ties(library, metric, name, settings):
+    pytest.importorskip(MODULES.get(library, library))
+    y, _, qid = ragged(15)
+    scores = np.random.default_rng(9).permutation(len(y)) / 8.0
+    labels = (y > 0).astype(int) if library == "XGBoost" or metric == "QueryAUC" else y
+    theirs = libraries.CALLS[library](metric, labels, scores, qid)
+    assert METRICS[name](y, scores, qid, **settings) == pytest.approx(theirs, abs=1e-6)
+
+
+@pytest.mark.parametrize("k", [3, None])
+def test_expected_reciprocal_rank_is_catboost_s(k):
+    pytest.importorskip("catboost")
+    y, _, qid = ragged(15)
+    scores = np.random.default_rng(9).permutation(len(y)) / 8.0
+    theirs = libraries.catboost("ERR" if k is None else f"ERR:top={k}", (2.0**y - 1) / 16, scores, qid)
+    assert br.err_score(y, scores, qid, k=k, max_grade=4) == pytest.approx(theirs, abs=1e-6)
+
+
+def test_average_precision_of_trec_eval_and_scikit_learn_without_ties():
+    from sklearn.metrics import average_precision_score, label_ranking_average_precision_score
+
+    y, _, qid = ragged(15)
+    scores = np.random.default_rng(9).permutation(len(y)) / 8.0
+    values = br.average_precision_score(y, scores, qid, per_query=True, empty="skip")
+    for value, query in zip(values, np.unique(qid), strict=True):
+        relevant, by = y[qid == query] > 0, scores[qid == query]
+        if relevant.any():
+            assert value == pytest.approx(average_precision_score(relevant, by), abs=1e-9)
+            assert value == pytest.approx(label_ranking_average_precision_score([relevant], [by]), abs=1e-9)
