@@ -1,6 +1,6 @@
 """NDCG-consistent ranking losses for LightGBM and XGBoost."""
 
-from boostrank import metrics, preferences, surrogates
+from boostrank import metrics, preferences, surrogates, theory
 from boostrank.backends.lightgbm import lightgbm_metric, lightgbm_objective
 from boostrank.backends.xgboost import xgboost_metric, xgboost_objective
 from boostrank.comparison import Comparison, compare, query_folds
@@ -87,6 +87,7 @@ __all__ = [
     "split_queries",
     "surrogates",
     "t_test",
+    "theory",
     "write_letor",
     "write_preferences",
     "xgboost_metric",

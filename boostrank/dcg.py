@@ -104,7 +104,7 @@ class DCG:
     def discounts(self, n: int) -> Floats:
         """Discounts of ranks 1 to `n`, without the cutoff, shape (n,)."""
         ranks = np.arange(1.0, n + 1.0)
-        discounts = _called(_discount_function(self.discount), ranks, "discount")
+        discounts = _called(discount_function(self.discount), ranks, "discount")
         if not np.isfinite(discounts).all() or discounts[0] <= 0 or (np.diff(discounts) > 0).any() or discounts[-1] < 0:
             raise ValueError(
                 f"discount must be finite, positive at rank 1, and neither increase nor be negative; "
@@ -187,7 +187,9 @@ def normalize(dcg: Floats, ideal: Floats) -> Floats:
 def check_relevance(relevance: ArrayLike) -> Floats:
     """Labels as a float64 array, shape (n_documents,), with NaN, infinite and negative labels refused."""
     try:
-        labels = np.asarray(relevance, dtype=np.float64)
+        given = np.asarray(relevance)
+        refuse_not_real(given, "relevance")
+        labels = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"relevance must be numbers, one label per document: {error}") from None
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -199,6 +201,12 @@ def check_relevance(relevance: ArrayLike) -> Floats:
     _raise_where(~np.isfinite(labels), labels, "is not finite; drop the document or give it a label")
     _raise_where(labels < 0, labels, "is negative; shift the labels to start at 0, the label of no relevance")
     return labels
+
+
+def refuse_not_real(array: NDArray[Any], name: str) -> None:
+    """Refuse complex numbers, dates and durations, which NumPy would turn into floats, and NaT into a number."""
+    if array.dtype.kind in "cmM":
+        raise ValueError(f"{name} must be real numbers; got dtype {array.dtype}")
 
 
 def _rank_weights(discounts: Floats, queries: Queries, cutoffs: Ints) -> Floats:
@@ -259,7 +267,8 @@ def _table_gain(labels: Floats, table: Floats) -> Floats:
     return table[labels.astype(np.int64)]
 
 
-def _discount_function(discount: Discount) -> Callable[[Floats], Floats]:
+def discount_function(discount: Discount) -> Callable[[Floats], Floats]:
+    """The discount as a function of ranks, neither cut off nor checked."""
     if callable(discount):
         return discount
     if discount == "log2":

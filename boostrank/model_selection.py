@@ -33,6 +33,12 @@ class QueryKFold(GroupKFold):
         Spread queries without a relevant document (no label above 0) evenly: such a query counts 0 or 1 whatever the
         ranker does, so their share moves the score of a fold.
 
+    Notes
+    -----
+    What takes parts of the training rows after splitting, as scikit-learn's ``learning_curve`` and
+    ``HalvingGridSearchCV`` over samples do, cuts queries apart whatever the splitter. Vary ``n_estimators``, or take
+    parts of the queries yourself (:func:`split_queries`).
+
     Raises
     ------
     ValueError

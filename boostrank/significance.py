@@ -155,7 +155,7 @@ def bootstrap_interval(
     shares = np.full((len(rows), 2), [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     ends = np.full((len(rows), 2), np.nan)
     if rows.shape[1] > 1:
-        means = _resampled_means(rows, n_resamples, random_state)
+        means = resampled_means(rows, n_resamples, random_state)
         if method == "bca":
             shares = np.array([_bca_shares(*pair, shares[0]) for pair in zip(rows, means, strict=True)])
         ends = np.array([np.quantile(mean, share) for mean, share in zip(means, shares, strict=True)])
@@ -314,7 +314,7 @@ def _signed_sums(differences: Floats, n_permutations: int | None, random_state: 
         yield table[bits + offsets].sum(axis=1)
 
 
-def _resampled_means(rows: Floats, n_resamples: int, random_state: Any) -> Floats:
+def resampled_means(rows: Floats, n_resamples: int, random_state: Any) -> Floats:
     """Means of `rows`, shape (n_rankers, n), over resamples of the queries, shape (n_rankers, n_resamples)."""
     n = rows.shape[1]
     means = np.empty((len(rows), n_resamples))

@@ -1,4 +1,4 @@
-"""The command line: ``boostrank compare | fit | predict | evaluate``, a file for each."""
+"""The command line: ``boostrank compare | fit | predict | evaluate | check``, a file for each."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import typer
 from rich.console import Console
 
+from boostrank.cli.check import check
 from boostrank.cli.compare import compare
 from boostrank.cli.evaluate import evaluate
 from boostrank.cli.fit import fit
@@ -18,7 +19,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (compare, fit, predict, evaluate):
+for command in (compare, fit, predict, evaluate, check):
     app.command()(command)
 
 

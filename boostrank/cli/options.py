@@ -11,6 +11,7 @@ from rich.console import Console
 
 from boostrank.backends.lightgbm import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
 from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
+from boostrank.preferences import EDGE_LOSSES
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.surrogates import REGISTRY
 from boostrank.targets import NORMALIZATIONS
@@ -77,9 +78,9 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
     rankers: dict[str, Any] = {}
     for spec in (part.strip() for part in objectives.split(",")):
         objective, _, normalize = spec.partition("/")
-        if objective not in (*REGISTRY, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES):
-            known = ", ".join((*REGISTRY, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES))
-            raise ValueError(f"unknown objective {objective!r}; known are {known}")
+        known = (*REGISTRY, *EDGE_LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES)
+        if objective not in known:
+            raise ValueError(f"unknown objective {objective!r}; known are {', '.join(known)}")
         if normalize and (normalize not in NORMALIZATIONS or objective not in REGISTRY):
             raise ValueError(f"{spec!r}: after / stands one of {', '.join(NORMALIZATIONS)}, for surrogates only")
         options = settings | ({"normalize": normalize} if normalize else {})

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import check_relevance
+from boostrank.dcg import check_relevance, refuse_not_real
 from boostrank.queries import Floats, Queries
 
 
@@ -20,7 +20,7 @@ def labels_scores_queries(
     n_documents = np.size(y_true)
     if n_documents == 0:
         raise ValueError("y_true is empty: there is no query to score")
-    relevance = _checked("y_true", _check_labels, y_true)
+    relevance = _checked("y_true", check_relevance, y_true)
     scores = _checked("y_score", check_scores, y_score)
     queries = Queries.from_sizes([n_documents]) if qid is None else _checked("qid", Queries.from_qid, qid)
     for name, length in (("y_score", len(scores)), ("qid", queries.n_documents)):
@@ -39,11 +39,6 @@ def _checked(name: str, check: Callable[[ArrayLike], Any], values: ArrayLike) ->
         raise ValueError(str(error) if str(error).startswith(name) else f"{name}: {error}") from None
 
 
-def _check_labels(labels: ArrayLike) -> Floats:
-    _refuse_not_real(np.asarray(labels), "relevance")
-    return check_relevance(labels)
-
-
 def check_scores(scores: ArrayLike) -> Floats:
     """Scores as a one-dimensional float array whose order is that of the input.
 
@@ -57,7 +52,7 @@ def check_scores(scores: ArrayLike) -> Floats:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"scores must be one-dimensional, one per document; got shape {array.shape}")
-    _refuse_not_real(array, "scores")
+    refuse_not_real(array, "scores")
     try:
         # Beyond the range of float64 an error follows below.
         with np.errstate(over="ignore"):
@@ -71,12 +66,6 @@ def check_scores(scores: ArrayLike) -> Floats:
         # Ranks among the distinct values do not.
         return np.unique(array, return_inverse=True)[1].astype(np.float64)
     return floats
-
-
-def _refuse_not_real(array: NDArray[Any], name: str) -> None:
-    # NumPy would turn complex numbers, dates and durations into floats, NaT into a number.
-    if array.dtype.kind in "cmM":
-        raise ValueError(f"{name} must be real numbers; got dtype {array.dtype}")
 
 
 def _collide(array: NDArray[Any], floats: Floats) -> bool:
