@@ -1,0 +1,244 @@
+"""What inconsistency costs: NDCG regret by number of training queries, of original losses and of their repairs.
+
+python examples/cost_of_inconsistency.py [FOLDER] [--features grades|raw] [--small] [--sizes 1000,3162,...] [--seeds N]
+                                         [--jobs N]
+
+The queries are those of br.make_ranking, whose best ranking E[u] is known. With --features grades the features of a
+document are the labels that it has in the usual and in the rare mood of its query, and the query's ideal DCG in both.
+E[u] is a simple function of these, so that the regret left with much data is the loss's own. With --features raw the
+five features that make the labels stand in their place. Trees blur the edges between labels then, which costs every
+loss; the grey line, least squares on E[u] in place of labels, shows how much. (The two ideal DCGs are there
+because E[u] depends on the other documents: without them the regret of the best scorer of single documents is 0.004.)
+
+Where a loss ends with endless data is known: it sorts by its own expected target. All have the same settings: learning
+rate 0.1; 16 leaves, which raw features need more of with more data, as n^(2/3), up to 345 for 100,000 queries; at most
+500 rounds, stopped early by NDCG on a fifth of the n queries, which helps the inconsistent losses too. LambdaMART has
+its library's own settings beyond these. Regret is measured on 5,000 further queries.
+
+Every training is a line of FOLDER/cost_FEATURES.csv. After an interruption only what is missing there is trained.
+"""
+
+import argparse
+import tempfile
+import time
+from collections import namedtuple
+from functools import lru_cache
+from multiprocessing import Pool
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from scipy import stats
+
+import boostrank as br
+from boostrank.displays import import_pyplot, style
+
+NOISE, TEST_SEED, HIGHEST = 0.3, 1_000_000, 0.2
+BACKENDS = {"lightgbm": "LightGBM", "xgboost": "XGBoost"}
+FEATURES = {
+    "grades": "Features: the document's label in either mood, the query's ideal DCG in either mood.",
+    "raw": "Features: the five that make the labels, the query's ideal DCGs. Grey: least squares without label noise.",
+}
+NATIVE = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg"}
+# Label, colour, dashes and the targets by which a loss sorts in the end, if that is known.
+LOSSES = {
+    "E[u]": ("trained on E[u]", "0.5", (0, (4, 1, 1, 1)), "dcg"),
+    "native": ("LambdaMART", style.BLACK, "-.", None),
+    "cosine/l2": ("RankCosine", style.GREEN, "--", "l2"),
+    "cosine": ("RankCosine, repaired", style.GREEN, "-", "dcg"),
+    "squared/none": ("least squares", style.BLUE, "--", "none"),
+    "squared": ("least squares, repaired", style.BLUE, "-", "dcg"),
+    "softmax/softmax": ("ListNet", style.ORANGE, "--", "softmax"),
+    "softmax": ("ListNet, repaired", style.ORANGE, "-", "dcg"),
+}
+REPAIRS = {"squared/none": "squared", "softmax/softmax": "softmax", "cosine/l2": "cosine"}
+
+
+# Queries, their E[u], and the labels that they would have in each mood.
+Data = namedtuple("Data", "X y qid bayes moods")
+
+
+@lru_cache(maxsize=2)
+def make_data(features, n_queries, seed):
+    settings = {"n_features": 5, "random_state": seed}
+    X, y, qid, bayes = br.make_ranking(n_queries, noise=NOISE, return_bayes=True, **settings)
+    # The same draws, with all queries in the usual mood and with all in the rare one.
+    moods = [br.make_ranking(n_queries, noise=noise, **settings)[1] for noise in (0.0, np.nextafter(1.0, 0.0))]
+    ideal = [br.dcg_score(labels, labels, qid, per_query=True)[qid] for labels in moods]
+    return Data(np.column_stack([*(moods if features == "grades" else X.T), *ideal]), y, qid, bayes, moods)
+
+
+def regret(data, scores):
+    lost = br.expected_ndcg(data.bayes, data.bayes, data.qid) - br.expected_ndcg(data.bayes, scores, data.qid)
+    return float(lost.mean())
+
+
+def limit(data, normalize):
+    if normalize is None:
+        return np.nan
+    queries = br.Queries.from_qid(data.qid)
+    usual, rare = (br.make_targets(labels, queries, normalize=normalize) for labels in data.moods)
+    return regret(data, (1.0 - NOISE) * usual + NOISE * rare)
+
+
+def train(task):
+    """Train one ranker: one line of the results."""
+    (backend, loss, n_queries, seed), features, rounds, n_test = task
+    data, test = make_data(features, n_queries, seed), make_data(features, n_test, TEST_SEED)
+    leaves, labels = 16 if features == "grades" else max(4, round(16 * (n_queries / 1000) ** (2 / 3))), data.y
+    settings = {"learning_rate": 0.1, "n_estimators": rounds, "early_stopping_rounds": 50, "validation_fraction": 0.2}
+    settings |= {"random_state": seed, "n_jobs": 1, "objective": NATIVE[backend] if loss == "native" else loss}
+    if "/" in loss:
+        settings["objective"], settings["normalize"] = loss.split("/")
+    if loss == "E[u]":
+        settings |= {"objective": "squared", "gain": "linear", "normalize": "none"}
+        labels = data.bayes
+    if backend == "lightgbm":
+        ranker = br.LightGBMRanker(num_leaves=leaves, **settings)
+    else:
+        ranker = br.XGBoostRanker(max_leaves=leaves, max_depth=0, grow_policy="lossguide", **settings)
+    start = time.process_time()
+    ranker.fit(data.X, labels, data.qid)
+    seconds = round(time.process_time() - start, 2)
+    row = {"backend": backend, "loss": loss, "n": n_queries, "seed": seed, "leaves": leaves, "seconds": seconds}
+    return row | {"rounds": ranker.best_iteration_, "regret": regret(test, ranker.predict(test.X))}
+
+
+def run(path, features, sizes, seeds, jobs, *settings):
+    """Train what is missing in the file, and read all of it."""
+    names = ["backend", "loss", "n", "seed"]
+    known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=names)
+    done = set(known[names].itertuples(index=False, name=None))
+    missing = []
+    for n in sorted(sizes):
+        repeats = max(1, min(seeds, round(seeds * np.sqrt(1000 / n))))
+        for loss in LOSSES if features == "raw" else list(LOSSES)[1:]:
+            runs = 1 if loss == "E[u]" else repeats
+            missing += [(backend, loss, n, seed) for seed in range(runs) for backend in BACKENDS]
+    missing = [one for one in missing if one not in done]
+    columns = [TextColumn("{task.description:<38}"), BarColumn(), TimeElapsedColumn(), TextColumn("left")]
+    with Progress(*columns, TimeRemainingColumn()) as progress, Pool(jobs) as pool:
+        bar = progress.add_task("", total=sum(one[2] for one in missing))
+        for row in pool.imap_unordered(train, [(one, features, *settings) for one in missing]):
+            pd.DataFrame([row]).to_csv(path, mode="a", index=False, header=not path.exists())
+            now = f"{row['backend']} {row['loss']}, {row['n']:,} queries"
+            progress.update(bar, advance=row["n"], description=now)
+    return pd.read_csv(path)
+
+
+def summarize(results):
+    """Mean regret, and the factor of its 95% band; the relative spread over seeds is pooled over n."""
+    rows = results.assign(log=np.log(results["regret"]))
+    means = rows.groupby(["backend", "loss", "n"]).agg(mean=("regret", "mean"), var=("log", "var"), seeds=("n", "size"))
+    means["freedom"] = means["seeds"] - 1
+    means["squares"] = means["var"].fillna(0.0) * means["freedom"]
+    pooled = means.groupby(["backend", "loss"])[["squares", "freedom"]].transform("sum")
+    error = np.sqrt(pooled["squares"] / pooled["freedom"] / means["seeds"])
+    return means.assign(band=np.exp(stats.t.ppf(0.975, pooled["freedom"]) * error)).reset_index()
+
+
+def spread_out(heights, gap):
+    """Heights for labels, in the same order: near those given, and a gap apart."""
+    order, placed = np.argsort(heights), np.sort(heights)
+    for _ in range(1000):
+        push = np.maximum(gap - np.diff(placed), 0.0) / 2
+        placed[:-1] -= push
+        placed[1:] += push
+    return placed[np.argsort(order)]
+
+
+def draw_panel(ax, rows, limits, lowest):
+    sizes, ends = sorted(rows["n"].unique()), {}
+    for loss, of_loss in rows.groupby("loss"):
+        _, color, dash, _ = LOSSES[loss]
+        n, mean, band = of_loss[["n", "mean", "band"]].to_numpy().T
+        ax.plot(n, mean, color=color, linestyle=dash, linewidth=1.8)
+        ax.fill_between(n, mean / band, mean * band, color=color, alpha=0.15, linewidth=0)
+        ends[loss] = np.log(mean[-1] / lowest) / np.log(HIGHEST / lowest)
+        if loss in REPAIRS and limits[loss] > 3 * lowest:
+            ax.axhline(limits[loss], color=color, linestyle=":", linewidth=1.2)
+            # On the side of the limit where the line is not.
+            side, va = (-3, "top") if mean.mean() > limits[loss] else (2, "bottom")
+            where = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "ha": "center", "va": va}
+            ax.annotate(f"limit {limits[loss]:.4f}", (0.37, limits[loss]), (0, side), color=color, size=7.5, **where)
+    ax.set(xscale="log", yscale="log", ylim=(lowest, HIGHEST), xlabel="training queries n")
+    ax.minorticks_off()
+    ticks = [tick for tick in np.outer(10.0 ** np.arange(-6, 0), [1, 2, 5]).ravel() if lowest <= tick <= HIGHEST]
+    ax.set_xticks(sizes, [f"{float(f'{n:.2g}') / 1000:g}k" for n in sizes])
+    ax.set_yticks(ticks, [f"{tick:.10g}" for tick in ticks])
+    style.light_grid(ax)
+    optimum = (
+        f"↓ 0, the optimum: limit of the repaired losses\n    ({limits['cosine/l2']:.4f}: of the original RankCosine)"
+    )
+    ax.text(
+        0.02, 0.015, optimum, transform=ax.transAxes, size=7, color="0.3", bbox={"fc": "white", "ec": "none", "pad": 1}
+    )
+    for (loss, height), place in zip(ends.items(), spread_out(np.array([*ends.values()]), 0.045), strict=True):
+        label, color, *_ = LOSSES[loss]
+        pointer = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 0}
+        where = {"xycoords": "axes fraction", "va": "center", "annotation_clip": False, "size": 8.5}
+        ax.annotate(label, (0.965, height), (1.04, place), color=color, arrowprops=pointer, **where)
+
+
+def draw(rows, limits, features, path):
+    matplotlib.use("Agg")
+    figure = import_pyplot().figure(figsize=(9.0, 5.2), layout="constrained")
+    figure.suptitle("More data does not repair an inconsistent loss", size=13, weight="bold")
+    inner, largest = figure.subfigures(), rows[rows["n"] == rows["n"].max()].groupby("loss")["mean"].mean()
+    times = {LOSSES[loss][0]: largest[loss] / largest[repair] for loss, repair in REPAIRS.items()}
+    inner.suptitle(
+        f"With {rows['n'].max():,} queries the original loses this many times the NDCG that its repair loses: "
+        + ", ".join(f"{name} {ratio:.{1 if ratio < 9.95 else 0}f}" for name, ratio in times.items()),
+        size=9,
+    )
+    inner.supxlabel(
+        "Dashed: original losses; dotted: where they end for n → ∞. Solid: repaired, on gains divided by ideal DCGs.\n"
+        f"Axes are logarithmic. Bands: 95%, over training sets. {FEATURES[features]}",
+        size=8,
+    )
+    panels = inner.subplots(1, 2, sharey=True)
+    for ax, (backend, name) in zip(panels, BACKENDS.items(), strict=True):
+        draw_panel(ax, rows[rows["backend"] == backend], limits, rows["mean"].min() / 2)
+        ax.set_title(name, loc="left", size=10)
+    panels[0].set_ylabel("NDCG regret: best possible minus achieved")
+    figure.savefig(path, dpi=200)
+
+
+def print_table(rows, limits):
+    for backend, name in BACKENDS.items():
+        table = rows[rows["backend"] == backend].pivot_table(index="loss", columns="n", values="mean")
+        print(f"\n{name}: mean NDCG regret by training queries\n")
+        print("| loss |", " | ".join(f"{n:,}" for n in table.columns), "| limit |")
+        print("|---|" + "---:|" * (len(table.columns) + 1))
+        for loss in (loss for loss in LOSSES if loss in table.index):
+            code = NATIVE[backend] if loss == "native" else loss
+            values = " | ".join(f"{value:.4f}" for value in [*table.loc[loss], limits[loss]])
+            print(f"| {LOSSES[loss][0]} (`{code}`) | {values} |".replace("nan", "unknown"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, help="where results and picture go")
+    parser.add_argument("--features", choices=["grades", "raw"], default="grades", help="what a document is known by")
+    parser.add_argument("--small", action="store_true", help="a few seconds: to see it run, not to learn from")
+    parser.add_argument("--sizes", help="numbers of queries to train on, comma separated")
+    parser.add_argument("--seeds", type=int, help="with 1,000 queries; fewer with more")
+    parser.add_argument("--jobs", type=int, default=2, help="trainings at the same time, of one thread each")
+    given = parser.parse_args()
+    folder = given.folder or Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    sizes = given.sizes or ("100,300" if given.small else "1000,3162,10000,31623,100000")
+    name, seeds, rounds, n_test = ("small", 2, 30, 500) if given.small else ("cost", 10, 500, 5000)
+    path, sizes = folder / f"{name}_{given.features}.csv", [int(n) for n in sizes.split(",")]
+    rows = summarize(run(path, given.features, sizes, given.seeds or seeds, given.jobs, rounds, n_test))
+    test = make_data(given.features, n_test, TEST_SEED)
+    limits = {loss: limit(test, normalize) for loss, (*_, normalize) in LOSSES.items()}
+    print_table(rows, limits)
+    draw(rows, limits, given.features, path.with_suffix(".png"))
+    print(f"\npicture: {path.with_suffix('.png')}")
+
+
+if __name__ == "__main__":
+    main()
