@@ -90,7 +90,10 @@ class DCG:
         ValueError
             If a label is NaN or negative, or its gain overflows, is negative or not in the table.
         """
-        labels = check_relevance(relevance)
+        return self.gains_of(check_relevance(relevance))
+
+    def gains_of(self, labels: Floats) -> Floats:
+        """Gain of labels that :func:`check_relevance` has passed."""
         if isinstance(self.gain, str):
             gains = labels if self.gain == "linear" else _exp2_gain(labels)
         elif callable(self.gain):
@@ -150,7 +153,7 @@ class DCG:
         for block in queries.blocks():
             part = block.segments
             tiebreak_part = None if tiebreak is None else tiebreak[block.documents]
-            order = part.sort(scores[block.documents], tiebreak_part)
+            order = part.sort(scores[block.documents], tiebreak_part, stable=ties != "average")
             weights = _rank_weights(discounts, part, cutoffs[block.queries])
             if ties == "average":
                 weights = _averaged(weights, scores[block.documents][order], part)

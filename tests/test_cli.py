@@ -83,6 +83,9 @@ def test_bad_input_is_one_line_and_exit_code_2(folder, tmp_path):
         (["fit", folder / "all.txt", tmp_path / "m", "--backend", "both"], "one model"),
         (["predict", tmp_path / "broken.txt", folder / "all.txt"], "broken.txt"),
         (["evaluate", folder / "all.txt", tmp_path / "scores"], "line 2"),
+        (["check", "lambdarank"], "unknown surrogate 'lambdarank'"),
+        (["check", "softmax/l1"], "targets must be one of dcg, none, l2, sum, softmax; got 'l1'"),
+        (["check", "softmax/sum", "--normalize", "dcg"], "disagree"),
     ):
         error = " ".join(run(*arguments, code=2).split())
         assert message in error, error
@@ -90,7 +93,7 @@ def test_bad_input_is_one_line_and_exit_code_2(folder, tmp_path):
 
 def test_help_names_the_commands():
     out = run("--help")
-    assert all(command in out for command in ("compare", "fit", "predict", "evaluate"))
+    assert all(command in out for command in ("compare", "fit", "predict", "evaluate", "check"))
 
 
 def test_evaluate_explains_what_other_libraries_print(folder, tmp_path):
@@ -114,3 +117,18 @@ def test_evaluate_explains_what_other_libraries_print(folder, tmp_path):
             assert lines[at].split()[2:4] == [f"{row.value:.4f}", f"{row.difference:+.4f}"]
             assert [line.rstrip()[-len(part) :] for line, part in zip(lines[at:], parts, strict=False)] == parts
     assert "Each line" not in run("evaluate", folder / "all.txt", tmp_path / "scores")
+
+
+def test_check_tells_consistent_losses_from_others_by_its_exit_code(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    quick = ["--distributions", "100"]
+    arguments = ["squared/dcg", "-k", 2, "--gain", "linear", "--discount", "zipf"]
+    assert "no counterexample to consistency with NDCG@2" in run("check", *arguments, *quick)
+    options = ["--normalize", "softmax", "-k", "3", "--seed", "7", *quick]
+    command = [sys.executable, "-m", "boostrank", "check", "softmax", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    report = br.theory.check_consistency("softmax", "softmax", br.DCG(k=3), n_distributions=100, random_state=7)
+    assert done.stdout == f"{report!r}\n"

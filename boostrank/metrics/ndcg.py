@@ -135,7 +135,7 @@ def ndcg_score(
     dcg = DCG(k, gain, discount)
 
     def measure(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
-        return dcg.ndcg(dcg.gains(relevance), scores, queries, ties)
+        return dcg.ndcg(dcg.gains_of(relevance), scores, queries, ties)
 
     return score(measure, y_true, y_score, qid, empty, sample_weight, per_query)
 
@@ -163,7 +163,7 @@ def dcg_score(
     dcg = DCG(k, gain, discount)
 
     def measure(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
-        gains = dcg.gains(relevance)
+        gains = dcg.gains_of(relevance)
         values = dcg.of_ranking(gains, scores, queries, ties)
         return np.where(queries.max(gains) > 0, values, np.nan)
 
