@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from boostrank.queries import Queries
 
 # Long enough to amortize the overhead per call, short enough that the temporaries of a block stay in the cache.
-BLOCK_EDGES = 32_768
+BLOCK_EDGES = 16_384
 
 
 class EdgeBlock(NamedTuple):

@@ -1,0 +1,280 @@
+"""Which losses are NDCG consistent, and what a loss guarantees: the paper's examples, a search, and regret bounds.
+
+python examples/consistency.py [FOLDER] [--small]
+
+Figures 3 and 4 of Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods" (AISTATS 2011), are
+redrawn from Proposition 7; counterexamples are searched for every surrogate with every target; and regrets are set
+against the bounds of Theorems 10 and 11.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+
+import boostrank as br
+from boostrank import theory
+from boostrank.displays import import_pyplot, style
+from boostrank.surrogates import REGISTRY
+from boostrank.targets import NORMALIZATIONS
+
+CONSOLE = Console(stderr=True)
+BOUNDED = ("squared", "logistic", "softmax", "poisson", "pnorm", "cosine")
+N_DOCUMENTS = 5
+
+
+def save(figure, path):
+    figure.savefig(path, dpi=150)
+    import_pyplot().close(figure)
+
+
+def expected(transform, distribution):
+    vectors = [transform(labels) for labels in distribution.labels]
+    return np.array(vectors), distribution.probabilities @ np.array(vectors)
+
+
+def normalized_gains(labels):
+    return br.make_targets(labels, br.Queries.from_sizes([len(labels)]))
+
+
+def unit_gains(labels):
+    return br.make_targets(labels, br.Queries.from_sizes([len(labels)]), normalize="l2")
+
+
+def softmax_of_labels(labels):
+    return br.make_targets(labels, br.Queries.from_sizes([len(labels)]), normalize="softmax")
+
+
+def section_3_2_1():
+    distribution = theory.SECTION_3_2_1
+    gains = theory.minimizer("squared", distribution, normalize="none")
+    print("Section 3.2.1: labels (5, 4) with probability 0.3, (1, 3) with 0.7")
+    print("  E[G]   =", gains.round(4), "sorts document 1 first")
+    print("  E[G/Z] =", theory.bayes_scores(distribution).round(4), "sorts document 2 first, and NDCG agrees:")
+    for name, scores in (("E[G]", gains), ("E[G/Z]", theory.bayes_scores(distribution))):
+        print(f"  expected NDCG of the ranking by {name}: {theory.expected_ndcg(distribution, scores):.4f}")
+
+
+def draw_means(ax, distribution, own, label, zoom):
+    """Points of both normalizations and their weighted means, by which the two losses sort."""
+    for transform, color, marker, name in (
+        (normalized_gains, style.GREEN, "o", "G / Z, as NDCG"),
+        (own, style.BLUE, "s", label),
+    ):
+        points, mean = expected(transform, distribution)
+        ax.plot(*points.T, color=color, marker=marker, markersize=6, linewidth=1, label=name)
+        ax.plot(*mean, color=color, marker=marker, markersize=11, markeredgecolor="black", linestyle="none")
+        if zoom:
+            first = mean[0] > mean[1]
+            place = {"ha": "left", "va": "bottom"} if first else {"ha": "right", "va": "top"}
+            text = f"document {1 if first else 2} first\n({mean[0]:.4f}, {mean[1]:.4f})"
+            offset = (10, 8) if first else (-10, -8)
+            ax.annotate(text, mean, xytext=offset, textcoords="offset points", color=color, **place)
+    ax.axline((0, 0), slope=1, color="black", linewidth=1)
+    ax.set_aspect("equal")
+    ax.set_xlabel("document 1")
+    ax.set_ylabel("document 2")
+
+
+def figure_of_proposition_7(distribution, own, label, title, path):
+    figure, (whole, near) = import_pyplot().subplots(1, 2, figsize=(9, 5), layout="compressed")
+    draw_means(whole, distribution, own, label, zoom=False)
+    draw_means(near, distribution, own, label, zoom=True)
+    means = np.array([expected(transform, distribution)[1] for transform in (normalized_gains, own)])
+    center, reach = means.mean(axis=0), 2.2 * np.ptp(means, axis=0).max()
+    near.set_xlim(center[0] - reach, center[0] + reach)
+    near.set_ylim(center[1] - reach, center[1] + reach)
+    whole.set_xlim(0, 1.05)
+    whole.set_ylim(0, 1.05)
+    whole.set_title("two label vectors, and their means (large)", fontsize="medium")
+    near.set_title("the means, on different sides of the diagonal", fontsize="medium")
+    whole.legend(frameon=False, loc="lower right")
+    figure.suptitle(title)
+    save(figure, path)
+
+
+def proposition_7(folder):
+    cases = (
+        ("cosine", "l2", theory.PROPOSITION_7_COSINE, unit_gains, "G / ||G||₂, as RankCosine", "figure_3"),
+        (
+            *("softmax", "softmax", theory.PROPOSITION_7_CROSS_ENTROPY, softmax_of_labels),
+            *("softmax of labels, as ListNet", "figure_4"),
+        ),
+    )
+    for surrogate, normalize, distribution, own, label, name in cases:
+        scores = theory.minimizer(surrogate, distribution, normalize, method="numeric")
+        regret = theory.ndcg_regret(distribution, scores)
+        print(f"Proposition 7, {surrogate}/{normalize}: {distribution}")
+        own_mean, bayes = expected(own, distribution)[1], theory.bayes_scores(distribution)
+        print(f"  mean of its own targets {own_mean.round(4)}, E[G/Z] {bayes.round(4)}")
+        print(f"  numeric minimizer {scores.round(4)}, regret {regret:.4f}")
+        repaired = theory.minimizer(surrogate, distribution, method="numeric")
+        print(f"  repaired: minimizer {repaired.round(4)}, regret {theory.ndcg_regret(distribution, repaired):.4f}")
+        p = distribution.probabilities[0]
+        title = f"Figure {name[-1]}: labels (1, 5) with probability {p:g}, (2, 1) with {1 - p:g}"
+        figure_of_proposition_7(distribution, own, label, title, folder / f"{name}.png")
+
+
+def search(folder, surrogates, n_distributions):
+    """The worst counterexample of every loss, as a table of regrets."""
+    pairs = [(surrogate, normalize) for surrogate in surrogates for normalize in NORMALIZATIONS]
+    found = {}
+    for surrogate, normalize in track(pairs, "searching for counterexamples", console=CONSOLE, transient=True):
+        report = theory.check_consistency(surrogate, normalize, n_distributions=n_distributions)
+        found[surrogate, normalize] = report
+        if report.consistent != report.declared:
+            print(report)
+    regrets = np.array([[found[surrogate, name].regret for name in NORMALIZATIONS] for surrogate in surrogates])
+    print("largest regret found, by surrogate and targets; - where there is no counterexample")
+    print(" " * 24, *(f"{name:>8}" for name in NORMALIZATIONS))
+    for surrogate, row in zip(surrogates, regrets, strict=True):
+        cells = (f"{regret:8.4f}" if regret else "       -" for regret in row)
+        print(f"{surrogate:<24}", *cells)
+    print(found["softmax", "softmax"])
+
+    figure, ax = import_pyplot().subplots(figsize=(style.WIDTH, 1.2 + 0.36 * len(surrogates)), layout="constrained")
+    shown = np.ma.masked_equal(regrets, 0.0)
+    image = ax.pcolormesh(shown, cmap="OrRd", vmin=0.0, vmax=0.6, edgecolors="white", linewidth=2)
+    for (i, j), regret in np.ndenumerate(regrets):
+        text = f"{regret:.3f}" if regret else "none found"
+        ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", color="white" if regret > 0.4 else "black")
+    titles = {"dcg": "G / Z\n(dcg)", "none": "G\n(none)", "l2": "G / ||G||₂\n(l2)", "sum": "G / ΣG\n(sum)"}
+    titles["softmax"] = "softmax\nof labels"
+    ax.set_xticks(np.arange(len(NORMALIZATIONS)) + 0.5, [titles[name] for name in NORMALIZATIONS])
+    ax.set_yticks(np.arange(len(surrogates)) + 0.5, surrogates)
+    ax.tick_params(length=0)
+    ax.invert_yaxis()
+    ax.spines[:].set_visible(False)
+    ax.set_title("largest NDCG regret of a loss's minimizer that was found, by targets", fontsize="medium")
+    figure.colorbar(image, ax=ax, label="regret")
+    save(figure, folder / "registry.png")
+
+
+def some_scores(minimizer, random):
+    """Scores around a minimizer, random ones, and the cheapest mistakes: nearly tied in the wrong order."""
+    finite = np.clip(minimizer, -8.0, 8.0)
+    yield from (finite + size * random.normal(size=len(finite)) for size in (0.01, 0.1, 1.0))
+    order = np.argsort(-finite)
+    for size in range(2, len(finite) + 1):
+        start = random.integers(0, len(finite) - size + 1)
+        tied, part = finite.copy(), order[start : start + size]
+        tied[part] = finite[part].mean() - 1e-4 * (finite[part] - finite[part].mean())
+        yield tied
+
+
+def excess_and_regret(surrogate, distributions, random):
+    """Of many scores on each distribution."""
+    rows = []
+    for distribution in distributions:
+        best = theory.minimizer(surrogate, distribution)
+        # Where only the direction counts, the smoothing must not.
+        length = 1e4 if surrogate == "cosine" else 1.0
+        for scores in some_scores(best, random):
+            rows.append(
+                (theory.excess_loss(surrogate, distribution, length * scores), theory.ndcg_regret(distribution, scores))
+            )
+    return np.array(rows).T
+
+
+def tightness(folder, n_distributions):
+    random = np.random.default_rng(0)
+    distributions = [
+        theory.LabelDistribution.random(N_DOCUMENTS, 1 + i % 4, highest=1 + i % 4, random_state=i)
+        for i in range(n_distributions)
+    ]
+    figure, axes = import_pyplot().subplots(2, 3, figsize=(10, 6.4), sharex=True, sharey=True, layout="constrained")
+    grid = np.geomspace(1e-6, 10, 50)
+    print("regret against its bound: the largest share of it that is reached, and the median")
+    for ax, surrogate in zip(axes.flat, track(BOUNDED, "regret bounds", console=CONSOLE, transient=True), strict=True):
+        excess, regret = excess_and_regret(surrogate, distributions, random)
+        bounds = {sharp: theory.regret_bound(surrogate, excess, N_DOCUMENTS, sharp=sharp) for sharp in (False, True)}
+        wrong = (regret > 1e-6) & (excess > 1e-9)
+        ratios = {sharp: regret[wrong] / bound[wrong] for sharp, bound in bounds.items()}
+        texts = [f"{ratios[sharp].max():.3f} and {np.median(ratios[sharp]):.3f}" for sharp in (False, True)]
+        print(f"  {surrogate:<9} Theorem 10: {texts[0]}   sharp: {texts[1]}   ({wrong.sum()} wrong rankings)")
+        ax.scatter(excess[wrong], regret[wrong], s=3, color=style.BLUE, alpha=0.4, linewidth=0, rasterized=True)
+        for sharp, dash in ((False, "--"), (True, "-")):
+            label = "sharp" if sharp else "Theorem 10"
+            bound = theory.regret_bound(surrogate, grid, N_DOCUMENTS, sharp=sharp)
+            ax.plot(grid, bound, color=style.ORANGE, linestyle=dash, label=label)
+        constant, norm = theory.strong_convexity(surrogate, N_DOCUMENTS)
+        ax.set_title(f"{surrogate}: C = {constant:.3g}, {norm:.3g}-norm", fontsize="medium")
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xlim(1e-6, 10)
+        ax.set_ylim(1e-4, 3)
+        style.light_grid(ax, "both")
+    axes[0, 0].legend(frameon=False, loc="lower right")
+    figure.supxlabel("excess expected loss")
+    figure.supylabel("NDCG regret")
+    figure.suptitle(f"regret of wrong rankings of {N_DOCUMENTS} documents, and its bounds")
+    save(figure, folder / "tightness.png")
+
+
+def low_noise(folder, n_queries):
+    """Mean regret over queries, least squares with ever less error, and the bounds of Theorems 10 and 11."""
+    random = np.random.default_rng(0)
+    drawn = [theory.LabelDistribution.random(3, 2, highest=3, random_state=i) for i in range(4 * n_queries)]
+    margins = np.array([theory.ndcg_margin(query) for query in drawn])
+    # Queries whose documents are clearly apart: low noise.
+    chosen = np.argsort(-np.where(np.isfinite(margins), margins, 0.0))[:n_queries]
+    queries, margins = [drawn[i] for i in chosen], margins[chosen]
+    errors = random.normal(size=(n_queries, 3))
+    rows = []
+    for size in np.geomspace(3e-3, 1, 14):
+        scores = [theory.bayes_scores(query) + size * error for query, error in zip(queries, errors, strict=True)]
+        pairs = list(zip(queries, scores, strict=True))
+        mean_excess = np.mean([theory.excess_loss("squared", *pair) for pair in pairs])
+        rows.append((mean_excess, np.mean([theory.ndcg_regret(*pair) for pair in pairs])))
+    excess, regret = np.array(rows).T
+    figure, ax = import_pyplot().subplots(figsize=(style.WIDTH, style.HEIGHT), layout="constrained")
+    ax.plot(excess, np.where(regret > 1e-9, regret, np.nan), color=style.BLUE, marker="o", label="mean regret")
+    bound = theory.regret_bound("squared", excess, 3, sharp=True)
+    ax.plot(excess, bound, color=style.ORANGE, label="Theorem 10, sharp")
+    for alpha, dash in ((1, "--"), (3, "-."), (10, ":")):
+        moment = theory.margin_moment(margins, alpha)
+        improved = [theory.low_noise_bound("squared", each, moment, alpha, 3, sharp=True) for each in excess]
+        bound = np.minimum(bound, improved)
+        ax.plot(excess, improved, color=style.GREEN, linestyle=dash, label=f"Theorem 11, alpha = {alpha}")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_ylim(1e-5, 3)
+    ax.set_xlabel("mean excess loss (least squares)")
+    ax.set_ylabel("mean NDCG regret")
+    ax.set_title(f"{n_queries} queries of 3 documents with margins of at least {margins.min():.3f}", fontsize="medium")
+    ax.legend(frameon=False)
+    style.light_grid(ax, "both")
+    save(figure, folder / "low_noise.png")
+    print(f"low noise: {n_queries} queries, margins from {margins.min():.4f} to {margins.max():.4f}")
+    wrong = regret > 1e-9
+    print(f"  no query is ranked wrongly up to a mean excess of {excess[~wrong].max(initial=0.0):.2g}")
+    print(f"  largest share of a bound that mean regret reaches: {(regret / bound).max():.3f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, help="where the pictures go; a new folder by default")
+    parser.add_argument("--small", action="store_true", help="seconds in place of minutes")
+    arguments = parser.parse_args()
+    folder = arguments.folder or Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    matplotlib.use("Agg")
+    section_3_2_1()
+    proposition_7(folder)
+    if arguments.small:
+        search(folder, ["squared", "softmax", "cosine"], n_distributions=30)
+        tightness(folder, n_distributions=20)
+        low_noise(folder, n_queries=20)
+    else:
+        search(folder, list(REGISTRY), n_distributions=500)
+        tightness(folder, n_distributions=400)
+        low_noise(folder, n_queries=300)
+    print(f"pictures: {folder}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""Which discounts and cutoffs of NDCG tell rankers apart: figures 1 to 4 of Wang et al. (COLT 2013), and two more.
+
+Three rankers, two that are trained and one that is random, order ever longer lists of documents from one population.
+Bands hold 90% of the lists, a thin line follows one list as it grows, dots are the pseudo-expectation from the
+ranker's curve, and a dotted line at the right edge is the limit that the theorems give.
+
+python examples/discount_theory.py [FOLDER] [--small]
+"""
+
+import argparse
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from rich.progress import Progress
+
+import boostrank as br
+from boostrank import displays, theory
+from boostrank.displays.style import HEIGHT, WIDTH, axes, legend_below, light_grid, styles
+
+matplotlib.use("Agg")
+
+BETTER, GOOD, RANDOM = "three features", "two features", "random"
+# Of the quality of a document: labels 1 and 2, about 15% and 5% of all.
+THRESHOLDS = (2.0, 4.0)
+# Standard deviation of what no feature tells. With it, and bounded features, no document's label is sure, as Theorem 10
+# assumes; were the top sure, every discount would do.
+NOISE = 2.0
+FIGURES = {
+    "figure_1_standard": ("log2", None, "NDCG, discount 1 / log2(1 + rank)"),
+    "figure_2_power": (("power", 0.5), None, "NDCG, discount rank^-1/2"),
+    "figure_3_too_fast": (("exponential", 2), None, "NDCG, discount 2^-rank"),
+    "figure_4_cutoff": ("log2", 0.2, "NDCG@n/5, discount 1 / log2(1 + rank)"),
+}
+KEY = "bold: mean, thin: one list, band: 90% of lists\ndots: from the curve, dotted: limit"
+# Measures whose orders are followed, with the discount and cutoff that tables of the theory name.
+ORDERS = {
+    "log2": ("log2", "n"),
+    "log2, k = n/5": ("log2", "0.2 n"),
+    "rank^-1/2": ("rank^-0.5", "n"),
+    "1/rank": ("zipf", "n"),
+    "log2, k = sqrt(n)": ("log2", "n^0.5"),
+    "log2, k = 10": ("log2", "10"),
+    "2^-rank": ("2^-rank", "n"),
+}
+
+
+def documents(n, random):
+    """Features and noisy labels of independent documents."""
+    X = random.uniform(-np.sqrt(3), np.sqrt(3), size=(n, 3))
+    quality = X[:, 0] + 0.5 * X[:, 0] * X[:, 1] + 0.7 * X[:, 2] + NOISE * random.standard_normal(n)
+    return X, np.searchsorted(THRESHOLDS, quality).astype(np.float64)
+
+
+def train(random, n_queries):
+    """Two rankers: one sees every feature, the other only two."""
+    X, y = documents(40 * n_queries, random)
+    qid = np.repeat(np.arange(n_queries), 40)
+    rankers = {}
+    for name, used in ((BETTER, 3), (GOOD, 2)):
+        ranker = br.LightGBMRanker("softmax", n_estimators=60, num_leaves=7, random_state=0, n_jobs=1)
+        rankers[name] = (ranker.fit(X[:, :used], y, qid), used)
+    return rankers
+
+
+def scored_list(rankers, n, random):
+    """Labels of a list, and its scores by ranker."""
+    X, y = documents(n, random)
+    scores = {name: ranker.predict(X[:, :used]) for name, (ranker, used) in rankers.items()}
+    return y, scores | {RANDOM: random.random(n)}
+
+
+def growing(y, scores, lengths):
+    """NDCG of the beginnings of a list, shape (n_figures, n_rankers, n_lengths)."""
+    values = np.empty((len(FIGURES), len(scores), len(lengths)))
+    for i, (discount, k, _) in enumerate(FIGURES.values()):
+        for j, score in enumerate(scores.values()):
+            values[i, j] = [br.ndcg_score(y[:n], score[:n], k=k, discount=discount) for n in lengths]
+    return values
+
+
+def plot_growing(ax, values, curves, lengths, discount, k):
+    """NDCG by length of the list, shape (n_lists, n_rankers, n_lengths), beside what the theory says."""
+    for j, (name, curve) in enumerate(curves.items()):
+        color = styles(len(curves))[j].color
+        low, high = np.quantile(values[:, j], [0.05, 0.95], axis=0)
+        ax.fill_between(lengths, low, high, color=color, alpha=0.2, linewidth=0)
+        ax.plot(lengths, values[0, j], color=color, linewidth=0.8)
+        ax.plot(lengths, values[:, j].mean(axis=0), color=color, linestyle=styles(3)[j].linestyle, label=name)
+        expected = theory.pseudo_expectation(curve, lengths, discount=discount, k=k, method="sum")
+        ax.plot(lengths, expected, ".", color=color, markersize=5)
+        limit = theory.ndcg_limit(curve, discount=discount, k=k)
+        ax.plot([lengths[-1], 4 * lengths[-1]], [limit.value] * 2, color=color, linestyle=":", linewidth=2)
+    ax.set_xscale("log")
+    ax.set_xlabel("documents in the list, n")
+    light_grid(ax)
+
+
+def plot_figure(name, values, curves, lengths):
+    """One of the paper's figures; the first with an enlarged part."""
+    discount, k, title = FIGURES[name]
+    plt = displays.import_pyplot()
+    enlarge = name == "figure_1_standard"
+    figure, panels = plt.subplots(
+        1,
+        1 + enlarge,
+        figsize=(WIDTH, HEIGHT + 0.6),
+        layout="constrained",
+        squeeze=False,
+        width_ratios=[3, 2][: 1 + enlarge],
+    )
+    for ax in panels[0]:
+        plot_growing(ax, values, curves, lengths, discount, k)
+    ax = panels[0, 0]
+    ax.set_ylim(0.0, 1.02)
+    ax.set_ylabel(title)
+    ax.set_title(
+        "bold: mean, thin: one list, band: 90% of lists\ndots: from the curve, dotted: limit", fontsize="small"
+    )
+    legend_below(ax, n_columns=3)
+    if enlarge:
+        last = lengths >= lengths[-1] / 10
+        panels[0, 1].set_xlim(lengths[last][0], lengths[-1])
+        panels[0, 1].set_ylim(values[..., last].min() - 0.01, values[..., last].max() + 0.01)
+        panels[0, 1].set_title("enlarged", fontsize="medium")
+    return figure
+
+
+def plot_orders(table):
+    """Share of lists on which a measure ranks the better ranker first."""
+    ax = axes(None, HEIGHT + 0.8)
+    for (label, measure), style in zip(ORDERS.items(), styles(len(ORDERS)), strict=True):
+        rows = table[(table["discount"] == measure[0]) & (table["k"] == measure[1])]
+        ax.plot(rows["n"], rows["correct"], label=label, markersize=5, **style._asdict())
+    ax.set_xscale("log")
+    ax.set_xlabel("documents in the list, n")
+    ax.set_ylabel(f"share of lists that put\n'{BETTER}' before '{GOOD}'")
+    light_grid(ax)
+    legend_below(ax, n_columns=3)
+    return ax.figure
+
+
+def plot_queries(tables, n):
+    """Queries needed by cutoff, a line for each discount with its interval."""
+    ax = axes(None)
+    for (name, rows), style in zip(tables.items(), styles(len(tables)), strict=True):
+        ks = np.where(rows["k"] == "n", n, rows["k"]).astype(int)
+        order = np.argsort(ks)
+        ks, rows = ks[order], rows.iloc[order]
+        ax.plot(ks, rows["queries"], label=name, markersize=5, **style._asdict())
+        ax.fill_between(ks, rows["low"], rows["high"], color=style.color, alpha=0.12, linewidth=0)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        shown = [tick for tick in ticks if limits[0] <= tick <= limits[1]]
+        axis.set_ticks(shown, [str(tick) for tick in shown])
+        axis.set_minor_locator(matplotlib.ticker.NullLocator())
+    ax.set_xlabel(f"cutoff k, in lists of {n} documents")
+    ax.set_ylabel("queries needed (80% power at level 5%)")
+    light_grid(ax)
+    ax.legend(frameon=False, title="discount")
+    return ax.figure
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", default=None, type=Path)
+    parser.add_argument("--small", action="store_true", help="seconds instead of minutes, with rough pictures")
+    arguments = parser.parse_args()
+    folder = arguments.folder or Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    small, random = arguments.small, np.random.default_rng(0)
+    n_lists, longest, n_lengths = (6, 2_000, 7) if small else (40, 100_000, 16)
+    n_orders, orders_at = (40, [30, 100, 1_000]) if small else (400, [30, 100, 300, 1_000, 3_000, 10_000])
+    n_queries, n_documents = (100, 50) if small else (1_000, 200)
+    lengths = np.unique(np.geomspace(100, longest, n_lengths).astype(int))
+
+    def save(figure, name):
+        figure.savefig(folder / f"{name}.png", dpi=150)
+        displays.import_pyplot().close(figure)
+
+    with Progress(disable=small) as progress:
+        rankers = train(random, 50 if small else 1_500)
+        lists = [
+            scored_list(rankers, longest, random)
+            for _ in progress.track(range(n_lists), description="draw and score lists")
+        ]
+        values = np.stack(
+            [growing(y, scores, lengths) for y, scores in progress.track(lists, description="NDCG of growing lists")]
+        )
+        y = np.concatenate([labels for labels, _ in lists])
+        pool = {name: np.concatenate([scores[name] for _, scores in lists]) for name in (BETTER, GOOD, RANDOM)}
+        # Narrow bins, for it is the very top that some discounts look at.
+        n_bins = len(y) // 2_000
+        curves = {name: theory.estimate_curve(y, scores, n_bins=n_bins) for name, scores in pool.items()}
+        bar = progress.add_task("orders of two rankers")
+        table = theory.distinguishability(
+            theory.RankedData(y, pool[BETTER], pool[GOOD]),
+            orders_at,
+            n_lists=n_orders,
+            progress=lambda done, total: progress.update(bar, completed=done, total=total),
+        )
+
+    for i, name in enumerate(FIGURES):
+        save(plot_figure(name, values[:, i], curves, lengths), name)
+        discount, k, title = FIGURES[name]
+        print(f"{title}: {theory.feasibility(discount, k=k).verdict}")
+        for j, (ranker, curve) in enumerate(curves.items()):
+            limit, last = theory.ndcg_limit(curve, discount=discount, k=k), values[:, i, j, -1]
+            print(
+                f"  {ranker:12} at n = {longest}: mean {last.mean():.3f}, sd {last.std(ddof=1):.3f}; "
+                f"limit {limit.value:.3f}, sd {limit.spread:.3f} ({limit.source})"
+            )
+    save(plot_orders(table), "orders")
+    print(table[["discount", "k", "n", "correct", "settled"]].round(3).to_string(index=False))
+
+    rows = np.arange(n_queries * n_documents)
+    needed = partial(theory.queries_needed, y[rows], pool[BETTER][rows], pool[GOOD][rows], rows // n_documents)
+    names = {"log2": "log2", "rank^-1/2": ("power", 0.5), "1/rank": "zipf", "2^-rank": ("exponential", 2)}
+    ks = [k for k in (1, 2, 3, 5, 10, 20, 50, 100) if k < n_documents]
+    tables = {name: needed(discounts={name: discount}, ks=[*ks, None]) for name, discount in names.items()}
+    save(plot_queries(tables, n_documents), "queries_needed")
+    print(f"queries of {n_documents} documents needed, from {n_queries} of them:")
+    print(needed().round(4).to_string(index=False))
+    print(f"pictures: {folder}")
+
+
+if __name__ == "__main__":
+    main()
