@@ -8,6 +8,12 @@ from numpy.typing import ArrayLike
 from boostrank.queries import Floats, Queries
 
 
+def group_weights(weights: ArrayLike, queries: Queries) -> Floats:
+    """Weights of rows in grouped order; weights of queries, where these are fewer than rows, as they are."""
+    array = np.asarray(weights, dtype=np.float64)
+    return queries.group(array) if array.shape == (queries.n_documents,) != (queries.n_queries,) else array
+
+
 def document_weights(weights: ArrayLike, queries: Queries, separable: bool) -> Floats:
     """Weights per grouped document, shape (n_documents,), from weights per query or per grouped document.
 

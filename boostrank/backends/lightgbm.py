@@ -92,7 +92,7 @@ def train(training: Training) -> Trained:
         params=dict(parameters),
     )
     if isinstance(training.objective, str):
-        parameters |= {"objective": training.objective, **_label_gain(training)}
+        parameters |= {"objective": training.objective, **native_parameters(training)}
     elif _can_split(dataset):
         parameters["objective"] = training.boosting_function
     else:
@@ -306,8 +306,11 @@ def _scores_and_fields(first: NDArray[Any], second: Any, weight: Any, group: Any
     return second, (None, first, weight, group)
 
 
-def _label_gain(training: Training) -> dict[str, Any]:
-    """Gains of labels 0, 1, ... for lambdarank, where they differ from LightGBM's own default."""
+def native_parameters(training: Training) -> dict[str, Any]:
+    """Gains of labels 0, 1, ... for lambdarank, where they differ from LightGBM's own default.
+
+    An error for labels that a native objective does not take.
+    """
     labels = training.data.relevance
     highest = int(labels.max())
     if (labels != np.floor(labels)).any() or highest > LARGEST_NATIVE_LABEL:

@@ -77,7 +77,7 @@ def train(training: Training) -> Trained:
     history = History(training)
     obj = None
     if isinstance(training.objective, str):
-        parameters |= {"objective": training.objective, **_native_gain(training)}
+        parameters |= {"objective": training.objective, **native_parameters(training)}
     else:
         obj = training.boosting_function
     dtrain = _matrix(training.data, parameters, weighted=isinstance(training.objective, str))
@@ -324,7 +324,8 @@ def _matrix_of_blocks(data: Data, options: dict[str, Any], **quantile_options: A
     return xgb.QuantileDMatrix(Blocks(), **quantile_options, **per_matrix)
 
 
-def _native_gain(training: Training) -> dict[str, Any]:
+def native_parameters(training: Training) -> dict[str, Any]:
+    """Gain for rank:ndcg; an error for labels that a native objective does not take."""
     labels = training.data.relevance
     if training.objective == "rank:map" and ((labels != 0) & (labels != 1)).any():
         raise ValueError(f"rank:map takes labels 0 and 1 only; got labels up to {labels.max():g}: fit(X, y >= 1, ...)")

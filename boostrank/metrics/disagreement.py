@@ -13,7 +13,7 @@ from boostrank.metrics.mean import Empty, QueryMean
 from boostrank.metrics.pairs import pairs_out_of_order
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Floats, Queries
-from boostrank.weights import query_weights
+from boostrank.weights import group_weights
 
 WITHOUT_EDGES = "has no preferences"
 
@@ -120,7 +120,8 @@ def disagreement_score(
     if normalize:
         with np.errstate(invalid="ignore"):
             turned = turned / total
-    mean = QueryMean(total == 0, queries, empty, _query_weights(sample_weight, queries), WITHOUT_EDGES)
+    weights = None if sample_weight is None else group_weights(sample_weight, queries)
+    mean = QueryMean(total == 0, queries, empty, weights, WITHOUT_EDGES)
     return mean.fill(turned) if per_query else mean(turned)
 
 
@@ -146,7 +147,8 @@ def agreement_score(
     turned, total, queries = _turned_and_total(y_true, y_score, qid, ties)
     with np.errstate(invalid="ignore"):
         agreement = 1.0 - turned / total
-    mean = QueryMean(total == 0, queries, empty, _query_weights(sample_weight, queries), WITHOUT_EDGES)
+    weights = None if sample_weight is None else group_weights(sample_weight, queries)
+    mean = QueryMean(total == 0, queries, empty, weights, WITHOUT_EDGES)
     return mean.fill(agreement) if per_query else mean(agreement)
 
 
@@ -163,10 +165,3 @@ def _turned_and_total(
     relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
     # Counted by sorting: labels can have more pairs than fit into memory.
     return *pairs_out_of_order(relevance, scores, queries, ties), queries
-
-
-def _query_weights(sample_weight: ArrayLike | None, queries: Queries) -> Floats | None:
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    return query_weights(queries.group(weights) if weights.shape == (queries.n_documents,) else weights, queries)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.metrics.inputs import labels_scores_queries
 from boostrank.queries import Bools, Floats, Queries
-from boostrank.weights import query_weights
+from boostrank.weights import group_weights, query_weights
 
 Empty = Literal["zero", "one", "skip", "raise"]
 EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan, "raise": np.nan}
@@ -83,8 +83,6 @@ def score(
     """
     relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
     values = measure(relevance, scores, queries)
-    weights = sample_weight
-    if weights is not None and np.shape(weights) == (queries.n_documents,) != (queries.n_queries,):
-        weights = queries.group(np.asarray(weights))
+    weights = None if sample_weight is None else group_weights(sample_weight, queries)
     mean = QueryMean(np.isnan(values), queries, empty, weights, reason)
     return mean.fill(values) if per_query else mean(values)

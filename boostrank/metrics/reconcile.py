@@ -17,7 +17,7 @@ from boostrank.metrics.inputs import labels_scores_queries
 from boostrank.metrics.mean import Empty, QueryMean
 from boostrank.metrics.ties import check_ties
 from boostrank.queries import Floats, Queries
-from boostrank.weights import query_weights
+from boostrank.weights import group_weights, query_weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,9 +177,7 @@ class _Data:
 
     def weights(self, sample_weight: ArrayLike) -> Floats:
         """Weights per query."""
-        weights, queries = np.asarray(sample_weight), self.queries
-        per_document = weights.shape == (queries.n_documents,) != (queries.n_queries,)
-        return query_weights(queries.group(weights) if per_document else weights, queries)
+        return query_weights(group_weights(sample_weight, self.queries), self.queries)
 
     def per_query(self, settings: Settings) -> Floats:
         """NDCG of each query; NaN for an empty one."""

@@ -22,7 +22,7 @@ from boostrank.objective import EdgeObjective, Objective, bind, get_loss
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
 from boostrank.queries import Floats, Queries
 from boostrank.surrogates import REGISTRY, Surrogate
-from boostrank.weights import document_weights
+from boostrank.weights import document_weights, group_weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -280,10 +280,7 @@ class BoostedRanker(BaseEstimator):
             labels.check_qid(queries.qid)
         weights = None
         if sample_weight is not None:
-            given = np.asarray(sample_weight, dtype=np.float64)
-            if given.shape == (queries.n_documents,) != (queries.n_queries,):
-                given = queries.group(given)
-            weights = document_weights(given, queries, separable=True)
+            weights = document_weights(group_weights(sample_weight, queries), queries, separable=True)
         if queries.order is not None:
             X = _safe_indexing(X, queries.order)
         labels = labels.grouped if isinstance(labels, PreferenceGraph) else queries.group(labels)
