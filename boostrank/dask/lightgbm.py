@@ -1,0 +1,95 @@
+"""The ranker on LightGBM and Dask."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostrank import rankers
+from boostrank.backends.base import import_backend
+from boostrank.dask.base import DaskRanker
+from boostrank.dask.training import Door
+from boostrank.rankers.base import BoostedRanker
+
+#: Minutes that workers wait for each other at the start, unless the parameter `time_out` says otherwise.
+TIME_OUT = 5
+#: Parameters of LightGBM's network that are not the user's here.
+SET_BY_DASK = ("machines", "workers", "nodes", "num_machines", "num_machine")
+TREE_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
+
+
+class Port(Door):
+    """A port that LightGBM listens to, kept from others until then."""
+
+    def __init__(self, host: str, parameters: dict[str, Any]) -> None:
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.bind(("", parameters.get("local_listen_port", 0)))
+        self._port = self._socket.getsockname()[1]
+        self._time_out = parameters.get("time_out", TIME_OUT)
+        self._tree_learner = parameters.get("tree_learner", "data")
+        super().__init__(f"{host}:{self._port}", parameters)
+
+    @contextmanager
+    def open(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
+        """Connect LightGBM with that of the other workers, as long as the context lasts."""
+        self._socket.close()
+        if len(addresses) == 1:
+            yield {}
+            return
+        lgb = import_backend("lightgbm")
+        # The network belongs to the thread; a booster is only the handle to it. It must be there before any Dataset
+        # is made, so that all workers have the same bins.
+        data = lgb.Dataset(np.zeros((2, 1)), label=np.zeros(2), params={"verbosity": -1})
+        handle = lgb.Booster({"verbosity": -1}, data)
+        handle.set_network(addresses, self._port, self._time_out, len(addresses))
+        try:
+            yield {"num_machines": len(addresses), "tree_learner": self._tree_learner}
+        finally:
+            handle.free_network()
+
+
+class LightGBMRanker(DaskRanker, rankers.LightGBMRanker):
+    """:class:`boostrank.LightGBMRanker` on the workers of a Dask cluster: the same parameters and attributes.
+
+    Workers train one model together on the partitions that they hold, in LightGBM's own distributed (data parallel)
+    training. Each makes the targets of its queries; start and scale of the objective, and NDCG in `evals_result_` and
+    early stopping, are those of the data of all workers. So the model does not depend on how the data are partitioned,
+    up to the backend's binning of features and the rounding of its sums. LightGBM's workers estimate the number of rows
+    in a leaf from its Hessian: where `min_child_samples` binds, trees may differ a little from those of one process.
+
+    Parameters are those of :class:`boostrank.LightGBMRanker`; `n_jobs` is the number of threads of each worker, and
+    None means those that Dask gave it. Besides, `client=` takes a ``distributed.Client``, as does the attribute
+    `client`; by default it is the one that Dask finds. LightGBM's own `local_listen_port` fixes the port of the
+    workers, one on each machine then, and `tree_learner` may be "voting".
+
+    Examples
+    --------
+    >>> import dask.array
+    >>> from distributed import Client
+    >>> import boostrank
+    >>> from boostrank.dask import LightGBMRanker
+    >>> client = Client(n_workers=1, processes=False, dashboard_address=":0")
+    >>> X, y, qid = (dask.array.from_array(part) for part in boostrank.make_ranking(n_queries=50, random_state=0))
+    >>> ranker = LightGBMRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
+    >>> ranker.predict(X).shape == y.shape, ranker.score(X, y, qid) > 0.7
+    (True, True)
+    >>> client.close()
+    """
+
+    _door: ClassVar[type[Door]] = Port
+    _local: ClassVar[type[BoostedRanker]] = rankers.LightGBMRanker
+
+    def _check_settings(self) -> None:
+        for name in SET_BY_DASK:
+            if name in self._native:
+                raise ValueError(f"{name} is found from the Dask workers; LightGBM's local_listen_port may be set")
+        if self._native.get("tree_learner", "data") not in TREE_LEARNERS:
+            raise ValueError(
+                f"tree_learner must be one of {', '.join(TREE_LEARNERS)}, for rows that are spread over workers; "
+                f"got {self._native['tree_learner']!r}"
+            )
+        super()._check_settings()

@@ -1,0 +1,39 @@
+"""The ranker on XGBoost and Dask."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from boostrank import rankers
+from boostrank.dask.base import DaskRanker
+from boostrank.rankers.base import BoostedRanker
+
+
+class XGBoostRanker(DaskRanker, rankers.XGBoostRanker):
+    """:class:`boostrank.XGBoostRanker` on the workers of a Dask cluster: the same parameters and attributes.
+
+    Workers train one model together on the partitions that they hold, in XGBoost's own distributed training. Each
+    makes the targets of its queries; start and scale of the objective, and NDCG in `evals_result_` and early stopping,
+    are those of the data of all workers. So the model does not depend on how the data are partitioned, up to the
+    backend's binning of features and the rounding of its sums. Only XGBoost's own objectives depend on it when there
+    are weights: each worker divides them by their mean.
+
+    Parameters are those of :class:`boostrank.XGBoostRanker`; `n_jobs` is the number of threads of each worker, and
+    None means those that Dask gave it. Besides, `client=` takes a ``distributed.Client``, as does the attribute
+    `client`; by default it is the one that Dask finds.
+
+    Examples
+    --------
+    >>> import dask.array
+    >>> from distributed import Client
+    >>> import boostrank
+    >>> from boostrank.dask import XGBoostRanker
+    >>> client = Client(n_workers=1, processes=False, dashboard_address=":0")
+    >>> X, y, qid = (dask.array.from_array(part) for part in boostrank.make_ranking(n_queries=50, random_state=0))
+    >>> ranker = XGBoostRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
+    >>> ranker.predict(X).shape == y.shape, ranker.score(X, y, qid) > 0.7
+    (True, True)
+    >>> client.close()
+    """
+
+    _local: ClassVar[type[BoostedRanker]] = rankers.XGBoostRanker
