@@ -97,8 +97,6 @@ class DaskRanker(BoostedRanker):
             self._check_features(X if QID in getattr(self, "feature_names_in_", ()) else split_qid(X, (), "")[0])
             return X.map_partitions(_scores_of_frame, ranker, meta=("score", np.float64))
         self._check_features(X)
-        if X.numblocks[1] > 1:
-            X = X.rechunk({1: X.shape[1]})
         return X.map_blocks(_scores, ranker, drop_axis=1, dtype=np.float64, meta=np.empty(0))
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
