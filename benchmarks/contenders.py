@@ -116,7 +116,7 @@ def _train_booster(method, settings, fold, seed):
 
 
 def _train_catboost(method, settings, fold, seed):
-    from catboost import CatBoost, Pool
+    from catboost import CatBoost
 
     parameters = {
         "loss_function": method.objective,
@@ -129,32 +129,23 @@ def _train_catboost(method, settings, fold, seed):
         "rsm": settings["colsample"],
         "l2_leaf_reg": settings["reg_lambda"],
     }
-    X, y, queries = _grouped(fold.train)
-    pool = Pool(X, y, group_id=np.repeat(np.arange(queries.n_queries), queries.sizes))
     fixed = {"random_seed": seed, "thread_count": 1, "allow_writing_files": False, "logging_level": "Silent"}
-    model = CatBoost(parameters | fixed).fit(pool)
-    # Its own NDCG has other conventions: every round is scored by the one that the other methods stop by.
-    stages = model.staged_predict(_dense(fold.validation.X))
-    values = [_ndcg10(fold.validation, scores) for scores in stages]
-    rounds = _first_best(values)
+    # It stops by its own NDCG@10, which counts empty queries as 1 and ties as worst; of the rounds until then, the
+    # best is found by the one that the other methods stop by.
+    stopping = {"eval_metric": "NDCG:top=10;type=Exp", "od_type": "Iter", "od_wait": PATIENCE, "use_best_model": False}
+    train, validation = _pool(fold.train), _pool(fold.validation)
+    model = CatBoost(parameters | fixed | stopping).fit(train, eval_set=validation)
+    values = [_ndcg10(fold.validation, scores) for scores in model.staged_predict(_dense(fold.validation.X))]
+    rounds = int(np.argmax(values)) + 1
     return values[rounds - 1], rounds, lambda X: model.predict(_dense(X), ntree_end=rounds)
 
 
-def _first_best(values):
-    """Rounds of the best value, looking no further than early stopping would."""
-    best = 0
-    for i, value in enumerate(values):
-        if value > values[best]:
-            best = i
-        if i - best >= PATIENCE:
-            break
-    return best + 1
+def _pool(ranking):
+    from catboost import Pool
 
-
-def _grouped(ranking):
     queries = br.Queries.from_qid(ranking.qid)
-    X = _dense(ranking.X)
-    return queries.group(X), queries.group(ranking.y), queries
+    X, y = queries.group(_dense(ranking.X)), queries.group(ranking.y)
+    return Pool(X, y, group_id=np.repeat(np.arange(queries.n_queries), queries.sizes))
 
 
 def _dense(X):

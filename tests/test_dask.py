@@ -15,8 +15,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-if not os.environ.get("BOOSTRANK_TEST_DASK"):
-    pytest.skip("set BOOSTRANK_TEST_DASK=1: seen to hang once in a dozen runs", allow_module_level=True)
 from scipy.sparse import csr_matrix
 from scipy.stats import spearmanr
 from sklearn.base import clone
@@ -35,6 +33,7 @@ import boostrank.dask as bd
 from boostrank.dask.partitions import bring_together, choose_homes
 from boostrank.dask.rows import plain_ids
 from boostrank.dask.sharing import Meeting, SharedNDCG, agree, joined
+from boostrank.dask.workers import _gather
 
 RANKERS = [bd.LightGBMRanker, bd.XGBoostRanker]
 LOCAL = {bd.LightGBMRanker: br.LightGBMRanker, bd.XGBoostRanker: br.XGBoostRanker}
@@ -632,13 +631,27 @@ class Slow(Softmax):
         return super().derivatives(scores, targets, queries)
 
 
+#: Rounds of a training that is to be stopped: it ends by itself within a minute if it is not.
+LONG = 1_000
+
+
 def wait_for_boosting(client):
+    end = time.perf_counter() + 60
     while not all(client.run(lambda dask_worker: getattr(dask_worker, "boosting", False)).values()):
+        assert time.perf_counter() < end, "the training does not start"
         time.sleep(0.1)
     client.run(lambda dask_worker: setattr(dask_worker, "boosting", False))
 
 
-@pytest.mark.usefixtures("sent_by_value")
+@pytest.fixture
+def interruptible():
+    # A shell that starts a process in the background makes it ignore interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("sent_by_value", "interruptible")
 def test_an_interrupt_frees_the_workers(client, data):
     rows = on_dask(data, aligned_sizes(data[2], 2))
 
@@ -649,7 +662,7 @@ def test_an_interrupt_frees_the_workers(client, data):
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
-        small(bd.LightGBMRanker, Slow(), n_estimators=10_000).fit(*rows)
+        small(bd.LightGBMRanker, Slow(), n_estimators=LONG).fit(*rows)
     thread.join()
     start = time.perf_counter()
     assert small(bd.LightGBMRanker).fit(*rows).score(*rows) > 0.7
@@ -671,13 +684,24 @@ def test_a_lost_worker_is_an_error_and_the_cluster_stays_usable(data):
             thread.start()
             start = time.perf_counter()
             with pytest.raises(RuntimeError, match=r"worker tcp://.* was lost while it trained"):
-                small(ranker_class, Slow(), n_estimators=10_000).fit(*rows)
+                small(ranker_class, Slow(), n_estimators=LONG).fit(*rows)
             assert time.perf_counter() - start < 30
             thread.join()
             assert ranker.fit(*rows).score(*rows) > 0.7
             client.wait_for_workers(2)
             # Else Dask would find the same arrays where they are now, on one worker.
             del rows
+
+
+def test_results_on_a_lost_worker_are_an_error():
+    with make_cluster() as cluster, Client(cluster) as client:
+        worker = min(client.nthreads())
+        result = client.submit(os.getpid, workers=[worker], allow_other_workers=False)
+        os.kill(result.result(), signal.SIGKILL)
+        while worker in client.nthreads():
+            time.sleep(0.1)
+        with pytest.raises(RuntimeError, match=f"worker {worker} was lost"):
+            _gather(client, [result], [worker])
 
 
 class Waiting(Slow):
@@ -706,7 +730,7 @@ def test_a_worker_that_does_not_stop_is_restarted(data, monkeypatch):
         thread.start()
         start = time.perf_counter()
         with pytest.raises(RuntimeError, match="was lost while it trained"):
-            small(bd.LightGBMRanker, Waiting(), n_estimators=10_000, client=client).fit(*rows)
+            small(bd.LightGBMRanker, Waiting(), n_estimators=LONG, client=client).fit(*rows)
         thread.join()
         assert small(bd.LightGBMRanker).fit(*rows).score(*rows) > 0.7
         assert time.perf_counter() - start < 60

@@ -74,7 +74,7 @@ def train_on_workers(client: Client, order: Order, shares: list[Share], monitors
             (order, part, door, addresses, meeting, rank, place if rank == 0 else None)
             for rank, (part, door) in enumerate(zip(prepared, doors, strict=True))
         ]
-        trained: Trained = _run(client, train, tasks, workers)[0].result()
+        trained: Trained = _gather(client, _run(client, train, tasks, workers)[:1], workers[:1])[0]
     return trained
 
 
@@ -93,7 +93,20 @@ def _distribute(shares: list[Share], workers: list[str]) -> dict[str, list[Any]]
 def _addresses(client: Client, places: list[Future], workers: list[str]) -> list[Any]:
     """The addresses of objects that do not leave their workers."""
     tasks = [(place, "address") for place in places]
-    return client.gather(_run(client, getattr, tasks, workers))
+    return _gather(client, _run(client, getattr, tasks, workers), workers)
+
+
+def _gather(client: Client, futures: list[Future], workers: list[str]) -> list[Any]:
+    """Results of finished futures, unless a worker is lost: Dask would wait for it to compute them again."""
+    seconds = WATCH
+    while True:
+        try:
+            return [future.result(timeout=seconds) for future in futures]
+        except TimeoutError:
+            if _lost(client, workers):
+                _give_up(client, futures, workers)
+        # Results may be large, and their way long.
+        seconds *= 2
 
 
 def _run(
