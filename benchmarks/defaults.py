@@ -6,7 +6,7 @@ python benchmarks/defaults.py DATA ... --results FOLDER --test pairwise-squared:
 DATA as for quality.py. Every objective is trained with the parameters that a ranker has by default, k = 10 and none,
 and with two kinds of randomness that are said to matter as much as the loss: random thresholds (LightGBM's
 extra_trees), and 0.3 of the features at each node. Differences are to the backend's LambdaMART with its usual trees.
-Each data set counts the same in the mean. Each fold of each backend is a file in FOLDER, so that an interrupted run goes on.
+Each data set counts the same in the mean. Each fold of each backend is a file in FOLDER: an interrupted run goes on.
 """
 
 import argparse

@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-
 from scipy.sparse import csr_matrix
 from scipy.stats import spearmanr
 from sklearn.base import clone
