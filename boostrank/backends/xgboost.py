@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from boostrank.backends.base import (
     Binding,
@@ -123,7 +124,16 @@ def _first_rounds(booster: Any, n: int) -> Any:
 def predict(booster: Any, X: Any) -> NDArray[np.float64]:
     """Scores, float64 with float32's precision."""
     xgb = import_backend("xgboost")
-    return booster.predict(xgb.DMatrix(X, enable_categorical=True), output_margin=True).astype(np.float64)
+    if issparse(X) or _is_linear(booster):
+        scores = booster.predict(xgb.DMatrix(X, enable_categorical=True), output_margin=True)
+    else:
+        # Trees take dense features as they are, without a copy.
+        scores = booster.inplace_predict(X, predict_type="margin")
+    return scores.astype(np.float64)
+
+
+def _is_linear(booster: Any) -> bool:
+    return json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear"
 
 
 def importances(booster: Any, kind: str) -> NDArray[np.float64]:
