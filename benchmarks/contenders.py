@@ -42,6 +42,11 @@ class Method(NamedTuple):
     objective: str
     knobs: dict[str, Any]
 
+    @property
+    def is_ours(self):
+        """Whether the loss is this library's."""
+        return self.objective in (*REGISTRY, "edge-logistic", "auto")
+
 
 def _ours(library, name):
     own = {"pnorm": NORMS, "normalized-pnorm": NORMS, "cosine": EPSILONS}.get(name, {})

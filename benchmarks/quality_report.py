@@ -11,6 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
+import contenders
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -100,19 +101,24 @@ def plot(tables, baseline, path):
     """Differences to the baseline at NDCG@10 with their intervals, a panel per data set, in order of mean rank."""
     plt = import_pyplot()
     order = [name for name in mean_ranks(tables).index if name != baseline][::-1]
-    figure, axes = plt.subplots(1, len(tables), figsize=(9, 0.24 * len(order) + 1.2), sharey=True, layout="constrained")
+    height = np.arange(len(order))
+    ours = np.array([contenders.METHODS[name].is_ours for name in order])
+    figure, axes = plt.subplots(1, len(tables), figsize=(9, 0.22 * len(order) + 1.2), sharey=True, layout="constrained")
     for ax, (name, rows) in zip(np.atleast_1d(axes), tables.items(), strict=True):
         part = rows.reindex(order)
-        ax.errorbar(
-            part["difference"], np.arange(len(order)), fmt="o", markersize=4, color=style.BLUE, linewidth=1,
-            xerr=np.abs(part[["low", "high"]].sub(part["difference"], axis=0)).T.to_numpy(),
-        )  # fmt: skip
+        lengths = np.abs(part[["low", "high"]].sub(part["difference"], axis=0)).T.to_numpy()
+        for chosen, color, label in ((ours, style.BLUE, "ours"), (~ours, style.ORANGE, "the libraries' own")):
+            look = {"fmt": "o", "markersize": 4, "linewidth": 1, "color": color, "label": label}
+            ax.errorbar(part["difference"][chosen], height[chosen], xerr=lengths[:, chosen], **look)
         ax.axvline(0, color=style.BLACK, linewidth=0.8)
         ax.set_title(name, fontsize="medium")
         style.light_grid(ax, "x")
-    np.atleast_1d(axes)[0].set_yticks(np.arange(len(order)), order, fontsize="small")
+    first = np.atleast_1d(axes)[0]
+    first.set_yticks(height, order, fontsize="small")
+    first.set_ylim(-1, len(order))
+    figure.legend(*first.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
     figure.supxlabel(f"NDCG@10 minus that of {baseline}, 95% intervals", fontsize="medium")
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
