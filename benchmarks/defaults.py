@@ -1,21 +1,27 @@
 """Which objective and which k the rankers should have by default: NDCG@10 without any tuning.
 
-python benchmarks/defaults.py DATA ... --results FOLDER [--jobs 2]          # on validation queries, to choose by
-python benchmarks/defaults.py DATA ... --results FOLDER --test pairwise-squared:10   # the choice, on test queries
+python benchmarks/defaults.py DATA ... --results FOLDER                     # all, on validation queries
+python benchmarks/defaults.py DATA ... --results FOLDER --inner 5 --objectives cosine,softmax     # some, less noise
+python benchmarks/defaults.py DATA ... --results FOLDER --test cosine:10    # the choice, on test queries
 
-DATA as for quality.py. Every objective is trained with the parameters that a ranker has by default, k = 10 and none,
-and with two kinds of randomness that are said to matter as much as the loss: random thresholds (LightGBM's
-extra_trees), and 0.3 of the features at each node. Differences are to the backend's LambdaMART with its usual trees.
-Each data set counts the same in the mean. Each fold of each backend is a file in FOLDER: an interrupted run goes on.
+DATA as for quality.py. Objectives are trained with the parameters that a ranker has by default, k = 10 and none; k = 10
+also with two kinds of randomness that are said to matter as much as the loss: random thresholds (extra_trees of
+LightGBM) and 0.3 of the features at each node; XGBoost also with LightGBM's learning rate. Differences are to the
+backend's LambdaMART with its usual trees. With --inner all queries that are not for testing are held out once, in so
+many folds. Each data set counts the same in the mean. Each fold of a backend is a file in FOLDER: an interrupted run
+goes on.
 """
 
 import argparse
 import json
 import warnings
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from environment import describe
 from quality import read_folds, write
 from rich.progress import track
@@ -27,18 +33,18 @@ RANKERS = {"lightgbm": (br.LightGBMRanker, "lambdarank"), "xgboost": (br.XGBoost
 OBJECTIVES = [*REGISTRY, "edge-logistic"]
 TREES = {
     "lightgbm": {"": {}, "extra trees": {"extra_trees": True}, "0.3 a node": {"feature_fraction_bynode": 0.3}},
-    "xgboost": {"": {}, "0.3 a node": {"colsample_bynode": 0.3}},
+    "xgboost": {"": {}, "0.3 a node": {"colsample_bynode": 0.3}, "rate 0.1": {"learning_rate": 0.1}},
 }
+WITH_ANY_K = ("", "rate 0.1")
 
 
-def candidates(backend):
-    """Objective, k and kind of trees; randomness of trees with k = 10 alone."""
-    native = RANKERS[backend][1]
+def candidates(backend, objectives):
+    """Objective, k and kind of trees."""
     for trees in TREES[backend]:
-        yield native, 10, trees
-        for objective in OBJECTIVES:
+        yield RANKERS[backend][1], 10, trees
+        for objective in objectives:
             yield objective, 10, trees
-            if not trees:
+            if trees in WITH_ANY_K:
                 yield objective, None, trees
 
 
@@ -52,23 +58,40 @@ def ndcg(backend, candidate, train, held_out):
     return br.ndcg_score(held_out.y, scores, held_out.qid, k=10, empty="skip", per_query=True).tolist()
 
 
-def run(data, number, backend, chosen):
-    """Per candidate the NDCG@10 of each validation query, or of each test query for the chosen ones."""
+def splits(fold, n_inner):
+    """What to train on and what to hold out, of the queries that are not for testing."""
+    if n_inner is None:
+        return [(fold.train, fold.validation)]
+    parts = (fold.train, fold.validation)
+    # Both parts of a fold may number their queries alike.
+    qid = np.concatenate([pd.factorize(part.qid)[0] + i * len(fold.train.qid) for i, part in enumerate(parts)])
+    stack = partial(sp.vstack, format="csr") if sp.issparse(fold.train.X) else np.concatenate
+    X, y = stack([part.X for part in parts]), np.concatenate([part.y for part in parts])
+    inner = br.QueryKFold(n_inner, shuffle=True, random_state=0).split(X, y, qid)
+    return [[br.Ranking(X[rows], y[rows], qid[rows]) for rows in pair] for pair in inner]
+
+
+def run(data, number, backend, tried, n_inner, test):
+    """Per candidate the NDCG@10 of each query held out."""
     fold = read_folds(data)[number]
-    held_out = fold.validation if chosen is None else fold.test
-    return [[*candidate, ndcg(backend, candidate, fold.train, held_out)] for candidate in chosen or candidates(backend)]
+    parts = [(fold.train, fold.test)] if test else splits(fold, n_inner)
+    return [[*candidate, [value for part in parts for value in ndcg(backend, candidate, *part)]] for candidate in tried]
 
 
-def measure(data_sets, folder, n_jobs, choice):
+def measure(data_sets, folder, objectives, n_inner, choice, n_jobs):
     """A row per data set, backend, candidate and query."""
     objective, _, k = (choice or "").partition(":")
     jobs = {}
     for data in data_sets:
         for number in range(len(read_folds(data))):
             for backend, (_, native) in RANKERS.items():
-                chosen = [(native, 10, ""), (objective, int(k) if k else None, "")] if choice else None
-                part = f"test-{choice.replace(':', '-')}" if choice else "validation"
-                jobs[folder / f"{part}-{Path(data).name}-{number}-{backend}.json"] = (data, number, backend, chosen)
+                tried = list(candidates(backend, objectives))
+                part = f"inner{n_inner}" if n_inner else "validation"
+                if choice:
+                    tried = [(native, 10, ""), (objective, int(k) if k else None, "")]
+                    part = f"test-{choice.replace(':', '-')}"
+                path = folder / f"{part}-{Path(data).name}-{number}-{backend}.json"
+                jobs[path] = (data, number, backend, tried, n_inner, bool(choice))
     with ProcessPoolExecutor(n_jobs) as pool:
         results = {path: pool.submit(run, *job) for path, job in jobs.items() if not path.exists()}
         for path, result in track(results.items()):
@@ -76,9 +99,9 @@ def measure(data_sets, folder, n_jobs, choice):
     columns = ["objective", "k", "trees", "ndcg"]
     tables = [
         pd.DataFrame(json.loads(path.read_text()), columns=columns).assign(
-            data=Path(data).name, backend=backend, fold=i
+            data=Path(job[0]).name, fold=job[1], backend=job[2]
         )
-        for path, (data, i, backend, _) in jobs.items()
+        for path, job in jobs.items()
     ]
     return pd.concat(tables).explode("ndcg").astype({"ndcg": float}).fillna({"ndcg": 0.0})
 
@@ -117,11 +140,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", nargs="+")
     parser.add_argument("--results", type=Path, required=True)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--objectives", default=",".join(OBJECTIVES))
+    parser.add_argument("--inner", type=int, help="folds of the queries that are not for testing")
     parser.add_argument("--test", metavar="OBJECTIVE[:K]", help="the choice, on test queries")
+    parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     arguments.results.mkdir(parents=True, exist_ok=True)
-    rows = measure(arguments.data, arguments.results, arguments.jobs, arguments.test)
+    objectives = arguments.objectives.split(",")
+    rows = measure(arguments.data, arguments.results, objectives, arguments.inner, arguments.test, arguments.jobs)
     print(describe())
     for backend, part in rows.groupby("backend", sort=False):
         if arguments.test:
