@@ -8,8 +8,8 @@ DATA as for quality.py. Objectives are trained with the parameters that a ranker
 also with two kinds of randomness that are said to matter as much as the loss: random thresholds (extra_trees of
 LightGBM) and 0.3 of the features at each node; XGBoost also with LightGBM's learning rate. Differences are to the
 backend's LambdaMART with its usual trees. With --inner all queries that are not for testing are held out once, in so
-many folds. Each data set counts the same in the mean. Each fold of a backend is a file in FOLDER: an interrupted run
-goes on.
+many folds, and trees are not random. Each data set counts the same in the mean. Each fold of a backend is a file in
+FOLDER: an interrupted run goes on.
 """
 
 import argparse
@@ -38,9 +38,9 @@ TREES = {
 WITH_ANY_K = ("", "rate 0.1")
 
 
-def candidates(backend, objectives):
+def candidates(backend, objectives, with_random_trees):
     """Objective, k and kind of trees."""
-    for trees in TREES[backend]:
+    for trees in TREES[backend] if with_random_trees else [kind for kind in TREES[backend] if kind in WITH_ANY_K]:
         yield RANKERS[backend][1], 10, trees
         for objective in objectives:
             yield objective, 10, trees
@@ -85,7 +85,7 @@ def measure(data_sets, folder, objectives, n_inner, choice, n_jobs):
     for data in data_sets:
         for number in range(len(read_folds(data))):
             for backend, (_, native) in RANKERS.items():
-                tried = list(candidates(backend, objectives))
+                tried = list(candidates(backend, objectives, with_random_trees=n_inner is None))
                 part = f"inner{n_inner}" if n_inner else "validation"
                 if choice:
                     tried = [(native, 10, ""), (objective, int(k) if k else None, "")]

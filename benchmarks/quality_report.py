@@ -4,7 +4,8 @@ python benchmarks/quality_report.py FOLDER [--output FOLDER] [--baseline "lightg
 
 Per data set and method: mean NDCG over the test queries of all folds, each the mean over seeds; the difference to the
 baseline at NDCG@10 with its 95% paired bootstrap interval, the p-value of the paired randomization test adjusted for
-the number of methods (Holm), and queries won, tied and lost. Then the methods' mean rank over the data sets.
+the number of methods (Holm), and queries won, tied and lost. Then a summary by the methods' mean rank over the data
+sets, with a star where the adjusted p-value is below 5%.
 """
 
 import argparse
@@ -87,14 +88,27 @@ def text(column, value):
         return "<.001" if value < 0.001 else f"{value:.3f}"
     if column in ("difference", "low", "high"):
         return f"{value:+.4f}"
-    return f"{value:.1f}" if column.startswith("rank") else f"{value:.4f}"
+    return f"{value:.4f}"
 
 
 def mean_ranks(tables):
-    """Rank of each method by NDCG@10 on each data set, 1 the best, and the mean where it has all of them."""
+    """Rank of each method by NDCG@10 on each data set, 1 the best, and their mean; of methods that have all of them."""
     ranks = pd.DataFrame({f"rank on {name}": rows["NDCG@10"].rank(ascending=False) for name, rows in tables.items()})
     ranks.insert(0, "rank, mean", ranks.mean(axis=1, skipna=False))
-    return ranks.sort_values("rank, mean")
+    return ranks.dropna().sort_values("rank, mean")
+
+
+def summary(tables):
+    """Mean rank and NDCG@10 on each data set with its rank there; a star where it differs from the baseline."""
+    ranks = mean_ranks(tables)
+    lines = [f"| method | mean rank | {' | '.join(tables)} |", "|---" + "|---:" * (len(tables) + 1) + "|"]
+    for method in ranks.index:
+        cells = [f"{ranks.loc[method, 'rank, mean']:.1f}"]
+        for data, rows in tables.items():
+            row, rank = rows.loc[method], ranks.loc[method, f"rank on {data}"]
+            cells.append(f"{row['NDCG@10']:.4f}{'*' if row['p (Holm)'] < 0.05 else ''} ({rank:.0f})")
+        lines.append(f"| {method} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def plot(tables, baseline, path):
@@ -134,7 +148,7 @@ def main():
     print(f"{runs['versions'].iloc[0]}; {runs['budget'].iloc[0]} draws, {runs['seed'].nunique()} seeds\n")
     for data, rows in tables.items():
         print(f"**{data}**\n\n{markdown(rows, rows.columns)}\n")
-    print(markdown(mean_ranks(tables), mean_ranks(tables).columns))
+    print(summary(tables))
     if arguments.output is not None:
         arguments.output.mkdir(parents=True, exist_ok=True)
         plot(tables, arguments.baseline, arguments.output / "quality.png")
