@@ -7,9 +7,9 @@ python benchmarks/defaults.py DATA ... --results FOLDER --test cosine:10    # th
 DATA as for quality.py. Objectives are trained with the parameters that a ranker has by default, k = 10 and none; k = 10
 also with two kinds of randomness that are said to matter as much as the loss: random thresholds (extra_trees of
 LightGBM) and 0.3 of the features at each node; XGBoost also with LightGBM's learning rate, and its 20 documents in a
-leaf. Differences are to the backend's LambdaMART with its usual trees. With --inner all queries that are not for testing
-are held out once, in so many folds, and trees are not random. Each data set counts the same in the mean. Each fold of a
-backend is a file in FOLDER: an interrupted run goes on.
+leaf. Differences are to the backend's LambdaMART with its usual trees. With --inner, all queries that are not for
+testing are held out once, in so many folds, and trees are not random. Each data set counts the same in the mean. Each
+fold of a backend is a file in FOLDER: an interrupted run goes on.
 """
 
 import argparse
