@@ -4,8 +4,8 @@ python benchmarks/quality_report.py FOLDER [--output FOLDER] [--baseline "lightg
 
 Per data set and method: mean NDCG over the test queries of all folds, each the mean over seeds; the difference to the
 baseline at NDCG@10 with its 95% paired bootstrap interval, the p-value of the paired randomization test adjusted for
-the number of methods (Holm), and queries won, tied and lost. Then a summary by the methods' mean rank over the data
-sets, with a star where the adjusted p-value is below 5%.
+the number of methods (Holm), and queries won, tied and lost. Before them a summary by the methods' mean rank over the
+data sets, with a star where the adjusted p-value is below 5%.
 """
 
 import argparse
@@ -145,10 +145,11 @@ def main():
     matplotlib.use("Agg")
     runs = read(arguments.folder)
     tables = {data: table_of(part, arguments.baseline) for data, part in runs.groupby("data", sort=False)}
-    print(f"{runs['versions'].iloc[0]}; {runs['budget'].iloc[0]} draws, {runs['seed'].nunique()} seeds\n")
+    print(f"{runs['versions'].iloc[0]}; {runs['budget'].iloc[0]} draws\n\n{summary(tables)}\n")
     for data, rows in tables.items():
-        print(f"**{data}**\n\n{markdown(rows, rows.columns)}\n")
-    print(summary(tables))
+        part = runs[(runs["data"] == data) & runs["method"].isin(rows.index)]
+        print(f"**{data}**: {part['fold'].nunique()} folds, {part['seed'].nunique()} seeds\n")
+        print(f"{markdown(rows, rows.columns)}\n")
     if arguments.output is not None:
         arguments.output.mkdir(parents=True, exist_ok=True)
         plot(tables, arguments.baseline, arguments.output / "quality.png")
