@@ -4,12 +4,12 @@ python benchmarks/defaults.py DATA ... --results FOLDER                     # al
 python benchmarks/defaults.py DATA ... --results FOLDER --inner 5 --objectives cosine,softmax     # some, less noise
 python benchmarks/defaults.py DATA ... --results FOLDER --test cosine:10    # the choice, on test queries
 
-DATA as for quality.py. Objectives are trained with the parameters that a ranker has by default, k = 10 and none; k = 10
-also with two kinds of randomness that are said to matter as much as the loss: random thresholds (extra_trees of
-LightGBM) and 0.3 of the features at each node; XGBoost also with LightGBM's learning rate, and its 20 documents in a
-leaf. Differences are to the backend's LambdaMART with its usual trees. With --inner, all queries that are not for
-testing are held out once, in so many folds, and trees are not random. Each data set counts the same in the mean. Each
-fold of a backend is a file in FOLDER: an interrupted run goes on.
+DATA as for quality.py. Objectives are trained with the backend's default parameters, k = 10 and none; k = 10 also with
+two kinds of randomness that are said to matter as much as the loss: random thresholds (extra_trees of LightGBM) and 0.3
+of the features at each node; XGBoost also with LightGBM's learning rate, and its 20 documents in a leaf. Differences
+are to the backend's LambdaMART with its usual trees. With --inner, all queries that are not for testing are held out
+once, in so many folds, and trees are not random. Each data set counts the same in the mean. Each fold of a backend is a
+file in FOLDER: an interrupted run goes on.
 """
 
 import argparse
@@ -34,13 +34,16 @@ OBJECTIVES = [*REGISTRY, "edge-logistic"]
 TREES = {
     "lightgbm": {"": {}, "extra trees": {"extra_trees": True}, "0.3 a node": {"feature_fraction_bynode": 0.3}},
     "xgboost": {
-        "": {},
-        "0.3 a node": {"colsample_bynode": 0.3},
+        "": {"learning_rate": 0.3},
+        "0.3 a node": {"learning_rate": 0.3, "colsample_bynode": 0.3},
         "rate 0.1": {"learning_rate": 0.1},
-        "20 a leaf": {"min_child_weight": 20.0},
+        "20 a leaf": {"learning_rate": 0.3, "min_child_weight": 20.0},
+        "rate 0.1, 20 a leaf": {"learning_rate": 0.1, "min_child_weight": 20.0},
     },
 }
 RANDOM = ("extra trees", "0.3 a node")
+#: The kind that rankers have by default; "" is that of the backend.
+CHOSEN = {"lightgbm": "", "xgboost": "rate 0.1"}
 
 
 def candidates(backend, objectives, with_random_trees):
@@ -95,7 +98,8 @@ def measure(data_sets, folder, objectives, n_inner, choice, n_jobs):
                 tried = list(candidates(backend, objectives, with_random_trees=n_inner is None))
                 part = f"inner{n_inner}" if n_inner else "validation"
                 if choice:
-                    tried = [(native, 10, ""), (objective, int(k) if k else None, "")]
+                    tried = [(native, 10, ""), (objective, int(k) if k else None, CHOSEN[backend])]
+                    tried += [(native, 10, CHOSEN[backend])] if CHOSEN[backend] else []
                     part = f"test-{choice.replace(':', '-')}"
                 path = folder / f"{part}-{Path(data).name}-{number}-{backend}.json"
                 jobs[path] = (data, number, backend, tried, n_inner, bool(choice))
@@ -127,20 +131,25 @@ def print_differences(rows, backend):
 
 
 def print_test(rows, backend, choice):
-    """The choice against LambdaMART on test queries."""
-    native = RANKERS[backend][1]
-    print(f"\n| {backend} | {native} | {choice} | difference | low | high | p |\n|---|---:|---:|---:|---:|---:|---:|")
+    """The choice against LambdaMART on test queries, both with the parameters that they have by default."""
+    native, trees = RANKERS[backend][1], CHOSEN[backend]
+    same = f" | {native}, {trees}" if trees else ""
+    print(f"\n| {backend} | {native}{same} | {choice} | difference | low | high | p |")
+    print("|---" + "|---:" * (7 if trees else 6) + "|")
     gains = []
     for data, part in rows.groupby("data", sort=False):
-        theirs, ours = (part[(part["objective"] == native) == own]["ndcg"].to_numpy() for own in (True, False))
+        is_native, has_usual_trees = part["objective"] == native, part["trees"] == ""
+        theirs, ours = (part[kind]["ndcg"].to_numpy() for kind in (is_native & has_usual_trees, ~is_native))
         test = br.permutation_test(ours, theirs, random_state=0)
         ends = br.bootstrap_interval(ours, theirs, random_state=0)
         gains.append(test.difference)
-        interval = f"{ends.low:+.4f} | {ends.high:+.4f}"
-        print(
-            f"| {data} | {theirs.mean():.4f} | {ours.mean():.4f} | {gains[-1]:+.4f} | {interval} | {test.p_value:.3f} |"
-        )
-    print(f"| mean | | | {sum(gains) / len(gains):+.4f} | | | |")
+        means = [theirs.mean(), *([part[is_native & ~has_usual_trees]["ndcg"].mean()] if trees else []), ours.mean()]
+        cells = [
+            *(f"{mean:.4f}" for mean in means),
+            *(f"{value:+.4f}" for value in (test.difference, ends.low, ends.high)),
+        ]
+        print(f"| {data} | {' | '.join(cells)} | {test.p_value:.3f} |")
+    print(f"| mean |{' |' * (3 if trees else 2)} {sum(gains) / len(gains):+.4f} | | | |")
 
 
 def main():

@@ -10,10 +10,10 @@ import pytest
 import xgboost as xgb
 
 import boostrank as br
-from boostrank.surrogates import Softmax
+from boostrank.surrogates import DEFAULT, Softmax
 
 PARAMETERS = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "force_col_wise": True}
-XGB_PARAMETERS = {"base_score": 0.0, "disable_default_eval_metric": True, "nthread": 1, "max_bin": 256}
+XGB_PARAMETERS = {"base_score": 0.0, "disable_default_eval_metric": True, "nthread": 1, "max_bin": 256, "eta": 0.1}
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_xgboost_ranker_equals_native_training_on_the_same_gradients(objective, 
 def test_native_weights_are_honoured(data):
     X, y, sizes = data
     weights = np.random.default_rng(0).integers(0, 4, len(sizes)).astype(float)
-    expected = br.Objective("softmax", y, br.Queries.from_sizes(sizes), weights=weights)
+    expected = br.Objective(DEFAULT, y, br.Queries.from_sizes(sizes), weights=weights)
     scores = np.random.default_rng(1).normal(size=len(y))
     dataset = lgb.Dataset(X, y, group=sizes, weight=np.repeat(weights, sizes)).construct()
     for seen, wanted in zip(br.lightgbm_objective()(scores, dataset), expected.derivatives(scores), strict=True):

@@ -310,7 +310,7 @@ def test_native_objectives_are_those_of_the_backends_own_dask(client, data):
     ours = small(bd.XGBoostRanker, "rank:ndcg").fit(X, y, qid)
     theirs = dxgb.train(
         client,
-        {"objective": "rank:ndcg", "eta": 0.3, "max_depth": 6, "seed": seed(ours), "base_score": 0.0, "nthread": 1},
+        {"objective": "rank:ndcg", "eta": 0.1, "max_depth": 6, "seed": seed(ours), "base_score": 0.0, "nthread": 1},
         dxgb.DaskQuantileDMatrix(client, X, y, qid=qid),
         12,
     )

@@ -28,7 +28,7 @@ from boostrank.dcg import DCG, Discount, Gain, Ties
 from boostrank.metrics import Empty
 from boostrank.objective import Float32s, get_loss
 from boostrank.preferences import EdgeLoss
-from boostrank.surrogates import Surrogate
+from boostrank.surrogates import DEFAULT, Surrogate
 from boostrank.targets import Normalize
 
 NATIVE_OBJECTIVES = ("lambdarank", "rank_xendcg")
@@ -244,7 +244,7 @@ class LightGBMMetric:
 
 
 def lightgbm_objective(
-    objective: str | Surrogate | EdgeLoss = "softmax",
+    objective: str | Surrogate | EdgeLoss = DEFAULT,
     *,
     gain: Gain = "exp2",
     discount: Discount = "log2",
@@ -258,7 +258,7 @@ def lightgbm_objective(
 
     Parameters
     ----------
-    objective : str, Surrogate or EdgeLoss, default "softmax"
+    objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"
         A loss of edges takes all ordered pairs of the labels for preferences.
     gain, discount, k
         See :class:`boostrank.dcg.DCG`.

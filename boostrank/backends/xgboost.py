@@ -28,7 +28,7 @@ from boostrank.dcg import DCG, Discount, Gain, Ties
 from boostrank.metrics import Empty
 from boostrank.objective import Float32s, get_loss
 from boostrank.preferences import EdgeLoss
-from boostrank.surrogates import Surrogate
+from boostrank.surrogates import DEFAULT, Surrogate
 from boostrank.targets import Normalize
 
 NATIVE_OBJECTIVES = ("rank:ndcg", "rank:pairwise", "rank:map")
@@ -224,7 +224,7 @@ class XGBoostMetric:
 
 
 def xgboost_objective(
-    objective: str | Surrogate | EdgeLoss = "softmax",
+    objective: str | Surrogate | EdgeLoss = DEFAULT,
     *,
     gain: Gain = "exp2",
     discount: Discount = "log2",
@@ -238,7 +238,7 @@ def xgboost_objective(
 
     Parameters
     ----------
-    objective : str, Surrogate or EdgeLoss, default "softmax"
+    objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"
         A loss of edges takes all ordered pairs of the labels for preferences.
     gain, discount, k
         See :class:`boostrank.dcg.DCG`.

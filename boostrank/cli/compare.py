@@ -37,9 +37,9 @@ from boostrank.synthetic import expected_ndcg, make_ranking
 
 DEFAULT_OBJECTIVES = (
     "lambdarank,rank_xendcg,rank:ndcg,squared,poisson,logistic,softmax,centered-squared,centered-logistic,pnorm,"
-    "cosine,normalized-pnorm,squared/none,softmax/softmax,cosine/l2"
+    "cosine,normalized-pnorm,pairwise-exponential,pairwise-squared,squared/none,softmax/softmax,cosine/l2"
 )
-SYNTHETIC_OBJECTIVES = "lambdarank,rank:ndcg,softmax,logistic,centered-squared,squared,squared/none,softmax/softmax"
+SYNTHETIC_OBJECTIVES = "lambdarank,rank:ndcg,pairwise-exponential,softmax,logistic,squared,squared/none,softmax/softmax"
 SYNTHETIC_QUERIES = 600
 
 

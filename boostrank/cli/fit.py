@@ -24,12 +24,13 @@ from boostrank.cli.options import (
     make_rankers,
 )
 from boostrank.letor import read_letor
+from boostrank.surrogates import DEFAULT
 
 
 def fit(
     train: DataPath,
     model: ModelPath,
-    objective: Annotated[str, typer.Option(help="SURROGATE, SURROGATE/NORMALIZE or a native objective.")] = "softmax",
+    objective: Annotated[str, typer.Option(help="SURROGATE, SURROGATE/NORMALIZE or a native objective.")] = DEFAULT,
     backend: BackendOption = Backend.lightgbm,
     validation: Annotated[Path | None, typer.Option(help="LETOR file to stop early on.", show_default=False)] = None,
     gain: GainOption = GainName.exp2,

@@ -9,7 +9,7 @@ from boostrank.backends import lightgbm as lightgbm_backend
 from boostrank.dcg import Discount, Gain
 from boostrank.preferences import EdgeLoss
 from boostrank.rankers.base import BoostedRanker
-from boostrank.surrogates import Surrogate
+from boostrank.surrogates import DEFAULT, Surrogate
 from boostrank.targets import Normalize
 
 
@@ -18,7 +18,7 @@ class LightGBMRanker(BoostedRanker):
 
     Parameters
     ----------
-    objective : str, Surrogate or EdgeLoss, default "softmax"
+    objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"
         A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss
         of :mod:`boostrank.preferences` ("edge-logistic"); or LightGBM's "lambdarank" or "rank_xendcg". Native
         objectives train on their own targets: `gain` is passed on to `lambdarank`, and `discount` and `k` only define
@@ -75,7 +75,7 @@ class LightGBMRanker(BoostedRanker):
 
     def __init__(
         self,
-        objective: str | Surrogate | EdgeLoss = "softmax",
+        objective: str | Surrogate | EdgeLoss = DEFAULT,
         *,
         gain: Gain = "exp2",
         discount: Discount = "log2",

@@ -9,7 +9,7 @@ from boostrank.backends import xgboost as xgboost_backend
 from boostrank.dcg import Discount, Gain
 from boostrank.preferences import EdgeLoss
 from boostrank.rankers.base import BoostedRanker
-from boostrank.surrogates import Surrogate
+from boostrank.surrogates import DEFAULT, Surrogate
 from boostrank.targets import Normalize
 
 
@@ -18,7 +18,7 @@ class XGBoostRanker(BoostedRanker):
 
     Parameters
     ----------
-    objective : str, Surrogate or EdgeLoss, default "softmax"
+    objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"
         A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss
         of :mod:`boostrank.preferences` ("edge-logistic"); or XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map".
         Native objectives train on their own targets: `gain` is passed on to `rank:ndcg` ('exp2' and 'linear' only), and
@@ -29,7 +29,9 @@ class XGBoostRanker(BoostedRanker):
         Targets of the surrogate; only "dcg" is NDCG consistent. See :func:`boostrank.targets.make_targets`.
     n_estimators : int, default 100
         Boosting rounds.
-    learning_rate, max_depth, max_leaves, grow_policy, gamma, subsample, colsample_bytree, tree_method, max_bin
+    learning_rate : float, default 0.1
+        Not XGBoost's 0.3, which in 100 rounds overfits small sets with most objectives, XGBoost's own among them.
+    max_depth, max_leaves, grow_policy, gamma, subsample, colsample_bytree, tree_method, max_bin
         As in ``xgboost.XGBRanker``.
     min_child_weight, reg_alpha, reg_lambda
         As in ``xgboost.XGBRanker``; surrogates have a mean Hessian of 1, so these count documents.
@@ -75,14 +77,14 @@ class XGBoostRanker(BoostedRanker):
 
     def __init__(
         self,
-        objective: str | Surrogate | EdgeLoss = "softmax",
+        objective: str | Surrogate | EdgeLoss = DEFAULT,
         *,
         gain: Gain = "exp2",
         discount: Discount = "log2",
         k: int | float | None = None,
         normalize: Normalize = "dcg",
         n_estimators: int = 100,
-        learning_rate: float = 0.3,
+        learning_rate: float = 0.1,
         max_depth: int = 6,
         max_leaves: int = 0,
         grow_policy: str = "depthwise",
