@@ -616,7 +616,7 @@ def test_the_error_of_one_worker_is_the_error_of_the_fit(ranker_class, client, d
     start = time.perf_counter()
     with pytest.raises(FloatingPointError, match="query '149'"):
         small(ranker_class, Overflowing()).fit(*rows)
-    assert time.perf_counter() - start < 15
+    assert time.perf_counter() - start < 120
     assert small(ranker_class).fit(*rows).score(*rows) > 0.7
 
 
@@ -665,7 +665,7 @@ def test_an_interrupt_frees_the_workers(client, data):
     thread.join()
     start = time.perf_counter()
     assert small(bd.LightGBMRanker).fit(*rows).score(*rows) > 0.7
-    assert time.perf_counter() - start < 8
+    assert time.perf_counter() - start < 120
 
 
 @pytest.mark.usefixtures("sent_by_value")
@@ -684,7 +684,7 @@ def test_a_lost_worker_is_an_error_and_the_cluster_stays_usable(data):
             start = time.perf_counter()
             with pytest.raises(RuntimeError, match=r"worker tcp://.* was lost while it trained"):
                 small(ranker_class, Slow(), n_estimators=LONG).fit(*rows)
-            assert time.perf_counter() - start < 30
+            assert time.perf_counter() - start < 120
             thread.join()
             assert ranker.fit(*rows).score(*rows) > 0.7
             client.wait_for_workers(2)
@@ -732,7 +732,7 @@ def test_a_worker_that_does_not_stop_is_restarted(data, monkeypatch):
             small(bd.LightGBMRanker, Waiting(), n_estimators=LONG, client=client).fit(*rows)
         thread.join()
         assert small(bd.LightGBMRanker).fit(*rows).score(*rows) > 0.7
-        assert time.perf_counter() - start < 60
+        assert time.perf_counter() - start < 120
 
 
 def test_without_a_client_there_is_an_error_that_says_how_to_make_one(data):
