@@ -616,7 +616,7 @@ def test_the_error_of_one_worker_is_the_error_of_the_fit(ranker_class, client, d
     start = time.perf_counter()
     with pytest.raises(FloatingPointError, match="query '149'"):
         small(ranker_class, Overflowing()).fit(*rows)
-    assert time.perf_counter() - start < 120
+    assert time.perf_counter() - start < 100
     assert small(ranker_class).fit(*rows).score(*rows) > 0.7
 
 
@@ -630,8 +630,8 @@ class Slow(Softmax):
         return super().derivatives(scores, targets, queries)
 
 
-#: Rounds of a training that is to be stopped: it ends by itself within a minute if it is not.
-LONG = 1_000
+#: Rounds of a training that is to be stopped: it takes longer than the time limits below if it is not.
+LONG = 3_000
 
 
 def wait_for_boosting(client):
@@ -665,7 +665,7 @@ def test_an_interrupt_frees_the_workers(client, data):
     thread.join()
     start = time.perf_counter()
     assert small(bd.LightGBMRanker).fit(*rows).score(*rows) > 0.7
-    assert time.perf_counter() - start < 120
+    assert time.perf_counter() - start < 100
 
 
 @pytest.mark.usefixtures("sent_by_value")
@@ -684,7 +684,7 @@ def test_a_lost_worker_is_an_error_and_the_cluster_stays_usable(data):
             start = time.perf_counter()
             with pytest.raises(RuntimeError, match=r"worker tcp://.* was lost while it trained"):
                 small(ranker_class, Slow(), n_estimators=LONG).fit(*rows)
-            assert time.perf_counter() - start < 120
+            assert time.perf_counter() - start < 100
             thread.join()
             assert ranker.fit(*rows).score(*rows) > 0.7
             client.wait_for_workers(2)
@@ -732,7 +732,7 @@ def test_a_worker_that_does_not_stop_is_restarted(data, monkeypatch):
             small(bd.LightGBMRanker, Waiting(), n_estimators=LONG, client=client).fit(*rows)
         thread.join()
         assert small(bd.LightGBMRanker).fit(*rows).score(*rows) > 0.7
-        assert time.perf_counter() - start < 120
+        assert time.perf_counter() - start < 100
 
 
 def test_without_a_client_there_is_an_error_that_says_how_to_make_one(data):
