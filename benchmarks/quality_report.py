@@ -37,9 +37,11 @@ def read(folder):
 
 
 def complete(runs):
-    """Methods that have every fold and seed of the data set, so that all are tested on the same queries."""
-    counts = runs.groupby("method").size()
-    return counts[counts == counts.max()].index
+    """Runs of the seeds that most methods have all folds of, so that all are tested on the same queries."""
+    n_folds = runs.groupby(["seed", "method"])["fold"].nunique()
+    methods = n_folds[n_folds == runs["fold"].nunique()].reset_index().groupby("seed")["method"].agg(set)
+    seeds = methods.index[methods.map(len) == methods.map(len).max()]
+    return runs[runs["seed"].isin(seeds) & runs["method"].isin(set.intersection(*methods[seeds]))]
 
 
 def by_query(runs, k):
@@ -53,7 +55,6 @@ def by_query(runs, k):
 
 def table_of(runs, baseline):
     """A row per method, the best mean NDCG@10 first."""
-    runs = runs[runs["method"].isin(complete(runs))]
     values = {name: by_query(runs, k) for k, name in CUTOFFS.items()}
     rows = pd.DataFrame({name: part.fillna(0.0).mean(axis=1) for name, part in values.items()})
     ten = values["NDCG@10"]
@@ -144,11 +145,11 @@ def main():
     arguments = parser.parse_args()
     matplotlib.use("Agg")
     runs = read(arguments.folder)
-    tables = {data: table_of(part, arguments.baseline) for data, part in runs.groupby("data", sort=False)}
+    parts = {data: complete(part) for data, part in runs.groupby("data", sort=False)}
+    tables = {data: table_of(part, arguments.baseline) for data, part in parts.items()}
     print(f"{runs['versions'].iloc[0]}; {runs['budget'].iloc[0]} draws\n\n{summary(tables)}\n")
     for data, rows in tables.items():
-        part = runs[(runs["data"] == data) & runs["method"].isin(rows.index)]
-        print(f"**{data}**: {part['fold'].nunique()} folds, {part['seed'].nunique()} seeds\n")
+        print(f"**{data}**: {parts[data]['fold'].nunique()} folds, {parts[data]['seed'].nunique()} seeds\n")
         print(f"{markdown(rows, rows.columns)}\n")
     if arguments.output is not None:
         arguments.output.mkdir(parents=True, exist_ok=True)
