@@ -1,12 +1,15 @@
 """Native callables, and the rankers against the same libraries given the same gradients by hand."""
 
 import copy
+import inspect
 import pickle
 import warnings
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 import xgboost as xgb
 
 import boostrank as br
@@ -175,3 +178,24 @@ def test_lightgbm_cv_keeps_queries_whole():
         np.testing.assert_allclose(booster.predict(X), alone.predict(X), atol=1e-12)
         expected.append(br.ndcg_score(y[test], alone.predict(X[test]), qid[test], k=10))
     assert results["valid ndcg@10-mean"][-1] == pytest.approx(np.mean(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize("booster", ["gbtree", "dart", "gblinear"])
+def test_xgboost_predicts_in_place_what_it_predicts_from_a_dmatrix(booster, data):
+    X, y, sizes = data
+    X = np.where(X > 1.5, np.nan, X)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="[\\s\\S]*are not used")  # parameters of trees
+        ranker = br.XGBoostRanker(booster=booster, n_estimators=5, n_jobs=1)
+        ranker.fit(X, y, np.repeat(np.arange(len(sizes)), sizes))
+    for features in (X, np.asfortranarray(X, dtype=np.float32), pd.DataFrame(X), sp.csr_array(np.nan_to_num(X))):
+        expected = ranker.booster_.predict(xgb.DMatrix(features), output_margin=True)
+        np.testing.assert_array_equal(ranker.predict(features), expected)
+    assert np.unique(ranker.predict(X)).size > 10
+
+
+def test_rankers_and_callables_have_one_default():
+    assert br.LightGBMRanker().objective == br.XGBoostRanker().objective == DEFAULT
+    assert br.is_consistent(DEFAULT)
+    for make in (br.lightgbm_objective, br.xgboost_objective):
+        assert inspect.signature(make).parameters["objective"].default == DEFAULT
