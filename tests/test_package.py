@@ -1,6 +1,7 @@
 """The package as a whole: its import, its layers, its names."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,3 +59,11 @@ def test_imports_run_downward():
 def test_public_names_exist_and_are_documented():
     for name in br.__all__:
         assert getattr(br, name).__doc__, name
+
+
+@pytest.mark.parametrize("readme", ["README.md", "benchmarks/README.md"])
+def test_links_of_readmes_lead_to_files(readme):
+    path = Path(__file__).parents[1] / readme
+    links = re.findall(r"\]\((?!https?:|#)([^)]+)\)", path.read_text(encoding="utf-8"))
+    assert [link for link in links if not (path.parent / link).exists()] == []
+    assert any(link.endswith(".png") for link in links)
