@@ -33,12 +33,12 @@ FITS = {
     "lightgbm": {
         "lightgbm.LGBMRanker, lambdarank": "lightgbm.LGBMRanker(n_estimators=5, verbosity=-1).fit(X, y, group=sizes)",
         "LightGBMRanker, lambdarank": "br.LightGBMRanker('lambdarank', n_estimators=5).fit(X, y, qid)",
-        "LightGBMRanker, softmax": "br.LightGBMRanker(n_estimators=5).fit(X, y, qid)",
+        "LightGBMRanker, softmax": "br.LightGBMRanker('softmax', n_estimators=5).fit(X, y, qid)",
     },
     "xgboost": {
         "xgboost.XGBRanker, rank:ndcg": "xgboost.XGBRanker(n_estimators=5).fit(X, y, qid=qid)",
         "XGBoostRanker, rank:ndcg": "br.XGBoostRanker('rank:ndcg', n_estimators=5).fit(X, y, qid)",
-        "XGBoostRanker, softmax": "br.XGBoostRanker(n_estimators=5).fit(X, y, qid)",
+        "XGBoostRanker, softmax": "br.XGBoostRanker('softmax', n_estimators=5).fit(X, y, qid)",
     },
 }
 

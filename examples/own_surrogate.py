@@ -27,6 +27,6 @@ class Hyperbola(Separable):
 X, y, qid = br.make_ranking(n_queries=300, random_state=0)
 train, test = br.split_queries(qid, 0.3, random_state=0)
 for surrogate in (Hyperbola(), Profiled(Hyperbola())):
-    for ranker in (br.LightGBMRanker(surrogate, k=10), br.XGBoostRanker(surrogate, k=10, learning_rate=0.1)):
+    for ranker in (br.LightGBMRanker(surrogate, k=10), br.XGBoostRanker(surrogate, k=10)):
         ranker.fit(X[train], y[train], qid[train])
         print(f"{surrogate!r:40} {type(ranker).__name__:15} {ranker.score(X[test], y[test], qid[test]):.4f}")
