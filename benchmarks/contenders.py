@@ -11,7 +11,7 @@ import numpy as np
 import boostrank as br
 from boostrank.surrogates import REGISTRY
 
-MOST_ROUNDS, PATIENCE = 300, 30
+MAX_ROUNDS, PATIENCE = 300, 30
 #: The shared space: draws are log-uniform between two floats, uniform among the values of a list.
 TREES = {
     "learning_rate": (0.03, 0.2),
@@ -99,7 +99,7 @@ def _train_booster(method, settings, fold, seed):
         "objective": objective,
         "k": k,
         "normalize": normalize or "dcg",
-        "n_estimators": MOST_ROUNDS,
+        "n_estimators": MAX_ROUNDS,
         "learning_rate": trees["learning_rate"],
         "subsample": trees["subsample"],
         "reg_lambda": trees["reg_lambda"],
@@ -125,7 +125,7 @@ def _train_catboost(method, settings, fold, seed):
 
     parameters = {
         "loss_function": method.objective,
-        "iterations": MOST_ROUNDS,
+        "iterations": MAX_ROUNDS,
         "learning_rate": settings["learning_rate"],
         # Its symmetric trees: the same number of leaves, a power of 2, and no minimum of documents in one.
         "depth": int(np.log2(settings["leaves"] + 1)),

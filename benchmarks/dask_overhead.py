@@ -47,10 +47,10 @@ print(time.perf_counter() - start, peak())
 class TimedSoftmax(Softmax):
     """Softmax that adds up the time spent in it, on its worker."""
 
-    def derivatives(self, scores, targets, queries):
+    def gradient_hessian(self, scores, targets, queries):
         """As the base class."""
         start = time.perf_counter()
-        result = super().derivatives(scores, targets, queries)
+        result = super().gradient_hessian(scores, targets, queries)
         worker = get_worker()
         worker.in_objective = getattr(worker, "in_objective", 0.0) + time.perf_counter() - start
         return result

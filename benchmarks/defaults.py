@@ -78,7 +78,7 @@ def splits(fold, n_inner):
     stack = partial(sp.vstack, format="csr") if sp.issparse(fold.train.X) else np.concatenate
     X, y = stack([part.X for part in parts]), np.concatenate([part.y for part in parts])
     inner = br.QueryKFold(n_inner, shuffle=True, random_state=0).split(X, y, qid)
-    return [[br.Ranking(X[rows], y[rows], qid[rows]) for rows in pair] for pair in inner]
+    return [[br.Dataset(X[rows], y[rows], qid[rows]) for rows in pair] for pair in inner]
 
 
 def run(data, number, backend, tried, n_inner, test):

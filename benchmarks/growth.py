@@ -50,7 +50,7 @@ METHODS = [
     *("xgboost rank:ndcg", "xgboost rank:pairwise", "xgboost rank:map", "xgboost softmax"),
 ]
 COLUMNS = ["length", "documents", "method", "turn", "fit", "predict", "data_mb", "peak_mb"]
-SMALLEST_FOR_EXPONENT = 100_000
+MIN_DOCUMENTS_FOR_EXPONENT = 100_000
 
 
 def measure(length, n, method, rounds):
@@ -84,7 +84,7 @@ def with_ratios(rows):
 
 
 def exponent(part):
-    large = part[part["documents"] >= SMALLEST_FOR_EXPONENT].groupby("documents")["fit"].median()
+    large = part[part["documents"] >= MIN_DOCUMENTS_FOR_EXPONENT].groupby("documents")["fit"].median()
     return np.polyfit(np.log(large.index), np.log(large), 1)[0] if len(large) > 1 else np.nan
 
 

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 import boostrank as br
-from boostrank.comparison import with_validation
+from boostrank.model_selection import with_validation
 from boostrank.surrogates import CenteredLogistic, CenteredSquared, Softmax
 
 KINDS = ("majorant", "exact")
@@ -35,7 +35,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     arguments = parser.parse_args()
     data = {path.name: br.read_letor_folds(path) for path in arguments.directories}
-    data["synthetic"] = br.query_folds(br.Ranking(*br.make_ranking(n_queries=300, random_state=100)), 5)
+    data["synthetic"] = br.query_folds(br.Dataset(*br.make_ranking(n_queries=300, random_state=100)), 5)
     print(f"| data | backend | surrogate | {' | '.join(KINDS)} | exact - majorant | p |\n|---|---|---|---|---|---|---|")
     for data_name, folds in data.items():
         for backend, (ranker, shape) in SHAPES.items():

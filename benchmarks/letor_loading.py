@@ -25,7 +25,7 @@ from environment import describe
 from sklearn.datasets import load_svmlight_file
 
 from boostrank import Queries
-from boostrank.letor import read_letor
+from boostrank.datasets import read_letor
 
 
 def generate(path, megabytes, n_features, share, digits, seed=0):

@@ -23,8 +23,8 @@ from rich.progress import track
 from scipy.optimize import minimize
 
 import boostrank as br
-from boostrank.comparison import with_validation
 from boostrank.displays import import_pyplot, style
+from boostrank.model_selection import with_validation
 
 #: Surrogate and target of each original loss, and the surrogate of its repair.
 PAIRS = {
@@ -54,11 +54,11 @@ def fit_linear(surrogate, normalize, k, fold):
     targets = br.make_targets(queries.group(fold.train.y), queries, br.DCG(k), normalize)
     loss = br.surrogates.get_surrogate(surrogate)
     # All targets alike, the loss knows no best shift: start where a constant is best.
-    offset = loss.start(targets, queries, None)
+    offset = loss.best_constant(targets, queries, None)
 
     def value_and_gradient(weights):
         scores = X @ weights[1:] + weights[0] + offset
-        gradient, _ = loss.derivatives(scores, targets, queries)
+        gradient, _ = loss.gradient_hessian(scores, targets, queries)
         by_weight = np.concatenate([[gradient.sum()], gradient @ X])
         return loss.loss(scores, targets, queries).sum() / queries.n_queries, by_weight / queries.n_queries
 

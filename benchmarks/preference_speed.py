@@ -57,7 +57,7 @@ def edge_calls(graph, scores):
     buffers = np.empty(len(graph), np.float32), np.empty(len(graph), np.float32)
     calls = {"np.bincount": partial(np.bincount, loser, weights, len(graph))}
     for name, loss in EDGE_LOSSES.items():
-        calls[name] = partial(EdgeObjective(loss, graph).derivatives, scores, buffers)
+        calls[name] = partial(EdgeObjective(loss, graph).gradient_hessian, scores, buffers)
     return calls | {"disagreement_score": partial(br.disagreement_score, graph, scores)}
 
 
@@ -66,7 +66,7 @@ def pair_calls(sizes, random):
     labels = (random.random(queries.n_documents) < 0.2) * random.integers(1, 5, queries.n_documents)
     scores = random.normal(size=queries.n_documents)
     names = ["softmax", *(name for name in br.surrogates.REGISTRY if name.startswith("pairwise"))]
-    return {name: partial(br.Objective(name, labels, queries).derivatives, scores) for name in names}
+    return {name: partial(br.Objective(name, labels, queries).gradient_hessian, scores) for name in names}
 
 
 def main():

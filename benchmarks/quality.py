@@ -22,7 +22,7 @@ from environment import describe
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import boostrank as br
-from boostrank.comparison import with_validation
+from boostrank.model_selection import with_validation
 
 CUTOFFS = (1, 5, 10, None)
 SYNTHETIC_QUERIES = 600
@@ -32,7 +32,7 @@ SYNTHETIC_QUERIES = 600
 def read_folds(data):
     path = Path(data)
     if data == "synthetic":
-        folds = br.query_folds(br.Ranking(*br.make_ranking(SYNTHETIC_QUERIES, random_state=0)), random_state=0)
+        folds = br.query_folds(br.Dataset(*br.make_ranking(SYNTHETIC_QUERIES, random_state=0)), random_state=0)
     elif path.is_file():
         folds = br.query_folds(br.read_letor(path), random_state=0)
     elif (path / "rank.train").exists():

@@ -28,7 +28,7 @@ def lap(f):
     start = time.perf_counter(); result = f(); times.append(time.perf_counter() - start); return result
 objective = lap(lambda: br.Objective("softmax", y, queries))
 for _ in range(20):
-    lap(lambda: objective.derivatives(scores))
+    lap(lambda: objective.gradient_hessian(scores))
 print(times[0], times[1], np.median(times[2:]), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 

@@ -3,9 +3,9 @@
 from boostrank import metrics, preferences, surrogates, theory
 from boostrank.backends.lightgbm import lightgbm_metric, lightgbm_objective
 from boostrank.backends.xgboost import xgboost_metric, xgboost_objective
-from boostrank.comparison import Comparison, compare, query_folds
+from boostrank.comparison import Comparison, compare
+from boostrank.datasets import Dataset, Fold, make_ranking, read_letor, read_letor_folds, write_letor
 from boostrank.dcg import DCG
-from boostrank.letor import Fold, Ranking, read_letor, read_letor_folds, write_letor
 from boostrank.metrics import (
     agreement_score,
     auc_score,
@@ -24,21 +24,21 @@ from boostrank.metrics import (
     reciprocal_rank_score,
     reconcile,
 )
-from boostrank.model_selection import QueryKFold, split_queries
+from boostrank.metrics.expected_ndcg import expected_ndcg
+from boostrank.model_selection import QueryKFold, cross_validate, grid_search, query_folds, split_queries
 from boostrank.objective import Objective, is_consistent
 from boostrank.preferences import EdgeLoss, PreferenceGraph, aggregate, read_preferences, write_preferences
 from boostrank.queries import Queries
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test, t_test
-from boostrank.synthetic import expected_ndcg, make_ranking
 from boostrank.targets import make_targets
-from boostrank.tuning import cross_validate, grid_search
 
 __version__ = "0.1.0"
 
 __all__ = [
     "DCG",
     "Comparison",
+    "Dataset",
     "EdgeLoss",
     "Fold",
     "LightGBMRanker",
@@ -46,7 +46,6 @@ __all__ = [
     "PreferenceGraph",
     "Queries",
     "QueryKFold",
-    "Ranking",
     "XGBoostRanker",
     "aggregate",
     "agreement_score",

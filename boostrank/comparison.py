@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
+from boostrank.datasets import Fold
 from boostrank.dcg import DCG, Discount, Gain, Ties
-from boostrank.letor import Fold, Ranking
 from boostrank.metrics import Empty, ndcg_score
-from boostrank.model_selection import QueryKFold, split_queries
-from boostrank.queries import Floats
+from boostrank.model_selection import with_validation
+from boostrank.segments import Floats
 from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test
 
 if TYPE_CHECKING:
@@ -39,41 +38,6 @@ class Comparison(NamedTuple):
     table: pd.DataFrame
     per_query: pd.DataFrame
     baseline: str
-
-
-def query_folds(data: Ranking, n_splits: int = 5, *, random_state: Any = 0) -> list[Fold]:
-    """Folds of one data set by query: a part to test on, the next one to validate on, and the rest to train on.
-
-    Examples
-    --------
-    >>> from boostrank import Ranking, make_ranking
-    >>> folds = query_folds(Ranking(*make_ranking(n_queries=10, random_state=0)), n_splits=5)
-    >>> len(folds), folds[0].name, len(set(folds[0].test.qid))
-    (5, 'Fold1', 2)
-    """
-    if n_splits < 3:
-        raise ValueError(f"n_splits must be at least 3, to train, validate and test on; got {n_splits}")
-    splitter = QueryKFold(n_splits, shuffle=True, random_state=random_state)
-    tests = [test for _, test in splitter.split(data.qid, groups=data.qid)]
-    folds = []
-    for i, test in enumerate(tests):
-        validation = tests[(i + 1) % n_splits]
-        train = np.setdiff1d(np.arange(len(data.qid)), np.concatenate([test, validation]))
-        folds.append(Fold(f"Fold{i + 1}", *(take_rows(data, rows) for rows in (train, validation, test))))
-    return folds
-
-
-def take_rows(data: Ranking, rows: Any) -> Ranking:
-    """These rows of a data set."""
-    return Ranking(_safe_indexing(data.X, rows), np.asarray(data.y)[rows], np.asarray(data.qid)[rows])
-
-
-def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0) -> Fold:
-    """The fold itself, or, if it has no validation part, with one carved out of its training queries."""
-    if fold.validation is not None:
-        return fold
-    keep, hold_out = split_queries(fold.train.qid, fraction, random_state)
-    return fold._replace(train=take_rows(fold.train, keep), validation=take_rows(fold.train, hold_out))
 
 
 def compare(
@@ -101,8 +65,8 @@ def compare(
     rankers : mapping of name to LightGBMRanker or XGBoostRanker
         Unfitted; they are cloned.
     folds : iterable of Fold
-        From :func:`boostrank.read_letor_folds` or :func:`query_folds`. A fold without validation queries has a fifth
-        of its training queries set apart as such.
+        From :func:`boostrank.read_letor_folds` or :func:`boostrank.query_folds`. Where a fold has no validation
+        queries, a fifth of its training queries is set apart as such.
     baseline : str, optional
         Name of a ranker; the first by default.
     cutoffs : sequence of int or None, default (1, 5, 10)
@@ -123,8 +87,8 @@ def compare(
 
     Examples
     --------
-    >>> from boostrank import LightGBMRanker, Ranking, compare, make_ranking
-    >>> folds = query_folds(Ranking(*make_ranking(n_queries=60, random_state=0)), n_splits=3)
+    >>> from boostrank import Dataset, LightGBMRanker, make_ranking, query_folds
+    >>> folds = query_folds(Dataset(*make_ranking(n_queries=60, random_state=0)), n_splits=3)
     >>> rankers = {name: LightGBMRanker(name, n_estimators=10) for name in ("lambdarank", "softmax")}
     >>> compare(rankers, folds, cutoffs=[10]).table["ranker"].tolist()
     ['lambdarank', 'softmax']

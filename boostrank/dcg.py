@@ -13,22 +13,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.queries import Floats, Ints, Queries
+from boostrank.segments import Floats, Ints, Segments
 
 Gain = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
 Discount = Literal["log2", "zipf"] | tuple[str, float] | Callable[[Floats], Floats]
 Ties = Literal["average", "stable", "best", "worst"]
 
-TIES = ("average", "stable", "best", "worst")
+TIES: tuple[str, ...] = get_args(Ties)
 # Sums of 2^y over a query must stay finite too: 2^1000 times 2^23 documents does.
-LARGEST_EXP2_LABEL = 1000
-# Up to so many different gains, of which a sample shows most, counting them costs less than sorting documents.
-MOST_LEVELS, LEVELS_SAMPLE = 8, 2048
+MAX_EXP2_LABEL = 1000
+# Up to this many different gains, counting each of them costs less than sorting documents. A sample of the gains finds
+# most of the different ones.
+MAX_COUNTED_LEVELS, LEVELS_SAMPLE = 8, 2048
 # Sums of the same terms in another order differ by less than this, relatively.
 ROUNDING = 1e-13
 
@@ -60,7 +61,7 @@ class DCG:
     Examples
     --------
     >>> import numpy as np
-    >>> dcg, queries = DCG(k=2), Queries.from_sizes([3])
+    >>> dcg, queries = DCG(k=2), Segments.from_sizes([3])
     >>> gains = dcg.gains(np.array([0.0, 2.0, 1.0]))
     >>> gains.tolist()
     [0.0, 3.0, 1.0]
@@ -115,7 +116,7 @@ class DCG:
             )
         return discounts
 
-    def cutoffs(self, queries: Queries) -> Ints:
+    def cutoffs(self, queries: Segments) -> Ints:
         """Number of ranks that count in each query, shape (n_queries,), at least 1."""
         if self.k is None:
             return queries.sizes
@@ -124,50 +125,49 @@ class DCG:
         # 0.29 * 100 is a little below 29 in floating point, 0.1 * 30 a little above 3: round up with a margin.
         return np.maximum(1, np.ceil(self.k * queries.sizes - 1e-9)).astype(np.int64)
 
-    def ideal(self, gains: Floats, queries: Queries) -> Floats:
+    def ideal(self, gains: Floats, queries: Segments) -> Floats:
         """Ideal DCG, the norm ``Z_k = max_s DCG@k(s)`` of the grouped gains, shape (n_queries,)."""
         by_counting = self._ideal_by_counting(gains, queries)
         return self.of_ranking(gains, gains, queries, ties="stable") if by_counting is None else by_counting
 
-    def normalized_gains(self, gains: Floats, queries: Queries) -> Floats:
+    def normalized_gains(self, gains: Floats, queries: Segments) -> Floats:
         """``u = G / Z_k``, grouped, shape (n_documents,); zero in a query without any gain."""
-        return gains * queries.spread(reciprocal_or_zero(self.ideal(gains, queries)))
+        return gains * queries.repeat(reciprocal_or_zero(self.ideal(gains, queries)))
 
-    def of_ranking(self, gains: Floats, scores: Floats, queries: Queries, ties: Ties = "average") -> Floats:
+    def of_ranking(self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average") -> Floats:
         """DCG of each query when ranked by `scores`, shape (n_queries,).
 
         Parameters
         ----------
         gains, scores : ndarray, shape (n_documents,)
             Grouped. Scores without NaN.
-        queries : Queries
+        queries : Segments
         ties : {"average", "stable", "best", "worst"}, default "average"
             Equal scores: the expected DCG over all their orders (exact), the order of rows, the order that is best
             for DCG, or the worst.
         """
-        if ties not in TIES:
-            raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
+        check_ties(ties)
         discounts = self.discounts(int(queries.sizes.max()))
-        cutoffs, result = self.cutoffs(queries), np.empty(queries.n_queries)
+        cutoffs, result = self.cutoffs(queries), np.empty(queries.n_segments)
         tiebreak = {"best": -gains, "worst": gains}.get(ties)
         for block in queries.blocks():
-            part = block.segments
-            tiebreak_part = None if tiebreak is None else tiebreak[block.documents]
-            order = part.sort(scores[block.documents], tiebreak_part, stable=ties != "average")
-            weights = _rank_weights(discounts, part, cutoffs[block.queries])
+            part = block.part
+            tiebreak_part = None if tiebreak is None else tiebreak[block.rows]
+            order = part.sort(scores[block.rows], tiebreak_part, stable=ties != "average")
+            weights = _rank_weights(discounts, part, cutoffs[block.segments])
             if ties == "average":
-                weights = _averaged(weights, scores[block.documents][order], part)
-            result[block.queries] = part.sum(gains[block.documents][order] * weights)
+                weights = _averaged(weights, scores[block.rows][order], part)
+            result[block.segments] = part.sum(gains[block.rows][order] * weights)
         return result
 
-    def ndcg(self, gains: Floats, scores: Floats, queries: Queries, ties: Ties = "average") -> Floats:
+    def ndcg(self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average") -> Floats:
         """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query without any gain."""
         return normalize(self.of_ranking(gains, scores, queries, ties), self.ideal(gains, queries))
 
-    def _ideal_by_counting(self, gains: Floats, queries: Queries) -> Floats | None:
+    def _ideal_by_counting(self, gains: Floats, queries: Segments) -> Floats | None:
         """Ideal DCG from how often each gain occurs, without sorting; None where there are many gains."""
         levels = np.unique(gains[:: max(1, len(gains) // LEVELS_SAMPLE)])[::-1]
-        if len(levels) > MOST_LEVELS:
+        if len(levels) > MAX_COUNTED_LEVELS:
             return None
         counts = np.stack([queries.sum((gains == level).view(np.int8).astype(np.int64)) for level in levels], axis=1)
         last = np.cumsum(counts, axis=1)
@@ -185,6 +185,12 @@ def normalize(dcg: Floats, ideal: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = dcg / ideal
     return np.where(ratio > 1.0 - ROUNDING, 1.0, ratio)
+
+
+def check_ties(ties: str) -> None:
+    """Refuse a tie rule that is not in :data:`TIES`."""
+    if ties not in TIES:
+        raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
 
 
 def check_relevance(relevance: ArrayLike) -> Floats:
@@ -212,25 +218,21 @@ def refuse_not_real(array: NDArray[Any], name: str) -> None:
         raise ValueError(f"{name} must be real numbers; got dtype {array.dtype}")
 
 
-def _rank_weights(discounts: Floats, queries: Queries, cutoffs: Ints) -> Floats:
+def _rank_weights(discounts: Floats, queries: Segments, cutoffs: Ints) -> Floats:
     """Discount of each position of sorted queries, zero beyond the cutoff."""
     weights = discounts[queries.positions]
     beyond = cutoffs < queries.sizes
     if beyond.any():
-        weights[queries.positions >= queries.spread(cutoffs)] = 0.0
+        weights[queries.positions >= queries.repeat(cutoffs)] = 0.0
     return weights
 
 
-def _averaged(weights: Floats, scores: Floats, queries: Queries) -> Floats:
+def _averaged(weights: Floats, scores: Floats, queries: Segments) -> Floats:
     """Weights of sorted positions, averaged over each run of equal scores."""
-    new_run = np.ones(len(scores), dtype=bool)
-    np.not_equal(scores[1:], scores[:-1], out=new_run[1:])
-    new_run[queries.starts] = True
-    if new_run.all():
+    tied = queries.runs(scores)
+    if tied.n_segments == len(scores):
         return weights
-    first = np.flatnonzero(new_run)
-    lengths = np.diff(np.append(first, len(scores)))
-    return np.repeat(np.add.reduceat(weights, first) / lengths, lengths)
+    return tied.repeat(tied.mean(weights))
 
 
 def reciprocal_or_zero(norms: Floats) -> Floats:
@@ -259,8 +261,8 @@ def _check_gain(gain: object) -> None:
 
 
 def _exp2_gain(labels: Floats) -> Floats:
-    advice = f"overflows the gain 2^y - 1 (largest label: {LARGEST_EXP2_LABEL}); use gain='linear' or a table of gains"
-    _raise_where(labels > LARGEST_EXP2_LABEL, labels, advice)
+    advice = f"overflows the gain 2^y - 1 (largest label: {MAX_EXP2_LABEL}); use gain='linear' or a table of gains"
+    _raise_where(labels > MAX_EXP2_LABEL, labels, advice)
     return np.exp2(labels) - 1.0
 
 

@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from boostrank.queries import Floats
+from boostrank.segments import Floats
 
 # exp is followed so far.
-LARGEST_EXPONENT = 50.0
+MAX_EXPONENT = 50.0
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ def _logistic_derivatives(d: Floats) -> tuple[Floats, Floats]:
 
 
 def _exponential(d: Floats) -> Floats:
-    excess = np.maximum(-d - LARGEST_EXPONENT, 0.0)
+    excess = np.maximum(-d - MAX_EXPONENT, 0.0)
     return np.exp(-d - excess) * (1.0 + excess + 0.5 * excess**2)
 
 
 def _exponential_derivatives(d: Floats) -> tuple[Floats, Floats]:
-    excess = np.maximum(-d - LARGEST_EXPONENT, 0.0)
+    excess = np.maximum(-d - MAX_EXPONENT, 0.0)
     curvature = np.exp(-d - excess)
     return -curvature * (1.0 + excess), curvature
 

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import DCG
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
 from boostrank.weights import document_weights
@@ -54,7 +55,7 @@ class Objective:
     >>> objective = Objective("squared", [1, 0, 0, 2], Queries.from_sizes([2, 2]))
     >>> objective.offset, objective.scale
     (0.5, 1.0)
-    >>> objective.derivatives(np.zeros(4))[0].tolist()
+    >>> objective.gradient_hessian(np.zeros(4))[0].tolist()
     [-0.5, 0.5, 0.5, -0.5]
     """
 
@@ -74,7 +75,7 @@ class Objective:
         self.targets = make_targets(relevance, queries, dcg, normalize)
         _check_bounds(self.surrogate, self.targets, normalize)
         self.weights = None if weights is None else document_weights(weights, queries, self.surrogate.separable)
-        self.offset = self.surrogate.start(self.targets, queries, self.weights)
+        self.offset = self.surrogate.best_constant(self.targets, queries, self.weights)
         self.scale = self._unit_hessian_scale()
 
     @property
@@ -86,11 +87,11 @@ class Objective:
         """Loss of each query, neither weighted nor scaled, shape (n_queries,), at boosting's `scores`."""
         shifted = np.asarray(scores, dtype=np.float64) + self.offset
         losses = np.empty(self.queries.n_queries)
-        for queries, documents, segments in self.queries.blocks():
-            losses[queries] = self.surrogate.loss(shifted[documents], self.targets[documents], segments)
+        for queries, documents, part in self.queries.blocks():
+            losses[queries] = self.surrogate.loss(shifted[documents], self.targets[documents], part)
         return losses
 
-    def derivatives(
+    def gradient_hessian(
         self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
     ) -> tuple[Float32s, Float32s]:
         """Gradient and diagonal Hessian, weighted and scaled, float32, each of shape (n_documents,).
@@ -110,12 +111,12 @@ class Objective:
         _check_length(scores, self.queries, "scores")
         gradient, hessian = out if out is not None else (np.empty(len(scores), np.float32) for _ in range(2))
         for block in self.queries.blocks():
-            documents = block.documents
+            documents = block.rows
             block_scores = scores[documents].astype(np.float64)
             block_scores += self.offset
             if not np.isfinite(block_scores).all():
                 _raise_not_finite(self, scores, block_scores, documents)
-            derivatives = self.surrogate.derivatives(block_scores, self.targets[documents], block.segments)
+            derivatives = self.surrogate.gradient_hessian(block_scores, self.targets[documents], block.part)
             factor = self.scale if self.weights is None else self.scale * self.weights[documents]
             for values, result in zip(derivatives, (gradient, hessian), strict=True):
                 with np.errstate(over="ignore"):
@@ -126,9 +127,9 @@ class Objective:
 
     def _unit_hessian_scale(self) -> float:
         total, weight = 0.0, float(self.queries.n_documents)
-        for _, documents, segments in self.queries.blocks():
-            start = np.full(segments.n_documents, self.offset)
-            hessian = self.surrogate.derivatives(start, self.targets[documents], segments)[1]
+        for _, documents, part in self.queries.blocks():
+            start = np.full(part.n_rows, self.offset)
+            hessian = self.surrogate.gradient_hessian(start, self.targets[documents], part)[1]
             total += float(hessian.sum() if self.weights is None else hessian @ self.weights[documents])
         if self.weights is not None:
             weight = float(self.weights.sum())
@@ -160,7 +161,7 @@ class EdgeObjective:
     Examples
     --------
     >>> graph = PreferenceGraph(qid=[1, 1, 1], winner=[0], loser=[1])
-    >>> gradient, hessian = EdgeObjective(EdgeLoss("logistic"), graph).derivatives(np.zeros(3))
+    >>> gradient, hessian = EdgeObjective(EdgeLoss("logistic"), graph).gradient_hessian(np.zeros(3))
     >>> gradient.tolist(), hessian.tolist()
     ([-1.0, 1.0, 0.0], [1.0, 1.0, 0.0])
     """
@@ -182,10 +183,10 @@ class EdgeObjective:
         """Loss of each query, neither scaled nor with the weights of queries divided out, shape (n_queries,)."""
         return self.surrogate.loss(np.asarray(scores, dtype=np.float64), self.graph)
 
-    def derivatives(
+    def gradient_hessian(
         self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
     ) -> tuple[Float32s, Float32s]:
-        """Gradient and diagonal Hessian, weighted and scaled; see :meth:`Objective.derivatives`."""
+        """Gradient and diagonal Hessian, weighted and scaled; see :meth:`Objective.gradient_hessian`."""
         _check_length(scores, self.queries, "scores")
         results = out if out is not None else (np.empty(len(scores), np.float32), np.empty(len(scores), np.float32))
         every = slice(0, self.queries.n_documents)
@@ -248,7 +249,7 @@ def bind(
         if normalize != CONSISTENT_NORMALIZATION:
             raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {loss!r}")
         if not isinstance(labels, PreferenceGraph):
-            labels = PreferenceGraph.from_grades(labels, queries.spread(queries.ids))
+            labels = PreferenceGraph.from_grades(labels, queries.repeat(queries.ids))
         return EdgeObjective(loss, labels, weights)
     if isinstance(labels, PreferenceGraph):
         raise ValueError(f"{loss!r} needs relevance labels; for preferences use one of {', '.join(EDGE_LOSSES)}")

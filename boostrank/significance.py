@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from boostrank.queries import Floats
+from boostrank.segments import Floats
 
 # Numbers drawn at a time, so that memory stays bounded (tens of MB) however many resamples there are.
 CHUNK = 1_000_000

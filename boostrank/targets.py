@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, check_relevance, reciprocal_or_zero
-from boostrank.queries import Floats, Queries
+from boostrank.segments import Floats, Segments
 
 Normalize = Literal["dcg", "none", "l2", "sum", "softmax"]
 NORMALIZATIONS: tuple[str, ...] = get_args(Normalize)
@@ -22,7 +22,7 @@ CONSISTENT_NORMALIZATION = "dcg"
 
 
 def make_targets(
-    relevance: ArrayLike, queries: Queries, dcg: DCG | None = None, normalize: Normalize = "dcg"
+    relevance: ArrayLike, queries: Segments, dcg: DCG | None = None, normalize: Normalize = "dcg"
 ) -> Floats:
     """Targets of grouped labels, float64, shape (n_documents,).
 
@@ -30,7 +30,7 @@ def make_targets(
     ----------
     relevance : array-like, shape (n_documents,)
         Labels, grouped by query.
-    queries : Queries
+    queries : Segments
     dcg : DCG, optional
         Gain, discount and cutoff; the default is ``DCG()``.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
@@ -53,9 +53,9 @@ def make_targets(
 
     Examples
     --------
-    >>> make_targets([1, 0, 2], Queries.from_sizes([3]), DCG(k=1)).round(4).tolist()
+    >>> make_targets([1, 0, 2], Segments.from_sizes([3]), DCG(k=1)).round(4).tolist()
     [0.3333, 0.0, 1.0]
-    >>> make_targets([1, 0, 2], Queries.from_sizes([3]), normalize="softmax").round(4).tolist()
+    >>> make_targets([1, 0, 2], Segments.from_sizes([3]), normalize="softmax").round(4).tolist()
     [0.2447, 0.09, 0.6652]
     """
     dcg = DCG() if dcg is None else dcg
@@ -67,9 +67,9 @@ def make_targets(
     if normalize == "none":
         return gains
     if normalize == "l2":
-        highest = queries.spread(reciprocal_or_zero(queries.max(gains)))
+        highest = queries.repeat(reciprocal_or_zero(queries.max(gains)))
         scaled = gains * highest
-        return scaled * queries.spread(reciprocal_or_zero(np.sqrt(queries.sum(scaled**2))))
+        return scaled * queries.repeat(reciprocal_or_zero(np.sqrt(queries.sum(scaled**2))))
     if normalize == "sum":
-        return gains * queries.spread(reciprocal_or_zero(queries.sum(gains)))
+        return gains * queries.repeat(reciprocal_or_zero(queries.sum(gains)))
     raise ValueError(f"normalize must be one of {', '.join(NORMALIZATIONS)}; got {normalize!r}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats
 
 
 def group_weights(weights: ArrayLike, queries: Queries) -> Floats:
@@ -32,7 +33,7 @@ def document_weights(weights: ArrayLike, queries: Queries, separable: bool) -> F
     if not np.isfinite(array).all() or array.min() < 0 or not array.any():
         raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
     if len(array) == queries.n_queries:
-        return queries.spread(array)
+        return queries.repeat(array)
     differs = queries.max(array) != queries.min(array)
     if not separable and differs.any():
         raise ValueError(

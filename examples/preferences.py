@@ -115,7 +115,7 @@ def main():
     choices = (1, 4) if arguments.small else (1, 2, 4, 8, 16, 32)
     if arguments.folds is None:
         queries = br.make_ranking(60 if arguments.small else 400, random_state=0)
-        folds, name = br.query_folds(br.Ranking(*queries), 3 if arguments.small else 5, random_state=0), "synthetic"
+        folds, name = br.query_folds(br.Dataset(*queries), 3 if arguments.small else 5, random_state=0), "synthetic"
     else:
         folds, name = br.read_letor_folds(arguments.folds), arguments.folds.name
     table = summarize(run(folds, choices, 1 if arguments.small else arguments.seeds, arguments.wrong), choices)

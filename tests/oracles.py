@@ -109,8 +109,8 @@ def numeric_hessians(surrogate, scores, targets, queries, step=1e-5):
         one, u = Queries.from_sizes([part.stop - part.start]), targets[part]
         columns = []
         for bump in step * np.eye(part.stop - part.start):
-            above = surrogate.derivatives(scores[part] + bump, u, one)[0]
-            below = surrogate.derivatives(scores[part] - bump, u, one)[0]
+            above = surrogate.gradient_hessian(scores[part] + bump, u, one)[0]
+            below = surrogate.gradient_hessian(scores[part] - bump, u, one)[0]
             columns.append((above - below) / (2 * step))
         matrix = np.array(columns)
         matrices.append((matrix + matrix.T) / 2)

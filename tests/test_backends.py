@@ -28,7 +28,7 @@ def data():
 def by_hand(objective, y, sizes):
     """Gradients from an Objective, without any of the callables under test."""
     bound = br.Objective(objective, y, br.Queries.from_sizes(sizes), br.DCG(10))
-    return lambda scores, _: tuple(array.copy() for array in bound.derivatives(scores))
+    return lambda scores, _: tuple(array.copy() for array in bound.gradient_hessian(scores))
 
 
 @pytest.mark.parametrize("objective", ["softmax", "squared", "cosine"])
@@ -70,11 +70,11 @@ def test_native_weights_are_honoured(data):
     expected = br.Objective(DEFAULT, y, br.Queries.from_sizes(sizes), weights=weights)
     scores = np.random.default_rng(1).normal(size=len(y))
     dataset = lgb.Dataset(X, y, group=sizes, weight=np.repeat(weights, sizes)).construct()
-    for seen, wanted in zip(br.lightgbm_objective()(scores, dataset), expected.derivatives(scores), strict=True):
+    for seen, wanted in zip(br.lightgbm_objective()(scores, dataset), expected.gradient_hessian(scores), strict=True):
         np.testing.assert_array_equal(seen, wanted)
     dmatrix = xgb.DMatrix(X, y, group=sizes, weight=weights)
     scores = scores.astype(np.float32)
-    for seen, wanted in zip(br.xgboost_objective()(scores, dmatrix), expected.derivatives(scores), strict=True):
+    for seen, wanted in zip(br.xgboost_objective()(scores, dmatrix), expected.gradient_hessian(scores), strict=True):
         np.testing.assert_array_equal(seen, wanted)
 
 

@@ -57,7 +57,7 @@ def test_ties_and_skipped_queries():
 
 @pytest.fixture(scope="module")
 def comparison():
-    data = br.Ranking(*br.make_ranking(n_queries=60, random_state=0))
+    data = br.Dataset(*br.make_ranking(n_queries=60, random_state=0))
     folds = br.query_folds(data, 3)
     rankers = {
         name: br.LightGBMRanker(name, n_estimators=10, random_state=0, n_jobs=1) for name in ("softmax", "squared")
@@ -66,7 +66,7 @@ def comparison():
 
 
 def test_folds_partition_the_queries():
-    data = br.Ranking(*br.make_ranking(n_queries=31, random_state=0))
+    data = br.Dataset(*br.make_ranking(n_queries=31, random_state=0))
     folds = br.query_folds(data, 5)
     tested = np.concatenate([np.unique(fold.test.qid) for fold in folds])
     assert sorted(tested) == list(range(31))

@@ -95,7 +95,7 @@ def minimizer(surrogate, distribution, normalize="dcg", discount="log2", k=None)
     def expectation(scores):
         tiled = np.tile(scores, len(probabilities))
         loss = probabilities @ surrogate.loss(tiled, targets, queries)
-        return loss, probabilities @ surrogate.derivatives(tiled, targets, queries)[0].reshape(-1, m)
+        return loss, probabilities @ surrogate.gradient_hessian(tiled, targets, queries)[0].reshape(-1, m)
 
     def on_sphere(vector, radius=1e3):
         length = np.linalg.norm(vector)

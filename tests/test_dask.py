@@ -236,8 +236,8 @@ def test_start_and_scale_are_those_of_all_data(objective, weighted):
     scores = random.normal(size=int(sizes.sum()))
     parts = np.split(scores, [int(sizes[:15].sum())])
     for kind in range(2):
-        got = np.concatenate([shard.derivatives(part)[kind] for shard, part in zip(shards, parts, strict=True)])
-        np.testing.assert_allclose(got, whole.derivatives(scores)[kind], rtol=1e-5, atol=1e-7)
+        got = np.concatenate([shard.gradient_hessian(part)[kind] for shard, part in zip(shards, parts, strict=True)])
+        np.testing.assert_allclose(got, whole.gradient_hessian(scores)[kind], rtol=1e-5, atol=1e-7)
 
 
 def test_a_worker_whose_weights_are_all_zero_follows_the_others():
@@ -358,7 +358,7 @@ def test_weights_of_queries_and_of_documents(ranker_class, client, data):
     local = small(LOCAL[ranker_class]).fit(X, y, qid, sample_weight=weights)
     sizes = even_sizes(len(y), 3)
     per_document = br.Queries.from_qid(qid)
-    per_document = per_document.ungroup(per_document.spread(weights))
+    per_document = per_document.ungroup(per_document.repeat(weights))
     *rows, dask_weights = on_dask((X, y, qid, per_document), sizes)
     unweighted = small(ranker_class).fit(*rows).to_local().predict(X)
     for given in (weights, da.from_array(weights, chunks=70), dask_weights):
@@ -591,8 +591,8 @@ def test_one_worker_may_have_all_the_data(ranker_class, client, data):
 class Overflowing(Softmax):
     """Fails after some rounds, on the worker that has query 149 alone."""
 
-    def derivatives(self, scores, targets, queries):
-        gradient, hessian = super().derivatives(scores, targets, queries)
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
         if scores.any() and 149 in queries.ids:
             gradient[-1] = np.inf
         return gradient, hessian
@@ -623,11 +623,11 @@ def test_the_error_of_one_worker_is_the_error_of_the_fit(ranker_class, client, d
 class Slow(Softmax):
     """Takes time for every round, and tells that it runs."""
 
-    def derivatives(self, scores, targets, queries):
+    def gradient_hessian(self, scores, targets, queries):
         if scores.any():
             time.sleep(0.05)
             get_worker().boosting = True
-        return super().derivatives(scores, targets, queries)
+        return super().gradient_hessian(scores, targets, queries)
 
 
 #: Rounds of a training that is to be stopped: it takes longer than the time limits below if it is not.
@@ -706,11 +706,11 @@ def test_results_on_a_lost_worker_are_an_error():
 class Waiting(Slow):
     """Waits on the worker that does not have query 0, long beyond the end of the other."""
 
-    def derivatives(self, scores, targets, queries):
+    def gradient_hessian(self, scores, targets, queries):
         if scores.any() and 0 not in queries.ids:
             get_worker().boosting = True
             time.sleep(300)
-        return super().derivatives(scores, targets, queries)
+        return super().gradient_hessian(scores, targets, queries)
 
 
 @pytest.mark.usefixtures("sent_by_value")

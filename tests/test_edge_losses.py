@@ -67,14 +67,14 @@ def test_loss_and_gradient_are_those_of_the_definition(margin, weighted, spread)
     expected = loss_by_definition(margin, graph, scores)
     assert objective.loss(scores).sum() == pytest.approx(expected)
     gradient = numeric_gradient(lambda s: loss_by_definition(margin, graph, s), scores)
-    np.testing.assert_allclose(objective.derivatives(scores)[0], objective.scale * gradient, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(objective.gradient_hessian(scores)[0], objective.scale * gradient, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("margin", [name for name in MARGINS if get_margin(name).smooth])
 def test_the_hessian_is_a_majorant_and_half_of_it_is_not(margin):
     graph = a_graph()
     objective, scores = EdgeObjective(EdgeLoss(margin), graph), np.random.default_rng(1).normal(size=len(graph))
-    _, hessian = objective.derivatives(scores)
+    _, hessian = objective.gradient_hessian(scores)
     edges = np.zeros((graph.n_edges, len(graph)))
     edges[np.arange(graph.n_edges), graph.winner], edges[np.arange(graph.n_edges), graph.loser] = 1.0, -1.0
     curvature = get_margin(margin).slope_curvature(edges @ scores)[1] * graph.weights
@@ -99,9 +99,9 @@ def test_margins_are_convex_and_their_derivatives_right(margin):
 
 def test_blocks_of_edges_do_not_matter(monkeypatch):
     graph, scores = a_graph(n_edges=300), np.random.default_rng(1).normal(size=len(a_graph()))
-    whole = EdgeObjective(EdgeLoss(), graph).derivatives(scores)
+    whole = EdgeObjective(EdgeLoss(), graph).gradient_hessian(scores)
     monkeypatch.setattr("boostrank.preferences.incidence.BLOCK_EDGES", 7)
-    for one, other in zip(whole, EdgeObjective(EdgeLoss(), graph).derivatives(scores), strict=True):
+    for one, other in zip(whole, EdgeObjective(EdgeLoss(), graph).gradient_hessian(scores), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
 
 
@@ -111,7 +111,9 @@ def test_ranknet_on_grades_is_that_of_the_graph_made_from_them():
     scores = random.normal(size=40)
     graph = PreferenceGraph.from_grades(labels, queries.qid)
     ours = bind(EdgeLoss(), labels, queries)
-    for one, other in zip(ours.derivatives(scores), EdgeObjective(EdgeLoss(), graph).derivatives(scores), strict=True):
+    for one, other in zip(
+        ours.gradient_hessian(scores), EdgeObjective(EdgeLoss(), graph).gradient_hessian(scores), strict=True
+    ):
         np.testing.assert_array_equal(one, other)
     gradient = np.zeros(40)
     for i, j in itertools.permutations(range(40), 2):
@@ -119,7 +121,7 @@ def test_ranknet_on_grades_is_that_of_the_graph_made_from_them():
             push = 1 / (1 + np.exp(scores[i] - scores[j]))
             gradient[i] -= push
             gradient[j] += push
-    np.testing.assert_allclose(ours.derivatives(scores)[0], ours.scale * gradient, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(ours.gradient_hessian(scores)[0], ours.scale * gradient, rtol=1e-5, atol=1e-6)
 
 
 def test_weights_of_queries_multiply_their_edges():
@@ -127,8 +129,8 @@ def test_weights_of_queries_multiply_their_edges():
     weights = np.random.default_rng(2).integers(0, 3, 12).astype(float)
     reweighted = PreferenceGraph(graph.qid, graph.winner, graph.loser, graph.weight * weights[graph.qid[graph.winner]])
     for given in (weights, weights[graph.qid]):
-        weighted = EdgeObjective(EdgeLoss(), graph, given).derivatives(scores)
-        for one, other in zip(weighted, EdgeObjective(EdgeLoss(), reweighted).derivatives(scores), strict=True):
+        weighted = EdgeObjective(EdgeLoss(), graph, given).gradient_hessian(scores)
+        for one, other in zip(weighted, EdgeObjective(EdgeLoss(), reweighted).gradient_hessian(scores), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-6)
     with pytest.raises(ValueError, match="differs within query"):
         EdgeObjective(EdgeLoss(), graph, np.arange(1.0, len(graph) + 1))
@@ -136,7 +138,7 @@ def test_weights_of_queries_multiply_their_edges():
 
 def test_the_mean_hessian_of_compared_documents_is_one_at_the_start():
     graph = PreferenceGraph([1] * 10, winner=[0, 1], loser=[1, 2], weight=[1e-4, 3e-4])
-    _, hessian = EdgeObjective(EdgeLoss(), graph).derivatives(np.zeros(10))
+    _, hessian = EdgeObjective(EdgeLoss(), graph).gradient_hessian(np.zeros(10))
     assert hessian[:3].mean() == pytest.approx(1.0)
     assert not hessian[3:].any()
 
@@ -152,7 +154,7 @@ def test_bad_objectives_are_errors():
     with pytest.raises(ValueError, match="margin must be one of"):
         EdgeLoss("ranknet")
     with pytest.raises(FloatingPointError, match="document 3 of query"):
-        EdgeObjective(EdgeLoss(), graph).derivatives(np.where(np.arange(len(graph)) == 3, np.nan, 0.0))
+        EdgeObjective(EdgeLoss(), graph).gradient_hessian(np.where(np.arange(len(graph)) == 3, np.nan, 0.0))
 
 
 def test_no_loss_of_edges_is_consistent_with_the_disagreement():

@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from boostrank.letor import Fold, Ranking, parsing, read_letor, read_letor_folds, write_letor
+from boostrank.datasets import Dataset, Fold, read_letor, read_letor_folds, write_letor
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 real_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the real data sets are not in {DATA}")
@@ -78,7 +78,7 @@ def read(folder, content, **options):
 @pytest.fixture(params=[1 << 20, 40])
 def block(request, monkeypatch):
     """Read in blocks of the usual size, and of a line or two."""
-    monkeypatch.setattr(parsing, "_BLOCK", request.param)
+    monkeypatch.setattr(letor_parser, "_BLOCK", request.param)
 
 
 WORDS_TEXT = """\
@@ -341,7 +341,7 @@ def test_indices_count_from_one_unless_told(tmp_path):
 
 
 def test_rows_that_stop_being_regular_keep_their_values(tmp_path, monkeypatch):
-    monkeypatch.setattr(parsing, "_BLOCK", 1)  # each line is a block
+    monkeypatch.setattr(letor_parser, "_BLOCK", 1)  # each line is a block
     lines = ["1 qid:1 1:1 2:2\n", "1 qid:1 1:3 2:4\n", "1 qid:1 1:5 2:6 3:7\n", "1 qid:1 3:8\n", "1 qid:1\n"]
     expected = [[1, 2, 0], [3, 4, 0], [5, 6, 7], [0, 0, 8], [0, 0, 0]]
     for sparse in (True, False):
@@ -390,7 +390,7 @@ def test_comments_belong_to_their_documents(tmp_path, block):
     X, y, qid, comments = read(tmp_path, content, comments=True)
     assert comments == ["docid = A # b", "", "\\xffé", ""]
     assert (X.shape, y.tolist(), qid.tolist()) == ((4, 1), [1, 2, 3, 4], [1, 1, 2, 2])
-    assert isinstance(read(tmp_path, content), Ranking)
+    assert isinstance(read(tmp_path, content), Dataset)
 
 
 @pytest.mark.parametrize("ending", [".query", ".group"])
@@ -490,7 +490,7 @@ def test_options_are_checked(tmp_path, option, message):
 
 
 def test_peak_memory_is_near_that_of_the_result(tmp_path, monkeypatch):
-    monkeypatch.setattr(parsing, "_BLOCK", 1 << 16)
+    monkeypatch.setattr(letor_parser, "_BLOCK", 1 << 16)
     path = put(tmp_path, ("1 qid:1 " + " ".join(f"{i}:0.25" for i in range(1, 51)) + "\n") * 8000)
     read_letor(path)
     for sparse, limit in ((False, 1.6), (True, 1.6)):

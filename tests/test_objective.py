@@ -43,7 +43,7 @@ def weights_of(kind, surrogate, queries):
         return None
     if kind == "query":
         return random.random(queries.n_queries)
-    return random.random(queries.n_documents) if surrogate.separable else queries.spread(random.random(len(SIZES)))
+    return random.random(queries.n_documents) if surrogate.separable else queries.repeat(random.random(len(SIZES)))
 
 
 def as_documents(weights, queries):
@@ -61,8 +61,8 @@ def test_derivatives_are_the_surrogates_scaled_weighted_and_shifted(surrogate, k
     targets = np.concatenate([normalized_gains(labels[part]) for part in slices(SIZES)])
     np.testing.assert_allclose(objective.targets, targets, rtol=1e-12)
     factor = objective.scale * as_documents(weights, queries)
-    expected = surrogate.derivatives(scores + objective.offset, targets, queries)
-    for result, values in zip(objective.derivatives(scores), expected, strict=True):
+    expected = surrogate.gradient_hessian(scores + objective.offset, targets, queries)
+    for result, values in zip(objective.gradient_hessian(scores), expected, strict=True):
         assert result.dtype == np.float32
         np.testing.assert_allclose(result, values * factor, rtol=1e-5, atol=1e-6)
     losses = surrogate.loss(scores + objective.offset, targets, queries)
@@ -76,7 +76,7 @@ def test_the_mean_hessian_at_the_start_is_one(surrogate, kind, k):
     labels, queries, _ = ragged()
     weights = weights_of(kind, surrogate, queries)
     objective = Objective(surrogate, labels, queries, DCG(k=k), weights=weights)
-    hessian = objective.derivatives(np.zeros(len(labels)))[1]
+    hessian = objective.gradient_hessian(np.zeros(len(labels)))[1]
     assert hessian.sum() / as_documents(weights, queries).sum() == pytest.approx(1.0, rel=1e-5)
 
 
@@ -113,12 +113,12 @@ def test_blocks_do_not_matter(surrogate):
     weights = random.random(len(sizes))
     objective = Objective(surrogate, labels, queries, DCG(k=10), weights=weights)
     assert len(list(queries.blocks())) > 3
-    gradient, hessian = objective.derivatives(scores)
+    gradient, hessian = objective.gradient_hessian(scores)
     losses = objective.loss(scores)
     for query, part in enumerate(slices(sizes)):
         one, u, s = Queries.from_sizes([sizes[query]]), objective.targets[part], scores[part] + objective.offset
         factor = objective.scale * weights[query]
-        expected = surrogate.derivatives(s, u, one)
+        expected = surrogate.gradient_hessian(s, u, one)
         np.testing.assert_allclose(gradient[part], expected[0] * factor, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(hessian[part], expected[1] * factor, rtol=1e-4, atol=1e-5)
         assert losses[query] == pytest.approx(surrogate.loss(s, u, one)[0], rel=1e-6, abs=1e-6)
@@ -135,7 +135,7 @@ def test_integer_weights_repeat_queries(surrogate):
     repeated = Objective(surrogate, labels[rows], Queries.from_sizes(sizes))
     assert weighted.offset == pytest.approx(repeated.offset)
     assert weighted.scale == pytest.approx(repeated.scale, rel=1e-6)
-    for ours, theirs in zip(weighted.derivatives(scores), repeated.derivatives(scores[rows]), strict=True):
+    for ours, theirs in zip(weighted.gradient_hessian(scores), repeated.gradient_hessian(scores[rows]), strict=True):
         summed = np.zeros(len(labels))
         np.add.at(summed, rows, theirs)
         np.testing.assert_allclose(ours, summed, rtol=1e-4, atol=1e-5)
@@ -146,7 +146,7 @@ def test_a_query_of_zero_weight_has_no_gradient(surrogate):
     labels, queries, scores = ragged()
     objective = Objective(surrogate, labels, queries, weights=[1, 1, 0, 1, 1])
     part = slices(SIZES)[2]
-    gradient, hessian = objective.derivatives(scores)
+    gradient, hessian = objective.gradient_hessian(scores)
     assert not gradient[part].any()
     assert not hessian[part].any()
     assert gradient.any()
@@ -157,7 +157,7 @@ def test_a_common_factor_of_the_weights_scales_the_derivatives_only(surrogate):
     labels, queries, scores = ragged()
     plain, triple = Objective(surrogate, labels, queries), Objective(surrogate, labels, queries, weights=[3.0] * 5)
     assert triple.offset == pytest.approx(plain.offset)
-    for ours, theirs in zip(triple.derivatives(scores), plain.derivatives(scores), strict=True):
+    for ours, theirs in zip(triple.gradient_hessian(scores), plain.gradient_hessian(scores), strict=True):
         np.testing.assert_allclose(ours, 3 * theirs, rtol=1e-5, atol=1e-6)
 
 
@@ -178,7 +178,7 @@ def test_weights_of_documents_of_separable_surrogates_repeat_documents(surrogate
     mean = np.average(np.repeat(plain.targets, weights.astype(int)))
     assert surrogate.slope_curvature(np.array([objective.offset]))[0][0] == pytest.approx(mean)
     shifted = scores + plain.offset - objective.offset
-    ours, theirs = objective.derivatives(shifted), plain.derivatives(scores)
+    ours, theirs = objective.gradient_hessian(shifted), plain.gradient_hessian(scores)
     for values, others in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(values / objective.scale, others * weights / plain.scale, rtol=1e-4, atol=1e-5)
 
@@ -211,7 +211,7 @@ def test_lengths_must_fit(n):
     with pytest.raises(ValueError, match=r"relevance must have one value per document, shape \(15,\)"):
         Objective("softmax", np.zeros(n), queries)
     with pytest.raises(ValueError, match=r"scores must have one value per document, shape \(15,\)"):
-        Objective("softmax", labels, queries).derivatives(np.zeros(n))
+        Objective("softmax", labels, queries).gradient_hessian(np.zeros(n))
 
 
 @every
@@ -219,7 +219,7 @@ def test_float32_scores_give_the_same_derivatives_and_stay_as_they_were(surrogat
     labels, queries, scores = ragged()
     single = scores.astype(np.float32)
     objective = Objective(surrogate, labels, queries)
-    ours, theirs = objective.derivatives(single), objective.derivatives(single.astype(np.float64))
+    ours, theirs = objective.gradient_hessian(single), objective.gradient_hessian(single.astype(np.float64))
     np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(single, scores.astype(np.float32))
 
@@ -229,10 +229,10 @@ def test_results_are_written_where_asked(surrogate):
     labels, queries, scores = ragged()
     objective = Objective(surrogate, labels, queries)
     out = tuple(np.full(len(labels), np.nan, dtype=np.float32) for _ in range(2))
-    result = objective.derivatives(scores, out=out)
+    result = objective.gradient_hessian(scores, out=out)
     assert result[0] is out[0]
     assert result[1] is out[1]
-    np.testing.assert_array_equal(out, objective.derivatives(scores))
+    np.testing.assert_array_equal(out, objective.gradient_hessian(scores))
 
 
 @every
@@ -242,7 +242,7 @@ def test_scores_that_are_not_finite_are_errors_that_name_document_and_query(surr
     queries = Queries.from_qid(np.repeat(["a", "b", "c", "d", "e"], SIZES))
     scores[9] = bad
     with pytest.raises(FloatingPointError, match=r"document \d+ of query 'd'.* not finite"):
-        Objective(surrogate, labels, queries).derivatives(scores)
+        Objective(surrogate, labels, queries).gradient_hessian(scores)
 
 
 def test_a_bad_score_beyond_the_first_block_is_named():
@@ -250,7 +250,7 @@ def test_a_bad_score_beyond_the_first_block_is_named():
     labels, queries, scores = ragged(sizes)
     scores[33_333] = np.nan
     with pytest.raises(FloatingPointError, match="document 33333 of query '333'"):
-        Objective("squared", labels, queries).derivatives(scores)
+        Objective("squared", labels, queries).gradient_hessian(scores)
 
 
 def test_a_loss_that_overflows_at_finite_scores_is_an_error_that_says_so():
@@ -260,7 +260,7 @@ def test_a_loss_that_overflows_at_finite_scores_is_an_error_that_says_so():
         np.errstate(all="ignore"),
         pytest.raises(FloatingPointError, match=r"document 9 .*finite, so the loss overflows"),
     ):
-        Objective("squared", labels, queries).derivatives(scores)
+        Objective("squared", labels, queries).gradient_hessian(scores)
 
 
 @pytest.mark.parametrize("surrogate", ["logistic", "centered-logistic"])
@@ -289,14 +289,18 @@ def test_data_without_any_relevance_stay_finite(surrogate, normalize):
     objective = Objective(surrogate, np.zeros(15), queries, normalize=normalize)
     assert math.isfinite(objective.offset)
     assert math.isfinite(objective.scale)
-    for values in (*objective.derivatives(np.zeros(15)), *objective.derivatives(scores), objective.loss(scores)):
+    for values in (
+        *objective.gradient_hessian(np.zeros(15)),
+        *objective.gradient_hessian(scores),
+        objective.loss(scores),
+    ):
         assert np.isfinite(values).all()
 
 
 @every
 def test_lone_documents_all_relevant_stay_finite(surrogate):
     objective = Objective(surrogate, [1, 2, 3], Queries.from_sizes([1, 1, 1]))
-    for values in (*objective.derivatives(np.zeros(3)), objective.loss(np.zeros(3))):
+    for values in (*objective.gradient_hessian(np.zeros(3)), objective.loss(np.zeros(3))):
         assert np.isfinite(values).all()
 
 
@@ -314,7 +318,7 @@ def test_surrogates_go_by_name(name):
     labels, queries, scores = ragged()
     named, made = Objective(name, labels, queries), Objective(get_surrogate(name), labels, queries)
     assert named.surrogate == made.surrogate
-    np.testing.assert_array_equal(named.derivatives(scores), made.derivatives(scores))
+    np.testing.assert_array_equal(named.gradient_hessian(scores), made.gradient_hessian(scores))
 
 
 @pytest.mark.parametrize("surrogate", [PNorm(), NormalizedPNorm(), Cosine(), CenteredLogistic(), FlatBowl()], ids=repr)
@@ -323,7 +327,7 @@ def test_a_step_down_the_majorant_never_raises_the_loss(surrogate):
     objective = Objective(surrogate, labels, queries)
     for _ in range(5):
         before = objective.loss(scores)
-        gradient, hessian = objective.derivatives(scores)
+        gradient, hessian = objective.gradient_hessian(scores)
         scores = scores - 0.5 * gradient / np.maximum(hessian, 1e-12)
         assert (objective.loss(scores) <= before + 1e-6).all()
 

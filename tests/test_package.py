@@ -12,16 +12,16 @@ import boostrank as br
 
 PACKAGE = Path(br.__file__).parent
 FLOORS = [
-    {"queries", "frames", "files"},
-    {"letor"},
+    {"segments", "frames", "files"},
+    {"queries"},
     {"dcg", "weights", "significance", "margins"},
-    {"targets", "model_selection"},
-    {"surrogates"},
+    {"targets"},
+    {"surrogates", "datasets"},
     {"preferences"},
-    {"metrics", "synthetic"},
-    {"objective", "theory"},
+    {"metrics"},
+    {"objective", "theory", "model_selection"},
     {"backends"},
-    {"rankers", "comparison", "tuning"},
+    {"rankers", "comparison"},
     {"displays", "dask"},
     {"reports"},
     {"cli"},

@@ -56,7 +56,7 @@ def test_derivatives_are_those_of_the_double_sum(surrogate, sizes, seed, spread,
     queries = Queries.from_sizes(sizes)
     size = max(1.0, np.abs(gradient).max(), diagonal.max())
     np.testing.assert_allclose(surrogate.loss(scores, targets, queries), loss, rtol=1e-9, atol=1e-9)
-    ours = surrogate.derivatives(scores, targets, queries)
+    ours = surrogate.gradient_hessian(scores, targets, queries)
     np.testing.assert_allclose(ours[0], gradient, rtol=1e-8, atol=1e-11 * size)
     np.testing.assert_allclose(ours[1], 2 * diagonal, rtol=1e-8, atol=1e-11 * size)
 
@@ -66,9 +66,9 @@ def test_memory_is_bounded_by_blocks_of_pairs(surrogate, monkeypatch):
     random, sizes = np.random.default_rng(0), [40, 1, 25, 60]
     scores, targets = random.normal(size=126), random.random(126) * (random.random(126) < 0.3)
     queries = Queries.from_sizes(sizes)
-    whole = surrogate.derivatives(scores, targets, queries)
+    whole = surrogate.gradient_hessian(scores, targets, queries)
     monkeypatch.setattr("boostrank.surrogates.pairs.PAIRS_AT_ONCE", 50)
-    for one, other in zip(whole, surrogate.derivatives(scores, targets, queries), strict=True):
+    for one, other in zip(whole, surrogate.gradient_hessian(scores, targets, queries), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10)
 
 
@@ -77,8 +77,8 @@ def test_the_minimizer_of_squared_pairs_is_the_stated_one():
         expected = np.random.default_rng(seed).random(6)
         queries, surrogate = Queries.from_sizes([6]), PairwiseSquared()
         # The loss is quadratic: solve for a zero gradient among centred scores.
-        zero = surrogate.derivatives(np.zeros(6), expected, queries)[0]
-        columns = [surrogate.derivatives(unit, expected, queries)[0] - zero for unit in np.eye(6)]
+        zero = surrogate.gradient_hessian(np.zeros(6), expected, queries)[0]
+        columns = [surrogate.gradient_hessian(unit, expected, queries)[0] - zero for unit in np.eye(6)]
         scores = np.linalg.lstsq(np.vstack([np.transpose(columns), np.ones(6)]), np.append(-zero, 0), rcond=None)[0]
         total, cross = expected.sum(), expected @ scores
         assert cross < 2 * total
@@ -135,7 +135,7 @@ def test_bases_are_abstract_but_for_the_margin():
 def test_queries_of_ten_thousand_documents_train(surrogate):
     random = np.random.default_rng(0)
     targets = np.where(random.random(10_000) < 0.05, random.random(10_000), 0.0)
-    gradient, hessian = surrogate.derivatives(random.normal(size=10_000), targets, Queries.from_sizes([10_000]))
+    gradient, hessian = surrogate.gradient_hessian(random.normal(size=10_000), targets, Queries.from_sizes([10_000]))
     assert np.isfinite(gradient).all()
     assert gradient.sum() == pytest.approx(0.0, abs=1e-6 * np.abs(gradient).sum())
     assert (hessian >= 0).all()

@@ -140,7 +140,7 @@ def test_slices_and_masks():
 
 def test_grouping_changes_nothing_but_the_order():
     graph = random_graph(3)
-    grouped, order = graph.grouped, graph.queries.order
+    grouped, order = graph.grouped, graph.queries.permutation
     assert (np.diff(grouped.winner) >= 0).all()
     assert sorted((order[w], order[k], x) for w, k, x in edges(grouped)) == edges(graph)
     assert grouped.grouped is grouped

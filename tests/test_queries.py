@@ -95,7 +95,7 @@ def test_ids_of_any_type_are_compared_by_equality(ids):
 def test_grouped_rows_are_not_copied():
     rows = np.arange(4.0)
     for queries in (Queries.from_qid([9, 9, 1, 1]), Queries.from_sizes([2, 2])):
-        assert queries.order is None
+        assert queries.permutation is None
         assert queries.group(rows) is rows
         assert queries.ungroup(rows) is rows
 
@@ -148,7 +148,7 @@ def test_sizes_add_up_without_overflow(dtype):
 def test_positions_spread_and_starts(sizes):
     queries = Queries.from_sizes(sizes)
     assert queries.positions.tolist() == [position for size in sizes for position in range(size)]
-    assert queries.spread(np.arange(len(sizes))).tolist() == [i for i, size in enumerate(sizes) for _ in range(size)]
+    assert queries.repeat(np.arange(len(sizes))).tolist() == [i for i, size in enumerate(sizes) for _ in range(size)]
     assert queries.starts.tolist() == [part.start for part in slices(sizes)]
 
 
@@ -226,12 +226,12 @@ def test_infinite_scores_are_sorted():
 def test_blocks_are_whole_queries_in_order_and_no_longer_than_asked(sizes, limit):
     queries = Queries.from_sizes(sizes)
     blocks = list(queries.blocks(limit))
-    assert [i for block in blocks for i in range(queries.n_queries)[block.queries]] == list(range(len(sizes)))
-    assert [i for block in blocks for i in range(sum(sizes))[block.documents]] == list(range(sum(sizes)))
+    assert [i for block in blocks for i in range(queries.n_queries)[block.segments]] == list(range(len(sizes)))
+    assert [i for block in blocks for i in range(sum(sizes))[block.rows]] == list(range(sum(sizes)))
     for block in blocks:
-        assert block.segments.sizes.tolist() == sizes[block.queries]
-        assert block.segments.ids.tolist() == queries.ids[block.queries].tolist()
-        assert block.segments.n_documents <= limit or block.segments.n_queries == 1
+        assert block.part.sizes.tolist() == sizes[block.segments]
+        assert block.part.ids.tolist() == queries.ids[block.segments].tolist()
+        assert block.part.n_documents <= limit or block.part.n_queries == 1
 
 
 @pytest.mark.parametrize("levels", [None, 50])

@@ -186,14 +186,14 @@ def test_an_interrupted_fit_leaves_the_ranker_as_it_was(ranker_class, stop, data
     states = [vars(ranker).copy(), vars(unfitted).copy()]
     before = ranker.predict(pd.DataFrame(X).rename(columns=str))
     rounds = iter(range(5))
-    derivatives = br.Objective.derivatives
+    derivatives = br.Objective.gradient_hessian
 
     def interrupt_later(self, *arguments):
         if next(rounds, None) is None:
             raise stop
         return derivatives(self, *arguments)
 
-    monkeypatch.setattr(br.Objective, "derivatives", interrupt_later)
+    monkeypatch.setattr(br.Objective, "gradient_hessian", interrupt_later)
     for interrupted, state in zip((ranker, unfitted), states, strict=True):
         with pytest.raises(stop):
             interrupted.fit(X[:, :4], y, qid)

@@ -58,7 +58,7 @@ def ragged(sizes=SIZES, seed=0, spread=1.0):
 
 def least_eigenvalue(surrogate, data, factor=1.0):
     """Of ``factor * diag(h) - H``, over all queries; relative to the size of ``h``."""
-    _, hessian = surrogate.derivatives(*data)
+    _, hessian = surrogate.gradient_hessian(*data)
     matrices = numeric_hessians(surrogate, *data)
     return min(
         np.linalg.eigvalsh(np.diag(factor * hessian[part]) - matrix)[0] / max(1.0, hessian[part].max())
@@ -70,7 +70,7 @@ def least_eigenvalue(surrogate, data, factor=1.0):
 @pytest.mark.parametrize("spread", [0.1, 1.0, 4.0])
 def test_gradient_is_the_derivative_of_the_loss(surrogate, spread):
     data = ragged(spread=spread)
-    gradient, hessian = surrogate.derivatives(*data)
+    gradient, hessian = surrogate.gradient_hessian(*data)
     assert gradient.shape == hessian.shape == data[0].shape
     expected = numeric_gradient(surrogate, *data)
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6 * max(1.0, np.abs(expected).max()))
@@ -81,7 +81,7 @@ def test_gradient_is_the_derivative_of_the_loss(surrogate, spread):
 def test_exact_hessian_is_the_derivative_of_the_gradient(surrogate, spread):
     data = ragged(spread=spread)
     diagonal = np.concatenate([np.diag(matrix) for matrix in numeric_hessians(surrogate, *data)])
-    np.testing.assert_allclose(surrogate.derivatives(*data)[1], diagonal, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(surrogate.gradient_hessian(*data)[1], diagonal, rtol=1e-5, atol=1e-6)
 
 
 def test_every_family_has_an_exact_hessian_to_test():
@@ -137,14 +137,14 @@ def test_the_majorant_of_cosine_is_attained(length):
 @every
 def test_shift_invariance_is_as_declared(surrogate):
     scores, targets, queries = ragged()
-    shifted = scores + queries.spread(np.array([0.7, -3.0, 2.0, 1.0, 5.0]))
+    shifted = scores + queries.repeat(np.array([0.7, -3.0, 2.0, 1.0, 5.0]))
     before, after = surrogate.loss(scores, targets, queries), surrogate.loss(shifted, targets, queries)
     assert np.allclose(before, after, atol=1e-9) == surrogate.shift_invariant
     same = [
         np.allclose(one, other, atol=1e-6)
         for one, other in zip(
-            surrogate.derivatives(scores, targets, queries),
-            surrogate.derivatives(shifted, targets, queries),
+            surrogate.gradient_hessian(scores, targets, queries),
+            surrogate.gradient_hessian(shifted, targets, queries),
             strict=True,
         )
     ]
@@ -154,7 +154,7 @@ def test_shift_invariance_is_as_declared(surrogate):
 @every
 def test_shift_invariant_gradients_sum_to_zero(surrogate):
     scores, targets, queries = ragged()
-    sums = queries.sum(surrogate.derivatives(scores, targets, queries)[0])
+    sums = queries.sum(surrogate.gradient_hessian(scores, targets, queries)[0])
     assert (np.abs(sums).max() < 1e-6) == surrogate.shift_invariant
 
 
@@ -162,7 +162,7 @@ def test_shift_invariant_gradients_sum_to_zero(surrogate):
 def test_separability_is_as_declared(surrogate):
     scores, targets, queries = np.array([0.2, -0.4, 1.0]), np.array([0.8, 0.3, 0.0]), Queries.from_sizes([3])
     other = scores + np.array([0.0, 0.5, -1.0])
-    gradients = [surrogate.derivatives(values, targets, queries)[0][0] for values in (scores, other)]
+    gradients = [surrogate.gradient_hessian(values, targets, queries)[0][0] for values in (scores, other)]
     # With q = 2 the p-norm is separable too, and need not say so; the hinge's gradient is constant between kinks.
     if surrogate not in (PNorm(q=2), PairwiseHinge()):
         assert (gradients[0] == gradients[1]) == surrogate.separable
@@ -191,8 +191,8 @@ def test_permuting_the_documents_of_a_query_permutes_the_output(surrogate):
         rtol=1e-9,
         atol=1e-9,
     )
-    permuted = surrogate.derivatives(scores[order], targets[order], queries)
-    for ours, theirs in zip(permuted, surrogate.derivatives(scores, targets, queries), strict=True):
+    permuted = surrogate.gradient_hessian(scores[order], targets[order], queries)
+    for ours, theirs in zip(permuted, surrogate.gradient_hessian(scores, targets, queries), strict=True):
         np.testing.assert_allclose(ours, theirs[order], rtol=1e-7, atol=1e-7)
 
 
@@ -205,7 +205,10 @@ def test_queries_do_not_interact(surrogate):
     others[part] = False
     # An iterative intercept may stop a step earlier or later: the same up to its own accuracy.
     tolerance = 1e-7 if surrogate.shift_invariant else 1e-12
-    one, other = surrogate.derivatives(scores, targets, queries), surrogate.derivatives(changed, targets, queries)
+    one, other = (
+        surrogate.gradient_hessian(scores, targets, queries),
+        surrogate.gradient_hessian(changed, targets, queries),
+    )
     for ours, theirs in zip(one, other, strict=True):
         np.testing.assert_allclose(ours[others], theirs[others], rtol=0, atol=tolerance)
     losses = surrogate.loss(scores, targets, queries), surrogate.loss(changed, targets, queries)
@@ -217,14 +220,14 @@ def test_inputs_are_left_alone(surrogate):
     scores, targets, queries = ragged()
     kept = scores.copy(), targets.copy()
     surrogate.loss(scores, targets, queries)
-    surrogate.derivatives(scores, targets, queries)
+    surrogate.gradient_hessian(scores, targets, queries)
     np.testing.assert_array_equal(scores, kept[0])
     np.testing.assert_array_equal(targets, kept[1])
 
 
 def assert_finite(surrogate, scores, targets, sizes):
     queries = Queries.from_sizes(sizes)
-    gradient, hessian = surrogate.derivatives(np.array(scores), np.array(targets), queries)
+    gradient, hessian = surrogate.gradient_hessian(np.array(scores), np.array(targets), queries)
     assert np.isfinite(gradient).all()
     assert np.isfinite(hessian).all()
     assert np.isfinite(surrogate.loss(np.array(scores), np.array(targets), queries)).all()
@@ -245,8 +248,8 @@ def test_extreme_scores_are_finite(surrogate, size):
 @pytest.mark.parametrize("tiny", [0.0, -0.0, 5e-324, -5e-324, 1e-310, 1e-300, 1e-160])
 def test_zero_and_tiny_scores_are_finite(surrogate, tiny):
     assert_finite(surrogate, [tiny, tiny, -tiny, 0.0], [1.0, 0.0, 0.4, 0.2], [3, 1])
-    zero = surrogate.derivatives(np.zeros(3), np.array([1.0, 0.0, 0.4]), Queries.from_sizes([3]))
-    near = surrogate.derivatives(np.array([tiny, tiny, -tiny]), np.array([1.0, 0.0, 0.4]), Queries.from_sizes([3]))
+    zero = surrogate.gradient_hessian(np.zeros(3), np.array([1.0, 0.0, 0.4]), Queries.from_sizes([3]))
+    near = surrogate.gradient_hessian(np.array([tiny, tiny, -tiny]), np.array([1.0, 0.0, 0.4]), Queries.from_sizes([3]))
     np.testing.assert_allclose(near[0], zero[0], atol=1e-9)
 
 
@@ -318,9 +321,9 @@ def test_loss_and_gradient_are_zero_at_the_documented_minimizer(surrogate, minim
     targets = np.random.default_rng(1).uniform(0.05, 0.95, queries.n_documents)
     scores = minimizer(targets, queries)
     if surrogate.shift_invariant:
-        scores = scores + queries.spread(np.arange(5.0))
+        scores = scores + queries.repeat(np.arange(5.0))
     np.testing.assert_allclose(surrogate.loss(scores, targets, queries), 0.0, atol=1e-8)
-    np.testing.assert_allclose(surrogate.derivatives(scores, targets, queries)[0], 0.0, atol=1e-8)
+    np.testing.assert_allclose(surrogate.gradient_hessian(scores, targets, queries)[0], 0.0, atol=1e-8)
 
 
 def test_losses_by_formula():
@@ -352,7 +355,7 @@ def test_losses_by_formula():
 
 def assert_same(one, other, data, factor=1.0):
     np.testing.assert_allclose(one.loss(*data), other.loss(*data), atol=1e-9)
-    (gradient, hessian), (other_gradient, other_hessian) = one.derivatives(*data), other.derivatives(*data)
+    (gradient, hessian), (other_gradient, other_hessian) = one.gradient_hessian(*data), other.gradient_hessian(*data)
     np.testing.assert_allclose(gradient, other_gradient, atol=1e-9)
     np.testing.assert_allclose(hessian, other_hessian * factor, atol=1e-9)
 
@@ -389,8 +392,8 @@ def test_the_exponent_grows_with_the_logarithm_of_the_query():
     for part in slices(SIZES):
         one, q = Queries.from_sizes([part.stop - part.start]), math.log(part.stop - part.start) + 2
         for make in (PNorm, NormalizedPNorm):
-            expected = make(q=q).derivatives(scores[part], targets[part], one)
-            result = [values[part] for values in make().derivatives(scores, targets, queries)]
+            expected = make(q=q).gradient_hessian(scores[part], targets[part], one)
+            result = [values[part] for values in make().gradient_hessian(scores, targets, queries)]
             np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -405,7 +408,7 @@ def test_the_intercept_solves_its_equation(potential, tolerance, seed, spread):
     scores, targets, queries = ragged(seed=seed, spread=spread)
     mass = queries.sum(targets)
     shift = potential.intercept(scores, mass, queries)
-    slopes = potential.slope_curvature(scores + queries.spread(shift))[0]
+    slopes = potential.slope_curvature(scores + queries.repeat(shift))[0]
     np.testing.assert_allclose(queries.sum(slopes), mass, rtol=0, atol=tolerance)
 
 
@@ -424,13 +427,13 @@ def test_inverse_slope_of_poisson_also_beyond_its_exponential_range(slope):
 def test_poisson_is_smooth_where_it_leaves_the_exponential():
     queries, targets = Queries.from_sizes([1]), np.array([0.5])
     for side in (-1e-9, 1e-9):
-        gradient, hessian = Poisson().derivatives(np.array([30.0 + side]), targets, queries)
+        gradient, hessian = Poisson().gradient_hessian(np.array([30.0 + side]), targets, queries)
         assert gradient[0] == pytest.approx(math.exp(30.0) - 0.5, rel=1e-6)
         assert hessian[0] == pytest.approx(math.exp(30.0), rel=1e-6)
     for score in (29.0, 31.0, 40.0):
         step = 1e-4
         losses = [Poisson().loss(np.array([score + move]), targets, queries)[0] for move in (-step, step)]
-        gradient = Poisson().derivatives(np.array([score]), targets, queries)[0][0]
+        gradient = Poisson().gradient_hessian(np.array([score]), targets, queries)[0][0]
         assert (losses[1] - losses[0]) / (2 * step) == pytest.approx(gradient, rel=1e-5)
 
 

@@ -117,7 +117,7 @@ def test_the_constants_are_those_of_the_excess(surrogate):
     constant, norm = strong_convexity(surrogate, m)
     for scores in some_scores(surrogate, batch, targets):
         excess = excess_losses(surrogate, batch, targets, scores)
-        slopes = surrogate.derivatives(scores.ravel(), expected.ravel(), query)[0].reshape(expected.shape)
+        slopes = surrogate.gradient_hessian(scores.ravel(), expected.ravel(), query)[0].reshape(expected.shape)
         squared = np.linalg.norm(slopes, ord=norm, axis=1) ** 2
         assert (excess >= constant * squared - 1e-9).all()
         ratios += (excess / constant / np.maximum(squared, 1e-300))[excess > 1e-4].tolist()

@@ -145,7 +145,7 @@ class RootSquared(Squared):
     def loss(self, scores, targets, queries):
         return queries.sum(0.5 * (scores - np.sqrt(targets)) ** 2)
 
-    def derivatives(self, scores, targets, queries):
+    def gradient_hessian(self, scores, targets, queries):
         return scores - np.sqrt(targets), np.ones_like(scores)
 
 
@@ -155,7 +155,7 @@ class Indifferent(Surrogate):
     def loss(self, scores, targets, queries):
         return queries.sum(scores**2)
 
-    def derivatives(self, scores, targets, queries):
+    def gradient_hessian(self, scores, targets, queries):
         return 2 * scores, np.full_like(scores, 2.0)
 
 
@@ -167,7 +167,7 @@ class Median(Surrogate):
     def loss(self, scores, targets, queries):
         return queries.sum(np.abs(scores - targets))
 
-    def derivatives(self, scores, targets, queries):
+    def gradient_hessian(self, scores, targets, queries):
         return np.sign(scores - targets), np.ones_like(scores)
 
 
@@ -203,7 +203,7 @@ class Cubed(Surrogate):
     def loss(self, scores, targets, queries):
         return queries.sum((scores**3 - targets) ** 2 / 2)
 
-    def derivatives(self, scores, targets, queries):
+    def gradient_hessian(self, scores, targets, queries):
         return 3 * scores**2 * (scores**3 - targets), np.ones_like(scores)
 
 
@@ -278,10 +278,12 @@ class WrongForSix(Squared):
     """Least squares that ranks six documents backwards."""
 
     def loss(self, scores, targets, queries):
-        return super().loss(scores, np.where(queries.spread(queries.sizes) == 6, -targets, targets), queries)
+        return super().loss(scores, np.where(queries.repeat(queries.sizes) == 6, -targets, targets), queries)
 
-    def derivatives(self, scores, targets, queries):
-        return super().derivatives(scores, np.where(queries.spread(queries.sizes) == 6, -targets, targets), queries)
+    def gradient_hessian(self, scores, targets, queries):
+        return super().gradient_hessian(
+            scores, np.where(queries.repeat(queries.sizes) == 6, -targets, targets), queries
+        )
 
 
 def test_distributions_of_ones_own_are_examined():
@@ -322,8 +324,8 @@ class Narrow(Logistic):
 class NotItsGradient(Softmax):
     """A gradient of another loss."""
 
-    def derivatives(self, scores, targets, queries):
-        gradient, hessian = super().derivatives(scores, targets, queries)
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
         return -gradient + 1.0, hessian
 
 

@@ -244,8 +244,8 @@ class Scaled(Poisson):
     def loss(self, scores, targets, queries):
         return self.factor * super().loss(scores, targets, queries)
 
-    def derivatives(self, scores, targets, queries):
-        gradient, hessian = super().derivatives(scores, targets, queries)
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
         return self.factor * gradient, self.factor * hessian
 
 
@@ -269,7 +269,7 @@ class Slope(Separable):
 class WrongGradient(Squared):
     """A gradient that is not that of the loss."""
 
-    def derivatives(self, scores, targets, queries):
+    def gradient_hessian(self, scores, targets, queries):
         return targets - scores, np.ones_like(scores)
 
 
@@ -283,7 +283,7 @@ class Waves(Surrogate):
     def loss(self, scores, targets, queries):
         return queries.sum((scores - targets) ** 2 - 0.3 * np.cos(6 * (scores - targets)))
 
-    def derivatives(self, scores, targets, queries):
+    def gradient_hessian(self, scores, targets, queries):
         error = scores - targets
         return 2 * error + 1.8 * np.sin(6 * error), np.full_like(scores, 13.0)
 

@@ -16,7 +16,8 @@ from boostrank.dcg import DCG
 from boostrank.metrics import NDCG, Agreement
 from boostrank.objective import EdgeObjective, Float32s, Objective, bind
 from boostrank.preferences import PreferenceGraph
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats
 
 Bound = TypeVar("Bound")
 
@@ -64,7 +65,7 @@ class Training:
     def boosting_function(self) -> Callable[[NDArray[Any], Any], tuple[Float32s, Float32s]]:
         """Gradient and Hessian for the backend, which copies them, so that the two buffers serve every round."""
         assert not isinstance(self.objective, str)
-        derivatives, n_documents = self.objective.derivatives, self.data.queries.n_documents
+        derivatives, n_documents = self.objective.gradient_hessian, self.data.queries.n_documents
         buffers = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
         return lambda scores, _: derivatives(scores, buffers)
 

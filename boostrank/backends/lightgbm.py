@@ -48,9 +48,9 @@ PARAMETERS = {
     "verbosity": "verbosity",
 }
 #: A minimum of exactly 0 crashes the library.
-SMALLEST_MIN_HESSIAN = 1e-10
+MIN_SUM_HESSIAN = 1e-10
 #: Labels that a table of gains may cover for the native objectives.
-LARGEST_NATIVE_LABEL = 10_000
+MAX_NATIVE_LABEL = 10_000
 
 
 def check_parameters(native: dict[str, Any], objective: str | None = None) -> None:
@@ -81,7 +81,7 @@ def train(training: Training) -> Trained:
     parameters = {"deterministic": True, "force_col_wise": True, **training.parameters, "metric": "None"}
     if parameters.get("force_row_wise"):
         parameters["force_col_wise"] = False
-    parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], SMALLEST_MIN_HESSIAN)
+    parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], MIN_SUM_HESSIAN)
     data, history = training.data, History(training)
     native = isinstance(training.objective, str)
     dataset = lgb.Dataset(
@@ -225,7 +225,7 @@ class LightGBMObjective:
         """Gradient and Hessian."""
         scores, fields = _scores_and_fields(first, second, weight, group)
         objective, buffers = self._binding(*fields)
-        return objective.derivatives(scores, buffers)
+        return objective.gradient_hessian(scores, buffers)
 
 
 class LightGBMMetric:
@@ -313,9 +313,9 @@ def native_parameters(training: Training) -> dict[str, Any]:
     """
     labels = training.data.relevance
     highest = int(labels.max())
-    if (labels != np.floor(labels)).any() or highest > LARGEST_NATIVE_LABEL:
+    if (labels != np.floor(labels)).any() or highest > MAX_NATIVE_LABEL:
         raise ValueError(
-            f"{training.objective} takes integer labels up to {LARGEST_NATIVE_LABEL}; got labels up to {labels.max():g}"
+            f"{training.objective} takes integer labels up to {MAX_NATIVE_LABEL}; got labels up to {labels.max():g}"
         )
     if training.objective != "lambdarank" or (training.dcg.gain == "exp2" and highest <= 30):
         return {}

@@ -208,7 +208,7 @@ class XGBoostObjective:
                 "set base_score=0 in the parameters",
                 stacklevel=2,
             )
-        return objective.derivatives(preds, buffers)
+        return objective.gradient_hessian(preds, buffers)
 
 
 class XGBoostMetric:
@@ -294,7 +294,7 @@ def _matrix(data: Data, parameters: dict[str, Any], weighted: bool = False, refe
     options = {
         "label": data.relevance,
         # XGBoost's qids wrap at 2^32 and must not decrease: count the queries.
-        "qid": data.queries.spread(np.arange(data.queries.n_queries)),
+        "qid": data.queries.repeat(np.arange(data.queries.n_queries)),
         "weight": data.weights[data.queries.starts] if weighted and data.weights is not None else None,
         "nthread": parameters.get("nthread"),
         "enable_categorical": True,

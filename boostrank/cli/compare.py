@@ -29,11 +29,13 @@ from boostrank.cli.options import (
     make_rankers,
     parse_cutoffs,
 )
-from boostrank.comparison import Comparison, query_folds
+from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
+from boostrank.datasets import Dataset, Fold, read_letor, read_letor_folds
+from boostrank.datasets.synthetic import make_ranking
 from boostrank.files import write_atomically
-from boostrank.letor import Fold, Ranking, read_letor, read_letor_folds
-from boostrank.synthetic import expected_ndcg, make_ranking
+from boostrank.metrics.expected_ndcg import expected_ndcg
+from boostrank.model_selection import query_folds
 
 DEFAULT_OBJECTIVES = (
     "lambdarank,rank_xendcg,rank:ndcg,squared,poisson,logistic,softmax,centered-squared,centered-logistic,pnorm,"
@@ -86,7 +88,7 @@ def compare(
     extra = {}
     if path is None:
         X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
-        parts = query_folds(Ranking(X, y, qid), folds, random_state=seed)
+        parts = query_folds(Dataset(X, y, qid), folds, random_state=seed)
 
         def regret(fold: Fold, scores: Any) -> Any:
             known = bayes[np.isin(qid, fold.test.qid)]

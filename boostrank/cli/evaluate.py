@@ -20,7 +20,7 @@ from boostrank.cli.options import (
     console,
     parse_cutoffs,
 )
-from boostrank.letor import read_letor
+from boostrank.datasets import read_letor
 from boostrank.metrics import check_scores, ndcg_score, reconcile
 from boostrank.queries import Queries
 

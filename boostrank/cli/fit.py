@@ -23,7 +23,7 @@ from boostrank.cli.options import (
     console,
     make_rankers,
 )
-from boostrank.letor import read_letor
+from boostrank.datasets import read_letor
 from boostrank.surrogates import DEFAULT
 
 

@@ -10,8 +10,8 @@ import typer
 
 from boostrank.backends.files import require_file
 from boostrank.cli.options import DataPath, ModelPath
+from boostrank.datasets import read_letor
 from boostrank.files import write_atomically
-from boostrank.letor import read_letor
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 
 

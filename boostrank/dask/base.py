@@ -24,8 +24,9 @@ from boostrank.frames import QID
 from boostrank.metrics import NDCG
 from boostrank.metrics.inputs import check_scores
 from boostrank.model_selection import split_queries
-from boostrank.queries import Bools, Floats, Queries
+from boostrank.queries import Queries
 from boostrank.rankers.base import BoostedRanker
+from boostrank.segments import Bools, Floats
 from boostrank.weights import document_weights
 
 

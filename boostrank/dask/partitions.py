@@ -19,10 +19,10 @@ from distributed import Client, Future, wait
 
 from boostrank.dask.rows import Inventory, cut, join, take_stock
 from boostrank.frames import QID, require_qid
-from boostrank.queries import Bools, Ints
+from boostrank.segments import Bools, Ints
 
 #: No partition grows beyond this multiple of what an even distribution gives it, or of the largest there was.
-LARGEST_GROWTH = 1.25
+MAX_GROWTH = 1.25
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def choose_homes(query: Ints, part: Ints, sizes: Ints, n_parts: int) -> Ints:
     documents = np.bincount(query, weights=sizes, minlength=n_queries)
     load = np.bincount(home, weights=documents, minlength=n_parts)
     even = documents.sum() / n_parts
-    if load.max() > LARGEST_GROWTH * max(even, np.bincount(part, weights=sizes).max()):
+    if load.max() > MAX_GROWTH * max(even, np.bincount(part, weights=sizes).max()):
         room = np.maximum(0.0, even - np.bincount(home[~is_cut], weights=documents[~is_cut], minlength=n_parts))
         middles = np.cumsum(documents[is_cut]) - documents[is_cut] / 2
         ends = np.cumsum(room) * (documents[is_cut].sum() / room.sum())

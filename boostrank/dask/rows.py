@@ -11,7 +11,8 @@ from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing, check_array
 
 from boostrank.dcg import check_relevance
-from boostrank.queries import Ints, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Ints
 
 
 class Rows(NamedTuple):
@@ -89,7 +90,7 @@ def cut(part: list[Any], homes: Ints) -> dict[int, Rows]:
     """The rows of a partition by the partition that they go to; `homes` has that of each of its queries."""
     rows = Rows(*part)
     queries = Queries.from_qid(plain_ids(rows.qid))
-    home = queries.ungroup(queries.spread(homes))
+    home = queries.ungroup(queries.repeat(homes))
     order = np.argsort(home, kind="stable")
     starts = np.flatnonzero(np.diff(home[order], prepend=-1))
     return {int(home[taken[0]]): _take(rows, taken) for taken in np.split(order, starts[1:])}

@@ -18,7 +18,8 @@ from xgboost.tracker import RabitTracker
 from boostrank.dcg import DCG
 from boostrank.metrics import NDCG
 from boostrank.objective import EdgeObjective, Objective
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats
 
 #: Seconds that workers wait for each other at the start and at the end.
 PATIENCE = 300
@@ -115,7 +116,7 @@ def agree(objective: Objective | EdgeObjective) -> None:
         objective.offset = _common_start(objective)
     # The scale is such that the mean weighted Hessian at the start is 1.
     objective.scale = 1.0
-    hessian = objective.derivatives(np.zeros(objective.queries.n_documents, dtype=np.float32))[1]
+    hessian = objective.gradient_hessian(np.zeros(objective.queries.n_documents, dtype=np.float32))[1]
     if isinstance(objective, EdgeObjective):
         weight = float(np.count_nonzero(hessian))
     else:
@@ -132,7 +133,7 @@ def _common_start(objective: Objective) -> float:
     target and the sum of their weights; there are few sizes.
     """
     queries = objective.queries
-    sizes = queries.spread(queries.sizes)
+    sizes = queries.repeat(queries.sizes)
     weights = np.ones(len(sizes)) if objective.weights is None else objective.weights
     n_sizes = int(largest(queries.sizes.max())) + 1
     weight, mass = add_up(
@@ -142,5 +143,5 @@ def _common_start(objective: Objective) -> float:
     if len(present) == 0:
         raise ValueError("sample_weight is zero for all queries to train on")
     merged = Queries.from_sizes(present)
-    targets = merged.spread(mass[present] / weight[present])
-    return objective.surrogate.start(targets, merged, merged.spread(weight[present] / present))
+    targets = merged.repeat(mass[present] / weight[present])
+    return objective.surrogate.best_constant(targets, merged, merged.repeat(weight[present] / present))

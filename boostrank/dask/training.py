@@ -22,7 +22,8 @@ from boostrank.dask.rows import Rows, flat, plain_ids, stack
 from boostrank.dask.sharing import Meeting, SharedNDCG, StoppedError, agree, joined, stop_together
 from boostrank.dcg import DCG, check_relevance
 from boostrank.objective import EdgeObjective, Float32s, Objective
-from boostrank.queries import Bools, Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Bools, Floats
 
 
 @dataclass(frozen=True)
@@ -182,11 +183,11 @@ def _grouped(rows: Rows, chosen: Bools | None, query_weights: Floats | None) -> 
     queries = Queries.from_qid(plain_ids(rows.qid))
     weights = None if rows.weights is None else flat(rows.weights).astype(np.float64)
     if query_weights is not None:
-        weights = queries.ungroup(queries.spread(query_weights))
-    order, ids, sizes = queries.order, queries.ids, queries.sizes
+        weights = queries.ungroup(queries.repeat(query_weights))
+    order, ids, sizes = queries.permutation, queries.ids, queries.sizes
     if chosen is not None and not chosen.all():
         order = np.arange(len(relevance)) if order is None else order
-        order, ids, sizes = order[queries.spread(chosen)], ids[chosen], sizes[chosen]
+        order, ids, sizes = order[queries.repeat(chosen)], ids[chosen], sizes[chosen]
     if order is not None:
         X, relevance = _safe_indexing(X, order), relevance[order]
         weights = None if weights is None else weights[order]

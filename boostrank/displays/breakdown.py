@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # More ranks than this are drawn without documents and labels, which would run into each other.
-MOST_LABELLED = 15
+MAX_LABELLED = 15
 
 
 @dataclass
@@ -118,14 +118,14 @@ class DCGBreakdownDisplay:
         for shift, height, label, legend, color, hatch in sides:
             look: dict[str, Any] = {"color": color} if hatch is None else {"facecolor": "none", "edgecolor": color}
             bars = ax.bar(ranks + shift, table[height], width=0.38, label=legend, hatch=hatch, **look)
-            if len(table) <= MOST_LABELLED:
+            if len(table) <= MAX_LABELLED:
                 ax.bar_label(bars, [f"{value:g}" for value in table[label]], padding=1, fontsize="small", color="0.3")
         ax.set_xlabel("rank")
         whole_ticks(ax)
-        if len(table) <= MOST_LABELLED:
+        if len(table) <= MAX_LABELLED:
             ax.set_xticks(ranks, [f"{rank}\n{name}" for rank, name in zip(ranks, self.documents, strict=True)])
             ax.set_xlabel("rank, and the document that the scores put there")
-        ax.set_ylabel("gain × discount" + (" (number: label)" if len(table) <= MOST_LABELLED else ""))
+        ax.set_ylabel("gain × discount" + (" (number: label)" if len(table) <= MAX_LABELLED else ""))
         ax.set_title(f"{ndcg_name(self.k)} = {self.ndcg:.4f}", fontsize="medium")
         ax.legend(frameon=False)
         light_grid(ax)

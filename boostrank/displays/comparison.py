@@ -34,7 +34,7 @@ class ComparisonDisplay:
 
     Examples
     --------
-    >>> from boostrank import LightGBMRanker, Ranking, compare, make_ranking, query_folds
+    >>> from boostrank import LightGBMRanker, Dataset, compare, make_ranking, query_folds
     >>> folds = query_folds(Ranking(*make_ranking(n_queries=60, random_state=0)), n_splits=3)
     >>> rankers = {name: LightGBMRanker(name, n_estimators=10) for name in ("lambdarank", "softmax")}
     >>> comparison = compare(rankers, folds, cutoffs=[10])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Discount, Gain
 from boostrank.displays.style import axes, light_grid, styles, whole_ticks
-from boostrank.queries import Floats, Ints
+from boostrank.segments import Floats, Ints
 
 FORMULAS = {"log2": "1 / log2(1 + rank)", "zipf": "1 / rank", "exp2": "2^label - 1", "linear": "label"}
 

@@ -15,7 +15,7 @@ from boostrank.displays.inputs import named, predictions
 from boostrank.displays.style import axes, light_grid, styles, whole_ticks
 from boostrank.metrics import Empty, ndcg_curve
 from boostrank.metrics.curves import check_ks
-from boostrank.queries import Floats, Ints
+from boostrank.segments import Floats, Ints
 
 
 @dataclass

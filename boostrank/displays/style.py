@@ -19,7 +19,7 @@ GREY = "0.6"
 # Inches; at matplotlib's 100 dots per inch 700 pixels wide, the width of a README.
 WIDTH, HEIGHT = 7.0, 4.0
 # More points than this are drawn as a line without markers.
-MOST_MARKERS = 25
+MAX_MARKERS = 25
 
 
 class Style(NamedTuple):
@@ -53,7 +53,7 @@ def styles(n: int, n_points: int = 0) -> list[Style]:
     """Styles of `n` lines of `n_points` points; without markers where these are many."""
     colors, markers, dashes = (islice(cycle(values), n) for values in (COLORS, MARKERS, DASHES))
     return [
-        Style(color, "" if n_points > MOST_MARKERS else marker, dash)
+        Style(color, "" if n_points > MAX_MARKERS else marker, dash)
         for color, marker, dash in zip(colors, markers, dashes, strict=True)
     ]
 

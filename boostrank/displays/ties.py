@@ -12,7 +12,8 @@ from boostrank.dcg import Discount, Gain
 from boostrank.displays.inputs import predictions
 from boostrank.displays.style import BLACK, SKY, axes, legend_below, light_grid, ndcg_name, whole_ticks
 from boostrank.metrics import Empty, tie_range
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats
 
 # Differences of sums within rounding are none.
 ROUNDING = 1e-12

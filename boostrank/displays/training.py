@@ -21,7 +21,7 @@ from boostrank.displays.style import (
     metric_name,
     whole_ticks,
 )
-from boostrank.queries import Floats
+from boostrank.segments import Floats
 
 
 @dataclass

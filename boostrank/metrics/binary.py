@@ -16,9 +16,9 @@ from scipy.special import digamma
 
 from boostrank.dcg import DCG, Gain, Ties
 from boostrank.metrics.mean import Empty, score
-from boostrank.queries import Floats, Queries
+from boostrank.segments import Floats, Segments
 
-Measure = Callable[[Floats, Floats, Queries], Floats]
+Measure = Callable[[Floats, Floats, Segments], Floats]
 
 
 def precision_score(
@@ -69,7 +69,7 @@ def precision_score(
     """
     dcg = DCG(k, discount=np.ones_like)
 
-    def measure(gains: Floats, scores: Floats, queries: Queries) -> Floats:
+    def measure(gains: Floats, scores: Floats, queries: Segments) -> Floats:
         return dcg.of_ranking(gains, scores, queries, ties) / _depths(dcg, queries)
 
     return binary_score(measure, threshold, y_true, y_score, qid, empty, sample_weight, per_query)
@@ -118,7 +118,7 @@ def recall_score(
     """
     dcg = DCG(k, discount=np.ones_like)
 
-    def measure(gains: Floats, scores: Floats, queries: Queries) -> Floats:
+    def measure(gains: Floats, scores: Floats, queries: Segments) -> Floats:
         return dcg.of_ranking(gains, scores, queries, ties) / queries.sum(gains)
 
     return binary_score(measure, threshold, y_true, y_score, qid, empty, sample_weight, per_query)
@@ -174,7 +174,7 @@ def mean_precision_score(
     """
     counts = DCG(k, discount=np.ones_like)
 
-    def measure(gains: Floats, scores: Floats, queries: Queries) -> Floats:
+    def measure(gains: Floats, scores: Floats, queries: Segments) -> Floats:
         depths = _depths(counts, queries)
         # H_n = digamma(n + 1) + constant, for depths without limit. One discount serves all queries, so it is that of
         # the largest depth; what it is too large by is the same for every counted rank of a query.
@@ -253,7 +253,7 @@ def rbp_score(
         raise ValueError(f"threshold acts only on binary gains, gain=None; got threshold={threshold!r} with {gain=!r}")
     graded = replace(dcg, gain=gain)
 
-    def measure(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
+    def measure(relevance: Floats, scores: Floats, queries: Segments) -> Floats:
         gains = graded.gains(relevance)
         return np.where(queries.max(gains) > 0, graded.of_ranking(gains, scores, queries, ties), np.nan)
 
@@ -273,7 +273,7 @@ def binary_score(
     """:func:`boostrank.metrics.mean.score` with a measure of binary gains, undefined where nothing is relevant."""
     check_threshold(threshold)
 
-    def of_labels(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
+    def of_labels(relevance: Floats, scores: Floats, queries: Segments) -> Floats:
         gains = (relevance >= threshold).astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             values = measure(gains, scores, queries)
@@ -289,8 +289,8 @@ def check_threshold(threshold: float) -> None:
         raise ValueError(f"threshold must be a finite number above 0, the label of no relevance; got {threshold!r}")
 
 
-def _depths(dcg: DCG, queries: Queries) -> Floats:
+def _depths(dcg: DCG, queries: Segments) -> Floats:
     """Ranks that precision is taken over: an integer cutoff also where a query has fewer documents."""
     if isinstance(dcg.k, (int, np.integer)):
-        return np.full(queries.n_queries, float(dcg.k))
+        return np.full(queries.n_segments, float(dcg.k))
     return dcg.cutoffs(queries).astype(np.float64)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, Gain, Ties, normalize
+from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
 from boostrank.metrics.inputs import labels_scores_queries
 from boostrank.metrics.mean import Empty, QueryMean
-from boostrank.metrics.ties import check_ties, runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,13 +77,13 @@ def dcg_breakdown(
     gains = dcg.gains(relevance)
     order = queries.sort(scores, {"best": -gains, "worst": gains}.get(ties))
     ideal_order = queries.sort(gains)
-    shown = queries.positions < queries.spread(dcg.cutoffs(queries))
+    shown = queries.positions < queries.repeat(dcg.cutoffs(queries))
     by_rank = np.where(shown, dcg.discounts(int(queries.sizes.max()))[queries.positions], 0.0)
     discounts = by_rank
     if ties == "average":
-        tied = runs(queries, scores[order])
-        discounts, shown = tied.spread(tied.mean(by_rank)), tied.spread(tied.max(shown))
-    rows = np.arange(queries.n_documents) if queries.order is None else queries.order
+        tied = queries.runs(scores[order])
+        discounts, shown = tied.repeat(tied.mean(by_rank)), tied.repeat(tied.max(shown))
+    rows = np.arange(queries.n_documents) if queries.permutation is None else queries.permutation
     columns = {
         "rank": queries.positions + 1,
         "document": rows[order],
@@ -95,8 +94,8 @@ def dcg_breakdown(
         "ideal_relevance": relevance[ideal_order],
         "ideal_contribution": gains[ideal_order] * by_rank,
     }
-    table = pd.DataFrame(columns if qid is None else {"qid": queries.spread(queries.ids), **columns})
-    running = table.groupby(queries.spread(np.arange(queries.n_queries)))
+    table = pd.DataFrame(columns if qid is None else {"qid": queries.repeat(queries.ids), **columns})
+    running = table.groupby(queries.repeat(np.arange(queries.n_queries)))
     table.insert(list(table).index("contribution") + 1, "cumulative", running["contribution"].cumsum())
     table["ideal_cumulative"] = running["ideal_contribution"].cumsum()
     return table[shown].reset_index(drop=True)

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from boostrank.metrics.mean import Empty
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats
 
 Labels = Literal["given", "truncated", "whole"]
 Precision = Literal["given", "float64", "float32"]

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, Gain, Ties, normalize
+from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
 from boostrank.metrics.inputs import labels_scores_queries
 from boostrank.metrics.mean import Empty, QueryMean
-from boostrank.metrics.ties import check_ties, rankings
-from boostrank.queries import Floats, Ints, Queries
+from boostrank.metrics.ties import rankings
+from boostrank.segments import Floats, Ints, Segments
 
 
 def ndcg_curve(
@@ -65,7 +65,7 @@ def ndcg_curve(
     ideal = _cumulated(gains, gains, queries, dcg, "stable", last)
     chosen = np.minimum(cutoffs, last) - 1
     values = normalize(_cumulated(gains, scores, queries, dcg, ties, last), ideal)[:, chosen]
-    if sample_weight is not None and np.shape(sample_weight) == (queries.n_documents,) != (queries.n_queries,):
+    if sample_weight is not None and np.shape(sample_weight) == (queries.n_documents,) != (queries.n_segments,):
         sample_weight = queries.group(np.asarray(sample_weight))
     mean = QueryMean(ideal[:, 0] == 0, queries, empty, sample_weight)
     if per_query:
@@ -73,14 +73,14 @@ def ndcg_curve(
     return np.array([mean(column) for column in values.T])
 
 
-def _cumulated(gains: Floats, scores: Floats, queries: Queries, dcg: DCG, ties: Ties, last: int) -> Floats:
+def _cumulated(gains: Floats, scores: Floats, queries: Segments, dcg: DCG, ties: Ties, last: int) -> Floats:
     """Expected DCG@1 to DCG@last of each query, shape (n_queries, last)."""
-    discounts, result = dcg.discounts(last), np.zeros((queries.n_queries, last))
+    discounts, result = dcg.discounts(last), np.zeros((queries.n_segments, last))
     for ranked in rankings(gains, scores, queries, dcg, ties):
-        segments, rows = ranked.block.segments, result[ranked.block.queries]
-        expected = ranked.tied.spread(ranked.tied.mean(ranked.quality))[ranked.counts]
+        segments, rows = ranked.block.part, result[ranked.block.segments]
+        expected = ranked.tied.repeat(ranked.tied.mean(ranked.quality))[ranked.counts]
         position = segments.positions[ranked.counts]
-        rows[segments.spread(np.arange(segments.n_queries))[ranked.counts], position] = expected * discounts[position]
+        rows[segments.repeat(np.arange(segments.n_segments))[ranked.counts], position] = expected * discounts[position]
         np.cumsum(rows, axis=1, out=rows)
     return result
 

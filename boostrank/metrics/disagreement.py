@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import TIES, Ties
+from boostrank.dcg import Ties, check_ties
 from boostrank.metrics.inputs import check_scores, labels_scores_queries
 from boostrank.metrics.mean import Empty, QueryMean
 from boostrank.metrics.pairs import pairs_out_of_order
 from boostrank.preferences import PreferenceGraph
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats
 from boostrank.weights import group_weights
 
 WITHOUT_EDGES = "has no preferences"
@@ -160,8 +161,7 @@ def _turned_and_total(
         if qid is not None:
             y_true.check_qid(qid)
         return y_true.disagreement(check_scores(y_score), ties), y_true.total(), y_true.queries
-    if ties not in TIES:
-        raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
+    check_ties(ties)
     relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
     # Counted by sorting: labels can have more pairs than fit into memory.
     return *pairs_out_of_order(relevance, scores, queries, ties), queries

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Ties
 from boostrank.metrics.mean import Empty, score
-from boostrank.metrics.ties import RankedBlock, product_before, rankings
-from boostrank.queries import Floats, Ints, Queries
+from boostrank.metrics.ties import RankedBlock, rankings
+from boostrank.segments import Floats, Ints, Segments
 
 # A user who is still reading with a smaller probability than this changes nothing within float64.
 NEGLIGIBLE = 1e-18
@@ -69,11 +69,11 @@ def err_score(
     _check_max_grade(max_grade)
     dcg = DCG(k)
 
-    def measure(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
+    def measure(relevance: Floats, scores: Floats, queries: Segments) -> Floats:
         satisfied = _satisfaction(relevance, max_grade)
-        result = np.empty(queries.n_queries)
+        result = np.empty(queries.n_segments)
         for ranking in rankings(satisfied, scores, queries, dcg, ties):
-            result[ranking.block.queries] = ranking.block.segments.sum(_stops(ranking))
+            result[ranking.block.segments] = ranking.block.part.sum(_stops(ranking))
         return np.where(queries.max(relevance) > 0, result, np.nan)
 
     return score(measure, y_true, y_score, qid, empty, sample_weight, per_query)
@@ -96,13 +96,13 @@ def _satisfaction(relevance: Floats, max_grade: float | None) -> Floats:
 def _stops(ranking: RankedBlock) -> Floats:
     """Probability of stopping at each rank over the rank, 0 beyond the cutoff; at a mixed tie, the sum on its first."""
     satisfied, tied = ranking.quality, ranking.tied
-    reading = product_before(1.0 - satisfied, ranking.block.segments)
+    reading = ranking.block.part.product_before(1.0 - satisfied)
     stops = np.where(ranking.counts, reading * satisfied / ranking.ranks, 0.0)
     # Equal documents have but one order, and beyond the cutoff nothing counts. Satisfaction increases within a tie.
     mixed = (satisfied[tied.starts] < satisfied[tied.indptr[1:] - 1]) & ranking.counts[tied.starts]
     if mixed.any():
         chosen = np.flatnonzero(mixed)
-        stops[tied.spread(mixed)] = 0.0
+        stops[tied.repeat(mixed)] = 0.0
         stops[tied.starts[chosen]] = reading[tied.starts[chosen]] * _expected_stops(ranking, chosen)
     return stops
 
@@ -123,24 +123,24 @@ def _expected_stops(ranking: RankedBlock, chosen: Ints) -> Floats:
     with np.errstate(divide="ignore", over="ignore"):
         negligible = np.ceil(np.log(NEGLIGIBLE) / np.log1p(-ties.mean(ranking.quality)[chosen]))
     counted = ties.sum(ranking.counts.astype(np.int64))[chosen]
-    places = Queries.from_sizes(np.minimum(counted, negligible).astype(np.int64) + 1)
+    places = Segments.from_sizes(np.minimum(counted, negligible).astype(np.int64) + 1)
     reading = _mean_products(1.0 - ranking.quality, first + size - matter, matter, size - matter, places)
     stops = np.zeros_like(reading)
     stops[1:] = reading[:-1] - reading[1:]
     stops[places.starts] = 0.0
     result = np.empty(len(chosen))
-    result[by_steps] = places.sum(stops / (places.spread(ranks[first]) - 1 + np.maximum(places.positions, 1)))
+    result[by_steps] = places.sum(stops / (places.repeat(ranks[first]) - 1 + np.maximum(places.positions, 1)))
     return result
 
 
-def _mean_products(factors: Floats, first: Ints, n_factors: Ints, n_ones: Ints, places: Queries) -> Floats:
+def _mean_products(factors: Floats, first: Ints, n_factors: Ints, n_ones: Ints, places: Segments) -> Floats:
     """Mean product ``P_t`` over all sets of t members of each tie, t = 0, 1, ... as its segment of `places` is long.
 
     A tie has `n_ones` members of factor one, then those from `first` in `factors`; `n_factors` decreases over ties.
     Members are added one by one to all ties at once. The i-th is in a set of t of i members with probability t / i:
     ``P_t <- (1 - t/i) P_t + (t/i) x_i P_(t-1)``. Sets of ones have P_t = 1, so only the other members take a step.
     """
-    means, sizes = np.ones(places.n_documents), places.positions.astype(np.float64)
+    means, sizes = np.ones(places.n_rows), places.positions.astype(np.float64)
     for step in range(int(n_factors[0])):
         active = int(np.searchsorted(-n_factors, -step))
         stop, lengths = int(places.indptr[active]), places.sizes[:active]

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.metrics.inputs import labels_scores_queries
-from boostrank.queries import Bools, Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Bools, Floats, Segments
 from boostrank.weights import group_weights, query_weights
 
 Empty = Literal["zero", "one", "skip", "raise"]
@@ -68,7 +69,7 @@ class QueryMean:
 
 
 def score(
-    measure: Callable[[Floats, Floats, Queries], Floats],
+    measure: Callable[[Floats, Floats, Segments], Floats],
     y_true: ArrayLike,
     y_score: ArrayLike,
     qid: ArrayLike | None,

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import DCG, TIES, Discount, Gain, Ties, normalize
+from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
 from boostrank.metrics.mean import Empty, QueryMean, score
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats, Segments
 
 
 class NDCG:
@@ -48,8 +49,7 @@ class NDCG:
         empty: Empty = "zero",
         weights: ArrayLike | None = None,
     ) -> None:
-        if ties not in TIES:
-            raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
+        check_ties(ties)
         self.queries, self.ties = queries, ties
         self.dcg = DCG() if dcg is None else dcg
         self.gains = self.dcg.gains(relevance)
@@ -134,7 +134,7 @@ def ndcg_score(
     """
     dcg = DCG(k, gain, discount)
 
-    def measure(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
+    def measure(relevance: Floats, scores: Floats, queries: Segments) -> Floats:
         return dcg.ndcg(dcg.gains_of(relevance), scores, queries, ties)
 
     return score(measure, y_true, y_score, qid, empty, sample_weight, per_query)
@@ -162,7 +162,7 @@ def dcg_score(
     """
     dcg = DCG(k, gain, discount)
 
-    def measure(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
+    def measure(relevance: Floats, scores: Floats, queries: Segments) -> Floats:
         gains = dcg.gains_of(relevance)
         values = dcg.of_ranking(gains, scores, queries, ties)
         return np.where(queries.max(gains) > 0, values, np.nan)

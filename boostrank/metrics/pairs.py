@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG, Ties
 from boostrank.metrics.binary import check_threshold
 from boostrank.metrics.mean import Empty, score
-from boostrank.metrics.ties import runs, sum_before
-from boostrank.queries import Floats, Ints, Queries
+from boostrank.segments import Floats, Ints, Segments
 
 
 def kendall_tau_score(
@@ -107,7 +106,7 @@ def auc_score(
     """
     check_threshold(threshold)
 
-    def measure(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
+    def measure(relevance: Floats, scores: Floats, queries: Segments) -> Floats:
         gains = (relevance >= threshold).astype(np.float64)
         relevant = queries.sum(gains)
         pairs = relevant * (queries.sizes - relevant)
@@ -122,47 +121,47 @@ def auc_score(
     return score(measure, y_true, y_score, qid, empty, sample_weight, per_query, reason)
 
 
-def _kendall_tau(relevance: Floats, scores: Floats, queries: Queries) -> Floats:
-    result = np.empty(queries.n_queries)
+def _kendall_tau(relevance: Floats, scores: Floats, queries: Segments) -> Floats:
+    result = np.empty(queries.n_segments)
     for block in queries.blocks():
-        result[block.queries] = _block_tau(relevance[block.documents], scores[block.documents], block.segments)
+        result[block.segments] = _block_tau(relevance[block.rows], scores[block.rows], block.part)
     return result
 
 
-def pairs_out_of_order(labels: Floats, scores: Floats, queries: Queries, ties: Ties) -> tuple[Floats, Floats]:
+def pairs_out_of_order(labels: Floats, scores: Floats, queries: Segments, ties: Ties) -> tuple[Floats, Floats]:
     """Pairs of each query's documents that labels tell apart and scores turn round, and all that labels tell apart.
 
     Of pairs of equal scores half count (``"average"``), those that the order of rows turns round, none, or all.
     """
-    turned, total = np.empty(queries.n_queries), np.empty(queries.n_queries)
+    turned, total = np.empty(queries.n_segments), np.empty(queries.n_segments)
     for block in queries.blocks():
-        part = block.segments
-        codes, label_runs = _label_codes(labels[block.documents], part)
+        part = block.part
+        codes, label_runs = _label_codes(labels[block.rows], part)
         tiebreaks = {"average": (codes, -codes), "stable": (None,), "best": (codes,), "worst": (-codes,)}[ties]
-        orders = [part.sort(scores[block.documents], tiebreak) for tiebreak in tiebreaks]
-        turned[block.queries] = np.mean([_inversions(codes[order], part) for order in orders], axis=0)
-        total[block.queries] = part.sizes * (part.sizes - 1) // 2 - _tied_pairs(label_runs, part)
+        orders = [part.sort(scores[block.rows], tiebreak) for tiebreak in tiebreaks]
+        turned[block.segments] = np.mean([_inversions(codes[order], part) for order in orders], axis=0)
+        total[block.segments] = part.sizes * (part.sizes - 1) // 2 - _tied_pairs(label_runs, part)
     return turned, total
 
 
-def _label_codes(labels: Floats, queries: Queries) -> tuple[Ints, Queries]:
+def _label_codes(labels: Floats, queries: Segments) -> tuple[Ints, Segments]:
     """Rank of each label among the distinct ones of its query, from 0 for the highest, and the runs of equal labels."""
     by_label = queries.sort(labels)
-    label_runs = runs(queries, labels[by_label])
-    distinct = label_runs.spread(np.arange(label_runs.n_queries))
-    codes = np.empty(queries.n_documents, dtype=np.int64)
-    codes[by_label] = distinct - queries.spread(distinct[queries.starts])
+    label_runs = queries.runs(labels[by_label])
+    distinct = label_runs.repeat(np.arange(label_runs.n_segments))
+    codes = np.empty(queries.n_rows, dtype=np.int64)
+    codes[by_label] = distinct - queries.repeat(distinct[queries.starts])
     return codes, label_runs
 
 
-def _block_tau(labels: Floats, scores: Floats, queries: Queries) -> Floats:
+def _block_tau(labels: Floats, scores: Floats, queries: Segments) -> Floats:
     codes, label_runs = _label_codes(labels, queries)
     # By decreasing score, and by label within equal scores: no pair of those is then out of order.
     order = queries.sort(scores, codes)
     codes, ordered_scores = codes[order], scores[order]
-    score_runs = runs(queries, ordered_scores)
+    score_runs = queries.runs(ordered_scores)
     same_label, same_score = _tied_pairs(label_runs, queries), _tied_pairs(score_runs, queries)
-    same_both = _tied_pairs(runs(queries, codes, ordered_scores), queries)
+    same_both = _tied_pairs(queries.runs(codes, ordered_scores), queries)
     n_pairs = queries.sizes * (queries.sizes - 1) // 2
     balance = n_pairs - same_label - same_score + same_both - 2 * _inversions(codes, queries)
     norm = np.sqrt((n_pairs - same_label).astype(np.float64)) * np.sqrt((n_pairs - same_score).astype(np.float64))
@@ -170,28 +169,28 @@ def _block_tau(labels: Floats, scores: Floats, queries: Queries) -> Floats:
     return np.clip(tau, -1.0, 1.0)
 
 
-def _tied_pairs(tied: Queries, queries: Queries) -> Ints:
+def _tied_pairs(tied: Segments, queries: Segments) -> Ints:
     """Pairs of documents in the same run, for each query."""
-    pairs = np.zeros(queries.n_documents, dtype=np.int64)
+    pairs = np.zeros(queries.n_rows, dtype=np.int64)
     pairs[tied.starts] = tied.sizes * (tied.sizes - 1) // 2
     return queries.sum(pairs)
 
 
-def _inversions(codes: Ints, queries: Queries) -> Ints:
+def _inversions(codes: Ints, queries: Segments) -> Ints:
     """Pairs of each query's documents of which the first has the larger code, counted bit by bit.
 
     A pair is out of order by the highest bit in which its codes differ. So, from the highest bit down, among
     documents that agree in the bits above, count for each 0 the 1s before it; then move, stably, the 0s before the 1s.
     """
-    count = np.zeros(queries.n_queries, dtype=np.int64)
+    count = np.zeros(queries.n_segments, dtype=np.int64)
     for bit in reversed(range(int(codes.max()).bit_length())):
-        agree = runs(queries, codes >> (bit + 1))
+        agree = queries.runs(codes >> (bit + 1))
         ones = (codes >> bit) & 1
-        ones_before = sum_before(ones, agree)
+        ones_before = agree.sum_before(ones)
         count += queries.sum((1 - ones) * ones_before)
         zeros = agree.sizes - agree.sum(ones)
-        place = np.where(ones == 1, agree.spread(zeros) + ones_before, agree.positions - ones_before)
+        place = np.where(ones == 1, agree.repeat(zeros) + ones_before, agree.positions - ones_before)
         moved = np.empty_like(codes)
-        moved[agree.spread(agree.starts) + place] = codes
+        moved[agree.repeat(agree.starts) + place] = codes
         codes = moved
     return count

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import DCG, Discount, Gain, Ties
+from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties
 from boostrank.metrics.conventions import CONVENTIONS, STEPS, Convention, Settings, in_words
 from boostrank.metrics.inputs import labels_scores_queries
 from boostrank.metrics.mean import Empty, QueryMean
-from boostrank.metrics.ties import check_ties
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats
 from boostrank.weights import group_weights, query_weights
 
 if TYPE_CHECKING:

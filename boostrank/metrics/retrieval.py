@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG, Ties
 from boostrank.metrics.binary import binary_score
 from boostrank.metrics.mean import Empty
-from boostrank.metrics.ties import RankedBlock, product_before, rankings, sum_before
-from boostrank.queries import Floats, Queries
+from boostrank.metrics.ties import RankedBlock, rankings
+from boostrank.segments import Floats, Segments
 
 
 def average_precision_score(
@@ -62,10 +62,10 @@ def average_precision_score(
     """
     dcg = DCG(k)
 
-    def measure(gains: Floats, scores: Floats, queries: Queries) -> Floats:
-        result = np.empty(queries.n_queries)
+    def measure(gains: Floats, scores: Floats, queries: Segments) -> Floats:
+        result = np.empty(queries.n_segments)
         for ranking in rankings(gains, scores, queries, dcg, ties):
-            result[ranking.block.queries] = ranking.block.segments.sum(_precision_at_relevant(ranking))
+            result[ranking.block.segments] = ranking.block.part.sum(_precision_at_relevant(ranking))
         return result / queries.sum(gains)
 
     return binary_score(measure, threshold, y_true, y_score, qid, empty, sample_weight, per_query)
@@ -117,11 +117,11 @@ def reciprocal_rank_score(
     """
     dcg = DCG(k)
 
-    def measure(gains: Floats, scores: Floats, queries: Queries) -> Floats:
-        result = np.empty(queries.n_queries)
+    def measure(gains: Floats, scores: Floats, queries: Segments) -> Floats:
+        result = np.empty(queries.n_segments)
         for ranking in rankings(gains, scores, queries, dcg, ties):
             first = np.where(ranking.counts, _first_relevant(ranking) / ranking.ranks, 0.0)
-            result[ranking.block.queries] = ranking.block.segments.sum(first)
+            result[ranking.block.segments] = ranking.block.part.sum(first)
         return result
 
     return binary_score(measure, threshold, y_true, y_score, qid, empty, sample_weight, per_query)
@@ -136,10 +136,10 @@ def _precision_at_relevant(ranking: RankedBlock) -> Floats:
     """
     tied, gains = ranking.tied, ranking.quality
     size, relevant = tied.sizes, tied.sum(gains)
-    before = sum_before(gains, ranking.block.segments)[tied.starts]
+    before = ranking.block.part.sum_before(gains)[tied.starts]
     others = (relevant - 1.0) / np.maximum(size - 1, 1)
-    found = tied.spread(before) + 1.0 + tied.positions * tied.spread(others)
-    return np.where(ranking.counts, tied.spread(relevant / size) * found / ranking.ranks, 0.0)
+    found = tied.repeat(before) + 1.0 + tied.positions * tied.repeat(others)
+    return np.where(ranking.counts, tied.repeat(relevant / size) * found / ranking.ranks, 0.0)
 
 
 def _first_relevant(ranking: RankedBlock) -> Floats:
@@ -149,8 +149,8 @@ def _first_relevant(ranking: RankedBlock) -> Floats:
     ``C(n - t, m - 1) / C(n, m)``: it is relevant, of the ``n - t + 1`` left, and none before it was.
     """
     tied, gains = ranking.tied, ranking.quality
-    none_before = sum_before(gains, ranking.block.segments)[tied.starts] == 0
-    left = tied.spread(tied.sizes) - tied.positions
+    none_before = ranking.block.part.sum_before(gains)[tied.starts] == 0
+    left = tied.repeat(tied.sizes) - tied.positions
     # With as many relevant documents as places left, the product is 0 from there on; beyond 1 it could overflow.
-    hit = np.minimum(tied.spread(tied.sum(gains)) / left, 1.0)
-    return tied.spread(none_before) * product_before(1.0 - hit, tied) * hit
+    hit = np.minimum(tied.repeat(tied.sum(gains)) / left, 1.0)
+    return tied.repeat(none_before) * tied.product_before(1.0 - hit) * hit

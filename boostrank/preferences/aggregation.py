@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsqr
 
 from boostrank.preferences.graph import PreferenceGraph
-from boostrank.queries import Floats
+from boostrank.segments import Floats
 
 
 class Aggregation(NamedTuple):

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, find, issparse
 from scipy.sparse.csgraph import connected_components
 
-from boostrank.dcg import DCG, TIES, Gain, Ties, check_relevance
+from boostrank.dcg import DCG, Gain, Ties, check_relevance, check_ties
 from boostrank.preferences.incidence import EdgeBlock, edge_blocks
-from boostrank.queries import Floats, Ints, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats, Ints
 
 EdgeWeight = Literal["one", "labels", "gains"]
 EDGE_WEIGHTS: tuple[str, ...] = get_args(EdgeWeight)
@@ -197,9 +198,9 @@ class PreferenceGraph:
     def grouped(self) -> PreferenceGraph:
         """The same graph over grouped rows (see :meth:`boostrank.Queries.group`), its edges sorted by winner."""
         queries, winner, loser = self.queries, self.winner, self.loser
-        if queries.order is not None:
+        if queries.permutation is not None:
             place = np.empty(self.n_documents, dtype=self.winner.dtype)
-            place[queries.order] = np.arange(self.n_documents)
+            place[queries.permutation] = np.arange(self.n_documents)
             winner, loser = place[winner], place[loser]
         elif (winner[1:] >= winner[:-1]).all():
             return self
@@ -242,8 +243,7 @@ class PreferenceGraph:
             An edge between equal scores counts half (the mean of both orders), as the order of rows has it, not, or
             in full.
         """
-        if ties not in TIES:
-            raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
+        check_ties(ties)
         values = np.asarray(scores, dtype=np.float64)
         if values.shape != self.shape or not np.isfinite(values).all():
             raise ValueError(
@@ -294,7 +294,7 @@ class PreferenceGraph:
 
     def _check_edges(self) -> None:
         query = np.empty(self.n_documents, dtype=np.int64)
-        query[:] = self.queries.ungroup(self.queries.spread(np.arange(self.queries.n_queries)))
+        query[:] = self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))
         across = query[self.winner] != query[self.loser]
         if across.any():
             edge = int(np.argmax(across))
@@ -349,8 +349,8 @@ def _ordered_pairs(levels: Floats, queries: Queries) -> tuple[Ints, Ints]:
     # Of a document at a sorted place, the losers stand from where the next level begins to the end of the query.
     first = np.flatnonzero(new_level)
     next_level = np.repeat(np.append(first[1:], len(ordered)), np.diff(np.append(first, len(ordered))))
-    counts = queries.spread(queries.indptr[1:]) - next_level
+    counts = queries.repeat(queries.indptr[1:]) - next_level
     winner = np.repeat(np.arange(len(ordered)), counts)
     within = np.arange(len(winner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    rows = by_level if queries.order is None else queries.order[by_level]
+    rows = by_level if queries.permutation is None else queries.permutation[by_level]
     return rows[winner], rows[np.repeat(next_level, counts) + within]

@@ -32,7 +32,7 @@ from typing import ClassVar
 
 from boostrank.margins import MARGINS, get_margin
 from boostrank.preferences.graph import PreferenceGraph
-from boostrank.queries import Floats
+from boostrank.segments import Floats
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.files import write_atomically
 from boostrank.preferences.graph import PreferenceGraph
-from boostrank.queries import Ints
+from boostrank.segments import Ints
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,8 @@ from boostrank.metrics import NDCG, Agreement, agreement_score, ndcg_score
 from boostrank.model_selection import split_queries
 from boostrank.objective import EdgeObjective, Objective, bind, get_loss
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats
 from boostrank.surrogates import REGISTRY, Surrogate
 from boostrank.weights import document_weights, group_weights
 
@@ -281,8 +282,8 @@ class BoostedRanker(BaseEstimator):
         weights = None
         if sample_weight is not None:
             weights = document_weights(group_weights(sample_weight, queries), queries, separable=True)
-        if queries.order is not None:
-            X = _safe_indexing(X, queries.order)
+        if queries.permutation is not None:
+            X = _safe_indexing(X, queries.permutation)
         labels = labels.grouped if isinstance(labels, PreferenceGraph) else queries.group(labels)
         return Data(X, labels, queries, weights)
 
@@ -318,5 +319,5 @@ def _sizes_by_query(qid: NDArray[Any]) -> pd.Series:
 def _kept_weights(weights: Floats, qid: NDArray[Any], keep: NDArray[Any]) -> Floats:
     """Weights of the rows that are kept, per document, from weights per query or per document."""
     queries = Queries.from_qid(qid)
-    per_document = queries.ungroup(queries.spread(weights)) if weights.shape == (queries.n_queries,) else weights
+    per_document = queries.ungroup(queries.repeat(weights)) if weights.shape == (queries.n_queries,) else weights
     return per_document[keep]

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from boostrank.queries import Floats, Queries
+from boostrank.segments import Floats, Segments
 
 HessianKind = Literal["exact", "majorant"]
 
@@ -17,7 +17,7 @@ class Surrogate(ABC):
 
     Surrogates are immutable values that hold their settings and no data: equal settings compare equal, and ``repr``
     is the expression that makes them. They never see relevance, only targets (see :mod:`boostrank.targets`), and are
-    plain NumPy formulas over grouped arrays and the reductions of :class:`~boostrank.queries.Queries`.
+    plain NumPy formulas over grouped arrays and the reductions of :class:`~boostrank.segments.Segments`.
 
     A new surrogate subclasses this class, or one of the families below it, which need less:
     :class:`~boostrank.surrogates.Separable` (a convex function of one score), :class:`~boostrank.surrogates.Profiled`
@@ -39,21 +39,21 @@ class Surrogate(ABC):
 
     @property
     def hessian_kind(self) -> HessianKind:
-        """What `derivatives` gives: the Hessian's ``"exact"`` diagonal, or a diagonal ``"majorant"`` of the Hessian.
+        """The Hessian of `gradient_hessian`: the ``"exact"`` diagonal, or a diagonal ``"majorant"`` of the Hessian.
 
         A majorant ``h`` makes ``diag(h) - H`` positive semidefinite at the same scores.
         """
         return getattr(self, "hessian", "exact")
 
     @abstractmethod
-    def loss(self, scores: Floats, targets: Floats, queries: Queries) -> Floats:
+    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         """Loss of each query, shape (n_queries,), from grouped scores and targets, shape (n_documents,)."""
 
     @abstractmethod
-    def derivatives(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         """Gradient and diagonal Hessian of the loss with respect to the scores, each of shape (n_documents,)."""
 
-    def start(self, targets: Floats, queries: Queries, weights: Floats | None) -> float:
+    def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
         """The one score for all documents that minimizes the total loss: where boosting starts.
 
         `weights` has shape (n_documents,). Zero for losses that do not depend on it, or are least at no finite score.

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import brentq
 
-from boostrank.queries import Floats, Queries
+from boostrank.segments import Floats, Segments
 from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
 
 # Beyond it a search for the best constant score is given up: most potentials overflow.
-LARGEST_START = 64.0
+MAX_CONSTANT = 64.0
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Composite(Surrogate):
     ``W(s) = (sum_j exp(s_j))^2 / 2``:
 
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
+    >>> from boostrank.segments import Segments
     >>> class SquaredMass(Composite):
     ...     def outer(self, total):
     ...         return total**2 / 2, total, np.ones_like(total)
     ...     def inner(self, scores):
     ...         return np.exp(scores), np.exp(scores), np.exp(scores)
-    >>> gradient, _ = SquaredMass().derivatives(np.zeros(2), np.array([1.0, 0.0]), Queries.from_sizes([2]))
+    >>> gradient, _ = SquaredMass().gradient_hessian(np.zeros(2), np.array([1.0, 0.0]), Segments.from_sizes([2]))
     >>> gradient.tolist()
     [1.0, 2.0]
     """
@@ -64,21 +64,21 @@ class Composite(Surrogate):
     def inner(self, scores: Floats) -> tuple[Floats, Floats, Floats]:
         """Value, first and second (positive) derivative of ``inner``, elementwise over documents."""
 
-    def loss(self, scores: Floats, targets: Floats, queries: Queries) -> Floats:
+    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         return self.outer(queries.sum(self.inner(scores)[0]))[0] - queries.sum(scores * targets)
 
-    def derivatives(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         value, slope, curvature = self.inner(scores)
         _, outer_slope, outer_curvature = self.outer(queries.sum(value))
-        gradient = queries.spread(outer_slope) * slope - targets
-        hessian = queries.spread(outer_slope) * curvature
+        gradient = queries.repeat(outer_slope) * slope - targets
+        hessian = queries.repeat(outer_slope) * curvature
         if self.hessian == "exact":
-            return gradient, hessian + queries.spread(outer_curvature) * slope**2
+            return gradient, hessian + queries.repeat(outer_curvature) * slope**2
         steepness = np.abs(slope)
-        return gradient, hessian + queries.spread(np.maximum(outer_curvature, 0.0) * queries.sum(steepness)) * steepness
+        return gradient, hessian + queries.repeat(np.maximum(outer_curvature, 0.0) * queries.sum(steepness)) * steepness
 
-    def start(self, targets: Floats, queries: Queries, weights: Floats | None) -> float:
-        query_weights = np.ones(queries.n_queries) if weights is None else weights[queries.starts]
+    def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
+        query_weights = np.ones(queries.n_segments) if weights is None else weights[queries.starts]
         mass = query_weights @ queries.sum(targets)
 
         def slope(score: float) -> float:
@@ -89,6 +89,6 @@ class Composite(Surrogate):
         reach = 1.0
         while slope(-reach) * slope(reach) > 0:
             reach *= 2.0
-            if reach > LARGEST_START:
+            if reach > MAX_CONSTANT:
                 return 0.0
         return float(brentq(slope, -reach, reach))

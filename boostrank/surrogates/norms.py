@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from boostrank.queries import Floats, Queries
+from boostrank.segments import Floats, Segments
 from boostrank.surrogates.base import HessianKind, Surrogate
 
 
@@ -28,10 +28,10 @@ class _QNorm(Surrogate):
     def hessian_kind(self) -> HessianKind:
         return "majorant"
 
-    def _exponents(self, queries: Queries) -> Floats:
+    def _exponents(self, queries: Segments) -> Floats:
         if self.q == "log":
             return np.log(queries.sizes) + 2.0
-        return np.full(queries.n_queries, float(self.q))
+        return np.full(queries.n_segments, float(self.q))
 
 
 @dataclass(frozen=True)
@@ -53,27 +53,27 @@ class PNorm(_QNorm):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
-    >>> PNorm(q=4).derivatives(np.array([1.0, 0.0]), np.array([1.0, 0.5]), Queries.from_sizes([2]))
+    >>> from boostrank.segments import Segments
+    >>> PNorm(q=4).gradient_hessian(np.array([1.0, 0.0]), np.array([1.0, 0.5]), Segments.from_sizes([2]))
     (array([ 0. , -0.5]), array([3., 3.]))
     """
 
-    def loss(self, scores: Floats, targets: Floats, queries: Queries) -> Floats:
+    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         q = self._exponents(queries)
         norm, _ = _norm_and_slope(scores, q, queries)
         dual_norm, _ = _norm_and_slope(targets, q / (q - 1.0), queries)
         return 0.5 * norm**2 - queries.sum(scores * targets) + 0.5 * dual_norm**2
 
-    def derivatives(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         q = self._exponents(queries)
         norm, gradient = _norm_and_slope(scores, q, queries)
-        gradient *= queries.spread(norm)
+        gradient *= queries.repeat(norm)
         gradient -= targets
-        return gradient, queries.spread(q - 1.0)
+        return gradient, queries.repeat(q - 1.0)
 
-    def start(self, targets: Floats, queries: Queries, weights: Floats | None) -> float:
+    def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
         # A constant score c has the potential c^2 m^(2 / q) / 2 in a query of m documents.
-        query_weights = np.ones(queries.n_queries) if weights is None else weights[queries.starts]
+        query_weights = np.ones(queries.n_segments) if weights is None else weights[queries.starts]
         potentials = queries.sizes ** (2.0 / self._exponents(queries))
         return float(query_weights @ queries.sum(targets) / (query_weights @ potentials))
 
@@ -105,8 +105,8 @@ class NormalizedPNorm(_QNorm):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
-    >>> NormalizedPNorm(q=3).derivatives(np.zeros(2), np.array([1.0, 0.0]), Queries.from_sizes([2]))
+    >>> from boostrank.segments import Segments
+    >>> NormalizedPNorm(q=3).gradient_hessian(np.zeros(2), np.array([1.0, 0.0]), Segments.from_sizes([2]))
     (array([-1.,  0.]), array([4., 4.]))
     """
 
@@ -119,27 +119,27 @@ class NormalizedPNorm(_QNorm):
         if not (isinstance(self.epsilon, Real) and 0 < self.epsilon < np.inf):
             raise ValueError(f"epsilon must be a positive number; got {self.epsilon!r}")
 
-    def loss(self, scores: Floats, targets: Floats, queries: Queries) -> Floats:
+    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         norm, _ = self._norm_and_slope(scores, queries)
         return -queries.sum(scores * targets) / norm
 
-    def derivatives(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         norm, slope = self._norm_and_slope(scores, queries)
         alignment = queries.sum(scores * targets) / norm
         gradient = slope
-        gradient *= queries.spread(alignment / norm)
-        gradient -= targets * queries.spread(1.0 / norm)
-        return gradient, queries.spread(self._curvature_bound(targets, queries) / norm / norm)
+        gradient *= queries.repeat(alignment / norm)
+        gradient -= targets * queries.repeat(1.0 / norm)
+        return gradient, queries.repeat(self._curvature_bound(targets, queries) / norm / norm)
 
-    def _norm_and_slope(self, scores: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def _norm_and_slope(self, scores: Floats, queries: Segments) -> tuple[Floats, Floats]:
         q = self._exponents(queries)
         norm, slope = _norm_and_slope(scores, q, queries)
         largest = np.maximum(norm, self.epsilon)
         smoothed = largest * ((norm / largest) ** q + (self.epsilon / largest) ** q) ** (1.0 / q)
-        slope *= queries.spread((norm / smoothed) ** (q - 1.0))
+        slope *= queries.repeat((norm / smoothed) ** (q - 1.0))
         return smoothed, slope
 
-    def _curvature_bound(self, targets: Floats, queries: Queries) -> Floats:
+    def _curvature_bound(self, targets: Floats, queries: Segments) -> Floats:
         q = self._exponents(queries)
         mass, length = queries.sum(targets), np.sqrt(queries.sum(targets**2))
         return np.maximum(q + 1.0, 4.0) * mass ** (1.0 - 2.0 / q) * length ** (2.0 / q)
@@ -167,8 +167,8 @@ class Cosine(NormalizedPNorm):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
-    >>> Cosine().loss(np.array([3e8, 4e8]), np.array([1.0, 0.5]), Queries.from_sizes([2])).round(6).tolist()
+    >>> from boostrank.segments import Segments
+    >>> Cosine().loss(np.array([3e8, 4e8]), np.array([1.0, 0.5]), Segments.from_sizes([2])).round(6).tolist()
     [-1.0]
     """
 
@@ -178,26 +178,26 @@ class Cosine(NormalizedPNorm):
     def __repr__(self) -> str:
         return f"Cosine(epsilon={self.epsilon})"
 
-    def _norm_and_slope(self, scores: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def _norm_and_slope(self, scores: Floats, queries: Segments) -> tuple[Floats, Floats]:
         norm = np.sqrt(queries.sum(scores**2) + self.epsilon**2)
-        return norm, scores * queries.spread(1.0 / norm)
+        return norm, scores * queries.repeat(1.0 / norm)
 
-    def _curvature_bound(self, targets: Floats, queries: Queries) -> Floats:
+    def _curvature_bound(self, targets: Floats, queries: Segments) -> Floats:
         return 2.0 / np.sqrt(3.0) * np.sqrt(queries.sum(targets**2))
 
 
-def _norm_and_slope(values: Floats, q: Floats, queries: Queries) -> tuple[Floats, Floats]:
+def _norm_and_slope(values: Floats, q: Floats, queries: Segments) -> tuple[Floats, Floats]:
     """``||x||_q`` of each query, and its gradient ``sign(x_j) (|x_j| / ||x||_q)^(q - 1)``, 0 at the origin."""
     sizes = np.abs(values)
     largest = queries.max(sizes)
     largest[largest == 0.0] = 1.0
-    sizes /= queries.spread(largest)
+    sizes /= queries.repeat(largest)
     # A power is exp(log): half the cost of np.power with an array of exponents.
     with np.errstate(divide="ignore"):
         powers = np.log(sizes)
-    powers *= queries.spread(q - 1.0)
+    powers *= queries.repeat(q - 1.0)
     np.exp(powers, out=powers)
     relative_norm = queries.sum(powers * sizes) ** (1.0 / q)
     # After scaling a norm is at least 1, or 0 at the origin, where the powers are 0 already.
-    powers *= queries.spread(np.maximum(relative_norm, 1.0) ** (1.0 - q))
+    powers *= queries.repeat(np.maximum(relative_norm, 1.0) ** (1.0 - q))
     return largest * relative_norm, np.copysign(powers, values)

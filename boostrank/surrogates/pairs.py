@@ -24,8 +24,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostrank.margins import LARGEST_EXPONENT, get_margin
-from boostrank.queries import Floats, Ints, Queries
+from boostrank.margins import MAX_EXPONENT, get_margin
+from boostrank.segments import Floats, Ints, Segments
 from boostrank.surrogates.base import HessianKind, Surrogate
 
 # Pairs that are in memory at once, unless one document has more.
@@ -49,7 +49,7 @@ class GainWeightedPairs(Surrogate):
     shift_invariant: ClassVar[bool] = True
     hessian: ClassVar[HessianKind] = "majorant"
 
-    def loss(self, scores: Floats, targets: Floats, queries: Queries) -> Floats:
+    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         phi = get_margin(self.margin).value
         sums = np.zeros_like(scores)
         for winners, starts, losers in _pairs(targets, queries):
@@ -57,11 +57,11 @@ class GainWeightedPairs(Surrogate):
             sums[winners] = np.add.reduceat(phi(margins), starts) - phi(np.zeros(1))
         return queries.sum(targets * sums)
 
-    def derivatives(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         gradient, diagonal = self._exact(scores, targets, queries)
         return gradient, 2.0 * np.maximum(diagonal, 0.0)
 
-    def _exact(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         """Gradient and exact diagonal Hessian, but for rounding."""
         derivatives = get_margin(self.margin).slope_curvature
         gradient, diagonal = np.zeros_like(scores), np.zeros_like(scores)
@@ -84,8 +84,8 @@ class PairwiseLogistic(GainWeightedPairs):
 
     Examples
     --------
-    >>> surrogate, queries = PairwiseLogistic(), Queries.from_sizes([3])
-    >>> surrogate.derivatives(np.zeros(3), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
+    >>> surrogate, queries = PairwiseLogistic(), Segments.from_sizes([3])
+    >>> surrogate.gradient_hessian(np.zeros(3), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
     [-0.75, 0.0, 0.75]
     """
 
@@ -101,20 +101,20 @@ class PairwiseExponential(GainWeightedPairs):
 
     Examples
     --------
-    >>> surrogate, queries = PairwiseExponential(), Queries.from_sizes([3])
-    >>> surrogate.derivatives(np.zeros(3), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
+    >>> surrogate, queries = PairwiseExponential(), Segments.from_sizes([3])
+    >>> surrogate.gradient_hessian(np.zeros(3), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
     [-1.5, 0.0, 1.5]
     """
 
     margin: ClassVar[str] = "exponential"
 
-    def _exact(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         highest, lowest = queries.max(scores), queries.min(scores)
-        if (highest - lowest).max() > LARGEST_EXPONENT:
+        if (highest - lowest).max() > MAX_EXPONENT:
             return super()._exact(scores, targets, queries)
-        centred = scores - queries.spread(0.5 * (highest + lowest))
+        centred = scores - queries.repeat(0.5 * (highest + lowest))
         up, down = np.exp(centred), targets * np.exp(-centred)
-        pushed, pushing = up * queries.spread(queries.sum(down)), down * queries.spread(queries.sum(up))
+        pushed, pushing = up * queries.repeat(queries.sum(down)), down * queries.repeat(queries.sum(up))
         return pushed - pushing, pushed + pushing - 2.0 * targets
 
 
@@ -127,18 +127,18 @@ class PairwiseSquared(GainWeightedPairs):
 
     Examples
     --------
-    >>> surrogate, queries = PairwiseSquared(), Queries.from_sizes([3])
-    >>> surrogate.derivatives(np.zeros(3), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
+    >>> surrogate, queries = PairwiseSquared(), Segments.from_sizes([3])
+    >>> surrogate.gradient_hessian(np.zeros(3), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
     [-1.5, 0.0, 1.5]
     """
 
     margin: ClassVar[str] = "squared"
 
-    def _exact(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
-        centred = scores - queries.spread(queries.mean(scores))
-        total, sizes = queries.spread(queries.sum(targets)), queries.spread(queries.sizes)
+    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        centred = scores - queries.repeat(queries.mean(scores))
+        total, sizes = queries.repeat(queries.sum(targets)), queries.repeat(queries.sizes)
         weight = sizes * targets + total
-        cross = queries.spread(queries.sum(targets * centred))
+        cross = queries.repeat(queries.sum(targets * centred))
         return weight * centred - cross - sizes * targets + total, weight - 2.0 * targets
 
 
@@ -151,15 +151,15 @@ class PairwiseSquaredHinge(GainWeightedPairs):
 
     Examples
     --------
-    >>> surrogate, queries = PairwiseSquaredHinge(), Queries.from_sizes([3])
-    >>> surrogate.derivatives(np.array([2.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
+    >>> surrogate, queries = PairwiseSquaredHinge(), Segments.from_sizes([3])
+    >>> surrogate.gradient_hessian(np.array([2.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
     [1.5, -2.0, 0.5]
     """
 
     margin: ClassVar[str] = "squared-hinge"
 
-    def _exact(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
-        centred = scores - queries.spread(queries.mean(scores))
+    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        centred = scores - queries.repeat(queries.mean(scores))
         reach = _Reach(scores, queries)
         count, score = reach.above(np.ones_like(centred)), reach.above(centred)
         push, pushed_score = reach.below(targets), reach.below(targets * centred)
@@ -175,15 +175,15 @@ class PairwiseHinge(GainWeightedPairs):
 
     Examples
     --------
-    >>> surrogate, queries = PairwiseHinge(), Queries.from_sizes([3])
-    >>> surrogate.derivatives(np.array([2.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
+    >>> surrogate, queries = PairwiseHinge(), Segments.from_sizes([3])
+    >>> surrogate.gradient_hessian(np.array([2.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
     [0.5, -1.0, 0.5]
     """
 
     margin: ClassVar[str] = "hinge"
     consistent: ClassVar[bool] = False
 
-    def _exact(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         reach = _Reach(scores, queries)
         count, push = reach.above(np.ones_like(scores)), reach.below(targets)
         return push - targets * count, push + targets * (count - 2.0)
@@ -192,7 +192,7 @@ class PairwiseHinge(GainWeightedPairs):
 class _Reach:
     """For each document, sums over those of its query that it has not beaten, or that have not beaten it, by 1."""
 
-    def __init__(self, scores: Floats, queries: Queries) -> None:
+    def __init__(self, scores: Floats, queries: Segments) -> None:
         self._order = queries.sort(-scores)
         ordered = scores[self._order]
         self._first_above = queries.search(ordered, scores - 1.0, side="right")
@@ -202,12 +202,12 @@ class _Reach:
     def above(self, values: Floats) -> Floats:
         """Sum of `values` over the documents with scores above ``s - 1``."""
         sums = self._cumulative(values)
-        return sums[self._queries.spread(self._queries.indptr[1:])] - sums[self._first_above]
+        return sums[self._queries.repeat(self._queries.indptr[1:])] - sums[self._first_above]
 
     def below(self, values: Floats) -> Floats:
         """Sum of `values` over the documents with scores below ``s + 1``."""
         sums = self._cumulative(values)
-        return sums[self._end_below] - sums[self._queries.spread(self._queries.starts)]
+        return sums[self._end_below] - sums[self._queries.repeat(self._queries.starts)]
 
     def _cumulative(self, values: Floats) -> Floats:
         return np.concatenate([[0.0], np.cumsum(values[self._order])])
@@ -217,14 +217,14 @@ def _counts(starts: Ints, losers: Ints) -> Ints:
     return np.diff(np.append(starts, len(losers)))
 
 
-def _pairs(targets: Floats, queries: Queries) -> Iterator[tuple[Ints, Ints, Ints]]:
+def _pairs(targets: Floats, queries: Segments) -> Iterator[tuple[Ints, Ints, Ints]]:
     """Documents with a positive target, each with all documents of its query, itself too.
 
     Yields ``(winners, starts, losers)``: ``losers[starts[i]:starts[i + 1]]`` belong to ``winners[i]``.
     """
     pushing = np.flatnonzero(targets > 0)
-    counts = queries.spread(queries.sizes)[pushing]
-    first = queries.spread(queries.starts)[pushing]
+    counts = queries.repeat(queries.sizes)[pushing]
+    first = queries.repeat(queries.starts)[pushing]
     ends = np.cumsum(counts)
     done = 0
     while done < len(pushing):

@@ -24,7 +24,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from boostrank.queries import Floats, Queries
+from boostrank.segments import Floats, Segments
 from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
 from boostrank.surrogates.separable import Logistic, Poisson, Separable, Squared
 
@@ -43,21 +43,21 @@ class _Profile(Surrogate):
     @abstractmethod
     def _separable(self) -> Separable: ...
 
-    def loss(self, scores: Floats, targets: Floats, queries: Queries) -> Floats:
+    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         shift = self._separable.intercept(scores, queries.sum(targets), queries)
-        return self._separable.loss(scores + queries.spread(shift), targets, queries)
+        return self._separable.loss(scores + queries.repeat(shift), targets, queries)
 
-    def derivatives(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         slope, curvature = self._profiled_slope_curvature(scores, queries.sum(targets), queries)
         if self.hessian == "exact":
             total = queries.sum(curvature)
             total[total == 0.0] = 1.0
-            curvature = curvature * (1.0 - curvature / queries.spread(total))
+            curvature = curvature * (1.0 - curvature / queries.repeat(total))
         return slope - targets, curvature
 
-    def _profiled_slope_curvature(self, scores: Floats, mass: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def _profiled_slope_curvature(self, scores: Floats, mass: Floats, queries: Segments) -> tuple[Floats, Floats]:
         shift = self._separable.intercept(scores, mass, queries)
-        return self._separable.slope_curvature(scores + queries.spread(shift))
+        return self._separable.slope_curvature(scores + queries.repeat(shift))
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ class Profiled(_Profile):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
-    >>> scores, targets, queries = np.array([1.0, 0.0]), np.array([0.2, 0.6]), Queries.from_sizes([2])
-    >>> Profiled(Poisson()).derivatives(scores, targets, queries)[0].round(4).tolist()
+    >>> from boostrank.segments import Segments
+    >>> scores, targets, queries = np.array([1.0, 0.0]), np.array([0.2, 0.6]), Segments.from_sizes([2])
+    >>> Profiled(Poisson()).gradient_hessian(scores, targets, queries)[0].round(4).tolist()
     [0.3848, -0.3848]
-    >>> Softmax().derivatives(scores, targets, queries)[0].round(4).tolist()
+    >>> Softmax().gradient_hessian(scores, targets, queries)[0].round(4).tolist()
     [0.3848, -0.3848]
     """
 
@@ -102,8 +102,8 @@ class CenteredSquared(_Profile):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
-    >>> CenteredSquared().derivatives(np.array([7.0, 7.0]), np.array([1.0, 0.0]), Queries.from_sizes([2]))[0]
+    >>> from boostrank.segments import Segments
+    >>> CenteredSquared().gradient_hessian(np.array([7.0, 7.0]), np.array([1.0, 0.0]), Segments.from_sizes([2]))[0]
     array([-0.5,  0.5])
     """
 
@@ -126,8 +126,8 @@ class Softmax(_Profile):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
-    >>> Softmax(hessian="exact").derivatives(np.zeros(2), np.array([1.0, 0.2]), Queries.from_sizes([2]))
+    >>> from boostrank.segments import Segments
+    >>> Softmax(hessian="exact").gradient_hessian(np.zeros(2), np.array([1.0, 0.2]), Segments.from_sizes([2]))
     (array([-0.4,  0.4]), array([0.3, 0.3]))
     """
 
@@ -135,7 +135,7 @@ class Softmax(_Profile):
     def _separable(self) -> Separable:
         return Poisson()
 
-    def _profiled_slope_curvature(self, scores: Floats, mass: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def _profiled_slope_curvature(self, scores: Floats, mass: Floats, queries: Segments) -> tuple[Floats, Floats]:
         expected = queries.softmax(scores, mass)
         return expected, expected
 
@@ -150,8 +150,8 @@ class CenteredLogistic(_Profile):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
-    >>> CenteredLogistic().derivatives(np.full(4, -3.0), np.array([1.0, 0, 0, 0]), Queries.from_sizes([4]))[0]
+    >>> from boostrank.segments import Segments
+    >>> CenteredLogistic().gradient_hessian(np.full(4, -3.0), np.array([1.0, 0, 0, 0]), Segments.from_sizes([4]))[0]
     array([-0.75,  0.25,  0.25,  0.25])
     """
 

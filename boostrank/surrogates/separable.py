@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from boostrank.queries import Floats, Queries
+from boostrank.segments import Floats, Segments
 from boostrank.surrogates.base import Surrogate
 
 # exp(-800) is 0: a score that stands for "minus infinity" and still can be multiplied by a zero target.
@@ -35,14 +35,15 @@ class Separable(Surrogate):
     A potential with ``w'(s) = s / sqrt(1 + s^2)``, bounded like the logistic one, in six lines:
 
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
+    >>> from boostrank.segments import Segments
     >>> class Hyperbola(Separable):
     ...     target_bounds = (-1.0, 1.0)
     ...     def potential(self, scores):
     ...         return np.hypot(1.0, scores)
     ...     def slope_curvature(self, scores):
     ...         return scores / np.hypot(1.0, scores), np.hypot(1.0, scores) ** -3
-    >>> gradient, hessian = Hyperbola().derivatives(np.array([0.0, 1.0]), np.array([0.5, 0.0]), Queries.from_sizes([2]))
+    >>> scores, targets, queries = np.array([0.0, 1.0]), np.array([0.5, 0.0]), Segments.from_sizes([2])
+    >>> gradient, hessian = Hyperbola().gradient_hessian(scores, targets, queries)
     >>> gradient.round(3).tolist(), hessian.round(3).tolist()
     ([-0.5, 0.707], [1.0, 0.354])
     """
@@ -72,19 +73,19 @@ class Separable(Surrogate):
         """``psi(u)``, elementwise; it shifts the loss by a constant in the scores. Zero unless overridden."""
         return np.zeros_like(targets)
 
-    def loss(self, scores: Floats, targets: Floats, queries: Queries) -> Floats:
+    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         return queries.sum(self.potential(scores) - scores * targets + self.dual(targets))
 
-    def derivatives(self, scores: Floats, targets: Floats, queries: Queries) -> tuple[Floats, Floats]:
+    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         slope, curvature = self.slope_curvature(scores)
         return slope - targets, curvature
 
-    def start(self, targets: Floats, queries: Queries, weights: Floats | None) -> float:
+    def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
         mean = np.average(targets, weights=weights)
         score = float(self.inverse_slope(np.array([mean]))[0])
         return score if np.isfinite(score) else 0.0
 
-    def intercept(self, scores: Floats, mass: Floats, queries: Queries) -> Floats:
+    def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         """The shift ``c`` of each query with ``sum_j w'(s_j + c) = mass``, shape (n_queries,).
 
         Newton's method for all queries at once, kept within a bracket: were all scores equal, every document would
@@ -96,7 +97,7 @@ class Separable(Surrogate):
         shift = np.clip(level - queries.mean(scores), low, high)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for _ in range(100):
-                slope, curvature = (queries.mean(part) for part in self.slope_curvature(scores + queries.spread(shift)))
+                slope, curvature = (queries.mean(part) for part in self.slope_curvature(scores + queries.repeat(shift)))
                 low, high = np.where(slope < goal, shift, low), np.where(slope > goal, shift, high)
                 newton = shift - self._newton_step(slope, curvature, goal)
                 inside = (newton >= low) & (newton <= high)
@@ -121,8 +122,8 @@ class Squared(Separable):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
-    >>> Squared().derivatives(np.array([0.5, 0.0]), np.array([1.0, 0.0]), Queries.from_sizes([2]))
+    >>> from boostrank.segments import Segments
+    >>> Squared().gradient_hessian(np.array([0.5, 0.0]), np.array([1.0, 0.0]), Segments.from_sizes([2]))
     (array([-0.5,  0. ]), array([1., 1.]))
     """
 
@@ -138,7 +139,7 @@ class Squared(Separable):
     def dual(self, targets: Floats) -> Floats:
         return 0.5 * targets**2
 
-    def intercept(self, scores: Floats, mass: Floats, queries: Queries) -> Floats:
+    def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         return (mass - queries.sum(scores)) / queries.sizes
 
 
@@ -155,8 +156,8 @@ class Poisson(Separable):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
-    >>> Poisson().loss(np.log([0.5, 0.25]), np.array([0.5, 0.5]), Queries.from_sizes([2])).round(4).tolist()
+    >>> from boostrank.segments import Segments
+    >>> Poisson().loss(np.log([0.5, 0.25]), np.array([0.5, 0.5]), Segments.from_sizes([2])).round(4).tolist()
     [0.0966]
     """
 
@@ -180,7 +181,7 @@ class Poisson(Separable):
     def dual(self, targets: Floats) -> Floats:
         return xlogy(targets, targets) - targets
 
-    def intercept(self, scores: Floats, mass: Floats, queries: Queries) -> Floats:
+    def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         with np.errstate(divide="ignore"):
             logs = np.log(mass)
         if logs.max() > self.largest_exponent:
@@ -199,8 +200,8 @@ class Logistic(Separable):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
-    >>> Logistic().derivatives(np.zeros(2), np.array([1.0, 0.25]), Queries.from_sizes([2]))
+    >>> from boostrank.segments import Segments
+    >>> Logistic().gradient_hessian(np.zeros(2), np.array([1.0, 0.25]), Segments.from_sizes([2]))
     (array([-0.5 ,  0.25]), array([0.25, 0.25]))
     """
 
@@ -223,7 +224,7 @@ class Logistic(Separable):
     def dual(self, targets: Floats) -> Floats:
         return xlogy(targets, targets) + xlog1py(1.0 - targets, -targets)
 
-    def intercept(self, scores: Floats, mass: Floats, queries: Queries) -> Floats:
+    def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         # At a mass of 0 or of m documents the intercept is infinite; stop where the slopes differ from that by less
         # than anything a float32 gradient can show.
         return super().intercept(scores, np.clip(mass, 1e-200, queries.sizes * (1.0 - 1e-9)), queries)

@@ -64,7 +64,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG
-from boostrank.queries import Floats, Queries
+from boostrank.segments import Floats, Segments
 from boostrank.surrogates import (
     CenteredLogistic,
     CenteredSquared,
@@ -272,7 +272,7 @@ def largest_target_norm(n_documents: int, dcg: DCG, norm: float) -> float:
 def discounts_by_rank(n_documents: int, dcg: DCG) -> Floats:
     """Discounts by rank, 0 beyond the cutoff."""
     discounts = dcg.discounts(n_documents).copy()
-    discounts[int(dcg.cutoffs(Queries.from_sizes([n_documents]))[0]) :] = 0.0
+    discounts[int(dcg.cutoffs(Segments.from_sizes([n_documents]))[0]) :] = 0.0
     return discounts
 
 

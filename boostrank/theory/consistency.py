@@ -21,7 +21,7 @@ import numpy as np
 from scipy import optimize
 
 from boostrank.dcg import DCG
-from boostrank.queries import Floats
+from boostrank.segments import Floats
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.theory.distributions import DistributionBatch, LabelDistribution
@@ -32,7 +32,7 @@ from boostrank.theory.search import candidates, highest_label, neighbours
 # Scores closer than this part of their range count as tied, and smaller regrets could be errors of the minimizer: where
 # its gradient vanishes up to SOLVED, and where only its loss is nearly least.
 TIE, ROUGH_TIE = 1e-7, 1e-4
-LEAST_REGRET, LEAST_ROUGH_REGRET = 100 * SOLVED, 1e-3
+MIN_REGRET, MIN_ROUGH_REGRET = 100 * SOLVED, 1e-3
 N_CLIMBS, N_CONFIRMED = 5, 10
 # Neighbours of each parent, by how many distributions are drawn.
 NEIGHBOURS_SHARE = 0.06
@@ -140,7 +140,7 @@ class _Search:
         solution = minimize_numerically(self.surrogate, batch, batch.targets(self.normalize, self.dcg), thorough)
         scores = _tied(solution.scores, np.where(solution.rough, ROUGH_TIE, TIE))
         regrets = batch.ndcg_regret(scores, self.metric)
-        least = np.where(solution.rough, LEAST_ROUGH_REGRET, LEAST_REGRET)
+        least = np.where(solution.rough, MIN_ROUGH_REGRET, MIN_REGRET)
         regrets = np.where(solution.solved & (regrets > least), regrets, 0.0)
         n_solved = int(solution.solved.sum())
         return _Examined(batch, scores, regrets, n_solved, batch.n_distributions - n_solved)
@@ -156,8 +156,8 @@ class _Search:
         error = float(np.median(np.abs(rise - expected) / (loss.unit() * np.linalg.norm(2.0 * step, axis=1))))
         if not error <= GRADIENT_ERROR:
             raise ValueError(
-                f"derivatives() of {self.surrogate!r} does not give the gradient of its loss(): at random scores, a "
-                f"small step changes the loss by another amount, with a relative error of {error:.2g}"
+                f"gradient_hessian() of {self.surrogate!r} does not give the gradient of its loss(): at random "
+                f"scores, a small step changes the loss by another amount, with a relative error of {error:.2g}"
             )
 
     def loss_gap(self, distribution: LabelDistribution, scores: Floats) -> float:

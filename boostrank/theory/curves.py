@@ -20,7 +20,8 @@ from scipy.integrate import quad_vec
 
 from boostrank.dcg import DCG, Gain, check_relevance
 from boostrank.metrics import check_scores
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats
 
 # Absolute error that quadrature of probabilities aims at, and the one beyond which it is refused.
 QUADRATURE_GOAL, QUADRATURE_LIMIT = 1e-11, 1e-6
@@ -242,7 +243,7 @@ def score_heights(scores: ArrayLike, qid: ArrayLike | None = None) -> Floats:
     if queries.n_documents != len(values):
         raise ValueError(f"qid has {queries.n_documents} values for the {len(values)} documents of scores")
     grouped = queries.group(values)
-    sizes = queries.spread(queries.sizes)
+    sizes = queries.repeat(queries.sizes)
     # Counted from both ends, the ranks of a tied document have the mean of its run as their mean.
     twice = queries.ranks(grouped) + sizes + 1 - queries.ranks(-grouped)
     return queries.ungroup(1.0 - (twice - 1.0) / (2.0 * sizes))

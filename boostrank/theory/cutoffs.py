@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Discount, discount_function
-from boostrank.queries import Floats, Ints, Queries
+from boostrank.segments import Floats, Ints, Segments
 
 Cutoff = int | float | tuple[str, float] | None
 Discounts = Iterable[Discount] | Mapping[str, Discount]
@@ -136,7 +136,7 @@ def ranks_kept(k: Cutoff, sizes: ArrayLike) -> Ints:
     ([2, 4], [1, 2])
     """
     lengths = np.asarray(sizes)
-    queries = Queries.from_sizes(lengths.ravel())
+    queries = Segments.from_sizes(lengths.ravel())
     power = growth_power(k)
     if power is None:
         return DCG(k).cutoffs(queries).reshape(lengths.shape)  # type: ignore[arg-type]

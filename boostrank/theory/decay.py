@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from boostrank.dcg import DCG, Discount
-from boostrank.queries import Floats
+from boostrank.segments import Floats
 from boostrank.theory.cutoffs import (
     Cutoff,
     checked_discount,

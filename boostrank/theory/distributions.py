@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import DCG, check_relevance
-from boostrank.queries import Floats, Ints, Queries
+from boostrank.segments import Floats, Ints, Segments
 from boostrank.targets import Normalize, make_targets
 
 # What probabilities may miss 1 by: rounding of a sum of decimals.
@@ -122,32 +122,34 @@ class DistributionBatch:
     ----------
     labels : ndarray, shape (n_outcomes, n_documents)
     probabilities : ndarray, shape (n_outcomes,)
-    owners : Queries
+    owners : Segments
         Which outcomes belong to which distribution.
     """
 
     labels: Floats
     probabilities: Floats
-    owners: Queries
+    owners: Segments
 
     @classmethod
     def of(cls, distributions: Sequence[LabelDistribution]) -> DistributionBatch:
         """Stack distributions, all over the same number of documents."""
         labels = np.concatenate([distribution.labels for distribution in distributions])
         probabilities = np.concatenate([distribution.probabilities for distribution in distributions])
-        return cls(labels, probabilities, Queries.from_sizes([each.n_outcomes for each in distributions]))
+        return cls(labels, probabilities, Segments.from_sizes([each.n_outcomes for each in distributions]))
 
     @classmethod
     def joined(cls, batches: Sequence[DistributionBatch]) -> DistributionBatch:
         """Batches over the same number of documents, one after the other."""
         labels = np.concatenate([batch.labels for batch in batches])
         probabilities = np.concatenate([batch.probabilities for batch in batches])
-        return cls(labels, probabilities, Queries.from_sizes(np.concatenate([batch.owners.sizes for batch in batches])))
+        return cls(
+            labels, probabilities, Segments.from_sizes(np.concatenate([batch.owners.sizes for batch in batches]))
+        )
 
     @property
     def n_distributions(self) -> int:
         """Number of distributions."""
-        return self.owners.n_queries
+        return self.owners.n_segments
 
     @property
     def n_documents(self) -> int:
@@ -155,9 +157,9 @@ class DistributionBatch:
         return int(self.labels.shape[1])
 
     @cached_property
-    def queries(self) -> Queries:
+    def queries(self) -> Segments:
         """One query per distribution, for arrays of shape (n_distributions, n_documents) when flattened."""
-        return Queries.from_sizes(np.full(self.n_distributions, self.n_documents))
+        return Segments.from_sizes(np.full(self.n_distributions, self.n_documents))
 
     def __getitem__(self, index: int) -> LabelDistribution:
         outcomes = slice(self.owners.indptr[index], self.owners.indptr[index + 1])
@@ -166,12 +168,12 @@ class DistributionBatch:
     def take(self, chosen: NDArray[Any]) -> DistributionBatch:
         """The distributions in `chosen`, a mask or increasing indices."""
         outcomes = self.owners.take(chosen)
-        owners = Queries.from_sizes(self.owners.sizes[chosen])
+        owners = Segments.from_sizes(self.owners.sizes[chosen])
         return DistributionBatch(self.labels[outcomes], self.probabilities[outcomes], owners)
 
     def targets(self, normalize: Normalize = "dcg", dcg: DCG | None = None) -> Floats:
         """Targets of every outcome, shape (n_outcomes, n_documents)."""
-        outcomes = Queries.from_sizes(np.full(len(self.labels), self.n_documents))
+        outcomes = Segments.from_sizes(np.full(len(self.labels), self.n_documents))
         return make_targets(self.labels.ravel(), outcomes, dcg, normalize).reshape(self.labels.shape)
 
     def expect(self, values: Floats) -> Floats:
@@ -230,7 +232,7 @@ def optimal_ranking(distribution: LabelDistribution, dcg: DCG | None = None) -> 
     [1, 0]
     """
     scores = bayes_scores(distribution, dcg)
-    return Queries.from_sizes([len(scores)]).sort(scores)
+    return Segments.from_sizes([len(scores)]).sort(scores)
 
 
 def expected_ndcg(distribution: LabelDistribution, scores: ArrayLike, dcg: DCG | None = None) -> float:

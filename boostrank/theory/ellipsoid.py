@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import null_space
 
-from boostrank.queries import Floats
+from boostrank.segments import Floats
 from boostrank.theory.newton import SOLVED, ExpectedLoss, Solution
 
 STEPS_PER_DIMENSION = 60

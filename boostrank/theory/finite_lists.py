@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Discount, Gain
-from boostrank.queries import Floats
+from boostrank.segments import Floats
 from boostrank.theory.curves import ScoreCurve, integrate
 from boostrank.theory.cutoffs import Cutoff, checked_discount, ranks_kept, real_cutoff
 
 # Ranks at a time of a sum, so that memory stays bounded.
 CHUNK = 1_000_000
 # The longest sum; beyond, integrals are as good.
-LONGEST_SUM = 100_000_000
+MAX_TERMS = 100_000_000
 
 
 def pseudo_expectation(
@@ -122,7 +122,7 @@ def _by_sum(curve: ScoreCurve, n: float, k: Cutoff, gain: Gain, discount: Discou
     levels, reached = curve.ideal_steps(gain)
     length = int(n)
     last = int(ranks_kept(k, [length])[0])
-    if last > LONGEST_SUM:
+    if last > MAX_TERMS:
         raise ValueError(f"a sum over {last:,} ranks is too long; use method='integral'")
     discounts = DCG(discount=discount).discounts(last)
     numerator = 0.0

@@ -28,13 +28,13 @@ import numpy as np
 from scipy import special
 
 from boostrank.dcg import Discount, Gain
-from boostrank.queries import Floats
+from boostrank.segments import Floats
 from boostrank.theory.curves import ScoreCurve, check_one_population, integrate
 from boostrank.theory.cutoffs import Cutoff, is_constant, share_kept
 from boostrank.theory.decay import Decay, bounded_sums, decay_of
 
 # Highest power of the logarithm that is looked at for a difference, and what counts as none.
-HIGHEST_ORDER, NO_DIFFERENCE = 12, 1e-8
+MAX_ORDER, NO_DIFFERENCE = 12, 1e-8
 # exp(-60) is beyond what a curve in float64 resolves next to s = 1.
 LONGEST = 60.0
 
@@ -194,7 +194,7 @@ def leading_difference(first: ScoreCurve, second: ScoreCurve, *, gain: Gain = "e
     """
     check_one_population(first, second)
     mean = _mean_gain(*first.ideal_steps(gain))
-    for order in range(1, HIGHEST_ORDER + 1):
+    for order in range(1, MAX_ORDER + 1):
         moments = _log_moment(first, gain, order), _log_moment(second, gain, order)
         if abs(moments[0] - moments[1]) > NO_DIFFERENCE * mean * special.factorial(order):
             return LeadingDifference(order, (moments[0] - moments[1]) / mean)

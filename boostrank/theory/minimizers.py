@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG
-from boostrank.queries import Bools, Floats
+from boostrank.segments import Bools, Floats
 from boostrank.surrogates import (
     CenteredSquared,
     Cosine,
@@ -127,7 +127,8 @@ def minimizer(
         raise RuntimeError(
             f"found no minimum of the expected loss of {chosen!r} on {distribution!r}: at scores "
             f"{solution.scores[0].tolist()} the relative size of the gradient is still {solution.residuals[0]:.1e}. "
-            "The loss may be unbounded below, neither smooth nor convex, or its derivatives() may not fit its loss()"
+            "The loss may be unbounded below, neither smooth nor convex, or its gradient_hessian() may not fit its "
+            "loss()"
         )
     return represent(chosen, solution.scores)[0]
 
@@ -251,7 +252,7 @@ def conjugate(exponent: float) -> float:
 def _has_inverse(surrogate: Separable) -> bool:
     """Whether the inverse slope is known, rather than found by bisection, and the loss is the family's own."""
     kind = type(surrogate)
-    own = kind.loss is Separable.loss and kind.derivatives is Separable.derivatives
+    own = kind.loss is Separable.loss and kind.gradient_hessian is Separable.gradient_hessian
     if not own or kind.inverse_slope is Separable.inverse_slope:
         return False
     # A subclass that changes the slope alone has not said what its inverse is.

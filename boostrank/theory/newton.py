@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.queries import Floats, Queries
+from boostrank.segments import Floats, Segments
 from boostrank.surrogates import Surrogate
 from boostrank.theory.distributions import DistributionBatch
 
-MOST_STEPS, MOST_HALVINGS = 200, 40
+MAX_STEPS, MAX_HALVINGS = 200, 40
 # A search ends when the residual has not halved in so many steps.
 PATIENCE = 12
 # Relative to the usual size of a gradient: where a search ends, and what still counts as solved. The second is wider
 # because some gradients are themselves found by iteration (profiled intercepts).
 GOAL, SOLVED = 1e-11, 1e-7
 BUMP = 1e-5
-LEAST_CURVATURE = 1e-12
+MIN_CURVATURE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class ExpectedLoss:
     def gradient(self, scores: Floats) -> Floats:
         """Its gradient, shape (n_distributions, n_documents)."""
         with np.errstate(all="ignore"):
-            gradients = self.surrogate.derivatives(*self._arguments(scores))[0]
+            gradients = self.surrogate.gradient_hessian(*self._arguments(scores))[0]
         return self.distributions.expect(gradients.reshape(self.targets.shape))
 
     def unit(self) -> Floats:
@@ -58,7 +58,7 @@ class ExpectedLoss:
         # Scores that have nothing to do with the labels: at equal ones the gradient may happen to vanish.
         some = np.broadcast_to(np.random.default_rng(0).normal(size=shape[1]), shape)
         with np.errstate(all="ignore"):
-            gradients = self.surrogate.derivatives(*self._arguments(some))[0]
+            gradients = self.surrogate.gradient_hessian(*self._arguments(some))[0]
         sizes = self.distributions.expect(np.linalg.norm(gradients.reshape(self.targets.shape), axis=1))
         return np.where(sizes > 0, sizes, 1.0)
 
@@ -80,13 +80,13 @@ class ExpectedLoss:
         outcomes = self.distributions.owners.take(chosen)
         return ExpectedLoss(self.surrogate, self.distributions.take(chosen), self.targets[outcomes])
 
-    def _arguments(self, scores: Floats) -> tuple[Floats, Floats, Queries]:
+    def _arguments(self, scores: Floats) -> tuple[Floats, Floats, Segments]:
         per_outcome = np.repeat(scores, self.distributions.owners.sizes, axis=0)
         return per_outcome.ravel(), self.targets.ravel(), self._outcomes
 
     @cached_property
-    def _outcomes(self) -> Queries:
-        return Queries.from_sizes(np.full(len(self.targets), self.targets.shape[1]))
+    def _outcomes(self) -> Segments:
+        return Segments.from_sizes(np.full(len(self.targets), self.targets.shape[1]))
 
 
 class Solution(NamedTuple):
@@ -115,7 +115,7 @@ def minimize(loss: ExpectedLoss, start: Floats, goal: float = GOAL) -> Solution:
     losses, residuals = loss(scores), _residuals(loss.gradient(scores), scores, unit)
     active = residuals > goal
     halved, since = residuals.copy(), np.zeros(len(scores), dtype=np.int64)
-    for step in range(MOST_STEPS):
+    for step in range(MAX_STEPS):
         if not active.any():
             break
         part = loss.take(active)
@@ -157,7 +157,7 @@ def _descend(loss: ExpectedLoss, scores: Floats, losses: Floats) -> tuple[Floats
     moved, lower = scores + step, loss(scores + step)
     rounding = 1e-15 * np.abs(losses)
     shrink = np.ones(len(scores))
-    for _ in range(MOST_HALVINGS):
+    for _ in range(MAX_HALVINGS):
         failed = ~(lower <= losses + 1e-4 * shrink * slope + rounding)
         if not failed.any():
             break
@@ -174,7 +174,7 @@ def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
     hessian = np.where(broken[:, None, None], np.eye(gradient.shape[1]), hessian)
     values, vectors = np.linalg.eigh(hessian)
     sizes = np.abs(values)
-    sizes = np.maximum(sizes, LEAST_CURVATURE * np.maximum(sizes.max(axis=1, keepdims=True), LEAST_CURVATURE))
+    sizes = np.maximum(sizes, MIN_CURVATURE * np.maximum(sizes.max(axis=1, keepdims=True), MIN_CURVATURE))
     rotated = (vectors.transpose(0, 2, 1) @ gradient[..., None]) / sizes[..., None]
     return -(vectors @ rotated)[..., 0]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from boostrank.dcg import DCG, Gain
-from boostrank.queries import Floats, Ints, Queries
+from boostrank.segments import Floats, Ints, Segments
 from boostrank.theory.cutoffs import CUTOFFS, DISCOUNTS, Cutoff, Discounts, Measure, measures
 from boostrank.theory.populations import Lists, Population
 from boostrank.theory.sample_size import _effect, differences_by_measure, required_queries
@@ -121,7 +121,7 @@ def distinguishability(
 def _differences(lists: Lists, n: int, dcg: DCG, chosen: list[Measure]) -> Floats:
     """Differences of NDCG on the first `n` documents of each list, shape (n_measures, n_lists)."""
     relevance, first, second = (np.ascontiguousarray(values[:, :n]).ravel() for values in lists)
-    queries = Queries.from_sizes(np.full(len(lists.relevance), n))
+    queries = Segments.from_sizes(np.full(len(lists.relevance), n))
     return np.nan_to_num(differences_by_measure(dcg.gains(relevance), first, second, queries, chosen))
 
 

@@ -11,7 +11,8 @@ from scipy import special
 
 from boostrank.dcg import DCG, Gain, check_relevance
 from boostrank.metrics import check_scores
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats
 from boostrank.theory.curves import ScoreCurve, check_one_population, estimate_curve, score_heights
 from boostrank.theory.limits import leading_difference
 

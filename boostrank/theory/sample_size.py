@@ -11,8 +11,8 @@ from scipy import special
 
 from boostrank.dcg import DCG, Gain, check_relevance
 from boostrank.metrics import EMPTY, Empty, check_scores
-from boostrank.metrics.ties import runs
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats, Segments
 from boostrank.significance import ROUNDING, resampled_means
 from boostrank.theory.cutoffs import CUTOFFS, DISCOUNTS, Cutoff, Discounts, Measure, measures, ranks_kept
 
@@ -168,7 +168,7 @@ def queries_needed(
 
 
 def differences_by_measure(
-    gains: Floats, first: Floats, second: Floats, queries: Queries, chosen: list[Measure]
+    gains: Floats, first: Floats, second: Floats, queries: Segments, chosen: list[Measure]
 ) -> Floats:
     """NDCG of `first` minus NDCG of `second` by each measure, shape (n_measures, n_queries); NaN in empty queries.
 
@@ -179,42 +179,42 @@ def differences_by_measure(
     ----------
     gains, first, second : ndarray, shape (n_documents,)
         Grouped.
-    queries : Queries
+    queries : Segments
     chosen : list of Measure
     """
-    result = np.empty((len(chosen), queries.n_queries))
+    result = np.empty((len(chosen), queries.n_segments))
     discounts = {measure.discount_name: DCG(discount=measure.discount) for measure in chosen}
     tables = {name: dcg.discounts(int(queries.sizes.max())) for name, dcg in discounts.items()}
     kept = {measure.k_name: ranks_kept(measure.k, queries.sizes) for measure in chosen}
     for block in queries.blocks():
-        part, documents = block.segments, block.documents
+        part, documents = block.part, block.rows
         lead, worth = _gains_by_rank(gains[documents], first[documents], second[documents], part)
-        within = {name: part.positions < part.spread(cutoffs[block.queries]) for name, cutoffs in kept.items()}
+        within = {name: part.positions < part.repeat(cutoffs[block.segments]) for name, cutoffs in kept.items()}
         for i, measure in enumerate(chosen):
             weights = tables[measure.discount_name][part.positions] * within[measure.k_name]
             # A difference of two NDCGs, so only the zero of 0/0 matters.
             ideal = part.sum(worth * weights)
-            result[i, block.queries] = np.divide(
-                part.sum(lead * weights), ideal, out=np.full(part.n_queries, np.nan), where=ideal > 0
+            result[i, block.segments] = np.divide(
+                part.sum(lead * weights), ideal, out=np.full(part.n_segments, np.nan), where=ideal > 0
             )
     result[np.abs(result) < ROUNDING] = 0.0
     return result
 
 
-def _gains_by_rank(gains: Floats, first: Floats, second: Floats, queries: Queries) -> tuple[Floats, Floats]:
+def _gains_by_rank(gains: Floats, first: Floats, second: Floats, queries: Segments) -> tuple[Floats, Floats]:
     """Expected gain at each rank by the first ranker minus by the second, and that of the ideal order."""
     by_rank = []
     for scores in (first, second):
         order = queries.sort(scores)
-        tied = runs(queries, scores[order])
-        by_rank.append(tied.spread(tied.mean(gains[order])))
+        tied = queries.runs(scores[order])
+        by_rank.append(tied.repeat(tied.mean(gains[order])))
     return by_rank[0] - by_rank[1], _descending(gains, queries)
 
 
-def _descending(gains: Floats, queries: Queries) -> Floats:
+def _descending(gains: Floats, queries: Segments) -> Floats:
     """Gains of each query from the largest: one sort of integers, for gains are few and alike."""
     levels = np.unique(gains)[::-1]
-    keys = np.searchsorted(-levels, -gains) + len(levels) * queries.spread(np.arange(queries.n_queries))
+    keys = np.searchsorted(-levels, -gains) + len(levels) * queries.repeat(np.arange(queries.n_segments))
     keys.sort()
     return levels[keys % len(levels)]
 

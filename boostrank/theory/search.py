@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.dcg import DCG
-from boostrank.queries import Floats, Queries
+from boostrank.segments import Floats, Segments
 from boostrank.theory.distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution
 
 # What exp2 and linear gains are tried with; a table of gains has its own highest label.
-HIGHEST_LABEL = 5
+MAX_LABEL = 5
 SIZES = (2, 3, 4, 5)
 # How far from a tie of two documents' normalized gains, in hundredths of probability.
 NEAR = (1, 3, 6, 10)
@@ -25,7 +25,7 @@ NEAR = (1, 3, 6, 10)
 def highest_label(dcg: DCG) -> int:
     """The largest label that the search uses where gains are these."""
     tabled = not isinstance(dcg.gain, str) and not callable(dcg.gain)
-    return min(HIGHEST_LABEL, len(np.asarray(dcg.gain)) - 1) if tabled else HIGHEST_LABEL
+    return min(MAX_LABEL, len(np.asarray(dcg.gain)) - 1) if tabled else MAX_LABEL
 
 
 def candidates(n_distributions: int, dcg: DCG, top: int, random: np.random.Generator) -> Iterator[DistributionBatch]:
@@ -76,7 +76,7 @@ def _near_ties(n: int, m: int, top: int, dcg: DCG, random: np.random.Generator) 
 
 def _batch(labels: NDArray[Any], probabilities: Floats) -> DistributionBatch:
     n, n_outcomes, m = labels.shape
-    owners = Queries.from_sizes([n_outcomes] * n)
+    owners = Segments.from_sizes([n_outcomes] * n)
     return DistributionBatch(labels.reshape(-1, m).astype(np.float64), _hundredths(probabilities).ravel(), owners)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.utils import check_random_state
 
-from boostrank.dcg import DCG
-from boostrank.queries import Floats, Queries
+from boostrank.queries import Queries
+from boostrank.segments import Floats
 from boostrank.targets import make_targets
 
 # Shares of documents, from the least to the most relevant, with each label.
@@ -27,13 +27,14 @@ def make_ranking(
     random_state: Any = None,
     return_bayes: bool = False,
 ) -> tuple[NDArray[np.float64], Floats, NDArray[np.int64]] | tuple[Any, ...]:
-    """Queries whose labels come in two moods, one usual and one rare with large gains.
+    """Synthetic queries with two kinds of labels: a usual kind, and a rare kind with large gains.
 
-    Each document has two qualities, functions of its features. A query is in its usual mood with probability
-    ``1 - noise``: labels 0 to 3 by the first quality. In its rare mood labels 0 to 5 follow the second quality, and
-    their gains ``2^y - 1`` are several times larger. This is the example of Section 3.2.1 of Ravikumar, Tewari and
-    Yang (AISTATS 2011) at scale: the rare, large gains dominate the expected gain ``E[G]``, and mislead losses that do
-    not normalize by the ideal DCG, but not ``E[G / Z]``, which the NDCG-optimal ranking sorts by.
+    Each document has two qualities, which are functions of its features. With probability ``1 - noise`` a query has
+    the usual kind of labels: 0 to 3, by the first quality. Otherwise it has the rare kind: 0 to 5, by the second
+    quality, with gains ``2^y - 1`` that are several times larger. This enlarges the example of Section 3.2.1 of
+    Ravikumar, Tewari and Yang (AISTATS 2011): the rare, large gains dominate the expected gain ``E[G]``, and mislead
+    losses that do not normalize by the ideal DCG. They do not dominate ``E[G / Z]``, by which the NDCG-optimal ranking
+    sorts.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def make_ranking(
     n_features : int, default 10
         Standard normal; at least 5, of which the first five matter.
     noise : float in [0, 1), default 0.3
-        Probability of the rare mood. With 0 the labels are a function of the features.
+        Probability of the rare kind of labels. With 0 the labels are a function of the features.
     random_state : int, RandomState or None
     return_bayes : bool, default False
 
@@ -54,7 +55,7 @@ def make_ranking(
     qid : ndarray of int64, shape (n_documents,)
     bayes : ndarray of float64, shape (n_documents,), only with `return_bayes`
         ``E[G / Z | X]`` for NDCG's usual gain and discount, exact: no scores have a larger expected NDCG. The
-        expected NDCG of any scores is :func:`expected_ndcg`.
+        expected NDCG of any scores is :func:`boostrank.expected_ndcg`.
 
     Raises
     ------
@@ -79,43 +80,13 @@ def make_ranking(
     X = random.standard_normal((queries.n_documents, n_features))
     usual = _grade((X[:, 0] + 0.5 * X[:, 1] * X[:, 0] + 0.5 * X[:, 2]) / np.sqrt(1.5), USUAL_GRADES)
     rare = _grade((X[:, 3] + 0.5 * np.abs(X[:, 4]) - 0.4) / np.sqrt(1.1), RARE_GRADES)
-    in_rare_mood = queries.spread(random.random_sample(n_queries) < noise)
-    y = np.where(in_rare_mood, rare, usual)
-    qid = queries.spread(np.arange(n_queries))
+    is_rare = queries.repeat(random.random_sample(n_queries) < noise)
+    y = np.where(is_rare, rare, usual)
+    qid = queries.repeat(np.arange(n_queries))
     if not return_bayes:
         return X, y, qid
     bayes = (1.0 - noise) * make_targets(usual, queries) + noise * make_targets(rare, queries)
     return X, y, qid, bayes
-
-
-def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | None = None) -> Floats:
-    """Expected NDCG of each query, over its label noise, when ranked by `scores`; ties average.
-
-    NDCG is linear in the normalized gains, so its expectation is ``sum_i E[u_i] d(rank_i)``. For `k` this is the
-    part of it that the first `k` ranks contribute. The most that any ranking attains is ``scores=bayes``, and the
-    difference to that is the regret.
-
-    Parameters
-    ----------
-    bayes : array-like, shape (n_documents,)
-        ``E[u]`` of :func:`make_ranking`.
-    scores : array-like, shape (n_documents,)
-    qid : array-like, shape (n_documents,)
-    k : int, optional
-
-    Returns
-    -------
-    ndarray, shape (n_queries,)
-
-    Examples
-    --------
-    >>> X, y, qid, bayes = make_ranking(n_queries=3, random_state=0, return_bayes=True)
-    >>> bool((expected_ndcg(bayes, bayes, qid) >= expected_ndcg(bayes, X[:, 0], qid)).all())
-    True
-    """
-    queries = Queries.from_qid(qid)
-    expected, values = (queries.group(np.asarray(array, dtype=np.float64)) for array in (bayes, scores))
-    return DCG(k).of_ranking(expected, values, queries)
 
 
 def _grade(quality: Floats, shares: Floats) -> Floats:

@@ -6,55 +6,19 @@ import itertools
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.letor.parsing import Array, Part, PathLike, Rules, make_rules, read_part, show
+from boostrank.datasets.dataset import Dataset, Fold
+from boostrank.datasets.letor_parser import Array, Part, PathLike, Rules, make_rules, read_part, show
 
 if TYPE_CHECKING:
     from scipy import sparse as sp
 
 Sizes = PathLike | npt.ArrayLike | None
 Sparse = bool | Literal["auto"]
-
-
-class Ranking(NamedTuple):
-    """Documents of many queries, one row each.
-
-    Attributes
-    ----------
-    X : ndarray or scipy.sparse.csr_matrix, shape (n_documents, n_features), float64 or float32
-        Features.
-    y : ndarray, shape (n_documents,), float64
-        Relevance labels.
-    qid : ndarray, shape (n_documents,), int64 or str
-        Query of each document.
-    """
-
-    X: npt.NDArray[Any] | sp.csr_matrix
-    y: npt.NDArray[np.float64]
-    qid: npt.NDArray[Any]
-
-
-class Fold(NamedTuple):
-    """One fold of a cross-validation that was cut in advance.
-
-    Attributes
-    ----------
-    name : str
-        Name of the fold's folder.
-    train, test : Ranking
-        Documents to learn from, and to measure on.
-    validation : Ranking or None
-        Documents to tune on; None where the fold has no such file.
-    """
-
-    name: str
-    train: Ranking
-    validation: Ranking | None
-    test: Ranking
 
 
 def _read_sizes(source: PathLike | npt.ArrayLike) -> tuple[str, list[int]]:
@@ -134,19 +98,19 @@ def _csr(part: Part, width: int) -> sp.csr_matrix:
     return sp.csr_matrix((part.data.finish(), columns, indptr), shape=(part.rows, width))
 
 
-def _rankings(parts: list[Part], rules: Rules, sparse: Sparse) -> list[Ranking]:
+def _datasets(parts: list[Part], rules: Rules, sparse: Sparse) -> list[Dataset]:
     """Return the parts with one number of features, one kind of array and one kind of qid for all."""
     width = rules.n_features or max(part.width for part in parts)
     cells, stored = sum(part.rows for part in parts) * width, sum(part.data.size for part in parts)
     dense = 2 * stored >= cells if sparse == "auto" else not sparse
     whole = all(_is_int64(text) for part in parts for text, _ in part.runs)
-    rankings = []
+    datasets = []
     for part in parts:
         X = _dense(part, width) if dense else _csr(part, width)
         texts, counts = zip(*part.runs, strict=True)
         ids = np.array([int(t) if whole else t.decode(errors="backslashreplace") for t in texts])
-        rankings.append(Ranking(X, np.concatenate(part.labels), np.repeat(ids, counts)))
-    return rankings
+        datasets.append(Dataset(X, np.concatenate(part.labels), np.repeat(ids, counts)))
+    return datasets
 
 
 @overload
@@ -159,7 +123,7 @@ def read_letor(
     dtype: npt.DTypeLike = np.float64,
     zero_based: bool = False,
     comments: Literal[False] = False,
-) -> Ranking: ...
+) -> Dataset: ...
 @overload
 def read_letor(
     path: PathLike,
@@ -180,7 +144,7 @@ def read_letor(
     dtype: npt.DTypeLike = np.float64,
     zero_based: bool = False,
     comments: bool = False,
-) -> Ranking | tuple[Array | sp.csr_matrix, Array, Array, list[str]]:
+) -> Dataset | tuple[Array | sp.csr_matrix, Array, Array, list[str]]:
     r"""Read one LETOR / SVMlight file: ``label qid:ID index:value ... # comment``, one document a line.
 
     Every number is exactly what ``float`` makes of its text (for float32 then rounded once more); labels
@@ -215,7 +179,7 @@ def read_letor(
 
     Returns
     -------
-    Ranking or tuple
+    Dataset or tuple
         ``(X, y, qid)``: y is float64; qid is int64 if all qids are whole numbers in its range, else str.
         With ``comments=True`` the tuple ``(X, y, qid, comments)``, one stripped str for each document
         (empty where there is none; bytes that are not UTF-8 are shown as ``\xff``).
@@ -253,7 +217,7 @@ def read_letor(
     rules = make_rules(n_features, sparse, dtype, zero_based, comments)
     part = read_part(path, rules)
     _apply_sizes(part, sizes)
-    ranking = _rankings([part], rules, sparse)[0]
+    ranking = _datasets([part], rules, sparse)[0]
     return (*ranking, part.comments) if comments else ranking
 
 
@@ -340,10 +304,10 @@ def read_letor_folds(
     parts = [read_part(path, rules) for _, files in found for path in files if path]
     for part in parts:
         _apply_sizes(part, None)
-    rankings = iter(_rankings(parts, rules, sparse))
+    datasets = iter(_datasets(parts, rules, sparse))
     folds = []
     for folder, files in found:
-        train, validation, test = (next(rankings) if path else None for path in files)
+        train, validation, test = (next(datasets) if path else None for path in files)
         assert train is not None
         assert test is not None
         folds.append(Fold(folder.name, train, validation, test))

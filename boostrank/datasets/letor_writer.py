@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.datasets.letor_parser import PathLike
 from boostrank.files import write_atomically
-from boostrank.letor.parsing import PathLike
 
 
 def _number_text(value: float) -> str:

@@ -1,0 +1,8 @@
+"""Data sets of many queries: the record (X, y, qid), LETOR files, and synthetic data whose best ranking is known."""
+
+from boostrank.datasets.dataset import Dataset, Fold
+from boostrank.datasets.letor_reader import read_letor, read_letor_folds
+from boostrank.datasets.letor_writer import write_letor
+from boostrank.datasets.synthetic import make_ranking
+
+__all__ = ["Dataset", "Fold", "make_ranking", "read_letor", "read_letor_folds", "write_letor"]

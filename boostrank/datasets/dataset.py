@@ -1,0 +1,59 @@
+"""The record of a data set, and of a fold of data sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+if TYPE_CHECKING:
+    from scipy import sparse as sp
+
+
+class Dataset(NamedTuple):
+    """Documents of many queries, one row each; unpacks as ``X, y, qid``.
+
+    Attributes
+    ----------
+    X : ndarray or scipy.sparse.csr_matrix, shape (n_documents, n_features), float64 or float32
+        Features.
+    y : ndarray, shape (n_documents,), float64
+        Relevance labels.
+    qid : ndarray, shape (n_documents,), int64 or str
+        Query of each document.
+
+    Examples
+    --------
+    >>> data = Dataset(np.eye(3), np.array([1.0, 0.0, 2.0]), np.array([7, 7, 8]))
+    >>> data.take([0, 2]).qid.tolist()
+    [7, 8]
+    """
+
+    X: NDArray[Any] | sp.csr_matrix
+    y: NDArray[np.float64]
+    qid: NDArray[Any]
+
+    def take(self, rows: Any) -> Dataset:
+        """The data set of these rows (row numbers, a slice or a mask)."""
+        return Dataset(_safe_indexing(self.X, rows), np.asarray(self.y)[rows], np.asarray(self.qid)[rows])
+
+
+class Fold(NamedTuple):
+    """One fold of a cross-validation: data sets to train, to validate and to test on.
+
+    Attributes
+    ----------
+    name : str
+        Name of the fold, such as "Fold1".
+    train, test : Dataset
+        Documents to learn from, and to measure on.
+    validation : Dataset or None
+        Documents to choose settings on; None where the fold has none.
+    """
+
+    name: str
+    train: Dataset
+    validation: Dataset | None
+    test: Dataset

@@ -1,0 +1,41 @@
+"""Expected NDCG over noisy labels whose expected normalized gains are known."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.dcg import DCG
+from boostrank.queries import Queries
+from boostrank.segments import Floats
+
+
+def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | None = None) -> Floats:
+    """Expected NDCG of each query, over its label noise, when ranked by `scores`; ties average.
+
+    NDCG is linear in the normalized gains, so its expectation is ``sum_i E[u_i] d(rank_i)``. For `k` this is the
+    part of it that the first `k` ranks contribute. The most that any ranking attains is ``scores=bayes``, and the
+    difference to that is the regret.
+
+    Parameters
+    ----------
+    bayes : array-like, shape (n_documents,)
+        ``E[u]``, such as :func:`boostrank.make_ranking` returns.
+    scores : array-like, shape (n_documents,)
+    qid : array-like, shape (n_documents,)
+    k : int, optional
+
+    Returns
+    -------
+    ndarray, shape (n_queries,)
+
+    Examples
+    --------
+    >>> from boostrank.datasets import make_ranking
+    >>> X, y, qid, bayes = make_ranking(n_queries=3, random_state=0, return_bayes=True)
+    >>> bool((expected_ndcg(bayes, bayes, qid) >= expected_ndcg(bayes, X[:, 0], qid)).all())
+    True
+    """
+    queries = Queries.from_qid(qid)
+    expected, values = (queries.group(np.asarray(array, dtype=np.float64)) for array in (bayes, scores))
+    return DCG(k).of_ranking(expected, values, queries)
