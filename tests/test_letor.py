@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from boostrank.datasets import Dataset, Fold, read_letor, read_letor_folds, write_letor
+from boostrank.datasets import Dataset, Fold, letor_parser, read_letor, read_letor_folds, write_letor
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 real_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the real data sets are not in {DATA}")
