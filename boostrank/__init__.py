@@ -1,6 +1,6 @@
 """NDCG-consistent ranking losses for LightGBM and XGBoost."""
 
-from boostrank import metrics, preferences, surrogates, theory
+from boostrank import displays, metrics, preferences, surrogates, theory
 from boostrank.backends.lightgbm import lightgbm_metric, lightgbm_objective
 from boostrank.backends.xgboost import xgboost_metric, xgboost_objective
 from boostrank.comparison import Comparison, compare
@@ -56,6 +56,7 @@ __all__ = [
     "cross_validate",
     "dcg_score",
     "disagreement_score",
+    "displays",
     "effect_size",
     "err_score",
     "expected_ndcg",

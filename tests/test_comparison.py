@@ -9,7 +9,7 @@ from rich.console import Console
 from scipy import stats
 
 import boostrank as br
-from boostrank import reports
+from boostrank.cli import reports
 from boostrank.displays import ComparisonDisplay
 
 

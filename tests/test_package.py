@@ -23,7 +23,6 @@ FLOORS = [
     {"backends"},
     {"rankers", "comparison"},
     {"displays", "dask"},
-    {"reports"},
     {"cli"},
 ]
 

@@ -1,4 +1,4 @@
-"""Where the DCG of one query comes from, rank by rank."""
+"""Plot of what each rank of one query adds to its DCG."""
 
 from __future__ import annotations
 
@@ -10,34 +10,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import Discount, Gain, Ties
-from boostrank.displays.inputs import predictions
+from boostrank.displays.predictions import predictions
 from boostrank.displays.style import BLUE, ORANGE, axes, light_grid, ndcg_name, whole_ticks
 from boostrank.metrics import dcg_breakdown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# More ranks than this are drawn without documents and labels, which would run into each other.
-MAX_LABELLED = 15
+# With more ranks than this, the names of documents and the labels would overlap, and are left out.
+MAX_LABELLED_RANKS = 15
 
 
 @dataclass
 class DCGBreakdownDisplay:
-    """What each rank of one query adds to DCG@k, beside what it adds in the ideal order.
+    """What each rank of one query adds to DCG@k, and what it adds in the ideal ranking.
 
-    Make it by :meth:`from_predictions` or :meth:`from_estimator`.
+    Created by :meth:`from_predictions` or :meth:`from_estimator`.
 
     Attributes
     ----------
     table : DataFrame
-        As of :func:`boostrank.metrics.dcg_breakdown`, for the one query; documents by their row in all data.
+        Rows of :func:`boostrank.metrics.dcg_breakdown` for this query; its column `document` counts the rows of all
+        queries.
     documents : list of str
-        What the document at each row of `table` is called.
+        Name of the document in each row of `table`.
     k : int, float or None
     dcg, ideal_dcg, ndcg : float
-        NDCG is NaN without any gain.
-    figure_, ax_
-        Matplotlib's, after :meth:`plot`.
+        `ndcg` is NaN if the query has no relevant document.
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
 
     Examples
     --------
@@ -74,16 +75,16 @@ class DCGBreakdownDisplay:
         documents: Sequence[Any] | None = None,
         ax: Any = None,
     ) -> DCGBreakdownDisplay:
-        """Break down the DCG of one query, and plot it.
+        """Compute what each rank of one query adds to its DCG, and plot it.
 
         Parameters
         ----------
         y_true, y_score, qid, k, gain, discount, ties
             As in :func:`boostrank.metrics.dcg_breakdown`.
         query : query id, optional
-            Which of the queries; needed if there are several.
+            Which query of `qid`; required if there are several.
         documents : sequence, shape (n_documents,), optional
-            What each row of `y_true` is called; its number by default.
+            Name of each row of `y_true`; by default "row 0", "row 1" and so on.
         ax : matplotlib axes, optional
         """
         names = [f"row {row}" for row in range(np.size(y_true))] if documents is None else [str(d) for d in documents]
@@ -99,33 +100,41 @@ class DCGBreakdownDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, **settings: Any
     ) -> DCGBreakdownDisplay:
-        """Predict with a fitted estimator, and break down the DCG of one query.
+        """Predict with a fitted estimator, and plot what each rank of one query adds to its DCG.
 
-        `qid` may be carried by `X`, as in the rankers' `fit`; `settings` are those of :meth:`from_predictions`.
+        `qid` may be a column or the index of `X`, as in the rankers' `fit`. `settings` are the other parameters of
+        :meth:`from_predictions`.
         """
         scores, found = predictions({"": estimator}, X, qid, f"{cls.__name__}.from_estimator")
         return cls.from_predictions(y, scores[""], found, **settings)
 
     def plot(self, ax: Any = None) -> DCGBreakdownDisplay:
-        """Draw onto `ax`, or a new figure."""
+        """Draw onto `ax`, or onto the axes of a new figure."""
         ax = axes(ax)
         ranks, table = self.table["rank"].to_numpy(), self.table
         at = "" if self.k is None else f"@{self.k}"
         sides = (
             (-0.2, "contribution", "relevance", f"ranked by score: DCG{at} = {self.dcg:.3f}", BLUE, None),
-            (0.2, "ideal_contribution", "ideal_relevance", f"ideal order: {self.ideal_dcg:.3f}", ORANGE, "//"),
+            (
+                0.2,
+                "ideal_contribution",
+                "ideal_relevance",
+                f"ideal ranking: DCG{at} = {self.ideal_dcg:.3f}",
+                ORANGE,
+                "//",
+            ),
         )
         for shift, height, label, legend, color, hatch in sides:
             look: dict[str, Any] = {"color": color} if hatch is None else {"facecolor": "none", "edgecolor": color}
             bars = ax.bar(ranks + shift, table[height], width=0.38, label=legend, hatch=hatch, **look)
-            if len(table) <= MAX_LABELLED:
+            if len(table) <= MAX_LABELLED_RANKS:
                 ax.bar_label(bars, [f"{value:g}" for value in table[label]], padding=1, fontsize="small", color="0.3")
         ax.set_xlabel("rank")
         whole_ticks(ax)
-        if len(table) <= MAX_LABELLED:
+        if len(table) <= MAX_LABELLED_RANKS:
             ax.set_xticks(ranks, [f"{rank}\n{name}" for rank, name in zip(ranks, self.documents, strict=True)])
-            ax.set_xlabel("rank, and the document that the scores put there")
-        ax.set_ylabel("gain × discount" + (" (number: label)" if len(table) <= MAX_LABELLED else ""))
+            ax.set_xlabel("rank, and document that the scores put at this rank")
+        ax.set_ylabel("gain × discount" + (" (number: label)" if len(table) <= MAX_LABELLED_RANKS else ""))
         ax.set_title(f"{ndcg_name(self.k)} = {self.ndcg:.4f}", fontsize="medium")
         ax.legend(frameon=False)
         light_grid(ax)
@@ -136,11 +145,11 @@ class DCGBreakdownDisplay:
 def _one_query(table: pd.DataFrame, query: Any) -> pd.DataFrame:
     if "qid" not in table:
         if query is not None:
-            raise ValueError(f"query = {query!r} needs qid: without it the rows are one query")
+            raise ValueError(f"query = {query!r} needs qid: without qid all rows are one query")
         return table
     known = table["qid"].unique()
     if query is None and len(known) > 1:
-        raise ValueError(f"query must say which of the {len(known)} queries of qid to plot, such as {known[0]!s}")
+        raise ValueError(f"qid has {len(known)} queries; query must be the id of the one to plot, such as {known[0]!s}")
     chosen = table if query is None else table[table["qid"] == query]
     if chosen.empty:
         raise ValueError(f"query must be one of qid, such as {known[0]!s}; got {query!r}")

@@ -1,4 +1,4 @@
-"""How much of the NDCG of each query is up to the order of ties."""
+"""Plot of how much the NDCG of each query depends on the ranking of documents with equal scores."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import Discount, Gain
-from boostrank.displays.inputs import predictions
+from boostrank.displays.predictions import predictions
 from boostrank.displays.style import BLACK, SKY, axes, legend_below, light_grid, ndcg_name, whole_ticks
 from boostrank.metrics import Empty, tie_range
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 
-# Differences of sums within rounding are none.
-ROUNDING = 1e-12
+# Differences of NDCG up to this are rounding errors.
+ROUNDING_TOLERANCE = 1e-12
 
 
 @dataclass
-class TieSpreadDisplay:
-    """NDCG of each query from the worst to the best order of its tied documents, and the average over all orders.
+class TieRangeDisplay:
+    """NDCG of each query with its tied documents in the worst, in the best, and on average over all orders.
 
-    Make it by :meth:`from_predictions` or :meth:`from_estimator`.
+    Created by :meth:`from_predictions` or :meth:`from_estimator`.
 
     Attributes
     ----------
     queries : ndarray, shape (n_queries,)
-        Query ids, by increasing average; skipped queries are left out.
+        Query ids, sorted by increasing average; queries that are skipped are left out.
     worst, average, best : ndarray, shape (n_queries,)
     k : int, float or None
-    figure_, ax_
-        Matplotlib's, after :meth:`plot`.
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
     >>> labels, scores, qid = [0, 1, 1, 0], [2, 2, 1, 0], ["a", "a", "b", "b"]
-    >>> display = TieSpreadDisplay.from_predictions(labels, scores, qid, ax=Figure().subplots())
+    >>> display = TieRangeDisplay.from_predictions(labels, scores, qid, ax=Figure().subplots())
     >>> display.queries.tolist(), display.worst.round(4).tolist(), display.best.tolist()
     (['a', 'b'], [0.6309, 1.0], [1.0, 1.0])
     """
@@ -63,8 +63,8 @@ class TieSpreadDisplay:
         discount: Discount = "log2",
         empty: Empty = "zero",
         ax: Any = None,
-    ) -> TieSpreadDisplay:
-        """Compute the range of NDCG per query, and plot it.
+    ) -> TieRangeDisplay:
+        """Compute the range of each query's NDCG, and plot it.
 
         Parameters
         ----------
@@ -75,38 +75,41 @@ class TieSpreadDisplay:
         settings: dict[str, Any] = {"k": k, "gain": gain, "discount": discount, "empty": empty}
         values = tie_range(y_true, y_score, qid, **settings, per_query=True)
         ids = np.zeros(1, dtype=np.int64) if qid is None else Queries.from_qid(qid).ids
-        order = np.argsort(values.average, kind="stable")
-        order = order[~np.isnan(values.average[order])]
-        return cls(ids[order], values.worst[order], values.average[order], values.best[order], k).plot(ax)
+        permutation = np.argsort(values.average, kind="stable")
+        kept = permutation[~np.isnan(values.average[permutation])]
+        return cls(ids[kept], values.worst[kept], values.average[kept], values.best[kept], k).plot(ax)
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, **settings: Any
-    ) -> TieSpreadDisplay:
-        """Predict with a fitted estimator, and plot the range of NDCG per query.
+    ) -> TieRangeDisplay:
+        """Predict with a fitted estimator, and plot the range of each query's NDCG.
 
-        `qid` may be carried by `X`, as in the rankers' `fit`; `settings` are those of :meth:`from_predictions`.
+        `qid` may be a column or the index of `X`, as in the rankers' `fit`. `settings` are the other parameters of
+        :meth:`from_predictions`.
         """
         scores, found = predictions({"": estimator}, X, qid, f"{cls.__name__}.from_estimator")
         return cls.from_predictions(y, scores[""], found, **settings)
 
-    def plot(self, ax: Any = None) -> TieSpreadDisplay:
-        """Draw onto `ax`, or a new figure."""
+    def plot(self, ax: Any = None) -> TieRangeDisplay:
+        """Draw onto `ax`, or onto the axes of a new figure."""
         ax = axes(ax)
         n, name = len(self.queries), ndcg_name(self.k)
-        places = np.arange(1, n + 1)
-        # Many queries get thin lines and small points, for neighbours must not cover each other.
+        positions = np.arange(1, n + 1)
+        # Many queries need thin lines and small points, or neighbours would cover each other.
         width = float(np.clip(300 / n, 0.6, 12.0))
-        ax.vlines(places, self.worst, self.best, color=SKY, linewidth=width, label="worst to best order of ties")
+        ax.vlines(positions, self.worst, self.best, color=SKY, linewidth=width, label="worst to best order of ties")
         size = float(np.clip(200 / n, 1.0, 5.0))
-        ax.plot(places, self.average, "o", color=BLACK, markersize=size, label="average over orders")
-        affected = int((self.best - self.worst > ROUNDING).sum())
-        ax.set_xlabel(f"query, by average {name}; {affected} of {n} depend on the order of ties" if n > 1 else "query")
+        ax.plot(positions, self.average, "o", color=BLACK, markersize=size, label="average over all orders")
+        affected = int((self.best - self.worst > ROUNDING_TOLERANCE).sum())
+        ax.set_xlabel(
+            f"query, sorted by average {name} ({affected} of {n} depend on the order of ties)" if n > 1 else "query"
+        )
         ax.set_ylabel(name)
         means = f"{self.worst.mean():.4f} to {self.best.mean():.4f}, average {self.average.mean():.4f}"
         ax.set_title(f"{f'mean {name} over queries' if n > 1 else name}: {means}", fontsize="medium")
         if n <= 10:
-            ax.set_xticks(places, [str(query) for query in self.queries])
+            ax.set_xticks(positions, [str(query) for query in self.queries])
             ax.set_xlim(0.5, n + 0.5)
         else:
             whole_ticks(ax)

@@ -1,4 +1,4 @@
-"""Comparisons as text: tables for the terminal, CSV, JSON, Markdown, and the picture beside them."""
+"""Reports of the command line: tables for the terminal, and files with the table or the plot of a comparison."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SUFFIXES = (".csv", ".json", ".md")
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
-    """A table per metric with a row per ranker, for a terminal of 80 columns.
+    """One table per metric with one row per ranker, for a terminal of 80 columns.
 
-    p (Holm) is the p-value adjusted for the number of rankers compared; w/t/l are queries won, tied and lost.
+    p (Holm) is the p-value adjusted for the number of rankers; w/t/l are the numbers of queries won, tied and lost.
     """
     rankers, metrics, rows = _by_ranker(comparison)
     tables = []
@@ -31,21 +31,19 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
             table.add_column(head, justify="right", no_wrap=head != "p (Holm)")
         for ranker in rankers:
             row = rows.loc[(ranker, metric)]
-            cells = [*_cells(row), f"{row['rounds']:.0f}"]
-            table.add_row(ranker, *cells, style="bold" if ranker == comparison.baseline else None)
+            style = "bold" if ranker == comparison.baseline else None
+            table.add_row(ranker, *_cells(row), f"{row['rounds']:.0f}", style=style)
         tables.append(table)
     return tables
 
 
 def markdown_table(comparison: Comparison) -> str:
-    """One Markdown table, a row per ranker; wins, ties and losses of the last metric."""
+    """One Markdown table with one row per ranker; wins, ties and losses are those of the last metric."""
     rankers, metrics, rows = _by_ranker(comparison)
-    head = [
-        "ranker",
-        *(title for metric in metrics for title in (metric, "diff", "p (Holm)")),
-        "win/tie/loss",
-        "rounds",
-    ]
+    head = ["ranker"]
+    for metric in metrics:
+        head += [metric, "diff", "p (Holm)"]
+    head += ["win/tie/loss", "rounds"]
     lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
     for ranker in rankers:
         by_metric = [_cells(rows.loc[(ranker, metric)]) for metric in metrics]
@@ -56,7 +54,7 @@ def markdown_table(comparison: Comparison) -> str:
 
 
 def write_table(comparison: Comparison, path: str | Path) -> None:
-    """Write the table as CSV, JSON or Markdown, by the suffix of `path`; the first two with every number in full."""
+    """Write the table as CSV, JSON or Markdown, by the suffix of `path`; CSV and JSON have all columns, unrounded."""
     suffix = check_suffix(path)
     if suffix == ".md":
         Path(path).write_text(markdown_table(comparison), encoding="utf-8")
@@ -67,15 +65,15 @@ def write_table(comparison: Comparison, path: str | Path) -> None:
 
 
 def check_suffix(path: str | Path | None) -> str:
-    """The suffix of `path`, or an error if no kind of table is written by that name."""
+    """The suffix of `path`, ".csv" if it is None; an error if no format of a table has this suffix."""
     suffix = SUFFIXES[0] if path is None else Path(path).suffix
     if suffix not in SUFFIXES:
-        raise ValueError(f"a table is written as {', '.join(SUFFIXES)}; got {str(path)!r}")
+        raise ValueError(f"the file of a table must end in one of {', '.join(SUFFIXES)}; got {str(path)!r}")
     return suffix
 
 
 def write_plot(comparison: Comparison, path: str | Path) -> None:
-    """Draw the differences of the last metric into an image file."""
+    """Plot the differences in the last metric into an image file."""
     from boostrank.displays import ComparisonDisplay, import_pyplot
 
     metric = comparison.table["metric"].iloc[-1]
@@ -84,8 +82,8 @@ def write_plot(comparison: Comparison, path: str | Path) -> None:
     import_pyplot().close(figure)
 
 
-def key_value_table(values: Mapping[str, Any]) -> Table:
-    """NDCG by cutoff."""
+def ndcg_table(values: Mapping[str, Any]) -> Table:
+    """Table of NDCG by cutoff."""
     table = Table()
     table.add_column("k")
     table.add_column("NDCG@k", justify="right")
@@ -95,15 +93,15 @@ def key_value_table(values: Mapping[str, Any]) -> Table:
 
 
 def reconciliation_table(reconciliation: Reconciliation) -> Table:
-    """What other libraries print, and why it differs, for a terminal of 80 columns."""
+    """NDCG of other libraries and why it differs, for a terminal of 80 columns."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("library", no_wrap=True)
-    table.add_column("its metric", no_wrap=True)
+    table.add_column("metric", no_wrap=True)
     for head in ("value", "diff"):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("because of")
     for row in reconciliation.rows:
-        # A part a line: they would break anywhere else.
+        # Each part has a line of its own; in one paragraph a line could break inside a part.
         table.add_row(*row[:-1], row[-1].replace("; ", "\n"))
     return table
 
@@ -114,12 +112,12 @@ def _by_ranker(comparison: Comparison) -> tuple[list[str], list[str], Any]:
 
 
 def _cells(row: Any) -> list[str]:
-    """Mean, difference, adjusted p-value and wins/ties/losses; of the baseline only the mean."""
+    """Mean, difference, adjusted p-value and wins/ties/losses; all but the mean are empty for the baseline."""
     if np.isnan(row["p_holm"]):
         return [f"{row['mean']:.4f}", "", "", ""]
     wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
-    return [f"{row['mean']:.4f}", f"{row['difference']:+.4f}", _p(row["p_holm"]), wins]
+    return [f"{row['mean']:.4f}", f"{row['difference']:+.4f}", _p_value(row["p_holm"]), wins]
 
 
-def _p(value: float) -> str:
+def _p_value(value: float) -> str:
     return "<.001" if value < 0.001 else f"{value:.3f}"

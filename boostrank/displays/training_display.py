@@ -1,4 +1,4 @@
-"""NDCG by boosting round."""
+"""Plot of a metric by boosting round."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.displays.inputs import named_estimators
+from boostrank.displays.predictions import named_estimators
 from boostrank.displays.style import (
     COLORS,
     DASHES,
@@ -26,19 +26,20 @@ from boostrank.segments import Floats
 
 @dataclass
 class TrainingCurveDisplay:
-    """A metric on the validation sets by boosting round, of one fitted ranker or several, the best round marked.
+    """A metric on validation sets by boosting round, of one fitted ranker or several.
 
-    Make it by :meth:`from_estimator`. The mark is on the last validation set, the one that decides on early stopping.
+    Created by :meth:`from_estimator`. A marker shows the number of rounds that predictions use; it is on the curve of
+    the last validation set, which decides on early stopping.
 
     Attributes
     ----------
     curves : dict of (str, str) to ndarray, shape (n_rounds,)
-        Values after each round by ranker and validation set.
+        Values after each round, by name of the ranker and title of the validation set.
     best : dict of str to int
-        Number of rounds that each ranker predicts with; rankers without one are left out.
+        Number of rounds that the predictions of each ranker use; rankers that do not know it are left out.
     metric : str
-    figure_, ax_
-        Matplotlib's, after :meth:`plot`.
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
 
     Examples
     --------
@@ -69,19 +70,19 @@ class TrainingCurveDisplay:
         name: str | None = None,
         ax: Any = None,
     ) -> TrainingCurveDisplay:
-        """Plot `evals_result_` of a fitted estimator, or of a mapping of name to such.
+        """Plot `evals_result_` of a fitted estimator, or of several.
 
         Parameters
         ----------
-        estimator : fitted estimator, or mapping of name to such
-            Fitted with an `eval_set` or a `validation_fraction`.
+        estimator : fitted estimator, or mapping of name to fitted estimator
+            They were fitted with an `eval_set` or a `validation_fraction`.
         metric : str, optional
-            As in `evals_result_`, such as "ndcg@10"; by default the first one there.
+            Name of a metric in `evals_result_`, such as "ndcg@10"; the first one there by default.
         datasets : mapping of str to str, optional
-            Which validation sets of `evals_result_`, and what to call them; all of them under their own names by
-            default.
+            Titles in the plot of the validation sets to show, by their names in `evals_result_`; by default all sets
+            are shown under those names.
         name : str, optional
-            Of a single estimator.
+            Name of a single estimator in the legend.
         ax : matplotlib axes, optional
         """
         rankers = named_estimators(estimator, name)
@@ -91,21 +92,25 @@ class TrainingCurveDisplay:
             titles = {key: key for key in results} if datasets is None else dict(datasets)
             for key, title in titles.items():
                 if key not in results:
-                    raise ValueError(f"datasets must be among {', '.join(results)} of {ranker!r}; got {key!r}")
+                    raise ValueError(
+                        f"datasets must be among {', '.join(results)}, the validation sets of {ranker!r}; got {key!r}"
+                    )
                 metric = next(iter(results[key])) if metric is None else metric
                 if metric not in results[key]:
-                    raise ValueError(f"metric must be one of {', '.join(results[key])} of {ranker!r}; got {metric!r}")
+                    raise ValueError(
+                        f"metric must be one of {', '.join(results[key])}, the metrics of {ranker!r}; got {metric!r}"
+                    )
                 curves[ranker, title] = np.asarray(results[key][metric], dtype=np.float64)
         if metric is None:
             raise ValueError("datasets must not be empty")
         best = {ranker: getattr(fitted, "best_iteration_", None) for ranker, fitted in rankers.items()}
         rounds = {ranker: len(curve) for (ranker, _), curve in curves.items()}
-        # LightGBM's own estimators say 0 or -1 when there is no best round.
+        # In LightGBM's own estimators 0 or -1 means that there is no best round.
         known = {ranker: int(value) for ranker, value in best.items() if value and 1 <= value <= rounds[ranker]}
         return cls(curves, known, metric).plot(ax)
 
     def plot(self, ax: Any = None) -> TrainingCurveDisplay:
-        """Draw onto `ax`, or a new figure."""
+        """Draw onto `ax`, or onto the axes of a new figure."""
         ax = axes(ax)
         rankers = list(dict.fromkeys(ranker for ranker, _ in self.curves))
         titles = list(dict.fromkeys(title for _, title in self.curves))
@@ -118,7 +123,7 @@ class TrainingCurveDisplay:
             if best is not None:
                 label += f": {curves[list(curves)[-1]][best - 1]:.4f} after {best} rounds"
             for title, values in curves.items():
-                # The mark is one of the line's own points.
+                # Matplotlib draws the marker at one of the points of the line.
                 marked = [best - 1] if best is not None and title == titles[-1] else []
                 name = f"{ranker}, {title}"
                 rounds = np.arange(1, len(values) + 1)
@@ -129,14 +134,14 @@ class TrainingCurveDisplay:
         legend_below(ax, handles)
         whole_ticks(ax)
         light_grid(ax)
-        ax.set_xlabel("boosting round (marked: rounds that predictions use)")
+        ax.set_xlabel("boosting round (marker: number of rounds that predictions use)")
         ax.set_ylabel(f"{metric_name(self.metric)}, mean over queries")
         self.figure_, self.ax_ = ax.figure, ax
         return self
 
 
 def _legend_line(line: Any, label: str, **look: Any) -> Any:
-    """What the legend shows: a line of the same class, without data."""
+    """Line for the legend, of the same class and without data."""
     return type(line)([], [], label=label, **look)
 
 
@@ -144,6 +149,7 @@ def _results(name: str, fitted: Any) -> Mapping[str, Mapping[str, Any]]:
     results = getattr(fitted, "evals_result_", None)
     if not results:
         raise ValueError(
-            f"estimator {name!r} has no evals_result_: fit it with eval_set= or validation_fraction= to record NDCG"
+            f"estimator {name!r} has no evals_result_; fit it with eval_set= or validation_fraction=, so that it "
+            "records a metric"
         )
     return dict(results)

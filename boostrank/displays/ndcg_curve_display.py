@@ -1,4 +1,4 @@
-"""NDCG@k by the cutoff k, with bands over queries."""
+"""Plot of NDCG@k by the cutoff k."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from boostrank.dcg import Discount, Gain, Ties
-from boostrank.displays.inputs import named, predictions
+from boostrank.displays.predictions import named, predictions
 from boostrank.displays.style import axes, light_grid, styles, whole_ticks
 from boostrank.metrics import Empty, ndcg_curve
 from boostrank.metrics.curves import check_ks
@@ -20,12 +20,13 @@ from boostrank.segments import Floats, Ints
 
 @dataclass
 class NDCGCurveDisplay:
-    """Mean NDCG@k by k, of one ranker or several, with confidence bands over queries.
+    """Mean NDCG@k over queries by the cutoff k, of one ranker or several, with confidence bands.
 
-    Make it by :meth:`from_predictions` or :meth:`from_estimator`. The band is the normal approximation of the mean,
-    ``mean +- z s / sqrt(n)`` with the standard deviation ``s`` over ``n`` queries (those not skipped), cut to [0, 1].
-    Bands are those of each ranker alone; whether one beats another on the same queries is what
-    :func:`boostrank.permutation_test` and :func:`boostrank.compare` tell, much more sharply than overlap of bands.
+    Created by :meth:`from_predictions` or :meth:`from_estimator`. The band is the normal approximation
+    ``mean +- z s / sqrt(n)`` with the standard deviation ``s`` over the ``n`` queries that are not skipped, clipped to
+    [0, 1]. Each band is that of one ranker alone. To tell whether one ranker is better than another on the same
+    queries, use :func:`boostrank.permutation_test` or :func:`boostrank.compare`: they test the differences per query,
+    and find differences that overlapping bands hide.
 
     Attributes
     ----------
@@ -33,12 +34,13 @@ class NDCGCurveDisplay:
     ks : ndarray of int, shape (n_ks,)
         Cutoffs, increasing.
     mean, low, high : ndarray, shape (n_rankers, n_ks)
-        The band is NaN for a single query.
+        `low` and `high` are the ends of the band, NaN for a single query.
     n_queries : int
-        Queries averaged.
+        Number of queries in the mean.
     level : float
-    figure_, ax_
-        Matplotlib's, after :meth:`plot`.
+        Confidence level of the bands.
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
 
     Examples
     --------
@@ -85,9 +87,9 @@ class NDCGCurveDisplay:
         y_score : array-like, shape (n_documents,), or mapping of name to such
         ks : iterable of int, default 1 to 10
         level : float in (0, 1), default 0.95
-            Of the bands.
+            Confidence level of the bands.
         name : str, optional
-            Of a single ranker.
+            Name of a single ranker in the legend.
         ax : matplotlib axes, optional
         """
         if not 0 < level < 1:
@@ -98,11 +100,11 @@ class NDCGCurveDisplay:
         values = np.stack(
             [ndcg_curve(y_true, one, qid, ks=cutoffs, per_query=True, **settings) for one in scores.values()]
         )
-        # Queries are skipped by their labels, hence the same ones of every ranker and for every k.
+        # Which queries are skipped depends on labels only, so they are the same for every ranker and every k.
         values = values[:, ~np.isnan(values[0, :, 0])]
         n_queries, mean = values.shape[1], values.mean(axis=1)
-        spread = values.std(axis=1, ddof=1) if n_queries > 1 else np.full_like(mean, np.nan)
-        margin = special.ndtri((1.0 + level) / 2.0) * spread / np.sqrt(n_queries)
+        deviation = values.std(axis=1, ddof=1) if n_queries > 1 else np.full_like(mean, np.nan)
+        margin = special.ndtri((1.0 + level) / 2.0) * deviation / np.sqrt(n_queries)
         low, high = np.clip(mean - margin, 0.0, 1.0), np.clip(mean + margin, 0.0, 1.0)
         return cls(list(scores), cutoffs, mean, low, high, n_queries, level).plot(ax)
 
@@ -112,13 +114,14 @@ class NDCGCurveDisplay:
     ) -> NDCGCurveDisplay:
         """Predict with a fitted estimator, or a mapping of name to such, and plot NDCG@k of the predictions.
 
-        `qid` may be carried by `X`, as in the rankers' `fit`; `settings` are those of :meth:`from_predictions`.
+        `qid` may be a column or the index of `X`, as in the rankers' `fit`. `settings` are the other parameters of
+        :meth:`from_predictions`.
         """
         scores, found = predictions(estimator, X, qid, f"{cls.__name__}.from_estimator", settings.pop("name", None))
         return cls.from_predictions(y, scores, found, **settings)
 
     def plot(self, ax: Any = None) -> NDCGCurveDisplay:
-        """Draw onto `ax`, or a new figure."""
+        """Draw onto `ax`, or onto the axes of a new figure."""
         ax = axes(ax)
         for i, (name, style) in enumerate(zip(self.names, styles(len(self.names), len(self.ks)), strict=True)):
             ax.plot(self.ks, self.mean[i], label=name, markersize=5, **style._asdict())
@@ -129,7 +132,7 @@ class NDCGCurveDisplay:
         ax.set_xlabel("cutoff k")
         ax.set_ylabel(f"NDCG@k, mean over {queries}" if self.n_queries > 1 else "NDCG@k of one query")
         if self.n_queries > 1:
-            ax.set_title(f"band: {self.level * 100:g}% interval of each mean over queries", fontsize="medium")
+            ax.set_title(f"bands: {self.level * 100:g}% confidence interval of the mean", fontsize="medium")
         if len(self.names) > 1 or self.names != ["scores"]:
             ax.legend(frameon=False)
         self.figure_, self.ax_ = ax.figure, ax
