@@ -26,15 +26,15 @@ def save(display, name):
     return display
 
 
-# DCG is a sum of gain times discount: the discount depends on the rank, the gain on the label.
+# DCG is a sum of gain times discount: the discount depends on the rank, the gain on the relevance.
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
-ranks, labels = np.arange(1, 11), np.arange(5)
+ranks, relevance = np.arange(1, 11), np.arange(5)
 left.plot(ranks, DCG(discount="log2").discounts(10), "o-", label="log2: 1 / log2(1 + rank)")
 left.plot(ranks, DCG(discount="zipf").discounts(10), "s--", label="zipf: 1 / rank")
 left.set(xlabel="rank", ylabel="discount", xticks=ranks, ylim=(0.0, 1.05))
-right.plot(labels, DCG(gain="exp2").gains(labels), "o-", label="exp2: 2^label - 1")
-right.plot(labels, DCG(gain="linear").gains(labels), "s--", label="linear: label")
-right.set(xlabel="label", ylabel="gain", xticks=labels)
+right.plot(relevance, DCG(gain="exp2").gains(relevance), "o-", label="exp2: 2^relevance - 1")
+right.plot(relevance, DCG(gain="linear").gains(relevance), "s--", label="linear: relevance")
+right.set(xlabel="relevance", ylabel="gain", xticks=relevance)
 for ax in (left, right):
     ax.legend(frameon=False)
 figure.savefig(folder / "discount_and_gain.png", dpi=150)

@@ -47,8 +47,10 @@ def check(
 ) -> None:
     """Search for label distributions on which a loss is not consistent with NDCG.
 
-    On such a distribution the scores that minimize the expected loss do not maximize the expected NDCG. The worst one
-    found is printed. The exit code is 0 if none was found, 1 if one was found, and 2 if the input is invalid.
+    On such a distribution the scores that minimize the expected loss do not
+    maximize the expected NDCG. The worst one that is found is printed. The
+    exit code is 0 if none is found, 1 if one is found, and 2 if the input is
+    invalid.
     """
     found, targets = _parse(surrogate)
     if targets is not None and normalize is not None and normalize != targets:

@@ -62,8 +62,8 @@ def compare(
         str | None,
         typer.Option(
             help="Objectives, separated by commas: surrogates (softmax), surrogates with other targets "
-            "(softmax/softmax is ListNet), losses of edges (edge-logistic), and objectives of LightGBM (lambdarank) or XGBoost "
-            "(rank:ndcg), which run on their own library only. The first one is the baseline.",
+            "(softmax/softmax is ListNet), losses of edges (edge-logistic), and objectives of LightGBM (lambdarank) or "
+            "XGBoost (rank:ndcg), which run on their own library only. The first one is the baseline.",
             show_default=False,
         ),
     ] = None,
@@ -84,8 +84,9 @@ def compare(
 ) -> None:
     """Train rankers on the same folds and compare their NDCG on the test queries.
 
-    All rankers have the same learning rate, the same number of leaves and the same maximum number of rounds. The number
-    of rounds of each is chosen on the validation queries.
+    All rankers have the same learning rate, the same number of leaves and the
+    same maximum number of rounds. How many rounds each of them uses is
+    decided on the validation queries.
     """
     ks = parse_cutoffs(cutoffs)
     reports.check_suffix(output)
@@ -150,11 +151,12 @@ def _show(comparison: Comparison, output: Path | None, plot: Path | None) -> Non
     for table in reports.comparison_tables(comparison):
         console.print(table)
     if "-regret" in set(comparison.table["metric"]):
-        console.print("-regret: expected NDCG of the ranking minus that of the optimal ranking.")
+        console.print("-regret: expected NDCG of the ranking minus that of the optimal ranking.", highlight=False)
     console.print(
         "diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over the test "
         "queries of all folds, adjusted for the number of rankers by Holm's method. w/t/l: queries won, tied and lost. "
-        "rounds: mean number of boosting rounds."
+        "rounds: mean number of boosting rounds.",
+        highlight=False,
     )
     if output is not None:
         write_atomically(output, lambda name: reports.write_table(comparison, name))

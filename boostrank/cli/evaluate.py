@@ -58,7 +58,10 @@ def evaluate(
     settings: dict[str, Any] = {"gain": gain.value, "empty": empty.value, "ties": ties.value}
     results = {str(k or "all"): ndcg_score(dataset.y, values, dataset.qid, k=k, **settings) for k in ks}
     queries = Queries.from_qid(dataset.qid).n_queries
-    console.print(f"{queries} queries, {len(values)} documents; gain: {gain}, ties: {ties}, empty queries: {empty}")
+    console.print(
+        f"{queries} queries, {len(values)} documents; gain: {gain}, ties: {ties}, empty queries: {empty}",
+        highlight=False,
+    )
     console.print(reports.ndcg_table(results))
     if explain:
         k = 10 if cutoffs == DEFAULT_CUTOFFS else ks[0]
@@ -69,7 +72,8 @@ def evaluate(
             "Each row shows the NDCG that a library computes for these scores, its difference to the value above, and "
             "the parts of this difference. For these parts the settings of boostrank are replaced by those of the "
             "library, one after the other, and each part is the change of NDCG by one replacement. Where a library has "
-            "no fixed rule for ties, the lowest and the highest possible NDCG are shown."
+            "no fixed rule for ties, the lowest and the highest possible NDCG are shown.",
+            highlight=False,
         )
 
 

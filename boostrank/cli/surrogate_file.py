@@ -21,7 +21,8 @@ def load_surrogate(path: Path, name: str) -> Surrogate:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file raises an error, has nothing of that name, or what it has is no surrogate or needs arguments.
+        If the file raises an error, does not define the name, or the name is neither a surrogate nor a class of
+        surrogates that needs no arguments.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no file {str(path)!r}")
@@ -36,8 +37,8 @@ def load_surrogate(path: Path, name: str) -> Surrogate:
             return found()
         except TypeError as error:
             raise ValueError(
-                f"{path}: {name}() failed ({error}); give the class defaults and all methods of Surrogate, or name an "
-                "instance of it instead of the class"
+                f"{path}: {name}() raises {type(error).__name__}: {error}. Name an instance of the class, or give all "
+                "its parameters defaults"
             ) from error
     if not isinstance(found, Surrogate):
         kind = f"the class {name}" if isinstance(found, type) else f"{name}, of type {type(found).__name__},"

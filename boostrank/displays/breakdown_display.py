@@ -17,7 +17,7 @@ from boostrank.metrics import dcg_breakdown
 if TYPE_CHECKING:
     import pandas as pd
 
-# With more ranks than this, the names of documents and the labels would overlap, and are left out.
+# With more ranks than this, the names of documents and their relevance would overlap, and are left out.
 MAX_LABELLED_RANKS = 15
 
 
@@ -134,7 +134,7 @@ class DCGBreakdownDisplay:
         if len(table) <= MAX_LABELLED_RANKS:
             ax.set_xticks(ranks, [f"{rank}\n{name}" for rank, name in zip(ranks, self.documents, strict=True)])
             ax.set_xlabel("rank, and document that the scores put at this rank")
-        ax.set_ylabel("gain × discount" + (" (number: label)" if len(table) <= MAX_LABELLED_RANKS else ""))
+        ax.set_ylabel("gain × discount" + (" (numbers: relevance)" if len(table) <= MAX_LABELLED_RANKS else ""))
         ax.set_title(f"{ndcg_name(self.k)} = {self.ndcg:.4f}", fontsize="medium")
         ax.legend(frameon=False)
         light_grid(ax)

@@ -106,7 +106,7 @@ class TieRangeDisplay:
             f"query, sorted by average {name} ({affected} of {n} depend on the order of ties)" if n > 1 else "query"
         )
         ax.set_ylabel(name)
-        means = f"{self.worst.mean():.4f} to {self.best.mean():.4f}, average {self.average.mean():.4f}"
+        means = f"worst {self.worst.mean():.4f}, average {self.average.mean():.4f}, best {self.best.mean():.4f}"
         ax.set_title(f"{f'mean {name} over queries' if n > 1 else name}: {means}", fontsize="medium")
         if n <= 10:
             ax.set_xticks(positions, [str(query) for query in self.queries])
