@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import sys
 import traceback
 from pathlib import Path
@@ -33,6 +34,8 @@ def load_surrogate(path: Path, name: str) -> Surrogate:
         raise ValueError(f"{path} has no {name!r}; {found}")
     found = getattr(module, name)
     if isinstance(found, type) and issubclass(found, Surrogate):
+        if inspect.isabstract(found):
+            raise ValueError(f"{path}: the class {name} must define {', '.join(sorted(found.__abstractmethods__))}")
         try:
             return found()
         except TypeError as error:
