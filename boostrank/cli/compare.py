@@ -79,7 +79,7 @@ def compare(
     seed: SeedOption = 0,
     output: Annotated[Path | None, typer.Option(help="File to write the table to: .csv, .json or .md.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Image file for a plot of the differences in the last metric of the table.")
+        Path | None, typer.Option(help="Image file for a plot of the differences in the last measure of the table.")
     ] = None,
 ) -> None:
     """Train rankers on the same folds and compare their NDCG on the test queries.

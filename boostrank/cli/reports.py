@@ -17,7 +17,7 @@ SUFFIXES = (".csv", ".json", ".md")
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
-    """One table per metric with one row per ranker, for a terminal of 80 columns.
+    """One table per measure with one row per ranker, for a terminal of 80 columns.
 
     p (Holm) is the p-value adjusted for the number of rankers; w/t/l are the numbers of queries won, tied and lost.
     """
@@ -38,7 +38,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
 
 
 def markdown_table(comparison: Comparison) -> str:
-    """One Markdown table with one row per ranker; wins, ties and losses are those of the last metric."""
+    """One Markdown table with one row per ranker; wins, ties and losses are those of the last measure."""
     rankers, metrics, rows = _by_ranker(comparison)
     head = ["ranker"]
     for metric in metrics:
@@ -73,11 +73,10 @@ def check_suffix(path: str | Path | None) -> str:
 
 
 def write_plot(comparison: Comparison, path: str | Path) -> None:
-    """Plot the differences in the last metric into an image file."""
+    """Plot the differences in the last measure into an image file."""
     from boostrank.displays import ComparisonDisplay, import_pyplot
 
-    metric = comparison.table["metric"].iloc[-1]
-    figure = ComparisonDisplay.from_comparison(comparison, metric).figure_
+    figure = ComparisonDisplay.from_comparison(comparison).figure_
     figure.savefig(path, dpi=150)
     import_pyplot().close(figure)
 

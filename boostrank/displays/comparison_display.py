@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boostrank.displays.style import BLACK, BLUE, GREY, axes, light_grid, metric_name
+from boostrank.displays.style import BLACK, BLUE, GREY, axes, light_grid, measure_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ class ComparisonDisplay:
     table : DataFrame
         Columns ranker, mean, difference, low and high, sorted by difference. `low` and `high` are the ends of the 95%
         bootstrap interval of the mean difference over queries, as in :func:`boostrank.compare`; NaN for the baseline.
-    metric : str
+    measure : str
     baseline : str
     figure_, ax_ : matplotlib Figure and Axes
         Of the last call of :meth:`plot`.
@@ -35,7 +35,7 @@ class ComparisonDisplay:
     --------
     >>> from boostrank import Dataset, LightGBMRanker, compare, make_ranking, query_folds
     >>> folds = query_folds(Dataset(*make_ranking(n_queries=60, random_state=0)), n_splits=3)
-    >>> rankers = {name: LightGBMRanker(name, n_estimators=10) for name in ("lambdarank", "softmax")}
+    >>> rankers = {name: LightGBMRanker(name, n_estimators=5, n_jobs=1) for name in ("lambdarank", "softmax")}
     >>> comparison = compare(rankers, folds, cutoffs=[10])
     >>> from matplotlib.figure import Figure
     >>> display = ComparisonDisplay.from_comparison(comparison, "ndcg@10", ax=Figure().subplots())
@@ -44,36 +44,36 @@ class ComparisonDisplay:
     """
 
     table: pd.DataFrame
-    metric: str
+    measure: str
     baseline: str
     figure_: Any = None
     ax_: Any = None
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, metric: Any = None, ax: Any = None) -> ComparisonDisplay:
-        """Plot the differences in one metric of a comparison.
+    def from_comparison(cls, comparison: Comparison, measure: Any = None, ax: Any = None) -> ComparisonDisplay:
+        """Plot the differences in one measure of a comparison.
 
         Parameters
         ----------
         comparison : Comparison
             Result of :func:`boostrank.compare`.
-        metric : str or measure, optional
-            Name of a metric in the table of the comparison, such as "ndcg@10"; the first one there by default.
+        measure : str or Measure, optional
+            A measure of the comparison, such as "ndcg@10"; the last one by default.
         ax : matplotlib axes, optional
 
         Raises
         ------
         ValueError
-            If the comparison has no such metric.
+            If the comparison has no such measure.
         """
-        metric = comparison.table["metric"].iloc[0] if metric is None else str(metric)
-        rows = comparison.table[comparison.table["metric"] == metric]
+        name = comparison.table["metric"].iloc[-1] if measure is None else str(measure)
+        rows = comparison.table[comparison.table["metric"] == name]
         if rows.empty:
             known = ", ".join(comparison.table["metric"].unique())
-            raise ValueError(f"metric must be one of {known}; got {metric!r}")
+            raise ValueError(f"measure must be one of {known}; got {name!r}")
         columns = ["ranker", "mean", "difference", "low", "high"]
         table = rows[columns].sort_values("difference", kind="stable").reset_index(drop=True)
-        return cls(table, metric, comparison.baseline).plot(ax)
+        return cls(table, name, comparison.baseline).plot(ax)
 
     def plot(self, ax: Any = None) -> ComparisonDisplay:
         """Draw onto `ax`, or onto the axes of a new figure."""
@@ -88,10 +88,10 @@ class ComparisonDisplay:
         ax.plot(table["difference"][is_baseline], rows[is_baseline], "D", color=BLACK)
         ax.set_yticks(rows, [f"{row.ranker}  ({row.mean:.4f})" for row in table.itertuples()])
         ax.set_ylim(-0.6, len(table) - 0.4)
-        metric = metric_name(self.metric)
+        measure = measure_name(self.measure)
         # Two lines, because the names of rankers take much of the width.
-        ax.set_xlabel(f"difference in {metric}\n(mean over queries, 95% interval)")
-        ax.set_title(f"{metric} (mean in brackets)\ncompared with {self.baseline}", fontsize="medium")
+        ax.set_xlabel(f"difference in {measure}\n(mean over queries, 95% interval)")
+        ax.set_title(f"{measure} (mean in brackets)\ncompared with {self.baseline}", fontsize="medium")
         light_grid(ax, "x")
         self.figure_, self.ax_ = ax.figure, ax
         return self

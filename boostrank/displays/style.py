@@ -84,9 +84,9 @@ def legend_below(ax: Any, handles: Any = None, n_columns: int = 2) -> None:
 
 def ndcg_name(k: Any) -> str:
     """Name of NDCG with cutoff `k` in a plot, such as "NDCG@10"."""
-    return metric_name(str(DCG(k)))
+    return measure_name(str(DCG(k)))
 
 
-def metric_name(metric: str) -> str:
-    """Name of a metric in a plot: "NDCG@10" for "ndcg@10"."""
-    return metric.replace("ndcg", "NDCG")
+def measure_name(measure: str) -> str:
+    """Name of a measure in a plot: "NDCG@10" for "ndcg@10"."""
+    return measure.replace("ndcg", "NDCG")

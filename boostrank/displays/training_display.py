@@ -18,7 +18,7 @@ from boostrank.displays.style import (
     axes,
     legend_below,
     light_grid,
-    metric_name,
+    measure_name,
     whole_ticks,
 )
 from boostrank.segments import Floats
@@ -45,7 +45,7 @@ class TrainingCurveDisplay:
     --------
     >>> from boostrank import LightGBMRanker, make_ranking
     >>> data = make_ranking(n_queries=50, random_state=0)
-    >>> ranker = LightGBMRanker(n_estimators=20).fit(*data, eval_set=[data])
+    >>> ranker = LightGBMRanker(n_estimators=20, n_jobs=1).fit(*data, eval_set=[data])
     >>> from matplotlib.figure import Figure
     >>> titles = {"valid_0": "training"}
     >>> display = TrainingCurveDisplay.from_estimator(ranker, datasets=titles, ax=Figure().subplots())
@@ -135,7 +135,7 @@ class TrainingCurveDisplay:
         whole_ticks(ax)
         light_grid(ax)
         ax.set_xlabel("boosting round (marker: number of rounds that predictions use)")
-        ax.set_ylabel(f"{metric_name(self.metric)}, mean over queries")
+        ax.set_ylabel(f"{measure_name(self.metric)}, mean over queries")
         self.figure_, self.ax_ = ax.figure, ax
         return self
 
