@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.dcg import DCG
-from boostrank.metrics import NDCG, Agreement
+from boostrank.metrics import BoundMeasure
 from boostrank.objective import EdgeObjective, Float32s, Objective, bind
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
@@ -58,7 +58,7 @@ class Training:
     dcg: DCG
     parameters: dict[str, Any]
     n_rounds: int
-    monitors: list[tuple[Data, NDCG | Agreement]] = field(default_factory=list)
+    monitors: list[tuple[Data, BoundMeasure]] = field(default_factory=list)
     early_stopping_rounds: int | None = None
 
     @property
@@ -155,19 +155,6 @@ class ObjectiveMaker:
         """The objective of a data set, with buffers for its results."""
         objective = bind(self.loss, labels, queries, self.dcg, self.normalize, weights)
         return objective, (np.empty(len(labels), np.float32), np.empty(len(labels), np.float32))
-
-
-@dataclass(frozen=True)
-class MetricMaker:
-    """Settings of a metric without data."""
-
-    dcg: DCG
-    ties: Any
-    empty: Any
-
-    def __call__(self, labels: Floats, queries: Queries, weights: Floats | None) -> NDCG:
-        """The metric of a data set."""
-        return NDCG(labels, queries, self.dcg, ties=self.ties, empty=self.empty, weights=weights)
 
 
 def import_onnx_converter() -> tuple[ModuleType, type]:

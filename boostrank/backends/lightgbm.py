@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from scipy.sparse import csr_matrix, issparse, isspmatrix
 from boostrank.backends.base import (
     Binding,
     History,
-    MetricMaker,
     ObjectiveMaker,
     Trained,
     Training,
@@ -24,8 +24,8 @@ from boostrank.backends.base import (
     refuse_duplicates,
 )
 from boostrank.backends.files import OPEN_SEAL, SEAL, read_sealed, write_sealed
-from boostrank.dcg import DCG, Discount, Gain, Ties
-from boostrank.metrics import Empty
+from boostrank.dcg import DCG, Discount, Gain
+from boostrank.metrics import Measure, get_measure
 from boostrank.objective import Float32s, get_loss
 from boostrank.preferences import EdgeLoss
 from boostrank.surrogates import DEFAULT, Surrogate
@@ -229,11 +229,11 @@ class LightGBMObjective:
 
 
 class LightGBMMetric:
-    """NDCG as a custom metric of LightGBM; made by :func:`lightgbm_metric`."""
+    """A measure as a custom metric of LightGBM; made by :func:`lightgbm_metric`."""
 
-    def __init__(self, maker: MetricMaker) -> None:
-        self._name = str(maker.dcg)
-        self._binding = Binding(maker)
+    def __init__(self, measure: Measure) -> None:
+        self._name = str(measure)
+        self._binding = Binding(measure.bind)
 
     def __call__(
         self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
@@ -279,25 +279,21 @@ def lightgbm_objective(
     return LightGBMObjective(ObjectiveMaker(get_loss(objective), DCG(k, gain, discount), normalize))
 
 
-def lightgbm_metric(
-    k: int | float | None = 10,
-    *,
-    gain: Gain = "exp2",
-    discount: Discount = "log2",
-    ties: Ties = "average",
-    empty: Empty = "zero",
-) -> LightGBMMetric:
-    """NDCG@k as ``feval`` of ``lightgbm.train`` and ``eval_metric`` of ``lightgbm.LGBMRanker.fit``.
+def lightgbm_metric(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> LightGBMMetric:
+    """A measure as ``feval`` of ``lightgbm.train`` and ``eval_metric`` of ``lightgbm.LGBMRanker.fit``.
 
-    Parameters are those of :func:`boostrank.ndcg_score`; weights of the Dataset must agree within a query.
+    Parameters
+    ----------
+    measure, **settings
+        As in :func:`boostrank.get_measure`. Weights of the Dataset must agree within a query.
 
     Examples
     --------
     >>> import numpy
-    >>> lightgbm_metric(k=1)(numpy.array([0, 1]), numpy.array([0.1, 0.2]), None, [2])
+    >>> lightgbm_metric("ndcg@1")(numpy.array([0, 1]), numpy.array([0.1, 0.2]), None, [2])
     ('ndcg@1', 1.0, True)
     """
-    return LightGBMMetric(MetricMaker(DCG(k, gain, discount), ties, empty))
+    return LightGBMMetric(get_measure(measure, **settings))
 
 
 def _scores_and_fields(first: NDArray[Any], second: Any, weight: Any, group: Any) -> tuple[Any, tuple[Any, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from boostrank.backends.base import (
     Binding,
     Data,
     History,
-    MetricMaker,
     ObjectiveMaker,
     Trained,
     Training,
@@ -24,8 +24,8 @@ from boostrank.backends.base import (
     refuse_duplicates,
 )
 from boostrank.backends.files import OPEN_SEAL, SEAL, read_sealed, write_sealed
-from boostrank.dcg import DCG, Discount, Gain, Ties
-from boostrank.metrics import Empty
+from boostrank.dcg import DCG, Discount, Gain
+from boostrank.metrics import Measure, get_measure
 from boostrank.objective import Float32s, get_loss
 from boostrank.preferences import EdgeLoss
 from boostrank.surrogates import DEFAULT, Surrogate
@@ -212,11 +212,11 @@ class XGBoostObjective:
 
 
 class XGBoostMetric:
-    """NDCG as a custom metric of XGBoost; made by :func:`xgboost_metric`."""
+    """A measure as a custom metric of XGBoost; made by :func:`xgboost_metric`."""
 
-    def __init__(self, maker: MetricMaker) -> None:
-        self._name = str(maker.dcg)
-        self._binding = Binding(maker)
+    def __init__(self, measure: Measure) -> None:
+        self._name = str(measure)
+        self._binding = Binding(measure.bind)
 
     def __call__(self, preds: NDArray[np.float32], dmatrix: Any) -> tuple[str, float]:
         """Name and value; higher is better."""
@@ -259,15 +259,13 @@ def xgboost_objective(
     return XGBoostObjective(ObjectiveMaker(get_loss(objective), DCG(k, gain, discount), normalize))
 
 
-def xgboost_metric(
-    k: int | float | None = 10,
-    *,
-    gain: Gain = "exp2",
-    discount: Discount = "log2",
-    ties: Ties = "average",
-    empty: Empty = "zero",
-) -> XGBoostMetric:
-    """NDCG@k as ``custom_metric`` of ``xgboost.train``; parameters are those of :func:`boostrank.ndcg_score`.
+def xgboost_metric(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> XGBoostMetric:
+    """A measure as ``custom_metric`` of ``xgboost.train``.
+
+    Parameters
+    ----------
+    measure, **settings
+        As in :func:`boostrank.get_measure`.
 
     Notes
     -----
@@ -278,10 +276,10 @@ def xgboost_metric(
     --------
     >>> import numpy, xgboost
     >>> dmatrix = xgboost.DMatrix(numpy.zeros((2, 1)), label=[0, 1], group=[2])
-    >>> xgboost_metric(k=1)(numpy.array([0.1, 0.2]), dmatrix)
+    >>> xgboost_metric("ndcg@1")(numpy.array([0.1, 0.2]), dmatrix)
     ('ndcg@1', 1.0)
     """
-    return XGBoostMetric(MetricMaker(DCG(k, gain, discount), ties, empty))
+    return XGBoostMetric(get_measure(measure, **settings))
 
 
 def _fields(dmatrix: Any) -> tuple[Any, Any, Any, Any]:

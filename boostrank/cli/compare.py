@@ -34,7 +34,7 @@ from boostrank.comparison import compare as compare_rankers
 from boostrank.datasets import Dataset, Fold, read_letor, read_letor_folds
 from boostrank.datasets.synthetic import make_ranking
 from boostrank.files import write_atomically
-from boostrank.metrics.expected_ndcg import expected_ndcg
+from boostrank.metrics import expected_ndcg, get_measure
 from boostrank.model_selection import query_folds
 from boostrank.surrogates import REGISTRY as SURROGATES
 
@@ -124,10 +124,8 @@ def compare(
         comparison = compare_rankers(
             rankers,
             parts,
-            cutoffs=ks,
-            gain=gain.value,
-            empty=empty.value,
-            extra_metrics=extra,
+            measures=[get_measure("ndcg", k=k, gain=gain.value, empty=empty.value) for k in ks],
+            extra_measures=extra,
             random_state=seed,
             progress=advance,
         )
@@ -148,9 +146,9 @@ def _progress() -> Progress:
 
 
 def _show(comparison: Comparison, output: Path | None, plot: Path | None) -> None:
-    for table in reports.comparison_tables(comparison):
-        console.print(table)
-    if "-regret" in set(comparison.table["metric"]):
+    console.print(repr(comparison), highlight=False, markup=False, soft_wrap=True)
+    console.print()
+    if "-regret" in comparison.measures:
         console.print("-regret: expected NDCG of the ranking minus that of the optimal ranking.", highlight=False)
     console.print(
         "diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over the test "

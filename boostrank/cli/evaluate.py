@@ -21,7 +21,7 @@ from boostrank.cli.options import (
     parse_cutoffs,
 )
 from boostrank.datasets import read_letor
-from boostrank.metrics import check_scores, ndcg_score, reconcile
+from boostrank.metrics import check_scores, get_measure, reconcile
 from boostrank.queries import Queries
 
 DEFAULT_CUTOFFS = "1,5,10,all"
@@ -56,7 +56,8 @@ def evaluate(
     dataset = read_letor(data)
     values = _read_scores(scores)
     settings: dict[str, Any] = {"gain": gain.value, "empty": empty.value, "ties": ties.value}
-    results = {str(k or "all"): ndcg_score(dataset.y, values, dataset.qid, k=k, **settings) for k in ks}
+    measures = {str(k or "all"): get_measure("ndcg", k=k, **settings) for k in ks}
+    results = {name: measure(dataset.y, values, dataset.qid) for name, measure in measures.items()}
     queries = Queries.from_qid(dataset.qid).n_queries
     console.print(
         f"{queries} queries, {len(values)} documents; gain: {gain}, ties: {ties}, empty queries: {empty}",

@@ -21,8 +21,7 @@ from boostrank.dask.training import Door, Order, Share
 from boostrank.dask.workers import find_client, train_on_workers
 from boostrank.dcg import DCG, check_relevance
 from boostrank.frames import QID
-from boostrank.metrics import NDCG
-from boostrank.metrics.inputs import check_scores
+from boostrank.metrics import check_scores, get_measure
 from boostrank.model_selection import split_queries
 from boostrank.queries import Queries
 from boostrank.rankers.base import BoostedRanker
@@ -242,5 +241,6 @@ def _ndcg_sum(part: Any, dcg: DCG) -> float:
     """Sum over the queries of a partition whose features are scores."""
     rows = Rows(*part)
     queries = Queries.from_qid(plain_ids(rows.qid))
-    metric = NDCG(queries.group(check_relevance(flat(rows.relevance))), queries, dcg)
+    measure = get_measure("ndcg", k=dcg.k, gain=dcg.gain, discount=dcg.discount)
+    metric = measure.bind(queries.group(check_relevance(flat(rows.relevance))), queries)
     return float(metric.per_query(queries.group(check_scores(flat(rows.X)))).sum())

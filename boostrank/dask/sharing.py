@@ -16,7 +16,7 @@ from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
 from boostrank.dcg import DCG
-from boostrank.metrics import NDCG
+from boostrank.metrics import get_measure
 from boostrank.objective import EdgeObjective, Objective
 from boostrank.queries import Queries
 from boostrank.segments import Floats
@@ -84,24 +84,27 @@ def stop_together(error: Exception | None) -> None:
         raise StoppedError("another worker stopped") if error is None else error
 
 
-class SharedNDCG(NDCG):
+class SharedNDCG:
     """NDCG of data that lie on several workers: the mean over the queries of all.
 
     Parameters
     ----------
     relevance, queries, dcg
-        Those of this worker, as for :class:`boostrank.metrics.NDCG`.
+        Those of this worker.
     present : bool, default True
         False if this worker has none of the data, and these only stand in for them.
     """
 
     def __init__(self, relevance: ArrayLike, queries: Queries, dcg: DCG, present: bool = True) -> None:
-        super().__init__(relevance, queries, dcg)
-        self._present = present
+        measure = get_measure("ndcg", k=dcg.k, gain=dcg.gain, discount=dcg.discount)
+        self._bound, self._present = measure.bind(relevance, queries), present
+
+    def __str__(self) -> str:
+        return str(self._bound)
 
     def mean(self, scores: NDArray[Any]) -> float:
         """Mean NDCG over the queries of all workers, which must all call it."""
-        values = self.per_query(scores) if self._present else np.empty(0)
+        values = self._bound.per_query(scores) if self._present else np.empty(0)
         total, n_queries = add_up([values.sum(), len(values)])
         return float(total / n_queries)
 

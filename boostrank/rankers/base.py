@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from boostrank.backends.base import Data, Trained, Training
 from boostrank.dcg import DCG, check_relevance
 from boostrank.frames import find_qid, require_qid, to_pandas
-from boostrank.metrics import NDCG, Agreement, agreement_score, ndcg_score
+from boostrank.metrics import BoundMeasure, agreement_score, get_measure, ndcg_score
 from boostrank.model_selection import split_queries
 from boostrank.objective import EdgeObjective, Objective, bind, get_loss
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
@@ -296,10 +296,10 @@ def _as_triple(part: Any) -> tuple[Any, Any, Any]:
     return X, y, require_qid(qid, "eval_set")
 
 
-def _metric(part: Data, dcg: DCG) -> NDCG | Agreement:
+def _metric(part: Data, dcg: DCG) -> BoundMeasure:
     if isinstance(part.labels, PreferenceGraph):
-        return Agreement(part.labels)
-    return NDCG(part.labels, part.queries, dcg)
+        return get_measure("agreement").bind(part.labels, part.queries)
+    return get_measure("ndcg", k=dcg.k, gain=dcg.gain, discount=dcg.discount).bind(part.labels, part.queries)
 
 
 def _check_rows(X: Any, y: Any, qid: Any) -> None:

@@ -45,4 +45,4 @@ def comparison():
     folds = br.query_folds(br.Dataset(*br.make_ranking(n_queries=40, random_state=0)), 3)
     rankers = {name: br.LightGBMRanker(name, n_estimators=5, n_jobs=1) for name in ("softmax", "squared", "logistic")}
     with threadpool_limits(1):
-        return br.compare(rankers, folds, cutoffs=[1, 10])
+        return br.compare(rankers, folds, measures=["ndcg@1", "ndcg@10"])

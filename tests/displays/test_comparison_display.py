@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import boostrank as br
 from boostrank import displays
 
 
@@ -27,5 +28,7 @@ def test_intervals_and_names_are_those_of_the_comparison(comparison):
 
 def test_the_default_is_the_last_measure(comparison):
     assert displays.ComparisonDisplay.from_comparison(comparison).measure == "ndcg@10"
+    assert displays.ComparisonDisplay.from_comparison(comparison, br.get_measure("ndcg@1")).measure == "ndcg@1"
+    assert isinstance(comparison.plot(), displays.ComparisonDisplay)
     with pytest.raises(ValueError, match=r"measure must be one of ndcg@1, ndcg@10; got 'ndcg@5'"):
         displays.ComparisonDisplay.from_comparison(comparison, "ndcg@5")
