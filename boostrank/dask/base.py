@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import dask
@@ -173,9 +174,7 @@ class DaskRanker(BaseEstimator):
 
     def to_local(self) -> BoostedRanker:
         """The local ranker with the same parameters and, if this one is fitted, the same model."""
-        local = self._local_class(**self.get_params())
-        vars(local).update(vars(self.local))
-        return local
+        return copy(self.local)
 
     def __getstate__(self) -> dict[str, Any]:
         """State without the client, which belongs to this process."""

@@ -41,8 +41,8 @@ class PortEndpoint(Endpoint):
             yield {}
             return
         lgb = import_backend("lightgbm")
-        # The network belongs to the thread; a booster is needed only to call its method. It must be connected before any
-        # Dataset is made, so that all workers have the same bins.
+        # The network belongs to the thread; a booster is needed only to call its method. The network must be connected
+        # before any Dataset is made, so that all workers have the same bins.
         data = lgb.Dataset(np.zeros((2, 1)), label=np.zeros(2), params={"verbosity": -1})
         handle = lgb.Booster({"verbosity": -1}, data)
         handle.set_network(addresses, self._port, self._time_out, len(addresses))

@@ -25,7 +25,7 @@ class Rows(NamedTuple):
 
 
 class PartitionSummary(NamedTuple):
-    """All that the client gets of a partition: hash and number of rows of each query, and whether any weight is not 0."""
+    """Hash and number of rows of each query of a partition, and whether any weight is not 0; all that the client gets."""
 
     hashes: NDArray[np.uint64]
     sizes: Ints
