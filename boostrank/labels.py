@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from boostrank.dcg import DCG, check_relevance
-from boostrank.metrics import NDCG, Agreement, Measure
+from boostrank.metrics import Measure
+from boostrank.metrics.agreement import Agreement
+from boostrank.metrics.ndcg import NDCG
 from boostrank.preferences import EDGE_LOSSES, PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats

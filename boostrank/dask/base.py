@@ -23,7 +23,8 @@ from boostrank.dask.workers import find_client, train_on_workers
 from boostrank.dcg import check_relevance
 from boostrank.frames import QID
 from boostrank.losses import DEFAULT_LOSS, Loss
-from boostrank.metrics import NDCG, Measure, check_scores
+from boostrank.metrics import Measure, check_scores
+from boostrank.metrics.ndcg import NDCG
 from boostrank.queries import Queries
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures, check_features

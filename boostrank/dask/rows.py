@@ -25,7 +25,7 @@ class Rows(NamedTuple):
 
 
 class PartitionSummary(NamedTuple):
-    """Hash and number of rows of each query of a partition, and whether any weight is not 0; all that the client gets."""
+    """The only data of a partition that the client gets: hash and size of each query, whether any weight is not 0."""
 
     hashes: NDArray[np.uint64]
     sizes: Ints

@@ -69,7 +69,7 @@ class PreferenceGraph:
     PreferenceGraph(n_documents=5, n_queries=2, n_edges=3)
     >>> graph[[0, 1, 3]]
     PreferenceGraph(n_documents=3, n_queries=2, n_edges=1)
-    >>> graph.disagreement([0.3, 0.2, 0.9, 0.0, 0.0]).tolist()  # the first query reverses an edge of 1, the tie of the second counts half of 5
+    >>> graph.disagreement([0.3, 0.2, 0.9, 0.0, 0.0]).tolist()  # a tie counts half
     [1.0, 2.5]
     """
 
@@ -281,9 +281,7 @@ class PreferenceGraph:
         """Refuse query ids that are not those of this graph."""
         given = np.asarray(qid)
         if given.shape != self.shape or not np.array_equal(given.astype(object), self.qid.astype(object)):
-            raise ValueError(
-                f"qid differs from the query ids of the preferences, {self!r}: leave qid out, since the preferences have it"
-            )
+            raise ValueError(f"qid differs from the query ids of the preferences, {self!r}: leave qid out")
 
     @classmethod
     def _with(cls, qid: NDArray[Any], winner: Any, loser: Any, weight: Any) -> PreferenceGraph:

@@ -19,8 +19,8 @@ edge   weight back
 ====== ====== ======
 
 are best ranked 1, 2, 3: every majority agrees with it. But the minimizer of each loss here ranks 2 first, because a
-wide margin of 2 over 3 reduces the loss by more than a narrow margin of 2 over 1 increases it. Where each query's edges come from grades, the losses of
-gain-weighted pairs (:mod:`boostrank.surrogates`) are consistent with NDCG.
+wide margin of 2 over 3 reduces the loss by more than a narrow margin of 2 over 1 increases it. Where each query's edges
+come from grades, the losses of gain-weighted pairs (:mod:`boostrank.surrogates`) are consistent with NDCG.
 """
 
 from __future__ import annotations

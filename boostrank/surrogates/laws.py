@@ -60,7 +60,7 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     ...         return scores + scores**3, 1.0 + scores**2
     >>> check(Quartic())
     Traceback (most recent call last):
-    ValueError: Quartic(): the Hessian is not the exact diagonal: it is 1.0223 where numeric differentiation gives 1.06691
+    ValueError: Quartic(): the Hessian is not its exact diagonal: it is 1.0223 where numeric derivatives give 1.06691
     """
     if not isinstance(surrogate, Surrogate):
         raise TypeError(f"surrogate must be an instance of Surrogate; got {surrogate!r}")
@@ -111,7 +111,7 @@ def _check_derivatives(surrogate: Surrogate, sample: _Sample, random: np.random.
     _compare(surrogate, gradient, expected, "the gradient is not the derivative of the loss")
     diagonals = np.concatenate([np.diag(matrix) for matrix in matrices])
     if surrogate.hessian == "exact":
-        _compare(surrogate, hessian, diagonals, "the Hessian is not the exact diagonal")
+        _compare(surrogate, hessian, diagonals, "the Hessian is not its exact diagonal")
     parts = np.split(hessian, sample.queries.ends[:-1])
     for matrix, part in zip(matrices, parts, strict=True):
         tolerance = DERIVATIVE_TOLERANCE * max(1.0, np.abs(matrix).max())
@@ -207,8 +207,8 @@ def _check_bounds(surrogate: Surrogate) -> None:
         if slope < -1e-3:
             _fail(
                 surrogate,
-                f"target_bounds is {surrogate.target_bounds}, but at a target of {target:g}, within the {name}, the loss "
-                f"still falls at a score of {score:g} with the slope {slope:g}: it is not bounded below. Narrow the bounds",
+                f"target_bounds is {surrogate.target_bounds}, but at the target {target:g} the loss still decreases at a "
+                f"score of {score:g}, with the slope {slope:g}, so it is not bounded below: narrow the {name} bound",
             )
 
 
@@ -254,7 +254,7 @@ def _compare(surrogate: Surrogate, values: Floats, expected: Floats, complaint: 
         worst = int(np.argmax(error))
         _fail(
             surrogate,
-            f"{complaint}: it is {values[worst]:g} where numeric differentiation gives {expected[worst]:g}",
+            f"{complaint}: it is {values[worst]:g} where numeric derivatives give {expected[worst]:g}",
         )
 
 
