@@ -1,8 +1,8 @@
 """NDCG-consistent ranking losses for LightGBM and XGBoost."""
 
 from boostrank import displays, metrics, preferences, surrogates, theory
-from boostrank.backends.lightgbm import lightgbm_metric, lightgbm_objective
-from boostrank.backends.xgboost import xgboost_metric, xgboost_objective
+from boostrank.backends.lightgbm_callables import lightgbm_metric, lightgbm_objective
+from boostrank.backends.xgboost_callables import xgboost_metric, xgboost_objective
 from boostrank.comparison import Comparison, compare
 from boostrank.datasets import Dataset, Fold, make_ranking, read_letor, read_letor_folds, write_letor
 from boostrank.dcg import DCG

@@ -38,7 +38,7 @@ def document_weights(weights: ArrayLike, queries: Queries, separable: bool) -> F
     if not separable and differs.any():
         raise ValueError(
             f"sample_weight differs within query {str(queries.ids[np.argmax(differs)])!r}, but this is not a sum over "
-            "documents: give one weight per query, or use a separable surrogate (squared, poisson, logistic)"
+            "documents: give one weight per query, or use a surrogate that is separable, such as 'squared'"
         )
     return array
 

@@ -11,8 +11,7 @@ import typer
 from boostrank.cli.options import GainName, GainOption, SeedOption, console
 from boostrank.cli.surrogate_file import load_surrogate
 from boostrank.dcg import DCG
-from boostrank.surrogates import REGISTRY as SURROGATES
-from boostrank.surrogates import Surrogate
+from boostrank.surrogates import SURROGATES, Surrogate
 from boostrank.targets import NORMALIZATIONS
 from boostrank.theory import check_consistency
 

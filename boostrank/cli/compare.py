@@ -36,7 +36,7 @@ from boostrank.datasets.synthetic import make_ranking
 from boostrank.files import write_atomically
 from boostrank.metrics import expected_ndcg, get_measure
 from boostrank.model_selection import query_folds
-from boostrank.surrogates import REGISTRY as SURROGATES
+from boostrank.surrogates import SURROGATES
 
 NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")
 # Surrogates that take more time than LambdaMART in a boosting round (benchmarks/README.md): they run if asked for.

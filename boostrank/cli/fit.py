@@ -23,7 +23,7 @@ from boostrank.cli.options import (
     make_rankers,
 )
 from boostrank.datasets import read_letor
-from boostrank.surrogates import DEFAULT
+from boostrank.losses import DEFAULT_LOSS
 
 
 def fit(
@@ -37,7 +37,7 @@ def fit(
             help="A surrogate (softmax), a surrogate with other targets (softmax/softmax), a loss of edges "
             "(edge-logistic), or an objective of the backend itself (lambdarank)."
         ),
-    ] = DEFAULT,
+    ] = DEFAULT_LOSS,
     backend: BackendOption = Backend.lightgbm,
     validation: Annotated[
         Path | None,

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from boostrank.backends.lightgbm import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
 from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
-from boostrank.preferences import EDGE_LOSSES
+from boostrank.losses import LOSSES
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
-from boostrank.surrogates import REGISTRY as SURROGATES
+from boostrank.surrogates import SURROGATES
 from boostrank.targets import NORMALIZATIONS
 
 console = Console()
@@ -101,7 +101,7 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
     rankers: dict[str, Any] = {}
     for spec in (part.strip() for part in objectives.split(",")):
         objective, _, normalize = spec.partition("/")
-        known = (*SURROGATES, *EDGE_LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES)
+        known = (*LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES)
         if objective not in known:
             raise ValueError(f"unknown objective {objective!r}; use one of {', '.join(known)}")
         if normalize and (normalize not in NORMALIZATIONS or objective not in SURROGATES):

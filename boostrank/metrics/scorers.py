@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from boostrank.frames import find_qid, require_qid
 from boostrank.metrics.base import Measure
 from boostrank.metrics.registry import get_measure
+from boostrank.metrics.training_queries import training_query_sizes
 from boostrank.queries import Queries
 
 
@@ -75,7 +76,7 @@ def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
 def _warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
     """Warn if the model was trained on other documents of queries that are scored: a splitter cut the queries apart."""
     ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    train_sizes = getattr(ranker, "_train_sizes", None)
+    train_sizes = training_query_sizes(ranker)
     if train_sizes is None:
         return
     queries = Queries.from_qid(qid)

@@ -66,8 +66,6 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG
 from boostrank.segments import Floats, Segments
 from boostrank.surrogates import (
-    CenteredLogistic,
-    CenteredSquared,
     Cosine,
     Logistic,
     NormalizedPNorm,
@@ -242,9 +240,7 @@ def _of_profile(surrogate: Any, n_documents: int, dcg: DCG) -> StrongConvexity:
 
 _CONSTANTS: dict[type[Surrogate], Constant] = {
     Squared: _in_euclidean_norm(0.5),
-    CenteredSquared: _in_euclidean_norm(0.5),
     Logistic: _in_euclidean_norm(2.0),
-    CenteredLogistic: _in_euclidean_norm(2.0),
     Softmax: _of_cross_entropy,
     Poisson: _of_cross_entropy,
     PNorm: _of_p_norm,

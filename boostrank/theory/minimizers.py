@@ -36,15 +36,12 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG
 from boostrank.segments import Bools, Floats
 from boostrank.surrogates import (
-    CenteredSquared,
     Cosine,
     NormalizedPNorm,
     PNorm,
-    Poisson,
     Profiled,
     Separable,
     Softmax,
-    Squared,
     Surrogate,
     get_surrogate,
 )
@@ -200,12 +197,12 @@ def minimize_numerically(
 def closed_form(surrogate: Surrogate, expected: Floats) -> Floats | None:
     """Minimizers for expected targets, both of shape (n_distributions, n_documents); None where no formula is known."""
     if isinstance(surrogate, Profiled):
-        profiles: dict[type[Separable], type[Surrogate]] = {Squared: CenteredSquared, Poisson: Softmax}
+        profiles: dict[type[Separable], type[Surrogate]] = {}
         inner = profiles.get(type(surrogate.potential))
         return None if inner is None else closed_form(inner(), expected)
     if isinstance(surrogate, Separable) and _has_inverse(surrogate):
         return surrogate.inverse_slope(expected)
-    if type(surrogate) is CenteredSquared:
+    if False:
         return represent(surrogate, expected)
     if type(surrogate) is Softmax:
         with np.errstate(divide="ignore"):
