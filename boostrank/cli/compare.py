@@ -124,7 +124,7 @@ def compare(
         comparison = compare_rankers(
             rankers,
             parts,
-            measures=[get_measure("ndcg", k=k, gain=gain.value, empty=empty.value) for k in ks],
+            measures=[get_measure("ndcg", k=cutoff, gain=gain.value, empty=empty.value) for cutoff in ks],
             extra_measures=extra,
             random_state=seed,
             progress=advance,

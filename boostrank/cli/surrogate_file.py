@@ -30,8 +30,8 @@ def load_surrogate(path: Path, name: str) -> Surrogate:
     module = _import_file(path)
     if not hasattr(module, name):
         names = [key for key, value in vars(module).items() if _is_surrogate(value, module)]
-        found = f"the surrogates in it are {', '.join(names)}" if names else "it defines no surrogates"
-        raise ValueError(f"{path} has no {name!r}; {found}")
+        known = f"the surrogates in it are {', '.join(names)}" if names else "it defines no surrogates"
+        raise ValueError(f"{path} has no {name!r}; {known}")
     found = getattr(module, name)
     if isinstance(found, type) and issubclass(found, Surrogate):
         if inspect.isabstract(found):
@@ -50,8 +50,8 @@ def load_surrogate(path: Path, name: str) -> Surrogate:
 
 
 def _import_file(path: Path) -> ModuleType:
-    """Execute a Python file as a module of its own; other modules in its folder can be imported by it."""
-    # Not under the file's own name, which could be that of another module. Dataclasses look their module up by name.
+    """The module that a Python file defines; the file can import other modules of its folder."""
+    # The prefix keeps the module apart from others of the same name. Dataclasses need it in `sys.modules`.
     name = f"boostrank_check_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -113,28 +113,21 @@ class DCGBreakdownDisplay:
         ax = axes(ax)
         ranks, table = self.table["rank"].to_numpy(), self.table
         at = "" if self.k is None else f"@{self.k}"
-        sides = (
-            (-0.2, "contribution", "relevance", f"ranked by score: DCG{at} = {self.dcg:.3f}", BLUE, None),
-            (
-                0.2,
-                "ideal_contribution",
-                "ideal_relevance",
-                f"ideal ranking: DCG{at} = {self.ideal_dcg:.3f}",
-                ORANGE,
-                "//",
-            ),
-        )
-        for shift, height, label, legend, color, hatch in sides:
-            look: dict[str, Any] = {"color": color} if hatch is None else {"facecolor": "none", "edgecolor": color}
-            bars = ax.bar(ranks + shift, table[height], width=0.38, label=legend, hatch=hatch, **look)
-            if len(table) <= MAX_LABELLED_RANKS:
-                ax.bar_label(bars, [f"{value:g}" for value in table[label]], padding=1, fontsize="small", color="0.3")
+        labelled = len(table) <= MAX_LABELLED_RANKS
+        legend = f"ranked by score: DCG{at} = {self.dcg:.3f}"
+        by_score = ax.bar(ranks - 0.2, table["contribution"], width=0.38, color=BLUE, label=legend)
+        look = {"facecolor": "none", "edgecolor": ORANGE, "hatch": "//"}
+        legend = f"ideal ranking: DCG{at} = {self.ideal_dcg:.3f}"
+        ideal = ax.bar(ranks + 0.2, table["ideal_contribution"], width=0.38, label=legend, **look)
+        if labelled:
+            for bars, relevance in ((by_score, table["relevance"]), (ideal, table["ideal_relevance"])):
+                ax.bar_label(bars, [f"{value:g}" for value in relevance], padding=1, fontsize="small", color="0.3")
         ax.set_xlabel("rank")
         whole_ticks(ax)
-        if len(table) <= MAX_LABELLED_RANKS:
+        if labelled:
             ax.set_xticks(ranks, [f"{rank}\n{name}" for rank, name in zip(ranks, self.documents, strict=True)])
             ax.set_xlabel("rank, and document that the scores put at this rank")
-        ax.set_ylabel("gain × discount" + (" (numbers: relevance)" if len(table) <= MAX_LABELLED_RANKS else ""))
+        ax.set_ylabel("gain × discount" + (" (numbers: relevance)" if labelled else ""))
         ax.set_title(f"{ndcg_name(self.k)} = {self.ndcg:.4f}", fontsize="medium")
         ax.legend(frameon=False)
         light_grid(ax)

@@ -83,7 +83,7 @@ class NDCGCurveDisplay:
         ----------
         y_true, qid, gain, discount, ties, empty
             As in :func:`boostrank.ndcg_score`.
-        y_score : array-like, shape (n_documents,), or mapping of name to such
+        y_score : array-like, shape (n_documents,), or mapping of name to scores
         ks : iterable of int, default 1 to 10
         level : float in (0, 1), default 0.95
             Confidence level of the bands.
@@ -111,7 +111,7 @@ class NDCGCurveDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, **settings: Any
     ) -> NDCGCurveDisplay:
-        """Predict with a fitted estimator, or a mapping of name to such, and plot NDCG@k of the predictions.
+        """Predict with a fitted estimator, or with each in a mapping of names to them, and plot NDCG@k.
 
         `qid` may be a column or the index of `X`, as in the rankers' `fit`. `settings` are the other parameters of
         :meth:`from_predictions`.

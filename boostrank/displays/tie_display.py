@@ -21,7 +21,7 @@ ROUNDING_TOLERANCE = 1e-12
 
 @dataclass
 class TieRangeDisplay:
-    """NDCG of each query with its tied documents in the worst, in the best, and on average over all orders.
+    """Range of the NDCG of each query over all orders of its tied documents, and the average over them.
 
     Created by :meth:`from_predictions` or :meth:`from_estimator`.
 

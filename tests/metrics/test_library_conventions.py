@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from boostrank.metrics.conventions import CONVENTIONS
 
 import boostrank as br
 from boostrank.metrics import METRICS
+from boostrank.metrics.conventions import CONVENTIONS
 
 spec = importlib.util.spec_from_file_location("libraries", Path(__file__).parents[1] / "benchmarks" / "libraries.py")
 libraries = importlib.util.module_from_spec(spec)

@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from boostrank.metrics.conventions import CONVENTIONS, STEPS
 
 import boostrank as br
 from boostrank.metrics import tie_range
+from boostrank.metrics.conventions import CONVENTIONS, STEPS
 
 PARTS = [f"from_{step}" for step in STEPS]
 GAINS = {"linear": lambda label: label, "exp2": lambda label: 2.0**label - 1}
