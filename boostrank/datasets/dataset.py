@@ -1,4 +1,4 @@
-"""The record of a data set, and of a fold of data sets."""
+"""The records of a data set and of a fold of a cross-validation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Dataset(NamedTuple):
-    """Documents of many queries, one row each; unpacks as ``X, y, qid``.
+    """Documents of many queries, one per row; it unpacks as ``X, y, qid``.
 
     Attributes
     ----------
@@ -36,21 +36,21 @@ class Dataset(NamedTuple):
     qid: NDArray[Any]
 
     def take(self, rows: Any) -> Dataset:
-        """The data set of these rows (row numbers, a slice or a mask)."""
+        """Return the data set of the given rows (row numbers, a slice or a mask)."""
         return Dataset(_safe_indexing(self.X, rows), np.asarray(self.y)[rows], np.asarray(self.qid)[rows])
 
 
 class Fold(NamedTuple):
-    """One fold of a cross-validation: data sets to train, to validate and to test on.
+    """One fold of a cross-validation: data sets for training, validation and test.
 
     Attributes
     ----------
     name : str
         Name of the fold, such as "Fold1".
     train, test : Dataset
-        Documents to learn from, and to measure on.
+        Documents to train on, and documents to evaluate on.
     validation : Dataset or None
-        Documents to choose settings on; None where the fold has none.
+        Documents to choose settings with; None if the fold has none.
     """
 
     name: str
