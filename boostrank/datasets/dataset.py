@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from boostrank.segments import Floats
+
 if TYPE_CHECKING:
     from scipy import sparse as sp
 
@@ -32,7 +34,7 @@ class Dataset(NamedTuple):
     """
 
     X: NDArray[Any] | sp.csr_matrix
-    y: NDArray[np.float64]
+    y: Floats
     qid: NDArray[Any]
 
     def take(self, rows: Any) -> Dataset:

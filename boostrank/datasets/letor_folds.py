@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.dataset import Fold
-from boostrank.datasets.letor_format import PathLike, check_options
+from boostrank.datasets.letor_format import PathLike, Sparse, check_options
 from boostrank.datasets.letor_parser import parse_file
-from boostrank.datasets.letor_reader import Sparse, apply_sizes, make_datasets
+from boostrank.datasets.letor_reader import apply_sizes, make_datasets
 
 
 def read_letor_folds(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
+Sparse = bool | Literal["auto"]
 
 MAX_INDEX = 2**31 - 1  # LightGBM, XGBoost and scipy store column numbers as int32.
 NUMBER = rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:nan|inf|infinity))"
@@ -36,7 +37,7 @@ class ReadOptions:
     """
 
     n_features: int | None
-    sparse: bool | Literal["auto"]
+    sparse: Sparse
     zero_based: bool
     dtype: np.dtype[Any]
     comments: bool = False
@@ -59,7 +60,8 @@ def check_options(n_features: Any, sparse: Any, dtype: Any, zero_based: Any, com
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be numpy.float64 or numpy.float32; got {dtype!r}")
     width = None if n_features is None else int(n_features)
-    return ReadOptions(width, sparse, bool(zero_based), np.dtype(dtype), comments)
+    kind: Sparse = "auto" if isinstance(sparse, str) else bool(sparse)
+    return ReadOptions(width, kind, bool(zero_based), np.dtype(dtype), comments)
 
 
 def quote(text: bytes, max_length: int) -> str:

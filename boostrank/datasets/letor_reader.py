@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.dataset import Dataset
-from boostrank.datasets.letor_format import Array, PathLike, ReadOptions, check_options, quote
+from boostrank.datasets.letor_format import Array, PathLike, ReadOptions, Sparse, check_options, quote
 from boostrank.datasets.letor_parser import parse_file
 from boostrank.datasets.parsed_file import ParsedFile
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from scipy import sparse as sp
 
 Sizes = PathLike | npt.ArrayLike | None
-Sparse = bool | Literal["auto"]
 
 
 @overload
