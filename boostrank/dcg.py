@@ -196,7 +196,7 @@ def check_ties(ties: str) -> None:
 
 
 def check_relevance(relevance: ArrayLike) -> Floats:
-    """Return labels as float64, shape (n_documents,); raise ValueError for labels that are infinite, NaN or negative."""
+    """Return labels as float64, shape (n_documents,); raise ValueError if one is infinite, NaN or negative."""
     try:
         given = np.asarray(relevance)
         refuse_not_real(given, "relevance")
