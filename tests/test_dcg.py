@@ -1,4 +1,4 @@
-"""DCG: gains, discounts, cutoffs, ideals and ties, each from the definition, over permutations where it has any."""
+"""DCG: gains, discounts, cutoffs, ideals and ties, by definition, if possible over all permutations."""
 
 import itertools
 import math
