@@ -1,4 +1,33 @@
-"""NDCG-consistent ranking losses for LightGBM and XGBoost."""
+"""NDCG-consistent ranking losses for LightGBM and XGBoost.
+
+Layers
+------
+Modules and packages, from the lowest layer to the highest. Each imports only from the lines above its own; modules
+that share a line do not import each other. A test reads this list and checks it.
+
+    segments                 runs of rows that belong together, and reductions over them
+    files                    files that are written atomically
+    frames                   query ids and features of DataFrames
+    queries                  segments with query ids, grouped and ungrouped
+    dcg                      gain, discount, cutoff, ideal DCG and normalized gains
+    targets                  normalizations of gains, the targets of surrogates
+    weights                  weights of queries and documents
+    margins                  convex functions of the difference of two scores
+    significance             paired tests, intervals, effect sizes and corrections for many comparisons
+    datasets                 data sets, LETOR files and synthetic data
+    preferences              labels that are preferences between documents, and losses of their edges
+    surrogates               surrogate losses
+    metrics                  metrics of rankings, and scorers for scikit-learn
+    theory                   consistency of losses, and NDCG on long lists
+    objective                a loss bound to data: gradient and Hessian of every boosting round
+    model_selection          splits and folds by query, cross-validation and grid search
+    backends                 LightGBM and XGBoost, the only modules that import these libraries
+    rankers                  estimators in the style of scikit-learn
+    comparison               comparison of rankers by paired tests over queries
+    displays, dask           pictures with matplotlib; rankers on a Dask cluster
+    reports                  comparisons as text, tables and files
+    cli                      the command line
+"""
 
 from boostrank import metrics, preferences, surrogates, theory
 from boostrank.backends.lightgbm import lightgbm_metric, lightgbm_objective

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.segments import Ints, Segments, indptr_of_sizes
@@ -129,8 +130,6 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
         raise ValueError(
             f"qid must have one query id per row: a non-empty one-dimensional array; got shape {ids.shape}"
         )
-    import pandas as pd
-
     missing = pd.isna(ids)
     if np.any(missing):
         raise ValueError(f"qid must not be missing; qid[{int(np.argmax(missing))}] is {ids[np.argmax(missing)]!s}")
@@ -138,10 +137,7 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
 
 
 def _factorize(ids: NDArray[Any]) -> tuple[NDArray[np.intp], Any]:
-    # pandas hashes ids of any type and numbers them as they first appear. Imported here so that `import boostrank` is
-    # fast.
-    import pandas as pd
-
+    """Number ids of any type by their first appearance; return the number of each row, and the different ids."""
     if ids.dtype.kind in "US":
         ids = ids.astype(object)
     return pd.factorize(ids)
