@@ -29,7 +29,12 @@ that share a line do not import each other. A test reads this list and checks it
     cli                      the command line
 """
 
-from boostrank import metrics, preferences, surrogates, theory
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from boostrank import datasets, metrics, model_selection, preferences, significance, surrogates, theory
 from boostrank.backends.lightgbm import lightgbm_metric, lightgbm_objective
 from boostrank.backends.xgboost import xgboost_metric, xgboost_objective
 from boostrank.comparison import Comparison, compare
@@ -62,6 +67,10 @@ from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test, t_test
 from boostrank.targets import make_targets
 
+if TYPE_CHECKING:
+    from boostrank import dask as dask
+    from boostrank import displays as displays
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -83,6 +92,7 @@ __all__ = [
     "bootstrap_interval",
     "compare",
     "cross_validate",
+    "datasets",
     "dcg_score",
     "disagreement_score",
     "effect_size",
@@ -100,6 +110,7 @@ __all__ = [
     "make_targets",
     "mean_precision_score",
     "metrics",
+    "model_selection",
     "ndcg_score",
     "permutation_test",
     "precision_score",
@@ -112,6 +123,7 @@ __all__ = [
     "recall_score",
     "reciprocal_rank_score",
     "reconcile",
+    "significance",
     "split_queries",
     "surrogates",
     "t_test",
@@ -121,3 +133,20 @@ __all__ = [
     "xgboost_metric",
     "xgboost_objective",
 ]
+
+# Imported when they are first used: they need libraries that not everybody installs.
+_OPTIONAL_MODULES = ("dask", "displays")
+
+if not TYPE_CHECKING:  # For type checkers a module that has __getattr__ has every attribute.
+
+    def __getattr__(name: str) -> object:
+        if name not in _OPTIONAL_MODULES:
+            raise AttributeError(f"module 'boostrank' has no attribute {name!r}")
+        try:
+            return importlib.import_module(f"boostrank.{name}")
+        except ImportError as error:
+            raise AttributeError(f"module 'boostrank.{name}' cannot be imported: {error}", name=name) from error
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_OPTIONAL_MODULES, "__version__"])

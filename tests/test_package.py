@@ -152,8 +152,39 @@ def test_there_are_no_metaphors():
 
 
 def test_public_names_exist_and_are_documented():
-    for name in br.__all__:
+    assert len(set(br.__all__)) == len(br.__all__)
+    for name in [*br.__all__, "dask", "displays"]:
+        assert name in dir(br)
         assert getattr(br, name).__doc__, name
+
+
+def test_submodules_are_reachable_and_optional_ones_are_imported_on_use():
+    code = """if True:
+        import sys
+        import boostrank as br
+        print({"boostrank.dask", "boostrank.displays"} & set(sys.modules))
+        print(br.displays.__name__, br.dask.__name__, hasattr(br, "typo"))
+        from boostrank import *
+        print(surrogates.__name__, model_selection.__name__)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    expected = ["set()", "boostrank.displays boostrank.dask False", "boostrank.surrogates boostrank.model_selection"]
+    assert done.stdout.splitlines() == expected
+
+
+def test_a_missing_dask_is_an_error_that_says_what_to_install():
+    code = """if True:
+        import sys
+        sys.modules["dask"] = None
+        import boostrank as br
+        for statement in ("br.dask", "from boostrank import dask"):
+            try:
+                exec(statement)
+            except Exception as error:
+                print(type(error).__name__, "pip install 'boostrank[dask]'" in str(error))
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["AttributeError True", "ImportError True"]
 
 
 @pytest.mark.parametrize("readme", ["README.md", "benchmarks/README.md"])
