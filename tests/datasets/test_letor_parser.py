@@ -181,9 +181,9 @@ def test_rows_that_stop_being_regular_keep_their_values(tmp_path, monkeypatch):
     lines = ["1 qid:1 1:1 2:2\n", "1 qid:1 1:3 2:4\n", "1 qid:1 1:5 2:6 3:7\n", "1 qid:1 3:8\n", "1 qid:1\n"]
     expected = [[1, 2, 0], [3, 4, 0], [5, 6, 7], [0, 0, 8], [0, 0, 0]]
     for sparse in (True, False):
-        for order in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [3, 0, 2, 1, 4]):
-            X = read(tmp_path, "".join(lines[i] for i in order), sparse=sparse).X
-            assert same(X, np.array([expected[i] for i in order], float))
+        for permutation in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [3, 0, 2, 1, 4]):
+            X = read(tmp_path, "".join(lines[i] for i in permutation), sparse=sparse).X
+            assert same(X, np.array([expected[i] for i in permutation], float))
             assert not sparse or (X.nnz == 8 and X.has_canonical_format)
 
 
@@ -195,10 +195,16 @@ def test_a_file_without_documents(tmp_path, content):
 
 def test_gzip_that_is_damaged(tmp_path):
     content = "".join(f"{i} qid:{i} 1:{math.sqrt(i)}\n" for i in range(3000)).encode()
-    whole = gzip.compress(content)
-    assert read(tmp_path, whole).y.size == 3000  # known by content, not by name
-    wrong_sum = whole[:-8] + b"1234" + whole[-4:]
-    for damaged in (whole[:-20], whole[:-4], wrong_sum, whole[:2000] + b"\x00" * 200 + whole[2200:], whole + b"x"):
+    complete = gzip.compress(content)
+    assert read(tmp_path, complete).y.size == 3000  # known by content, not by name
+    wrong_sum = complete[:-8] + b"1234" + complete[-4:]
+    for damaged in (
+        complete[:-20],
+        complete[:-4],
+        wrong_sum,
+        complete[:2000] + b"\x00" * 200 + complete[2200:],
+        complete + b"x",
+    ):
         with pytest.raises(ValueError, match=r"data\.txt.*(gzip data is damaged or cut off|, line \d+:)"):
             read(tmp_path, damaged)
 

@@ -12,17 +12,17 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from boostrank.datasets import Dataset, read_letor, read_letor_folds
 
 
-@pytest.mark.parametrize("share", [1.0, 0.6, 0.1])
-def test_agrees_with_scikit_learn(tmp_path, block, share):
+@pytest.mark.parametrize("fraction", [1.0, 0.6, 0.1])
+def test_agrees_with_scikit_learn(tmp_path, block, fraction):
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(120, 30)) * (rng.random((120, 30)) < share)
+    X = rng.normal(size=(120, 30)) * (rng.random((120, 30)) < fraction)
     X[:, -1] = 1  # so that both find 30 columns
     y, qid = rng.integers(0, 5, 120), np.repeat(rng.integers(0, 10**15, 12), 10)
     buffer = io.BytesIO()
     dump_svmlight_file(X, y, buffer, zero_based=False, query_id=qid)
     theirs = load_svmlight_file(io.BytesIO(buffer.getvalue()), query_id=True)
     ours = read(tmp_path, buffer.getvalue())
-    assert sp.issparse(ours.X) == (share == 0.1)
+    assert sp.issparse(ours.X) == (fraction == 0.1)
     assert same(ours.X, theirs[0])
     assert same(ours.y, theirs[1])
     assert ours.qid.dtype == np.int64

@@ -41,8 +41,8 @@ def test_written_datasets_are_read_back_exactly(tmp_path, name, data, kind, zero
     back = read_letor(path, n_features=X.shape[1], comments=True, zero_based=zero_based, sparse=sp.issparse(X))
     assert same(back[0], X)
     assert same(back[1], y)
-    whole = all(re.fullmatch(r"[+-]?[0-9]+", str(q)) and -(2**63) <= int(q) < 2**63 for q in qid)
-    assert back[2].tolist() == [int(q) if whole else q for q in qid.tolist()]
+    all_int64 = all(re.fullmatch(r"[+-]?[0-9]+", str(q)) and -(2**63) <= int(q) < 2**63 for q in qid)
+    assert back[2].tolist() == [int(q) if all_int64 else q for q in qid.tolist()]
     assert back[3] == [c.strip(" \t\r\n\x0b\x0c") for c in comments]
     assert os.listdir(tmp_path) == [name]
     assert (path.read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
