@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import boostrank as br
+from boostrank.queries import Queries
 from boostrank.surrogates import REGISTRY
 
 MAX_ROUNDS, PATIENCE = 300, 30
@@ -148,7 +149,7 @@ def _train_catboost(method, settings, fold, seed):
 def _pool(ranking):
     from catboost import Pool
 
-    queries = br.Queries.from_qid(ranking.qid)
+    queries = Queries.from_qid(ranking.qid)
     X, y = queries.group(_dense(ranking.X)), queries.group(ranking.y)
     return Pool(X, y, group_id=np.repeat(np.arange(queries.n_queries), queries.sizes))
 

@@ -141,7 +141,7 @@ def print_test(rows, backend, choice):
         is_native, has_usual_trees = part["objective"] == native, part["trees"] == ""
         theirs, ours = (part[kind]["ndcg"].to_numpy() for kind in (is_native & has_usual_trees, ~is_native))
         test = br.permutation_test(ours, theirs, random_state=0)
-        ends = br.bootstrap_interval(ours, theirs, random_state=0)
+        ends = br.significance.bootstrap_interval(ours, theirs, random_state=0)
         gains.append(test.difference)
         means = [theirs.mean(), *([part[is_native & ~has_usual_trees]["ndcg"].mean()] if trees else []), ours.mean()]
         cells = [

@@ -24,8 +24,8 @@ import xgboost as xgb
 from environment import describe
 from sklearn.datasets import load_svmlight_file
 
-from boostrank import Queries
 from boostrank.datasets import read_letor
+from boostrank.queries import Queries
 
 
 def generate(path, megabytes, n_features, share, digits, seed=0):

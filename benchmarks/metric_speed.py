@@ -30,6 +30,7 @@ from ranx.utils import descending_sort_parallel
 from sklearn.metrics import ndcg_score as sklearn_ndcg_score
 
 import boostrank as br
+from boostrank.queries import Queries
 
 OURS = "boostrank ndcg_score"
 SLOW = "scikit-learn, loop over queries"
@@ -69,7 +70,7 @@ def calls_by_cutoff(y, scores, qid, sizes, turns):
     """Functions to time by what they are and by cutoff; those that do not depend on it go by an empty text."""
     judged, run = by_query(y, qid), by_query(scores, qid)
     labels, unsorted = descending_sort_parallel(typed_arrays(y, sizes)), typed_arrays(scores, sizes)
-    sorted_run, queries = descending_sort_parallel(unsorted.copy()), br.Queries.from_sizes(sizes)
+    sorted_run, queries = descending_sort_parallel(unsorted.copy()), Queries.from_sizes(sizes)
     calls = {
         ("pytrec_eval, conversion", ""): lambda: (by_query(y, qid), by_query(scores, qid)),
         ("ranx, conversion", ""): lambda: (typed_arrays(y, sizes), typed_arrays(scores, sizes)),

@@ -23,8 +23,11 @@ from rich.progress import track
 from scipy.optimize import minimize
 
 import boostrank as br
+from boostrank.dcg import DCG
 from boostrank.displays import import_pyplot, style
 from boostrank.model_selection import with_validation
+from boostrank.queries import Queries
+from boostrank.targets import make_targets
 
 #: Surrogate and target of each original loss, and the surrogate of its repair.
 PAIRS = {
@@ -48,10 +51,10 @@ def losses():
 
 def fit_linear(surrogate, normalize, k, fold):
     """Scores of the test documents by the weights of features that minimize the loss on the training queries."""
-    queries = br.Queries.from_qid(fold.train.qid)
+    queries = Queries.from_qid(fold.train.qid)
     center, scale = fold.train.X.mean(axis=0), fold.train.X.std(axis=0)
     X = queries.group((fold.train.X - center) / np.where(scale > 0, scale, 1.0))
-    targets = br.make_targets(queries.group(fold.train.y), queries, br.DCG(k), normalize)
+    targets = make_targets(queries.group(fold.train.y), queries, DCG(k), normalize)
     loss = br.surrogates.get_surrogate(surrogate)
     # All targets alike, the loss knows no best shift: start where a constant is best.
     offset = loss.best_constant(targets, queries, None)
@@ -95,7 +98,7 @@ def run(folders, scorers):
 def dense(fold):
     """The fold with features as arrays."""
     parts = (part._replace(X=part.X.toarray()) if part and hasattr(part.X, "toarray") else part for part in fold[1:])
-    return br.Fold(fold.name, *parts)
+    return br.datasets.Fold(fold.name, *parts)
 
 
 def means(values):

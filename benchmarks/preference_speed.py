@@ -14,8 +14,9 @@ import numpy as np
 from environment import describe
 
 import boostrank as br
-from boostrank.objective import EdgeObjective
+from boostrank.objective import EdgeObjective, Objective
 from boostrank.preferences import EDGE_LOSSES
+from boostrank.queries import Queries
 
 N_QUERIES, N_DOCUMENTS = 10_000, 120
 
@@ -58,15 +59,15 @@ def edge_calls(graph, scores):
     calls = {"np.bincount": partial(np.bincount, loser, weights, len(graph))}
     for name, loss in EDGE_LOSSES.items():
         calls[name] = partial(EdgeObjective(loss, graph).gradient_hessian, scores, buffers)
-    return calls | {"agreement_score": partial(br.agreement_score, graph, scores)}
+    return calls | {"agreement_score": partial(br.metrics.agreement_score, graph, scores)}
 
 
 def pair_calls(sizes, random):
-    queries = br.Queries.from_sizes(sizes)
+    queries = Queries.from_sizes(sizes)
     labels = (random.random(queries.n_documents) < 0.2) * random.integers(1, 5, queries.n_documents)
     scores = random.normal(size=queries.n_documents)
     names = ["softmax", *(name for name in br.surrogates.REGISTRY if name.startswith("pairwise"))]
-    return {name: partial(br.Objective(name, labels, queries).gradient_hessian, scores) for name in names}
+    return {name: partial(Objective(name, labels, queries).gradient_hessian, scores) for name in names}
 
 
 def main():

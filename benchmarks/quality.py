@@ -37,7 +37,7 @@ def read_folds(data):
         folds = br.query_folds(br.read_letor(path), random_state=0)
     elif (path / "rank.train").exists():
         train = br.read_letor(path / "rank.train")
-        folds = [br.Fold("Fold1", train, None, br.read_letor(path / "rank.test", n_features=train.X.shape[1]))]
+        folds = [br.datasets.Fold("Fold1", train, None, br.read_letor(path / "rank.test", n_features=train.X.shape[1]))]
     else:
         folds = br.read_letor_folds(path)
     return [with_validation(fold, random_state=0) for fold in folds]

@@ -61,13 +61,16 @@ def table_of(runs, baseline):
     rows["empty one"], rows["empty skipped"] = ten.fillna(1.0).mean(axis=1), ten.mean(axis=1)
     zero = ten.fillna(0.0)
     tests = {name: br.permutation_test(row, zero.loc[baseline], random_state=0) for name, row in zero.iterrows()}
-    intervals = {name: br.bootstrap_interval(row, zero.loc[baseline], random_state=0) for name, row in zero.iterrows()}
+    intervals = {
+        name: br.significance.bootstrap_interval(row, zero.loc[baseline], random_state=0)
+        for name, row in zero.iterrows()
+    }
     others = [name for name in rows.index if name != baseline]
     rows["difference"] = pd.Series({name: tests[name].difference for name in others})
     rows["low"], rows["high"] = (
         pd.Series({name: getattr(intervals[name], end) for name in others}) for end in ("low", "high")
     )
-    rows["p (Holm)"] = pd.Series(br.holm([tests[name].p_value for name in others]), others)
+    rows["p (Holm)"] = pd.Series(br.significance.holm([tests[name].p_value for name in others]), others)
     rows["w/t/l"] = pd.Series({n: f"{tests[n].wins}/{tests[n].ties}/{tests[n].losses}" for n in others})
     return rows.sort_values("NDCG@10", ascending=False)
 

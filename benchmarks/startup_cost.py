@@ -21,12 +21,12 @@ IMPORTS = ("import sklearn.base, sklearn.model_selection", "import boostrank")
 CALL = """
 import numpy as np, resource, time, boostrank as br
 rng = np.random.default_rng(0)
-queries = br.Queries.from_sizes(rng.integers(20, 221, 1000))
+queries = Queries.from_sizes(rng.integers(20, 221, 1000))
 y, scores = rng.integers(0, 5, queries.n_documents), rng.normal(size=queries.n_documents)
 times = []
 def lap(f):
     start = time.perf_counter(); result = f(); times.append(time.perf_counter() - start); return result
-objective = lap(lambda: br.Objective("softmax", y, queries))
+objective = lap(lambda: Objective("softmax", y, queries))
 for _ in range(20):
     lap(lambda: objective.gradient_hessian(scores))
 print(times[0], times[1], np.median(times[2:]), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)

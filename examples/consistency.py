@@ -16,11 +16,11 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-import boostrank as br
 from boostrank import theory
 from boostrank.displays import import_pyplot, style
+from boostrank.queries import Queries
 from boostrank.surrogates import REGISTRY
-from boostrank.targets import NORMALIZATIONS
+from boostrank.targets import NORMALIZATIONS, make_targets
 
 CONSOLE = Console(stderr=True)
 BOUNDED = ("squared", "logistic", "softmax", "poisson", "pnorm", "cosine")
@@ -38,15 +38,15 @@ def expected(transform, distribution):
 
 
 def normalized_gains(labels):
-    return br.make_targets(labels, br.Queries.from_sizes([len(labels)]))
+    return make_targets(labels, Queries.from_sizes([len(labels)]))
 
 
 def unit_gains(labels):
-    return br.make_targets(labels, br.Queries.from_sizes([len(labels)]), normalize="l2")
+    return make_targets(labels, Queries.from_sizes([len(labels)]), normalize="l2")
 
 
 def softmax_of_labels(labels):
-    return br.make_targets(labels, br.Queries.from_sizes([len(labels)]), normalize="softmax")
+    return make_targets(labels, Queries.from_sizes([len(labels)]), normalize="softmax")
 
 
 def section_3_2_1():

@@ -34,6 +34,8 @@ from scipy import stats
 
 import boostrank as br
 from boostrank.displays import import_pyplot, style
+from boostrank.queries import Queries
+from boostrank.targets import make_targets
 
 NOISE, TEST_SEED, HIGHEST = 0.3, 1_000_000, 0.2
 BACKENDS = {"lightgbm": "LightGBM", "xgboost": "XGBoost"}
@@ -66,7 +68,7 @@ def make_data(features, n_queries, seed):
     X, y, qid, bayes = br.make_ranking(n_queries, noise=NOISE, return_bayes=True, **settings)
     # The same draws, with all queries in the usual mood and with all in the rare one.
     moods = [br.make_ranking(n_queries, noise=noise, **settings)[1] for noise in (0.0, np.nextafter(1.0, 0.0))]
-    ideal = [br.dcg_score(labels, labels, qid, per_query=True)[qid] for labels in moods]
+    ideal = [br.metrics.dcg_score(labels, labels, qid, per_query=True)[qid] for labels in moods]
     return Data(np.column_stack([*(moods if features == "grades" else X.T), *ideal]), y, qid, bayes, moods)
 
 
@@ -78,8 +80,8 @@ def regret(data, scores):
 def limit(data, normalize):
     if normalize is None:
         return np.nan
-    queries = br.Queries.from_qid(data.qid)
-    usual, rare = (br.make_targets(labels, queries, normalize=normalize) for labels in data.moods)
+    queries = Queries.from_qid(data.qid)
+    usual, rare = (make_targets(labels, queries, normalize=normalize) for labels in data.moods)
     return regret(data, (1.0 - NOISE) * usual + NOISE * rare)
 
 

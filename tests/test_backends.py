@@ -13,6 +13,9 @@ import scipy.sparse as sp
 import xgboost as xgb
 
 import boostrank as br
+from boostrank.dcg import DCG
+from boostrank.objective import Objective, is_consistent
+from boostrank.queries import Queries
 from boostrank.surrogates import DEFAULT, Softmax
 
 PARAMETERS = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "force_col_wise": True}
@@ -27,7 +30,7 @@ def data():
 
 def by_hand(objective, y, sizes):
     """Gradients from an Objective, without any of the callables under test."""
-    bound = br.Objective(objective, y, br.Queries.from_sizes(sizes), br.DCG(10))
+    bound = Objective(objective, y, Queries.from_sizes(sizes), DCG(10))
     return lambda scores, _: tuple(array.copy() for array in bound.gradient_hessian(scores))
 
 
@@ -67,7 +70,7 @@ def test_xgboost_ranker_equals_native_training_on_the_same_gradients(objective, 
 def test_native_weights_are_honoured(data):
     X, y, sizes = data
     weights = np.random.default_rng(0).integers(0, 4, len(sizes)).astype(float)
-    expected = br.Objective(DEFAULT, y, br.Queries.from_sizes(sizes), weights=weights)
+    expected = Objective(DEFAULT, y, Queries.from_sizes(sizes), weights=weights)
     scores = np.random.default_rng(1).normal(size=len(y))
     dataset = lgb.Dataset(X, y, group=sizes, weight=np.repeat(weights, sizes)).construct()
     for seen, wanted in zip(br.lightgbm_objective()(scores, dataset), expected.gradient_hessian(scores), strict=True):
@@ -196,6 +199,6 @@ def test_xgboost_predicts_in_place_what_it_predicts_from_a_dmatrix(booster, data
 
 def test_rankers_and_callables_have_one_default():
     assert br.LightGBMRanker().objective == br.XGBoostRanker().objective == DEFAULT
-    assert br.is_consistent(DEFAULT)
+    assert is_consistent(DEFAULT)
     for make in (br.lightgbm_objective, br.xgboost_objective):
         assert inspect.signature(make).parameters["objective"].default == DEFAULT

@@ -19,19 +19,21 @@ from scipy.stats import spearmanr
 from sklearn.base import clone
 
 import boostrank as br
+from boostrank.dcg import DCG
 from boostrank.objective import Objective, bind, get_loss
+from boostrank.queries import Queries
 from boostrank.surrogates import REGISTRY, Softmax
 
 pytest.importorskip("distributed")
 import dask
 import dask.array as da
 import dask.dataframe as dd
+from boostrank.dask.sharing import Meeting, SharedNDCG, agree, joined
 from distributed import Client, LocalCluster, get_client, get_worker, wait
 
 import boostrank.dask as bd
 from boostrank.dask.partitions import bring_together, choose_homes
 from boostrank.dask.rows import plain_ids
-from boostrank.dask.sharing import Meeting, SharedNDCG, agree, joined
 from boostrank.dask.workers import _gather
 
 RANKERS = [bd.LightGBMRanker, bd.XGBoostRanker]
@@ -86,7 +88,7 @@ def on_dask(data, sizes):
 
 
 def aligned_sizes(qid, n_parts):
-    indptr = br.Queries.from_qid(qid).indptr
+    indptr = Queries.from_qid(qid).indptr
     ends = indptr[np.linspace(0, len(indptr) - 1, n_parts + 1).round().astype(int)]
     return np.diff(ends)
 
@@ -94,7 +96,7 @@ def aligned_sizes(qid, n_parts):
 def shuffled(data):
     """Rows in an order that cuts queries apart, but leaves the order of queries and within queries as it is."""
     X, y, qid = data
-    order = np.lexsort((qid, br.Queries.from_qid(qid).positions))
+    order = np.lexsort((qid, Queries.from_qid(qid).positions))
     return X[order], y[order], qid[order]
 
 
@@ -224,7 +226,7 @@ def test_start_and_scale_are_those_of_all_data(objective, weighted):
     def make(start, stop):
         indptr = np.concatenate([[0], np.cumsum(sizes)])
         part = None if weights is None else weights[start:stop]
-        return bind(loss, y[indptr[start] : indptr[stop]], br.Queries.from_sizes(sizes[start:stop]), weights=part)
+        return bind(loss, y[indptr[start] : indptr[stop]], Queries.from_sizes(sizes[start:stop]), weights=part)
 
     whole, shards = make(0, 60), [make(0, 15), make(15, 60)]
     if objective in ("poisson", "softmax"):
@@ -241,7 +243,7 @@ def test_start_and_scale_are_those_of_all_data(objective, weighted):
 
 
 def test_a_worker_whose_weights_are_all_zero_follows_the_others():
-    queries = br.Queries.from_sizes([2, 2])
+    queries = Queries.from_sizes([2, 2])
     idle, busy = (Objective("poisson", y, queries) for y in ([0, 1, 0, 3], [1, 1, 2, 0]))
     idle.weights = np.zeros(4)
     together(agree, [idle, busy])
@@ -256,9 +258,9 @@ def test_shared_ndcg_is_that_of_all_queries():
     n = int(sizes.sum())
     first = int(sizes[:7].sum())
     parts = [
-        (SharedNDCG(y[:first], br.Queries.from_sizes(sizes[:7]), br.DCG(5)), scores[:first]),
-        (SharedNDCG(y[first:n], br.Queries.from_sizes(sizes[7:]), br.DCG(5)), scores[first:n]),
-        (SharedNDCG([0], br.Queries.from_sizes([1]), br.DCG(5), present=False), scores[:1]),
+        (SharedNDCG(y[:first], Queries.from_sizes(sizes[:7]), DCG(5)), scores[:first]),
+        (SharedNDCG(y[first:n], Queries.from_sizes(sizes[7:]), DCG(5)), scores[first:n]),
+        (SharedNDCG([0], Queries.from_sizes([1]), DCG(5), present=False), scores[:1]),
     ]
     means = together(lambda part: part[0].mean(part[1]), parts)
     expected = br.ndcg_score(y[:n], scores[:n], np.repeat(np.arange(30), sizes), k=5)
@@ -318,7 +320,7 @@ def test_native_objectives_are_those_of_the_backends_own_dask(client, data):
     np.testing.assert_array_equal(ours.predict(X).compute(), scores)
 
     n_queries = [len(np.unique(part)) for part in np.split(data[2], np.cumsum(sizes)[:-1])]
-    groups = on_dask((br.Queries.from_qid(data[2]).sizes[:, None],), n_queries)[0][:, 0]
+    groups = on_dask((Queries.from_qid(data[2]).sizes[:, None],), n_queries)[0][:, 0]
     ours = small(bd.LightGBMRanker, "lambdarank").fit(X, y, qid)
     settings = {"n_estimators": 12, "seed": seed(ours), "deterministic": True, "force_col_wise": True, "verbosity": -1}
     theirs = lgb.DaskLGBMRanker(client=client, metric="None", **settings, **EXACT)
@@ -357,7 +359,7 @@ def test_weights_of_queries_and_of_documents(ranker_class, client, data):
     weights = np.where(np.arange(150) < 40, 0.0, np.arange(150) % 4 + 0.5)
     local = small(LOCAL[ranker_class]).fit(X, y, qid, sample_weight=weights)
     sizes = even_sizes(len(y), 3)
-    per_document = br.Queries.from_qid(qid)
+    per_document = Queries.from_qid(qid)
     per_document = per_document.ungroup(per_document.repeat(weights))
     *rows, dask_weights = on_dask((X, y, qid, per_document), sizes)
     unweighted = small(ranker_class).fit(*rows).to_local().predict(X)

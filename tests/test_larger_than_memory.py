@@ -9,6 +9,7 @@ import pytest
 import xgboost as xgb
 
 import boostrank as br
+from boostrank.queries import Queries
 
 PARAMETERS = {"base_score": 0, "disable_default_eval_metric": True, "max_depth": 4, "nthread": 1}
 BLOCKS = """
@@ -127,7 +128,7 @@ def test_lightgbms_sequence_reads_features_in_batches(tmp_path):
         def __len__(self):
             return len(self.rows)
 
-    sizes = br.Queries.from_qid(qid).sizes
+    sizes = Queries.from_qid(qid).sizes
     parameters = {"metric": "None", "verbosity": -1, "num_threads": 1, "deterministic": True, "force_col_wise": True}
     scores = []
     for features in ([Block(tmp_path / f"{i}.npy") for i in range(3)], X.astype(np.float64)):

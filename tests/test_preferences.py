@@ -256,13 +256,13 @@ def test_side_by_side_judgments():
 def test_files_are_read_as_they_were_written(tmp_path, suffix):
     path = tmp_path / f"pairs{suffix}"
     for graph in (random_graph(1), random_graph(2, weighted=False), PreferenceGraph([1, 1], [], [])):
-        br.write_preferences(graph, path)
-        assert edges(br.read_preferences(path, graph.qid)) == edges(graph)
+        br.preferences.write_preferences(graph, path)
+        assert edges(br.preferences.read_preferences(path, graph.qid)) == edges(graph)
         ids = np.array([f"document, {i % 3}" for i in graph.queries.ungroup(graph.queries.positions)])
         unique = np.array([f"{row:03d}" for row in range(len(graph))])
         for documents in (unique, np.arange(len(graph))[::-1] + 100, *([ids] if len(np.unique(ids)) > 9 else [])):
-            br.write_preferences(graph, path, documents)
-            assert edges(br.read_preferences(path, graph.qid, documents)) == edges(graph)
+            br.preferences.write_preferences(graph, path, documents)
+            assert edges(br.preferences.read_preferences(path, graph.qid, documents)) == edges(graph)
 
 
 @pytest.mark.parametrize(
@@ -281,19 +281,19 @@ def test_broken_files_are_errors_that_name_the_file(tmp_path, text, message):
     path = tmp_path / "pairs.csv"
     path.write_text(text)
     with pytest.raises(ValueError, match=message) as caught:
-        br.read_preferences(path, [1, 1])
+        br.preferences.read_preferences(path, [1, 1])
     assert "pairs.csv" in str(caught.value)
 
 
 def test_a_missing_file_is_an_error_and_a_failed_write_leaves_the_old(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError):
-        br.read_preferences(tmp_path / "none.csv", [1, 1])
+        br.preferences.read_preferences(tmp_path / "none.csv", [1, 1])
     path = tmp_path / "pairs.csv"
-    br.write_preferences(PreferenceGraph([1, 1], [0], [1]), path)
+    br.preferences.write_preferences(PreferenceGraph([1, 1], [0], [1]), path)
     before = path.read_bytes()
     monkeypatch.setattr(pd.DataFrame, "to_csv", lambda self, name, **_: (open(name, "w").close(), 1 / 0))
     with pytest.raises(ZeroDivisionError):
-        br.write_preferences(PreferenceGraph([1, 1], [1], [0]), path)
+        br.preferences.write_preferences(PreferenceGraph([1, 1], [1], [0]), path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 

@@ -9,6 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
+from boostrank.objective import Objective
+from boostrank.queries import Queries
 from boostrank.surrogates import REGISTRY, Cosine, Softmax
 
 RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
@@ -44,7 +46,7 @@ def test_row_order_and_kind_of_qid_do_not_matter(ranker_class, data):
     X, y, qid = data
     expected = small(ranker_class).fit(X, y, qid).predict(X)
     # Interleave the queries without changing the order of their first appearance or the order within a query.
-    positions = br.Queries.from_qid(qid).positions
+    positions = Queries.from_qid(qid).positions
     order = np.lexsort((qid, positions))
     ranker = small(ranker_class).fit(X[order], y[order], np.array([f"q{i}" for i in qid])[order])
     np.testing.assert_array_equal(ranker.predict(X), expected)
@@ -186,14 +188,14 @@ def test_an_interrupted_fit_leaves_the_ranker_as_it_was(ranker_class, stop, data
     states = [vars(ranker).copy(), vars(unfitted).copy()]
     before = ranker.predict(pd.DataFrame(X).rename(columns=str))
     rounds = iter(range(5))
-    derivatives = br.Objective.gradient_hessian
+    derivatives = Objective.gradient_hessian
 
     def interrupt_later(self, *arguments):
         if next(rounds, None) is None:
             raise stop
         return derivatives(self, *arguments)
 
-    monkeypatch.setattr(br.Objective, "gradient_hessian", interrupt_later)
+    monkeypatch.setattr(Objective, "gradient_hessian", interrupt_later)
     for interrupted, state in zip((ranker, unfitted), states, strict=True):
         with pytest.raises(stop):
             interrupted.fit(X[:, :4], y, qid)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import boostrank as br
 from boostrank import theory
+from boostrank.dcg import DCG
+from boostrank.queries import Queries
 from boostrank.theory import ScoreCurve, cutoffs
 
 GRADED = ScoreCurve(
@@ -90,7 +91,7 @@ def test_invalid_curves_are_refused():
 @pytest.mark.parametrize("k", [None, 1, 7, 0.2, 1.0])
 def test_ranks_kept_are_those_of_dcg(k):
     sizes = np.arange(1, 60)
-    expected = br.DCG(k).cutoffs(br.Queries.from_sizes(sizes))
+    expected = DCG(k).cutoffs(Queries.from_sizes(sizes))
     np.testing.assert_array_equal(cutoffs.ranks_kept(k, sizes), expected)
 
 
@@ -166,7 +167,7 @@ def test_a_function_that_cannot_be_judged_is_refused():
 @pytest.mark.parametrize("k", cutoffs.CUTOFFS, ids=cutoffs.cutoff_name)
 def test_effective_ranks_are_those_of_a_plain_loop(discount, k):
     for n in (1, 7, 250):
-        kept = br.DCG(discount=discount).discounts(n)[: int(cutoffs.ranks_kept(k, n))]
+        kept = DCG(discount=discount).discounts(n)[: int(cutoffs.ranks_kept(k, n))]
         expected = sum(kept) ** 2 / sum(weight**2 for weight in kept)
         assert theory.effective_ranks(n, discount=discount, k=k) == pytest.approx(expected)
 

@@ -8,6 +8,7 @@ from scipy import stats
 
 import boostrank as br
 from boostrank import theory
+from boostrank.dcg import DCG
 from boostrank.queries import Queries
 from boostrank.theory import CurvePair, RankedData, ScoreCurve, cutoffs, ordering
 from boostrank.theory.sample_size import differences_by_measure
@@ -34,13 +35,13 @@ def test_differences_by_measure_are_those_of_dcg(rounded, gain):
     y, first, second, qid = rankers(rounded=rounded)
     y[qid == 3] = 0
     queries, chosen = Queries.from_qid(qid), cutoffs.measures(cutoffs.DISCOUNTS, [None, 1, 3, 0.2, ("power", 0.5)])
-    gains = br.DCG(gain=gain).gains(y)
+    gains = DCG(gain=gain).gains(y)
     found = differences_by_measure(gains, first, second, queries, chosen)
     for measure, row in zip(chosen, found, strict=True):
         expected = np.empty(queries.n_queries)
         for i, rows in enumerate(np.split(np.arange(len(y)), queries.indptr[1:-1])):
             k = int(np.ceil(len(rows) ** 0.5)) if measure.k == ("power", 0.5) else measure.k
-            dcg, one = br.DCG(k, gain, measure.discount), Queries.from_sizes([len(rows)])
+            dcg, one = DCG(k, gain, measure.discount), Queries.from_sizes([len(rows)])
             values = [dcg.ndcg(gains[rows], scores[rows], one)[0] for scores in (first, second)]
             expected[i] = values[0] - values[1]
         np.testing.assert_allclose(row, expected, atol=1e-12)
@@ -310,7 +311,7 @@ def test_queries_needed_are_from_mean_and_spread_over_queries_and_sorted():
     differences = values[0] - values[1]
     assert row["difference"] == pytest.approx(differences.mean())
     assert row["sd"] == pytest.approx(differences.std(ddof=1))
-    assert row["effect"] == pytest.approx(br.effect_size(*values))
+    assert row["effect"] == pytest.approx(br.significance.effect_size(*values))
     assert row["queries"] == np.ceil(7.8489 / row["effect"] ** 2 + 1.9207)
     assert (table["low"] <= table["queries"]).all()
     assert (table["queries"] <= table["high"]).all()

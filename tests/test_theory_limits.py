@@ -6,6 +6,8 @@ from scipy import integrate, special
 
 import boostrank as br
 from boostrank import theory
+from boostrank.dcg import DCG
+from boostrank.queries import Queries
 from boostrank.theory import ScoreCurve, cutoffs
 
 POWERS = (0.1, 0.5, 0.9)
@@ -27,8 +29,8 @@ def simulate(curve, n, n_lists, discount="log2", k=None, seed=0, gain="exp2"):
     heights = -np.sort(-random.random((n_lists, n)), axis=1).ravel()
     reached = np.cumsum(curve.at(heights)[:, :-1], axis=1)
     labels = curve.labels[(random.random(len(heights))[:, None] > reached).sum(axis=1)]
-    dcg = br.DCG(int(cutoffs.ranks_kept(k, n)), gain, discount)
-    return dcg.ndcg(dcg.gains(labels), heights, br.Queries.from_sizes(np.full(n_lists, n)))
+    dcg = DCG(int(cutoffs.ranks_kept(k, n)), gain, discount)
+    return dcg.ndcg(dcg.gains(labels), heights, Queries.from_sizes(np.full(n_lists, n)))
 
 
 def within_error(values, expected, errors=4.0, slack=0.0):

@@ -218,7 +218,7 @@ def check_consistency(
         By name, or an instance, for example of your own class. It needs a loss and its gradient, or if it is convex
         with kinks a subgradient.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
-        What the targets are; see :func:`boostrank.make_targets`.
+        What the targets are; see :func:`boostrank.targets.make_targets`.
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
     metric : DCG, optional

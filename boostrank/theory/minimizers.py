@@ -76,7 +76,7 @@ def minimizer(
     surrogate : str or Surrogate
     distribution : LabelDistribution
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
-        What the targets are; see :func:`boostrank.make_targets`.
+        What the targets are; see :func:`boostrank.targets.make_targets`.
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
     method : {"auto", "closed", "numeric"}, default "auto"

@@ -49,7 +49,7 @@ def distinguishability(
     discounts, ks
         As in :func:`queries_needed`.
     gain
-        As in :class:`boostrank.DCG`.
+        As in :class:`boostrank.dcg.DCG`.
     better : {"first", "second"}, optional
         Which ranker is truly the better one. By default the one that standard NDCG (log2, all ranks) favours: in the
         long run for curves, which it orders consistently by Theorem 6, and in the mean over queries for data.

@@ -33,7 +33,7 @@ def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.
     Parameters
     ----------
     effect : array-like
-        Mean difference over standard deviation, Cohen's d; see :func:`boostrank.effect_size`.
+        Mean difference over standard deviation, Cohen's d; see :func:`boostrank.significance.effect_size`.
     power : float in (0, 1), default 0.8
         Chance to find the difference; above `level`.
     level : float in (0, 1), default 0.05
@@ -97,12 +97,12 @@ def queries_needed(
         Of the two rankers. Ties count by their average.
     qid : array-like, shape (n_documents,)
     discounts : iterable of discounts, or mapping of name to discount
-        As in :class:`boostrank.DCG`. Default: log2, rank^-0.5, 1/rank and 2^-rank.
+        As in :class:`boostrank.dcg.DCG`. Default: log2, rank^-0.5, 1/rank and 2^-rank.
     ks : iterable of int, float, ("power", a) or None
         Numbers of ranks, shares of a query's documents, ``n^a`` of its n documents, or all. Default: all, 10, a fifth,
         and the square root.
     gain
-        As in :class:`boostrank.DCG`.
+        As in :class:`boostrank.dcg.DCG`.
     empty : {"zero", "one", "skip", "raise"}, default "zero"
         Queries without relevant documents count as no difference, so that they are among the queries needed; with
         ``"skip"`` only the others are counted.
