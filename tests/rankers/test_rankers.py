@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 import boostrank as br
 from boostrank.objective import Objective
 from boostrank.queries import Queries
-from boostrank.surrogates import REGISTRY, Cosine, Softmax
+from boostrank.surrogates import SURROGATES, Cosine, Softmax
 
 RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
 NATIVE = {
@@ -31,7 +31,8 @@ def small(ranker_class, objective="softmax", **parameters):
 
 
 @pytest.mark.parametrize(
-    ("ranker_class", "objective"), [(c, o) for c in RANKERS for o in [*REGISTRY, *NATIVE[c], Softmax(hessian="exact")]]
+    ("ranker_class", "objective"),
+    [(c, o) for c in RANKERS for o in [*SURROGATES, *NATIVE[c], Softmax(hessian="exact")]],
 )
 def test_every_objective_learns(ranker_class, objective, data):
     X, y, qid = data

@@ -22,7 +22,7 @@ import boostrank as br
 from boostrank.dcg import DCG
 from boostrank.objective import Objective, bind, get_loss
 from boostrank.queries import Queries
-from boostrank.surrogates import REGISTRY, Softmax
+from boostrank.surrogates import SURROGATES, Softmax
 
 pytest.importorskip("distributed")
 import dask
@@ -213,7 +213,7 @@ def together(function, shards):
         return list(pool.map(work, range(len(shards))))
 
 
-@pytest.mark.parametrize("objective", [*REGISTRY, Softmax(hessian="exact"), "edge-logistic"])
+@pytest.mark.parametrize("objective", [*SURROGATES, Softmax(hessian="exact"), "edge-logistic"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_start_and_scale_are_those_of_all_data(objective, weighted):
     random = np.random.default_rng(0)

@@ -16,7 +16,8 @@ import boostrank as br
 from boostrank.dcg import DCG
 from boostrank.objective import Objective, is_consistent
 from boostrank.queries import Queries
-from boostrank.surrogates import DEFAULT, Softmax
+from boostrank.losses import DEFAULT_LOSS
+from boostrank.surrogates import Softmax
 
 PARAMETERS = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "force_col_wise": True}
 XGB_PARAMETERS = {"base_score": 0.0, "disable_default_eval_metric": True, "nthread": 1, "max_bin": 256, "eta": 0.1}
@@ -70,7 +71,7 @@ def test_xgboost_ranker_equals_native_training_on_the_same_gradients(objective, 
 def test_native_weights_are_honoured(data):
     X, y, sizes = data
     weights = np.random.default_rng(0).integers(0, 4, len(sizes)).astype(float)
-    expected = Objective(DEFAULT, y, Queries.from_sizes(sizes), weights=weights)
+    expected = Objective(DEFAULT_LOSS, y, Queries.from_sizes(sizes), weights=weights)
     scores = np.random.default_rng(1).normal(size=len(y))
     dataset = lgb.Dataset(X, y, group=sizes, weight=np.repeat(weights, sizes)).construct()
     for seen, wanted in zip(br.lightgbm_objective()(scores, dataset), expected.gradient_hessian(scores), strict=True):
@@ -198,7 +199,7 @@ def test_xgboost_predicts_in_place_what_it_predicts_from_a_dmatrix(booster, data
 
 
 def test_rankers_and_callables_have_one_default():
-    assert br.LightGBMRanker().objective == br.XGBoostRanker().objective == DEFAULT
-    assert is_consistent(DEFAULT)
+    assert br.LightGBMRanker().objective == br.XGBoostRanker().objective == DEFAULT_LOSS
+    assert is_consistent(DEFAULT_LOSS)
     for make in (br.lightgbm_objective, br.xgboost_objective):
-        assert inspect.signature(make).parameters["objective"].default == DEFAULT
+        assert inspect.signature(make).parameters["objective"].default == DEFAULT_LOSS
