@@ -53,7 +53,7 @@ def main():
         pd.DataFrame(rows, columns=["library", "function", "seconds", "share"]),
         "fit_profile",
         arguments.output,
-        title=f"Seconds of a fit by function: {len(data.y):,} documents, {arguments.rounds} rounds of {arguments.objective}",
+        title=f"Seconds of a fit by function: {len(data.y):,} documents, {arguments.objective}",
         seeds="0",
         formats={"seconds": ".2f", "share": ".1%"},
     )

@@ -2,8 +2,8 @@
 
 python benchmarks/fit_time.py [--documents 200000] [--libraries lightgbm xgboost] [--rounds 30] [--turns 3]
 
-In each turn every objective is fitted once, in one process. A ratio is taken within a turn, and the table has the median
-over turns.
+In each turn every objective is fitted once, in one process. A ratio is taken within a turn, and the table has the
+median over turns.
 """
 
 import numpy as np
@@ -41,8 +41,9 @@ def main():
         part = pd.DataFrame({"median_s": seconds.median()})
         part["times_lambdamart"] = median_ratios(seconds, LAMBDAMART[library])
         part["times_other_native"] = median_ratios(seconds, OTHER_NATIVE[library])
+        part = part.rename_axis("objective").reset_index()
         part.insert(0, "library", library)
-        parts.append(part.rename_axis("objective").reset_index())
+        parts.append(part)
     publish(
         pd.concat(parts),
         "fit_time",

@@ -6,9 +6,9 @@ python benchmarks/letor_loading.py --megabytes 200 --digits 17 [--output FOLDER]
 
 All loaders read the same file, in turns in one process; a ratio is taken within a turn. scikit-learn returns arrays as
 `read_letor` does, and the script first checks that both read the same. The loaders of LightGBM and XGBoost return their
-own data sets (those of LightGBM with bins). They are therefore compared with `read_letor` followed by making the data set
-of the arrays. LightGBM does not read query ids in lines: it gets a copy without them, and the sizes of the queries in a
-file beside it.
+own data sets (those of LightGBM with bins). They are therefore compared with `read_letor` followed by making the data
+set of the arrays. LightGBM does not read query ids in lines: it gets a copy without them, and the sizes of the queries
+in a file beside it.
 """
 
 import tempfile
@@ -125,7 +125,9 @@ def compare(path, name, turns):
 
 def main():
     parser = make_parser(__doc__)
-    parser.add_argument("files", nargs="*", type=Path, help="files to read; without any, a dense and a sparse are generated")
+    parser.add_argument(
+        "files", nargs="*", type=Path, help="files to read; without any, a dense and a sparse are generated"
+    )
     parser.add_argument("--megabytes", type=float, default=20, help="size of each generated file (default 20)")
     parser.add_argument("--digits", type=int, default=6, help="decimals of generated values (default 6)")
     parser.add_argument("--turns", type=int, default=9, help="turns a file, at least 5 (default 9)")

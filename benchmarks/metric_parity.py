@@ -2,9 +2,9 @@
 
 python benchmarks/metric_parity.py [--data-sets 50] [--output FOLDER]
 
-Queries have 1 to 15 documents, or 1 to 60, with graded labels, and scores that are tied or all different. A fifth of the
-queries has no relevant document. Cutoffs are 1, 3, 10 and none. Where a library breaks ties by no fixed rule (ranx, in
-long queries), `br.reconcile` gives bounds, and the difference is how far the library lies outside.
+Queries have 1 to 15 documents, or 1 to 60, with graded labels, and scores that are tied or all different. A fifth of
+the queries has no relevant document. Cutoffs are 1, 3, 10 and none. Where a library breaks ties by no fixed rule (ranx,
+in long queries), `br.reconcile` gives bounds, and the difference is how far the library lies outside.
 """
 
 import warnings

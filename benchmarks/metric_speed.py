@@ -2,14 +2,14 @@
 
 python benchmarks/metric_speed.py [--queries 10000] [--documents 120] [--turns 5] [--rows 240000] [--output FOLDER]
 
-First table: all calls get the same labels and scores, some of which are tied, and take turns in one process. A first turn,
-which compiles and fills caches, is not timed; the loop over scikit-learn runs once. Conversion to what a library takes is
-a row of its own. A ratio is the median over turns of a call to `br.ndcg_score` in that turn. LightGBM evaluates a booster
-without trees at its initial scores. ranx sorts with two threads; all others use one.
+First table: all calls get the same labels and scores, some of which are tied, and take turns in one process. A first
+turn, which compiles and fills caches, is not timed; the loop over scikit-learn runs once. Conversion to what a library
+takes is a row of its own. A ratio is the median over turns of a call to `br.ndcg_score` in that turn. LightGBM
+evaluates a booster without trees at its initial scores. ranx sorts with two threads; all others use one.
 
-Second table: boosting rounds on training data with our NDCG@10 as the metric of validation queries, a quarter as many. The
-share is the time inside the metric over the time of the whole round. The first two rounds, which bind metric and objective
-to their data, do not count.
+Second table: boosting rounds on training data with our NDCG@10 as the metric of validation queries, a quarter as many.
+The share is the time inside the metric over the time of the whole round. The first two rounds, which bind metric and
+objective to their data, do not count.
 """
 
 import time
@@ -109,7 +109,13 @@ def speed_table(calls, turns):
     rows = []
     for name, k in calls:
         ms = 1e3 * seconds[name, k]
-        row = {"call": name, "k": k, "median_ms": ms.median(), "quartile_1": ms.quantile(0.25), "quartile_3": ms.quantile(0.75)}
+        row = {
+            "call": name,
+            "k": k,
+            "median_ms": ms.median(),
+            "quartile_1": ms.quantile(0.25),
+            "quartile_3": ms.quantile(0.75),
+        }
         for cutoff in CUTOFFS:
             row[f"times_ndcg_score_{cutoff}"] = ratios[cutoff][name, k] if k in ("", cutoff) else np.nan
         rows.append(row)
@@ -228,8 +234,8 @@ def main():
             share_table(training, validation, arguments.rounds),
             "metric_share",
             arguments.output,
-            title=f"Share of NDCG@10 in a boosting round: {len(training[1]):,} documents x {arguments.features} features "
-            f"to train on, {len(validation[1]):,} to validate on, 31 leaves, softmax",
+            title=f"Share of NDCG@10 in a boosting round: {len(training[1]):,} documents to train on, "
+            f"{len(validation[1]):,} to validate on, {arguments.features} features, 31 leaves, softmax",
             seeds="0 and 1",
             formats={
                 "metric_ms": ".1f",

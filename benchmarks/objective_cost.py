@@ -3,9 +3,9 @@
 python benchmarks/objective_cost.py [--queries 10000] [--documents 120] [--rounds 40] [--output FOLDER]
 
 Trees of two leaves on one feature cost almost nothing. The time of a round beyond that of plain regression is therefore
-the objective: computing gradients, and for our losses also passing scores and gradients between LightGBM and Python. All
-boosters live in one process and take turns round by round. The table has medians over rounds, minus the median of plain
-regression.
+the objective: computing gradients, and for our losses also passing scores and gradients between LightGBM and Python.
+All boosters live in one process and take turns round by round. The table has medians over rounds, minus the median of
+plain regression.
 """
 
 import lightgbm as lgb
@@ -46,7 +46,9 @@ def main():
     ns = seconds_in_turns(updates, arguments.rounds, warm_up=True) / len(X) * 1e9
     plain = ns.pop("regression").median()
     ns -= plain
-    table = pd.DataFrame({"ns_per_document": ns.median(), "quartile_1": ns.quantile(0.25), "quartile_3": ns.quantile(0.75)})
+    table = pd.DataFrame(
+        {"ns_per_document": ns.median(), "quartile_1": ns.quantile(0.25), "quartile_3": ns.quantile(0.75)}
+    )
     for peer in reversed(NATIVE):
         table[f"times_{peer}"] = table["ns_per_document"] / ns[peer].median()
     publish(

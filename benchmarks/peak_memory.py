@@ -2,9 +2,9 @@
 
 python benchmarks/peak_memory.py [--documents 500000] [--runs 3] [--output FOLDER]
 
-Rows are grouped by query and have 136 features, in float32 or float64. The native fit is that of `lightgbm.LGBMRanker` or
-`xgboost.XGBRanker` with LambdaMART; ours are the ranker with LambdaMART and with softmax. Each fit has five rounds and a
-process of its own.
+Rows are grouped by query and have 136 features, in float32 or float64. The native fit is that of `lightgbm.LGBMRanker`
+or `xgboost.XGBRanker` with LambdaMART; ours are the ranker with LambdaMART and with softmax. Each fit has five rounds
+and a process of its own.
 """
 
 import numpy as np

@@ -2,9 +2,9 @@
 
 python benchmarks/preference_speed.py [--edges 10000000] [--turns 9] [--output FOLDER]
 
-Edges are random within 10,000 queries of 120 documents. They are compared with one weighted `np.bincount` over the losers
-of the same edges, which adds one number per edge to one of its two documents. Gain-weighted pairs are compared with
-softmax. Calls take turns in one process, on one thread; ratios are medians over turns.
+Edges are random within 10,000 queries of 120 documents. They are compared with one weighted `np.bincount` over the
+losers of the same edges, which adds one number per edge to one of its two documents. Gain-weighted pairs are compared
+with softmax. Calls take turns in one process, on one thread; ratios are medians over turns.
 """
 
 from functools import partial
@@ -72,7 +72,10 @@ def main():
         data = f"{arguments.edges:,} edges, {'weighted' if weighted else 'all of weight 1'}"
         graph = make_graph(arguments.edges, weighted, random)
         rows += rows_of(data, edge_calls(graph, scores), arguments.turns)
-    for sizes, data in (([N_DOCUMENTS] * 2_000, "2,000 queries of 120 documents"), ([10_000], "1 query of 10,000 documents")):
+    for sizes, data in (
+        ([N_DOCUMENTS] * 2_000, "2,000 queries of 120 documents"),
+        ([10_000], "1 query of 10,000 documents"),
+    ):
         rows += rows_of(f"{data}, one in five relevant", pair_calls(sizes, random), arguments.turns)
     publish(
         pd.DataFrame(rows, columns=["data", "call", "median_ms", "ratio", "ratio_to"]),

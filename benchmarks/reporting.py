@@ -1,8 +1,8 @@
 """Command line, tables and CSV files of all benchmarks.
 
-A script makes its parser with :func:`make_parser` and gives its full table to :func:`publish`, which prints the table as
-Markdown and writes it as CSV. The CSV file begins with comment lines: the title, the day, the command, the seeds and the
-versions. ``pandas.read_csv(path, comment="#")`` skips them.
+A script makes its parser with :func:`make_parser` and gives its full table to :func:`publish`, which prints the table
+as Markdown and writes it as CSV. The CSV file begins with comment lines: the title, the day, the command, the seeds and
+the versions. ``pandas.read_csv(path, comment="#")`` skips them.
 """
 
 import argparse

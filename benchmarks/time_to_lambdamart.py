@@ -3,9 +3,9 @@
 python benchmarks/time_to_lambdamart.py DATA ... [--rounds 300] [--seeds 3] [--output FOLDER]
 
 DATA as for quality.py. All train with learning rate 0.1 and trees of 31 leaves, each tree on a new draw of half of the
-rows, and are evaluated on the validation queries in each round. The goal is the best value of LambdaMART in that fold and
-seed. A round counts as its share of the fit. Ratios are to the rounds and seconds that LambdaMART takes to its own best;
-the table has medians over the folds and seeds in which the goal was reached.
+rows, and are evaluated on the validation queries in each round. The goal is the best value of LambdaMART in that fold
+and seed. A round counts as its share of the fit. Ratios are to the rounds and seconds that LambdaMART takes to its own
+best; the table has medians over the folds and seeds in which the goal was reached.
 """
 
 import time
