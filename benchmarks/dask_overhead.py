@@ -206,7 +206,6 @@ def main():
         f"{N_FEATURES} features in {arguments.partitions} partitions, {arguments.workers} workers of one thread, "
         f"{arguments.rounds} trees of {arguments.leaves} leaves, {arguments.turns} turns",
         seeds=f"0 to {arguments.partitions - 1}, one for each partition",
-        formats={"median_s": ".2f", "times_own": ".3f", "peak_mb": ".0f", "objective_share": ".1%"},
         packages=[*PACKAGES, "dask"],
     )
 

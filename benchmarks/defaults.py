@@ -169,13 +169,11 @@ def main():
     if arguments.test:
         table = pd.concat([test_table(part, library) for library, part in by_library])
         name, title = "test", f"NDCG@10 on test queries: LambdaMART and {arguments.test}, without tuning"
-        formats = dict.fromkeys(["lambdamart", "lambdamart_chosen_trees", "choice"], ".4f")
-        formats |= {"difference": "+.4f", "low": "+.4f", "high": "+.4f", "p": ".3f"}
     else:
         table = pd.concat([difference_table(part, library) for library, part in by_library])
         name = f"inner{arguments.inner}" if arguments.inner else "validation"
         title = "Differences of NDCG@10 to the LambdaMART of the library, without tuning, on queries that are held out"
-        formats = dict.fromkeys(["mean", *rows["data"].unique()], "+.4f")
+    formats = dict.fromkeys(rows["data"].unique(), "+.4f")
     publish(table, f"defaults_{name}", arguments.output, title=title, seeds="0", formats=formats)
 
 

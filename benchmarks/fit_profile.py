@@ -55,7 +55,6 @@ def main():
         arguments.output,
         title=f"Seconds of a fit by function: {len(data.y):,} documents, {arguments.objective}",
         seeds="0",
-        formats={"seconds": ".2f", "share": ".1%"},
     )
 
 

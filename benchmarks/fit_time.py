@@ -50,7 +50,6 @@ def main():
         arguments.output,
         title=f"Seconds of a fit: {len(y):,} documents x {N_FEATURES} features, {arguments.rounds} rounds",
         seeds="0",
-        formats={"median_s": ".2f", "times_lambdamart": ".2f", "times_other_native": ".2f"},
         notes=["the other native objective is rank_xendcg of LightGBM and rank:pairwise of XGBoost"],
     )
 

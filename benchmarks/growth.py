@@ -131,14 +131,6 @@ def main():
         arguments.output,
         title=f"Seconds and peak memory of a fit: {N_FEATURES} features, {arguments.rounds} rounds, 31 leaves",
         seeds="0",
-        formats={
-            "fit_s": ".2f",
-            "times_lambdamart": ".2f",
-            "peak_mb": ".0f",
-            "peak_times_lambdamart": ".2f",
-            "predict_s": ".2f",
-            "exponent": ".2f",
-        },
         notes=[f"{arguments.turns} turns"],
     )
     plot(table, picture_path("growth", arguments.output))

@@ -60,7 +60,6 @@ def main():
         arguments.output,
         title="NDCG@10 on validation queries with the majorant and with the exact Hessian",
         seeds=f"0 to {arguments.seeds - 1}",
-        formats={"majorant": ".4f", "exact": ".4f", "difference": "+.4f", "p": ".3f"},
     )
 
 

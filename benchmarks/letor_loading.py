@@ -151,13 +151,6 @@ def main():
         arguments.output,
         title=f"Megabytes per second of loaders of LETOR files, medians of {arguments.turns} turns on one thread",
         seeds="0",
-        formats={
-            "mb_per_s": ".0f",
-            "times_boostrank": ".2f",
-            "lowest_ratio": ".2f",
-            "highest_ratio": ".2f",
-            "file_mb": ".1f",
-        },
     )
 
 

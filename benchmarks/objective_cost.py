@@ -57,13 +57,6 @@ def main():
         arguments.output,
         title=f"Nanoseconds per document and round: {len(X):,} documents in {len(sizes):,} queries",
         seeds="0",
-        formats={
-            "ns_per_document": ".1f",
-            "quartile_1": ".1f",
-            "quartile_3": ".1f",
-            "times_rank_xendcg": ".2f",
-            "times_lambdarank": ".2f",
-        },
         notes=[f"plain regression, {plain:.1f} ns, is subtracted"],
     )
 

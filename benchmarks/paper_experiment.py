@@ -169,14 +169,12 @@ def main():
     arguments = parser.parse_args()
     matplotlib.use("Agg")
     values = run(arguments.folds, arguments.scorers.split(","))
-    cutoffs = {f"ndcg@{k}": ".4f" for k in TABLE_CUTOFFS}
     publish(
         means(values),
         "paper_experiment",
         arguments.output,
         title="NDCG of original losses and their repairs; differences to the original loss at NDCG@10",
         seeds="0",
-        formats={**cutoffs, "difference": "+.4f", "p": ".3f"},
     )
     publish(
         counts(values),
@@ -184,7 +182,6 @@ def main():
         arguments.output,
         title="Cells in which the repair with Z_10 is better, the same or worse at 5%: three losses, NDCG@1, 5 and 10",
         seeds="0",
-        formats={"mean_change": "+.1%"},
     )
     for scorer, data in dict.fromkeys(key[:2] for key in values):
         plot(values, scorer, data, picture_path(f"paper_{data}_{scorer}", arguments.output))

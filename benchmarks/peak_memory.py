@@ -65,7 +65,6 @@ def main():
         arguments.output,
         title=f"Peak memory of a fit: about {arguments.documents:,} documents x 136 features, five rounds",
         seeds="0",
-        formats={"data_mb": ".0f", "peak_mb": ".0f", "times_native": ".2f"},
     )
 
 

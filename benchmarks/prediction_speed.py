@@ -54,7 +54,6 @@ def main():
         arguments.output,
         title=f"Seconds of a prediction: {len(data.y):,} documents x {data.X.shape[1]} features, 100 trees",
         seeds="0",
-        formats={"median_s": ".3f", "times_native": ".2f"},
     )
 
 

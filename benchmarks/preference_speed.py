@@ -83,7 +83,6 @@ def main():
         arguments.output,
         title="Milliseconds of one call of the gradients, on one thread",
         seeds="0",
-        formats={"median_ms": ".1f", "ratio": ".2f"},
     )
 
 

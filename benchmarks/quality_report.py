@@ -124,7 +124,6 @@ def main():
     runs = read(arguments.folder)
     parts = [table_of(data, complete(part), arguments.baseline) for data, part in runs.groupby("data")]
     table = pd.concat(parts).sort_values(["data", "library", "method"])
-    decimals = dict.fromkeys([*CUTOFFS.values(), "ndcg@10_empty_one", "ndcg@10_empty_skipped"], ".4f")
     publish(
         table,
         "quality",
@@ -132,7 +131,6 @@ def main():
         title=f"NDCG of each method with {runs['budget'].iloc[0]} draws of hyperparameters; "
         f"differences to {arguments.baseline} at NDCG@10",
         seeds=", ".join(map(str, sorted(runs["seed"].unique()))),
-        formats={**decimals, "difference": "+.4f", "low": "+.4f", "high": "+.4f", "p_holm": ".3f"},
         notes=[f"runs were made with {runs['versions'].iloc[0]}"],
     )
     print(f"\nNDCG@10; * differs from {arguments.baseline} at 5%\n\n{markdown(summary(table))}")

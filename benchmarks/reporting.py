@@ -9,6 +9,7 @@ import argparse
 import datetime
 import os
 import platform
+import re
 import shlex
 import sys
 from importlib.metadata import version
@@ -18,6 +19,16 @@ import pandas as pd
 
 FOLDER = Path(__file__).parent
 PACKAGES = ("boostrank", "lightgbm", "xgboost", "numpy", "scikit-learn")
+#: How the numbers of a column are printed, by the first pattern that matches its whole name.
+FORMATS = {
+    r"ndcg.*|lambdamart.*|choice|majorant|exact": ".4f",
+    r"difference|low|high|mean": "+.4f",
+    r"p|p_holm": ".3f",
+    r"(.*_)?share.*|mean_change": ".1%",
+    r".*_mb|.*_per_s|median_rounds": ".0f",
+    r"times_.*|.*_times_.*|.*ratio|exponent|.*_s|seconds": ".2f",
+    r"ms|.*_ms|ns_.*|quartile_.": ".1f",
+}
 
 
 def make_parser(description):
@@ -52,7 +63,7 @@ def publish(table, name, output, *, title, seeds, formats=None, notes=(), packag
     seeds : str
         The random seeds that the figures depend on.
     formats : mapping of column to format, optional
-        How numbers are printed, such as ``".2f"``; the file has six digits of all of them.
+        How numbers are printed where `FORMATS` does not say it; the file has six digits of all of them.
     notes : sequence of str
         Further comment lines of the file.
     packages : sequence of str
@@ -89,18 +100,20 @@ def picture_path(name, output):
 
 def markdown(table, formats=None):
     """`table` as Markdown; columns of numbers are aligned to the right, and missing values are empty."""
-    formats = formats or {}
+    formats = {column: _format_of(column) for column in table.columns} | (formats or {})
     rules = ["---:" if pd.api.types.is_numeric_dtype(table[column]) else "---" for column in table.columns]
     lines = ["| " + " | ".join(map(str, table.columns)) + " |", "|" + "|".join(rules) + "|"]
     for row in table.itertuples(index=False):
-        cells = [_cell(value, formats.get(column)) for column, value in zip(table.columns, row, strict=True)]
+        cells = [_cell(value, formats[column]) for column, value in zip(table.columns, row, strict=True)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _format_of(column):
+    return next((text for pattern, text in FORMATS.items() if re.fullmatch(pattern, column)), ".4g")
 
 
 def _cell(value, number_format):
     if pd.isna(value):
         return ""
-    if isinstance(value, str) or (number_format is None and not isinstance(value, float)):
-        return str(value)
-    return format(value, number_format or ".4g")
+    return format(value, number_format) if isinstance(value, float) else str(value)

@@ -53,7 +53,6 @@ def main():
         arguments.output,
         title=f"Time and peak memory of the first steps, medians of {arguments.runs} fresh processes",
         seeds="0",
-        formats={"ms": ".2f", "peak_mb": ".0f"},
     )
 
 

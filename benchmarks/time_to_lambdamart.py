@@ -85,7 +85,6 @@ def main():
         arguments.output,
         title=f"Rounds to LambdaMART's best validation NDCG@10 in {arguments.rounds} rounds",
         seeds=f"0 to {arguments.seeds - 1}",
-        formats={"median_rounds": ".0f", "times_rounds": ".2f", "times_seconds": ".2f"},
     )
 
 
