@@ -16,7 +16,7 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-import contenders
+from quality_methods import METHODS, draw, train
 from reporting import versions
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from workloads import read_folds
@@ -28,14 +28,14 @@ CUTOFFS = (1, 5, 10, None)
 
 def run(data, method_name, fold_number, seed, n_draws):
     """One job: train every draw of one method on one fold, and measure the best draw on the test queries."""
-    method, fold = contenders.METHODS[method_name], read_folds(data)[fold_number]
+    method, fold = METHODS[method_name], read_folds(data)[fold_number]
     best_value, best_number, best_predict = None, None, None
     draws, start = [], time.perf_counter()
     for number in range(n_draws):
-        settings = contenders.draw(method, seed, number)
+        settings = draw(method, seed, number)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            value, rounds, predict = contenders.train(method, settings, fold, seed)
+            value, rounds, predict = train(method, settings, fold, seed)
         draws.append({"settings": settings, "validation": value, "rounds": rounds})
         if best_value is None or value > best_value:
             best_value, best_number, best_predict = value, number, predict
@@ -81,12 +81,12 @@ def main():
     parser.add_argument("--draws", type=int, default=8)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each")
-    parser.add_argument("--methods", default=",".join(contenders.METHODS))
+    parser.add_argument("--methods", default=",".join(METHODS))
     arguments = parser.parse_args()
     methods = arguments.methods.split(",")
-    unknown = set(methods) - set(contenders.METHODS)
+    unknown = set(methods) - set(METHODS)
     if unknown:
-        parser.error(f"unknown methods {sorted(unknown)}; known are {', '.join(contenders.METHODS)}")
+        parser.error(f"unknown methods {sorted(unknown)}; known are {', '.join(METHODS)}")
     arguments.runs.mkdir(parents=True, exist_ok=True)
     jobs = list(missing_jobs(arguments.data, methods, arguments.seeds, arguments.runs, arguments.draws))
     columns = (TextColumn("{task.description:<32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

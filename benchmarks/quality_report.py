@@ -13,10 +13,10 @@ significant.
 import json
 from pathlib import Path
 
-import contenders
 import matplotlib
 import numpy as np
 import pandas as pd
+from quality_methods import METHODS
 from reporting import make_parser, markdown, picture_path, publish
 
 import boostrank as br
@@ -66,7 +66,7 @@ def table_of(data, runs, baseline):
     adjusted = dict(zip(others, holm([tests[name].p_value for name in others]), strict=True))
     rows = []
     for name in zero.index:
-        method, test = contenders.METHODS[name], tests[name]
+        method, test = METHODS[name], tests[name]
         row = {"data": data, "library": method.library, "method": method.title}
         row["folds"], row["seeds"] = runs["fold"].nunique(), runs["seed"].nunique()
         for cutoff, part in values.items():
@@ -97,7 +97,7 @@ def plot(table, baseline, path):
     figure, axes = plt.subplots(
         1, len(data_sets), figsize=(9, 0.22 * len(names) + 1.2), sharey=True, squeeze=False, layout="constrained"
     )
-    ours = np.array([contenders.METHODS[name].is_ours for name in names])
+    ours = np.array([METHODS[name].is_ours for name in names])
     for ax, data in zip(axes[0], data_sets, strict=True):
         part = table[table["data"] == data].set_index("name").reindex(names)
         lengths = np.abs(part[["low", "high"]].sub(part["difference"], axis=0)).T.to_numpy()
