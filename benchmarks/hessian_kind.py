@@ -17,6 +17,7 @@ import boostrank as br
 from boostrank.model_selection import with_validation
 from boostrank.surrogates import CenteredLogistic, CenteredSquared, Softmax
 
+SURROGATES = {"softmax": Softmax, "centered-squared": CenteredSquared, "centered-logistic": CenteredLogistic}
 KINDS = ("majorant", "exact")
 SETTINGS = {"n_estimators": 500, "early_stopping_rounds": 50, "learning_rate": 0.1}
 LEAVES = 15
@@ -48,12 +49,12 @@ def main():
     rows = []
     for data in arguments.folds:
         for library in RANKERS:
-            for surrogate in (Softmax, CenteredSquared, CenteredLogistic):
+            for name, surrogate in SURROGATES.items():
                 values = mean_over_seeds(read_folds(data), library, surrogate, arguments.seeds)
                 majorant, exact = (values.loc[kind].to_numpy() for kind in KINDS)
                 test = br.permutation_test(exact, majorant)
                 means = majorant.mean(), exact.mean(), test.difference, test.p_value
-                rows.append((Path(data).name, library, surrogate.__name__, *means))
+                rows.append((Path(data).name, library, name, *means))
     publish(
         pd.DataFrame(rows, columns=["data", "library", "surrogate", *KINDS, "difference", "p"]),
         "hessian_kind",
