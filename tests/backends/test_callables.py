@@ -14,9 +14,9 @@ import xgboost as xgb
 
 import boostrank as br
 from boostrank.dcg import DCG
+from boostrank.losses import DEFAULT_LOSS
 from boostrank.objective import Objective, is_consistent
 from boostrank.queries import Queries
-from boostrank.losses import DEFAULT_LOSS
 from boostrank.surrogates import Softmax
 
 PARAMETERS = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "force_col_wise": True}
