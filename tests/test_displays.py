@@ -1,5 +1,6 @@
 """Pictures: their numbers are the metrics', their artists show them, and bad input is named."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -291,7 +292,7 @@ def test_comparison_display(comparison):
 
 
 def test_comparison_display_without_intervals_is_normal(comparison):
-    bare = comparison._replace(table=comparison.table.drop(columns=["low", "high"]))
+    bare = replace(comparison, table=comparison.table.drop(columns=["low", "high"]))
     display = displays.ComparisonDisplay.from_comparison(bare, "ndcg@1")
     values = {name: rows["ndcg@1"].to_numpy() for name, rows in comparison.per_query.groupby("ranker")}
     row = display.table.set_index("ranker").loc["squared"]

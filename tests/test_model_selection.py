@@ -296,7 +296,7 @@ def test_early_stopping_inside_the_folds(ranker, data):
 def test_lightgbm_1137_grid_search_from_query_sizes(routing):
     X, y, qid = br.make_ranking(n_queries=12, random_state=0)
     sizes = np.bincount(qid)
-    ranker = br.LightGBMRanker("lambdarank", n_estimators=5)
+    ranker = br.LightGBMRanker("lambdarank", n_estimators=5, n_jobs=1)
     search = GridSearchCV(ranker, {"num_leaves": [4, 8]}, cv=br.QueryKFold(4), scoring=NDCG)
     search.fit(X, y, qid=np.repeat(np.arange(len(sizes)), sizes))
     equal(search.best_score_, loop(clone(ranker).set_params(**search.best_params_), X, y, qid).mean())
@@ -304,7 +304,7 @@ def test_lightgbm_1137_grid_search_from_query_sizes(routing):
 
 def test_lightgbm_3018_one_query_left_out_each_time(routing):
     X, y, qid = br.make_ranking(n_queries=6, random_state=0)
-    ranker = br.LightGBMRanker("lambdarank", min_child_samples=5, importance_type="gain")
+    ranker = br.LightGBMRanker("lambdarank", min_child_samples=5, importance_type="gain", n_jobs=1)
     search = GridSearchCV(ranker, {"n_estimators": [5, 10]}, cv=LeaveOneGroupOut(), scoring=NDCG, refit=False)
     search.fit(X, y, qid=qid, groups=qid)
     assert search.n_splits_ == 6
@@ -316,7 +316,7 @@ def test_lightgbm_5660_random_search_on_a_few_lists(routing):
     X = [[0.0, 0.1], [1.0, 1.0], [0.4, 0.0], [0.4, 0.4], [0.0, 0.3], [0.2, 1.0], [0.1, 0.1]]
     y, qid = [0, 1, 0, 3, 0, 4, 0], [0, 0, 0, 0, 0, 1, 1]
     search = RandomizedSearchCV(
-        br.LightGBMRanker("lambdarank"),
+        br.LightGBMRanker("lambdarank", n_jobs=1),
         {"n_estimators": [10, 20], "max_depth": [5, 10]},
         n_iter=2,
         cv=GroupKFold(2),
