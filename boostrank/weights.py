@@ -10,7 +10,10 @@ from boostrank.segments import Floats
 
 
 def group_weights(weights: ArrayLike, queries: Queries) -> Floats:
-    """Weights of rows in grouped order; weights of queries, where these are fewer than rows, as they are."""
+    """Weights in grouped order: those of rows are permuted, those of queries stay as they are.
+
+    Where each query has one row, both are in the order of the queries already.
+    """
     array = np.asarray(weights, dtype=np.float64)
     return queries.group(array) if array.shape == (queries.n_documents,) != (queries.n_queries,) else array
 

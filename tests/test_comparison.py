@@ -1,59 +1,16 @@
-"""The paired test, the folds, and the comparison of rankers."""
+"""The comparison of rankers: its table, its tests, its texts and its picture."""
 
 import io
-import itertools
 
 import numpy as np
 import pytest
 from rich.console import Console
-from scipy import stats
 
 import boostrank as br
-from boostrank.cli import reports
+from boostrank import reports
 from boostrank.comparison import Comparison
-from boostrank.displays import ComparisonDisplay
-
-
-def test_few_queries_are_tested_exactly():
-    random = np.random.default_rng(0)
-    left, right = random.normal(size=9) + 0.5, random.normal(size=9)
-    differences = left - right
-    sums = [abs(np.dot(signs, differences)) for signs in itertools.product([-1, 1], repeat=9)]
-    expected = np.mean(np.array(sums) >= abs(differences.sum()) - 1e-12)
-    seen = br.permutation_test(left, right)
-    assert seen.p_value == pytest.approx(expected, abs=1e-15)
-    assert seen.difference == pytest.approx(differences.mean())
-    assert (seen.wins, seen.losses) == ((differences > 0).sum(), (differences < 0).sum())
-
-
-def test_many_queries_agree_with_scipy():
-    random = np.random.default_rng(1)
-    left, right = random.normal(size=300) + 0.1, random.normal(size=300)
-    seen = br.permutation_test(left, right, n_permutations=20_000)
-    expected = stats.permutation_test(
-        (left - right,), np.mean, permutation_type="samples", n_resamples=20_000, rng=np.random.default_rng(2)
-    ).pvalue
-    assert seen.p_value == pytest.approx(expected, abs=0.01)
-    assert br.permutation_test(left, right, n_permutations=20_000) == seen
-    assert br.permutation_test(right, left, n_permutations=20_000).p_value == seen.p_value
-
-
-def test_the_test_holds_its_level():
-    random = np.random.default_rng(3)
-    rejected = [
-        br.permutation_test(*random.normal(size=(2, 40)), n_permutations=500, random_state=i).p_value <= 0.1
-        for i in range(400)
-    ]
-    assert 0.06 < np.mean(rejected) < 0.14
-
-
-def test_ties_and_skipped_queries():
-    assert br.permutation_test([1.0, 0.5], [1.0, 0.5]).p_value == 1.0
-    seen = br.permutation_test([0.5, np.nan, 1.0], [0.25, np.nan, 1.0])
-    assert (seen.wins, seen.ties, seen.losses) == (1, 1, 0)
-    for left, right, message in (([1], [1, 2], "paired"), ([np.nan, 1], [1, 1], "one side"), ([], [], "no query")):
-        with pytest.raises(ValueError, match=message):
-            br.permutation_test(left, right)
+from boostrank.metrics import get_measure
+from boostrank.significance import bootstrap_interval, effect_size, holm
 
 
 @pytest.fixture(scope="module")
@@ -63,27 +20,13 @@ def comparison():
     rankers = {
         name: br.LightGBMRanker(name, n_estimators=10, random_state=0, n_jobs=1) for name in ("softmax", "squared")
     }
-    return data, folds, rankers, br.compare(rankers, folds, cutoffs=[1, 10])
-
-
-def test_folds_partition_the_queries():
-    data = br.Dataset(*br.make_ranking(n_queries=31, random_state=0))
-    folds = br.query_folds(data, 5)
-    tested = np.concatenate([np.unique(fold.test.qid) for fold in folds])
-    assert sorted(tested) == list(range(31))
-    for fold in folds:
-        parts = [set(part.qid) for part in (fold.train, fold.validation, fold.test)]
-        assert len(set.union(*parts)) == sum(map(len, parts)) == 31
-    with pytest.raises(ValueError, match="at least 3"):
-        br.query_folds(data, 2)
+    return data, folds, rankers, br.compare(rankers, folds, measures=["ndcg@1", "ndcg@10"])
 
 
 def test_table_equals_a_hand_written_loop(comparison):
     _, folds, rankers, result = comparison
     values = {}
     for name, ranker in rankers.items():
-        fitted = [ranker.fit(*fold.train) for fold in folds[:1]]
-        assert fitted
         values[name] = np.concatenate(
             [
                 br.ndcg_score(
@@ -97,9 +40,9 @@ def test_table_equals_a_hand_written_loop(comparison):
     test = br.permutation_test(values["squared"], values["softmax"])
     assert row["difference"] == pytest.approx(test.difference, abs=1e-12)
     assert row["p_value"] == test.p_value
-    interval = br.significance.bootstrap_interval(values["squared"], values["softmax"])
+    interval = bootstrap_interval(values["squared"], values["softmax"])
     assert (row["low"], row["high"]) == pytest.approx(interval, abs=1e-12)
-    assert row["effect"] == pytest.approx(br.significance.effect_size(values["squared"], values["softmax"]), abs=1e-9)
+    assert row["effect"] == pytest.approx(effect_size(values["squared"], values["softmax"]), abs=1e-9)
     assert row["Fold1"] == pytest.approx(values["squared"][:20].mean(), abs=1e-12)
     assert result.baseline == "softmax"
 
@@ -107,9 +50,9 @@ def test_table_equals_a_hand_written_loop(comparison):
 def test_p_values_are_adjusted_within_each_metric(comparison):
     _, folds, rankers, _ = comparison
     more = rankers | {"small": br.LightGBMRanker(n_estimators=2, n_jobs=1, random_state=0)}
-    table = br.compare(more, folds, baseline="squared", cutoffs=[1, 10]).table
+    table = br.compare(more, folds, baseline="squared", measures=["ndcg@1", "ndcg@10"]).table
     for _, rows in table.groupby("metric"):
-        np.testing.assert_array_equal(rows["p_holm"], br.significance.holm(rows["p_value"]))
+        np.testing.assert_array_equal(rows["p_holm"], holm(rows["p_value"]))
         compared = rows["ranker"] != "squared"
         tests = rows[["p_value", "p_holm", "low", "high", "effect"]]
         assert tests[compared].notna().all(axis=None)
@@ -131,20 +74,18 @@ def test_tables_show_adjusted_p_values_and_fit_a_terminal(comparison, tmp_path):
     for text in ("lightgbm centered-logistic", "(Holm)", "0.012", "12345/12345/12345", "rounds"):
         assert text in out
     assert "…" not in out
-    assert "| p (Holm) |" in reports.markdown_table(wide)
-    assert "| 0.012 |" in reports.markdown_table(wide)
     for suffix in ("csv", "json"):
         reports.write_table(wide, tmp_path / f"t.{suffix}")
         text = (tmp_path / f"t.{suffix}").read_text()
         assert all(column in text for column in ("p_value", "p_holm", "low", "high", "effect"))
 
 
-def test_missing_validation_is_carved_from_training_queries(comparison):
+def test_missing_validation_is_taken_from_training_queries(comparison):
     _, folds, rankers, _ = comparison
     bare = [fold._replace(validation=None) for fold in folds]
     stopping = {"a": br.LightGBMRanker(n_estimators=50, early_stopping_rounds=3, n_jobs=1)}
     seen = []
-    result = br.compare(stopping, bare, cutoffs=[5], progress=lambda fold, name: seen.append((fold, name)))
+    result = br.compare(stopping, bare, measures=["ndcg@5"], progress=lambda fold, name: seen.append((fold, name)))
     assert (result.per_query["rounds"] < 50).all()
     assert seen == [(fold.name, "a") for fold in folds]
     with pytest.raises(ValueError, match="baseline"):
@@ -154,7 +95,7 @@ def test_missing_validation_is_carved_from_training_queries(comparison):
 def test_display_shows_every_ranker(comparison):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    display = ComparisonDisplay.from_comparison(comparison[3], "ndcg@10")
+    display = comparison[3].plot()
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert {label.split()[0] for label in labels} == {"softmax", "squared"}
     assert "NDCG@10" in display.ax_.get_xlabel()
@@ -162,3 +103,43 @@ def test_display_shows_every_ranker(comparison):
     expected = comparison[3].table.set_index(["ranker", "metric"]).loc[("squared", "ndcg@10"), "difference"]
     assert row["difference"] == pytest.approx(expected, abs=1e-12)
     matplotlib.pyplot.close(display.figure_)
+
+
+def test_it_shows_itself(comparison):
+    result = comparison[3]
+    assert (result.rankers, result.measures) == (["softmax", "squared"], ["ndcg@1", "ndcg@10"])
+    row = result.table.set_index(["ranker", "metric"]).loc[("squared", "ndcg@10")]
+    mean, difference = f"{row['mean']:.4f}", f"{row['difference']:+.4f}"
+    wins, p_value = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}", f"{row['p_holm']:.3f}"
+    assert result.cells("squared", "ndcg@10") == [mean, difference, p_value, wins, "10"]
+    first, second = repr(result).split("\n\n")
+    assert first.startswith("ndcg@1, compared with softmax\nranker")
+    lines = second.splitlines()
+    assert lines[0] == "ndcg@10, compared with softmax"
+    assert lines[3].split() == ["squared", mean, difference, p_value, wins, "10"]
+    assert lines[2].split()[2:] == ["10"]
+    assert len({len(line) for line in lines[1:]}) == 1
+    markdown = result.to_markdown().splitlines()
+    assert markdown[0] == "| ranker | ndcg@1 | diff | p (Holm) | ndcg@10 | diff | p (Holm) | win/tie/loss | rounds |"
+    assert markdown[1].count("|") == markdown[0].count("|")
+    assert markdown[3].endswith(f"| {mean} | {difference} | {p_value} | {wins} | 10 |")
+    table = result.table.assign(p_holm=result.table["p_holm"] * 0)
+    assert Comparison(table, result.per_query, "softmax").cells("squared", "ndcg@10")[2] == "<.001"
+
+
+def test_any_measures_are_compared(comparison):
+    _, folds, rankers, _ = comparison
+    measures = {"linear": get_measure("ndcg@5", gain="linear", empty="skip"), "map": "map"}
+    extra = {"first": lambda fold, scores: np.arange(len(set(fold.test.qid)), dtype=float)}
+    result = br.compare({"softmax": rankers["softmax"]}, folds, measures=measures, extra_measures=extra)
+    assert result.measures == ["linear", "map", "first"]
+    fold = folds[1]
+    scores = rankers["softmax"].fit(*fold.train).predict(fold.test.X)
+    seen = result.per_query[result.per_query["fold"] == fold.name]
+    np.testing.assert_array_equal(
+        seen["linear"], measures["linear"](fold.test.y, scores, fold.test.qid, per_query=True)
+    )
+    assert seen["query"].tolist() == list(dict.fromkeys(fold.test.qid.tolist()))
+    np.testing.assert_array_equal(seen["first"], np.arange(20))
+    with pytest.raises(ValueError, match="two measures are called 'ndcg@5'"):
+        br.compare(rankers, folds, measures=["ndcg@5", measures["linear"]])

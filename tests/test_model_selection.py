@@ -1,4 +1,4 @@
-"""Every way through scikit-learn gives the score of a hand-written loop over the folds, or an error."""
+"""Model selection: every way through scikit-learn gives the scores of a loop over the folds, or an error."""
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 import boostrank as br
 
 RANKERS = {"lightgbm": br.LightGBMRanker, "xgboost": br.XGBoostRanker}
-NDCG = br.make_ndcg_scorer(k=10)
+NDCG = br.make_scorer("ndcg@10")
 
 
 @pytest.fixture(scope="module")
@@ -296,7 +296,7 @@ def test_early_stopping_inside_the_folds(ranker, data):
 def test_lightgbm_1137_grid_search_from_query_sizes(routing):
     X, y, qid = br.make_ranking(n_queries=12, random_state=0)
     sizes = np.bincount(qid)
-    ranker = br.LightGBMRanker("lambdarank", n_estimators=5)
+    ranker = br.LightGBMRanker("lambdarank", n_estimators=5, n_jobs=1)
     search = GridSearchCV(ranker, {"num_leaves": [4, 8]}, cv=br.QueryKFold(4), scoring=NDCG)
     search.fit(X, y, qid=np.repeat(np.arange(len(sizes)), sizes))
     equal(search.best_score_, loop(clone(ranker).set_params(**search.best_params_), X, y, qid).mean())
@@ -304,7 +304,7 @@ def test_lightgbm_1137_grid_search_from_query_sizes(routing):
 
 def test_lightgbm_3018_one_query_left_out_each_time(routing):
     X, y, qid = br.make_ranking(n_queries=6, random_state=0)
-    ranker = br.LightGBMRanker("lambdarank", min_child_samples=5, importance_type="gain")
+    ranker = br.LightGBMRanker("lambdarank", min_child_samples=5, importance_type="gain", n_jobs=1)
     search = GridSearchCV(ranker, {"n_estimators": [5, 10]}, cv=LeaveOneGroupOut(), scoring=NDCG, refit=False)
     search.fit(X, y, qid=qid, groups=qid)
     assert search.n_splits_ == 6
@@ -316,7 +316,7 @@ def test_lightgbm_5660_random_search_on_a_few_lists(routing):
     X = [[0.0, 0.1], [1.0, 1.0], [0.4, 0.0], [0.4, 0.4], [0.0, 0.3], [0.2, 1.0], [0.1, 0.1]]
     y, qid = [0, 1, 0, 3, 0, 4, 0], [0, 0, 0, 0, 0, 1, 1]
     search = RandomizedSearchCV(
-        br.LightGBMRanker("lambdarank"),
+        br.LightGBMRanker("lambdarank", n_jobs=1),
         {"n_estimators": [10, 20], "max_depth": [5, 10]},
         n_iter=2,
         cv=GroupKFold(2),
@@ -370,3 +370,31 @@ def test_splitter_refuses_missing_ids():
         next(br.QueryKFold(2).split(np.zeros(3), groups=[1.0, np.nan, 2.0]))
     with pytest.raises(ValueError, match=r"QueryKFold\.split got no qid"):
         next(br.QueryKFold(2).split(np.zeros((3, 1))))
+
+
+def test_splits_keep_queries_whole(data):
+    X, _, qid = data
+    for shuffle in (False, True):
+        folds = list(br.QueryKFold(4, shuffle=shuffle, random_state=0 if shuffle else None).split(X, groups=qid))
+        assert sorted(np.concatenate([test for _, test in folds])) == list(range(len(qid)))
+        assert all(not set(qid[train]) & set(qid[test]) for train, test in folds)
+    keep, hold_out = br.split_queries(qid, 0.25, random_state=0)
+    assert len(set(qid[hold_out])) == 10
+    assert not set(qid[keep]) & set(qid[hold_out])
+    for wrong in (0, 1, -0.5):
+        with pytest.raises(ValueError, match="fraction"):
+            br.split_queries(qid, wrong)
+    with pytest.raises(ValueError, match="at least two"):
+        br.split_queries([1, 1], 0.5)
+
+
+def test_folds_partition_the_queries():
+    data = br.Dataset(*br.make_ranking(n_queries=31, random_state=0))
+    folds = br.query_folds(data, 5)
+    tested = np.concatenate([np.unique(fold.test.qid) for fold in folds])
+    assert sorted(tested) == list(range(31))
+    for fold in folds:
+        parts = [set(part.qid) for part in (fold.train, fold.validation, fold.test)]
+        assert len(set.union(*parts)) == sum(map(len, parts)) == 31
+    with pytest.raises(ValueError, match="at least 3"):
+        br.query_folds(data, 2)

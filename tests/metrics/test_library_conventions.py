@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from boostrank.metrics.conventions import CONVENTIONS
 
 import boostrank as br
-from boostrank.metrics import METRICS
+from boostrank.metrics import CONVENTIONS, err_score, get_measure
 
-spec = importlib.util.spec_from_file_location("libraries", Path(__file__).parents[1] / "benchmarks" / "libraries.py")
+spec = importlib.util.spec_from_file_location("libraries", Path(__file__).parents[2] / "benchmarks" / "libraries.py")
 libraries = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(libraries)
 
@@ -38,7 +37,7 @@ def ragged(longest, seed=0, n_queries=80):
 def rows_of(library, *data, **settings):
     """Rows of the reconciliation that are about one library."""
     pytest.importorskip(MODULES.get(library, library))
-    table = br.reconcile(*data, **settings).table
+    table = br.reconcile(*data, **{"k": 10, **settings}).table
     rows = table[table["library"] == library]
     assert len(rows) == sum(convention.library == library for convention in CONVENTIONS)
     return rows
@@ -155,7 +154,7 @@ def test_trec_eval_goes_by_given_names():
     pytest.importorskip("pytrec_eval")
     y, scores, qid = ragged(15)
     names = np.random.default_rng(8).permutation(len(y)).astype(str)
-    found = br.reconcile(y, scores, qid, documents=names).table
+    found = br.reconcile(y, scores, qid, k=10, documents=names).table
     order = np.argsort(names.astype(int))
     # The same documents, so that row numbers are their names; queries are grouped by pytrec_eval itself.
     theirs = libraries.pytrec_eval("ndcg_cut_10", y[order], scores[order], qid[order])
@@ -188,7 +187,7 @@ def test_siblings_without_ties(library, metric, name, settings):
     scores = np.random.default_rng(9).permutation(len(y)) / 8.0
     labels = (y > 0).astype(int) if library == "XGBoost" or metric == "QueryAUC" else y
     theirs = libraries.CALLS[library](metric, labels, scores, qid)
-    assert METRICS[name](y, scores, qid, **settings) == pytest.approx(theirs, abs=1e-6)
+    assert get_measure(name, **settings)(y, scores, qid) == pytest.approx(theirs, abs=1e-6)
 
 
 @pytest.mark.parametrize("k", [3, None])
@@ -197,7 +196,7 @@ def test_expected_reciprocal_rank_is_catboost_s(k):
     y, _, qid = ragged(15)
     scores = np.random.default_rng(9).permutation(len(y)) / 8.0
     theirs = libraries.catboost("ERR" if k is None else f"ERR:top={k}", (2.0**y - 1) / 16, scores, qid)
-    assert br.metrics.err_score(y, scores, qid, k=k, max_grade=4) == pytest.approx(theirs, abs=1e-6)
+    assert err_score(y, scores, qid, k=k, max_grade=4) == pytest.approx(theirs, abs=1e-6)
 
 
 def test_average_precision_of_trec_eval_and_scikit_learn_without_ties():
@@ -205,7 +204,7 @@ def test_average_precision_of_trec_eval_and_scikit_learn_without_ties():
 
     y, _, qid = ragged(15)
     scores = np.random.default_rng(9).permutation(len(y)) / 8.0
-    values = br.metrics.average_precision_score(y, scores, qid, per_query=True, empty="skip")
+    values = get_measure("map", empty="skip")(y, scores, qid, per_query=True)
     for value, query in zip(values, np.unique(qid), strict=True):
         relevant, by = y[qid == query] > 0, scores[qid == query]
         if relevant.any():

@@ -1,4 +1,4 @@
-"""The siblings of NDCG: each against its definition over every order of ties, and against other implementations."""
+"""The measures beside NDCG: each against its definition over every permutation of ties, and other implementations."""
 
 import inspect
 import math
@@ -13,12 +13,20 @@ from oracles import orders_by
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
-from boostrank.metrics import METRICS, make_scorer
+from boostrank import metrics
+from boostrank.metrics import MEASURES, get_measure, make_scorer
+from boostrank.queries import Queries
+from boostrank.weights import group_weights
 
 P = 0.7
+FUNCTIONS = {
+    **{name: getattr(metrics, f"{name}_score") for name in MEASURES if name not in ("map", "mrr")},
+    "map": metrics.average_precision_score,
+    "mrr": metrics.reciprocal_rank_score,
+}
 
 
-# Each takes the labels in the order shown, the depth that `k` comes to, and the largest grade.
+# Each takes the labels of the ranked documents, the number of ranks that count, and the threshold or largest grade.
 def slow_precision(shown, depth, threshold):
     return sum(label >= threshold for label in shown[:depth]) / depth
 
@@ -70,7 +78,7 @@ CHOOSE = {"average": np.mean, "best": max, "worst": min, "stable": lambda values
 
 
 def slow(name, y, scores, k, ties, cut):
-    """A metric of one query, over every order of its ties; NaN where nothing is relevant. `cut`: threshold or grade."""
+    """A metric of one query, over every permutation of its ties; NaN where nothing is relevant."""
     if max(y) < (1 if name == "err" else cut):
         return math.nan
     depth = len(y) if k is None else k if isinstance(k, int) else math.ceil(k * len(y))
@@ -99,7 +107,7 @@ def test_each_query_equals_the_definition(ragged, name, k, ties):
     for cut in (3, 5) if name == "err" else (1, 2):
         settings = {"max_grade": cut} if name == "err" else {"threshold": cut}
         settings |= SETTINGS.get(name, {})
-        values = METRICS[name](y, scores, qid, k=k, ties=ties, empty="skip", per_query=True, **settings)
+        values = FUNCTIONS[name](y, scores, qid, k=k, ties=ties, empty="skip", per_query=True, **settings)
         expected = [slow(name, *query, k, ties, cut) for query in queries_of(qid, y, scores)]
         np.testing.assert_allclose(values, expected, atol=1e-13)
 
@@ -114,7 +122,7 @@ def test_expectation_over_ties_of_any_query(name, query, k):
     cut = max(y) if name == "err" else 1
     expected = slow(name, y, scores, k, "average", cut)
     expected = 0.0 if math.isnan(expected) else expected
-    assert METRICS[name](y, scores, k=k) == pytest.approx(expected, abs=1e-13)
+    assert FUNCTIONS[name](y, scores, k=k) == pytest.approx(expected, abs=1e-13)
 
 
 @given(query=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
@@ -124,10 +132,10 @@ def test_pair_metrics_of_any_query(query):
     balance = sum(np.sign(a[0] - b[0]) * np.sign(a[1] - b[1]) for a, b in pairs)
     norm = math.sqrt(sum(a[0] != b[0] for a, b in pairs)) * math.sqrt(sum(a[1] != b[1] for a, b in pairs))
     expected = balance / norm if norm else 1.0
-    assert METRICS["kendall_tau"](y, scores, empty="one") == pytest.approx(expected, abs=1e-13)
+    assert FUNCTIONS["kendall_tau"](y, scores, empty="one") == pytest.approx(expected, abs=1e-13)
     pairs = [(a[1], b[1]) for a in query for b in query if a[0] >= 3 > b[0]]
     expected = np.mean([(a > b) + (a == b) / 2 for a, b in pairs]) if pairs else 1.0
-    assert METRICS["auc"](y, scores, threshold=3, empty="one") == pytest.approx(expected, abs=1e-13)
+    assert FUNCTIONS["auc"](y, scores, threshold=3, empty="one") == pytest.approx(expected, abs=1e-13)
 
 
 def test_pair_metrics_of_ragged_queries_equal_scipy_and_scikit_learn():
@@ -135,8 +143,8 @@ def test_pair_metrics_of_ragged_queries_equal_scipy_and_scikit_learn():
     qid = random.integers(0, 50, 3000)
     y, scores = random.integers(0, 5, 3000), random.integers(0, 12, 3000)
     for labels in (y, random.random(3000), y * (qid % 3 == 0)):
-        tau = METRICS["kendall_tau"](labels, scores, qid, per_query=True)
-        auc = METRICS["auc"](labels, scores, qid, threshold=0.4, per_query=True)
+        tau = FUNCTIONS["kendall_tau"](labels, scores, qid, per_query=True)
+        auc = FUNCTIONS["auc"](labels, scores, qid, threshold=0.4, per_query=True)
         for value, area, (one_y, one_score) in zip(tau, auc, queries_of(qid, labels, scores), strict=True):
             if len(set(one_y)) == 1:
                 assert np.isnan([value, area]).all()
@@ -160,7 +168,7 @@ def test_values_equal_trec_eval():
     for level in (1, 2):
         seen = pytrec_eval.RelevanceEvaluator(judged, set(names), relevance_level=level).evaluate(run)
         for theirs, (name, k) in names.items():
-            values = METRICS[name](y, scores, qid, k=k, threshold=level, per_query=True)
+            values = FUNCTIONS[name](y, scores, qid, k=k, threshold=level, per_query=True)
             np.testing.assert_allclose(values, [seen[query][theirs] for query in judged], atol=1e-12)
 
 
@@ -168,11 +176,11 @@ def test_graded_rank_biased_precision(ragged):
     y, scores, qid = ragged
     table = [0.0, 0.25, 0.5, 1.0]
     for ties in ("average", "best"):
-        values = METRICS["rbp"](y, scores, qid, p=0.5, k=3, gain=table, ties=ties, per_query=True)
+        values = FUNCTIONS["rbp"](y, scores, qid, p=0.5, k=3, gain=table, ties=ties, per_query=True)
         for value, (labels, by) in zip(values, queries_of(qid, y, scores), strict=True):
             orders = [sum(table[labels[i]] / 2**r for r, i in enumerate(o[:3], 1)) for o in orders_by(by)]
             assert value == pytest.approx(CHOOSE[ties](orders), abs=1e-13)
-    assert METRICS["rbp"](y, scores, qid) == METRICS["rbp"](y, scores, qid, p=0.8, gain=[0, 1, 1, 1])
+    assert FUNCTIONS["rbp"](y, scores, qid) == FUNCTIONS["rbp"](y, scores, qid, p=0.8, gain=[0, 1, 1, 1])
 
 
 def test_expected_reciprocal_rank_of_a_long_tie():
@@ -185,7 +193,7 @@ def test_expected_reciprocal_rank_of_a_long_tie():
     reading = [e / (math.comb(300, t) * 16**t) for t, e in enumerate(symmetric)]
     for k in (None, 7):
         expected = sum((reading[t - 1] - reading[t]) / (t + 1) for t in range(1, 301 if k is None else k))
-        values = METRICS["err"]([0, *y], [1.0, *np.zeros(300)], k=k)
+        values = FUNCTIONS["err"]([0, *y], [1.0, *np.zeros(300)], k=k)
         assert values == pytest.approx(expected, abs=1e-13)
 
 
@@ -193,36 +201,36 @@ def test_expected_reciprocal_rank_of_rare_relevance_in_a_long_tie():
     y = np.zeros(5000)
     y[17] = 3.0
     expected = 7 / 8 * sum(1 / r for r in range(1, 5001)) / 5000
-    assert METRICS["err"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-10)
+    assert FUNCTIONS["err"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-10)
     y[4000:4002] = 1.0
     expected = sum(math.comb(5000 - t, 2) / t for t in range(1, 4999)) / math.comb(5000, 3)
-    assert METRICS["mrr"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-12)
+    assert FUNCTIONS["mrr"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_long_ties_of_much_relevance_do_not_overflow():
     y = np.arange(5000) < 4000
     expected = sum(math.comb(5000 - t, 3999) / math.comb(5000, 4000) / t for t in range(1, 1002))
-    assert METRICS["mrr"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-12)
+    assert FUNCTIONS["mrr"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-12)
     # All documents satisfy with probability 1/256 but one: it is among the first t with probability t / n.
     y, others, that = np.ones(3000), 255 / 256, 253 / 256
     y[1234] = 2.0
     reading = [(1 - t / 3000) * others**t + t / 3000 * others ** (t - 1) * that for t in range(3001)]
     expected = sum((reading[t - 1] - reading[t]) / t for t in range(1, 3001))
-    assert METRICS["err"](y, np.zeros(3000), max_grade=8) == pytest.approx(expected, rel=1e-10)
+    assert FUNCTIONS["err"](y, np.zeros(3000), max_grade=8) == pytest.approx(expected, rel=1e-10)
 
 
 def test_largest_grade_is_that_of_the_data_unless_given(ragged):
     y, scores, qid = ragged
-    assert METRICS["err"](y, scores, qid) == METRICS["err"](y, scores, qid, max_grade=3)
-    assert METRICS["err"]([1, 1000], [1, 0]) == pytest.approx(0.5)
-    assert METRICS["err"]([1000], [1.0]) == 1.0
-    assert METRICS["err"]([1, 0, 0], [0.5, 0.5, 0.5], max_grade=1074) == pytest.approx(0.0, abs=1e-15)
+    assert FUNCTIONS["err"](y, scores, qid) == FUNCTIONS["err"](y, scores, qid, max_grade=3)
+    assert FUNCTIONS["err"]([1, 1000], [1, 0]) == pytest.approx(0.5)
+    assert FUNCTIONS["err"]([1000], [1.0]) == 1.0
+    assert FUNCTIONS["err"]([1, 0, 0], [0.5, 0.5, 0.5], max_grade=1074) == pytest.approx(0.0, abs=1e-15)
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_empty_queries_count_as_told(name):
     y, scores, qid = [0, 0, 1, 0, 0, 1], [0.2, 0.1, 0.2, 0.1, 0.1, 0.2], list("aabbcc")
-    metric = METRICS[name]
+    metric = FUNCTIONS[name]
     skipped = metric(y, scores, qid, empty="skip", per_query=True)
     assert np.isnan(skipped).tolist() == [True, False, False]
     one = skipped[1]
@@ -236,50 +244,52 @@ def test_empty_queries_count_as_told(name):
         metric([0, 0], [1, 2], empty="skip")
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_integer_weights_repeat_queries(ragged, name):
     y, scores, qid = ragged
     weights = np.random.default_rng(4).integers(0, 4, 40)
     codes, uniques = pd.factorize(qid)
     copies = [np.flatnonzero(codes == code) for code in range(40) for _ in range(weights[code])]
     rows = np.concatenate(copies)
-    repeated = METRICS[name](y[rows], scores[rows], np.repeat(np.arange(len(copies)), [len(copy) for copy in copies]))
+    repeated = FUNCTIONS[name](y[rows], scores[rows], np.repeat(np.arange(len(copies)), [len(copy) for copy in copies]))
     # ERR's default scale would follow from the queries that are left.
     assert y.max() == y[rows].max()
     assert len(uniques) == 40
-    assert METRICS[name](y, scores, qid, sample_weight=weights) == pytest.approx(repeated, abs=1e-12)
-    assert METRICS[name](y, scores, qid, sample_weight=weights[codes]) == pytest.approx(repeated, abs=1e-12)
+    assert FUNCTIONS[name](y, scores, qid, sample_weight=weights) == pytest.approx(repeated, abs=1e-12)
+    assert FUNCTIONS[name](y, scores, qid, sample_weight=weights[codes]) == pytest.approx(repeated, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_order_of_rows_and_monotone_changes_of_scores_do_not_matter(ragged, name):
     y, scores, qid = ragged
     order = np.random.default_rng(5).permutation(len(y))
-    values = pd.Series(METRICS[name](y, scores, qid, per_query=True), pd.unique(qid))
-    moved = pd.Series(METRICS[name](y[order], np.exp(scores[order]), qid[order], per_query=True), pd.unique(qid[order]))
+    values = pd.Series(FUNCTIONS[name](y, scores, qid, per_query=True), pd.unique(qid))
+    moved = pd.Series(
+        FUNCTIONS[name](y[order], np.exp(scores[order]), qid[order], per_query=True), pd.unique(qid[order])
+    )
     np.testing.assert_allclose(moved[values.index], values, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_perfect_ranking_and_the_reverse_are_the_bounds(name):
     y, scores = np.array([3, 2, 1, 0]), np.array([4.0, 3.0, 2.0, 1.0])
-    best, worst = METRICS[name](y, scores), METRICS[name](y, -scores)
+    best, worst = FUNCTIONS[name](y, scores), FUNCTIONS[name](y, -scores)
     perfect = {"precision": 0.75, "recall": 1, "map": 1, "mrr": 1, "kendall_tau": 1, "auc": 1, "ndcg": 1}
     assert best == pytest.approx(perfect.get(name, best), abs=0)
     assert worst <= best
     if name in ("kendall_tau", "auc"):
         assert worst == {"kendall_tau": -1, "auc": 0}[name]
-    if "k" in inspect.signature(METRICS[name]).parameters:
-        assert METRICS[name]([1], [0.3], k=1) == pytest.approx({"rbp": 0.2, "err": 0.5}.get(name, 1.0), abs=1e-16)
+    if "k" in inspect.signature(FUNCTIONS[name]).parameters:
+        assert FUNCTIONS[name]([1], [0.3], k=1) == pytest.approx({"rbp": 0.2, "err": 0.5}.get(name, 1.0), abs=1e-16)
 
 
 def test_mean_precision_beyond_the_list_goes_on():
     y, scores = [1, 0, 1], [0.9, 0.5, 0.1]
-    expected = np.mean([METRICS["precision"](y, scores, k=r) for r in range(1, 11)])
-    assert METRICS["mean_precision"](y, scores, k=10) == pytest.approx(expected, abs=1e-13)
-    assert METRICS["mean_precision"](y, scores, k=10**12) == pytest.approx(0.0, abs=1e-10)
+    expected = np.mean([FUNCTIONS["precision"](y, scores, k=r) for r in range(1, 11)])
+    assert FUNCTIONS["mean_precision"](y, scores, k=10) == pytest.approx(expected, abs=1e-13)
+    assert FUNCTIONS["mean_precision"](y, scores, k=10**12) == pytest.approx(0.0, abs=1e-10)
     # Fractions cut queries of different sizes at different ranks.
-    values = METRICS["mean_precision"]([*y, 1], [*scores, 1.0], [0, 0, 0, 1], k=0.5, per_query=True)
+    values = FUNCTIONS["mean_precision"]([*y, 1], [*scores, 1.0], [0, 0, 0, 1], k=0.5, per_query=True)
     assert values.tolist() == pytest.approx([0.75, 1.0], abs=1e-13)
 
 
@@ -304,23 +314,23 @@ def test_mean_precision_beyond_the_list_goes_on():
         (RANKED, {"k": 0}, "k must be .*got 0"),
         (RANKED, {"k": 1.5}, r"k must be .*got 1\.5"),
         (RANKED, {"ties": "random"}, "ties must be .*got 'random'"),
-        (list(METRICS), {"empty": "nan"}, "empty must be .*got 'nan'"),
-        (list(METRICS), {"y_score": [0.1, math.nan]}, r"scores\[1\] is nan"),
-        (list(METRICS), {"y_true": [0, -1]}, r"relevance\[1\] = -1"),
-        (list(METRICS), {"qid": [1]}, "qid has 1 values"),
-        (list(METRICS), {"sample_weight": [-1.0]}, "weight"),
+        (list(FUNCTIONS), {"empty": "nan"}, "empty must be .*got 'nan'"),
+        (list(FUNCTIONS), {"y_score": [0.1, math.nan]}, r"scores\[1\] is nan"),
+        (list(FUNCTIONS), {"y_true": [0, -1]}, r"relevance\[1\] = -1"),
+        (list(FUNCTIONS), {"qid": [1]}, "qid has 1 values"),
+        (list(FUNCTIONS), {"sample_weight": [-1.0]}, "weight"),
     ],
 )
 def test_bad_input_is_an_error_that_names_it(names, change, message):
     for name in names:
         with pytest.raises(ValueError, match=message):
-            METRICS[name](**{"y_true": [0, 1], "y_score": [0.1, 0.2], **change})
+            FUNCTIONS[name](**{"y_true": [0, 1], "y_score": [0.1, 0.2], **change})
 
 
 def test_what_a_metric_has_no_use_for_it_does_not_take():
-    assert set(METRICS) == {"ndcg", "dcg", *SKIPPING, *RANKED}
+    assert set(MEASURES) == {"ndcg", "dcg", *SKIPPING, *RANKED}
     for name in ("auc", "kendall_tau"):
-        assert not {"k", "ties"} & set(inspect.signature(METRICS[name]).parameters)
+        assert not {"k", "ties"} & set(inspect.signature(FUNCTIONS[name]).parameters)
 
 
 class LastColumn:
@@ -330,17 +340,40 @@ class LastColumn:
         return X[:, -1]
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_scorers_are_the_functions(ragged, name):
     y, scores, qid = ragged
     settings = {"k": 2, "ties": "worst"}
-    settings = {key: settings[key] for key in settings if key in inspect.signature(METRICS[name]).parameters}
+    settings = {key: settings[key] for key in settings if key in inspect.signature(FUNCTIONS[name]).parameters}
     for chosen in ({}, {"empty": "one", **settings}):
-        scorer = make_scorer(name, **chosen)
-        assert scorer(LastColumn(), scores[:, None], y, qid=qid) == METRICS[name](y, scores, qid, **chosen)
+        expected = FUNCTIONS[name](y, scores, qid, **chosen)
+        assert make_scorer(name, **chosen)(LastColumn(), scores[:, None], y, qid=qid) == expected
+        assert get_measure(name, **chosen)(y, scores, qid) == expected
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", MEASURES)
+def test_bound_to_labels_it_is_the_function(ragged, name):
+    y, _, qid = ragged
+    queries, random = Queries.from_qid(qid), np.random.default_rng(8)
+    per_query = random.random(40)
+    for weights in (None, per_query, queries.ungroup(queries.repeat(per_query))):
+        grouped = None if weights is None else group_weights(weights, queries)
+        for empty in ("zero", "one", "skip"):
+            bound = get_measure(name, empty=empty).bind(queries.group(y), queries, grouped)
+            assert str(bound) == name
+            # Constant scores have no Kendall's tau.
+            for scores in (random.integers(0, 4, len(y)) / 4.0, np.zeros(len(y)), random.random(len(y))):
+                if name == "kendall_tau" and empty == "skip" and not scores.any():
+                    with pytest.raises(ValueError, match="no query is left"):
+                        bound.mean(scores)
+                    continue
+                seen = [bound.mean(queries.group(scores)), *bound.per_query(queries.group(scores))]
+                mean = FUNCTIONS[name](y, scores, qid, empty=empty, sample_weight=weights)
+                values = FUNCTIONS[name](y, scores, qid, empty=empty, per_query=True)
+                np.testing.assert_array_equal(seen, [mean, *values])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_many_documents_are_the_same_queries(name):
     """More than a block of documents, in short, long and tied queries, equal those queries one by one."""
     random = np.random.default_rng(6)
@@ -348,8 +381,8 @@ def test_many_documents_are_the_same_queries(name):
     qid = np.repeat(np.arange(len(sizes)), sizes)
     y, scores = random.choice(5, len(qid), p=[0.6, 0.2, 0.1, 0.06, 0.04]), random.integers(0, 30, len(qid))
     assert len(qid) > 180_000
-    values = METRICS[name](y, scores, qid, empty="zero", per_query=True)
+    values = FUNCTIONS[name](y, scores, qid, empty="zero", per_query=True)
     scale = {"max_grade": 4} if name == "err" else {}
     for query in (0, 1, 700, 1499, 1500, 1501, len(sizes) - 1):
         mine = qid == query
-        assert values[query] == pytest.approx(METRICS[name](y[mine], scores[mine], empty="zero", **scale), abs=1e-12)
+        assert values[query] == pytest.approx(FUNCTIONS[name](y[mine], scores[mine], empty="zero", **scale), abs=1e-12)

@@ -1,16 +1,14 @@
-"""NDCG as a score: conventions, weights, per-query values, scorers, bad input."""
+"""NDCG as a score: conventions, weights, values of queries, bad input."""
 
 import itertools
 
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
-from sklearn.base import clone
 from sklearn.metrics import ndcg_score as sklearn_ndcg_score
-from sklearn.model_selection import GridSearchCV, cross_validate
 
 import boostrank as br
+from boostrank.metrics import dcg_score
 
 
 def slow_ndcg(y, scores, k, ties):
@@ -97,8 +95,8 @@ def test_kinds_of_scores_keep_their_order():
 def test_dcg_is_the_mean_of_the_unnormalized(ragged):
     y, scores, qid = ragged
     for gain, discount in itertools.product(["exp2", "linear"], ["log2", "zipf"]):
-        dcg = br.metrics.dcg_score(y, scores, qid, k=4, gain=gain, discount=discount, per_query=True)
-        ideal = br.metrics.dcg_score(y, y, qid, k=4, gain=gain, discount=discount, per_query=True)
+        dcg = dcg_score(y, scores, qid, k=4, gain=gain, discount=discount, per_query=True)
+        ideal = dcg_score(y, y, qid, k=4, gain=gain, discount=discount, per_query=True)
         ndcg = br.ndcg_score(y, scores, qid, k=4, gain=gain, discount=discount, per_query=True)
         np.testing.assert_allclose(dcg, ideal * ndcg, atol=1e-12)
 
@@ -123,66 +121,3 @@ def test_dcg_is_the_mean_of_the_unnormalized(ragged):
 def test_bad_input_is_an_error_that_names_it(change, message):
     with pytest.raises(ValueError, match=message):
         br.ndcg_score(**{"y_true": [0, 1], "y_score": [0.1, 0.2], **change})
-
-
-@pytest.fixture
-def search():
-    X, y, qid = br.make_ranking(n_queries=40, random_state=1)
-    order = np.random.default_rng(0).permutation(len(y))
-    ranker = br.LightGBMRanker(n_estimators=5, random_state=0, n_jobs=1)
-    return ranker, X[order], y[order], np.array([f"q{i}" for i in qid[order]])
-
-
-def hand_written_loop(ranker, X, y, qid):
-    scores = []
-    for train, test in br.QueryKFold(4).split(X, y, qid):
-        fitted = clone(ranker).fit(X[train], y[train], qid[train])
-        scores.append(br.ndcg_score(y[test], fitted.predict(X[test]), qid[test], k=10))
-    return scores
-
-
-def test_scorer_and_folds_with_metadata_routing(search):
-    ranker, X, y, qid = search
-    grid = {"objective": ["softmax", "lambdarank", br.surrogates.Cosine()], "k": [None, 10]}
-    with sklearn.config_context(enable_metadata_routing=True):
-        found = GridSearchCV(ranker, grid, cv=br.QueryKFold(4), scoring=br.make_ndcg_scorer(k=10)).fit(X, y, qid=qid)
-    assert len(found.cv_results_["params"]) == 6
-    best = clone(ranker).set_params(**found.best_params_)
-    assert found.best_score_ == pytest.approx(np.mean(hand_written_loop(best, X, y, qid)), abs=1e-12)
-
-
-def test_several_metrics_at_once(search):
-    ranker, X, y, qid = search
-    metrics = {f"ndcg@{k}": br.make_ndcg_scorer(k=k) for k in (1, 10)}
-    with sklearn.config_context(enable_metadata_routing=True):
-        seen = cross_validate(ranker, X, y, cv=br.QueryKFold(4), scoring=metrics, params={"qid": qid}, n_jobs=2)
-    np.testing.assert_allclose(seen["test_ndcg@10"], hand_written_loop(ranker, X, y, qid), atol=1e-12)
-    assert not np.allclose(seen["test_ndcg@1"], seen["test_ndcg@10"])
-
-
-def test_scorer_without_routing_finds_the_column_or_raises(search):
-    ranker, X, y, qid = search
-    frame = pd.DataFrame(X).rename(columns=str).assign(qid=qid)
-    splits = list(br.QueryKFold(4).split(X, y, qid))
-    seen = cross_validate(ranker, frame, y, cv=splits, scoring=br.make_ndcg_scorer(k=10))["test_score"]
-    np.testing.assert_allclose(seen, hand_written_loop(ranker, X, y, qid), atol=1e-12)
-    with pytest.raises(ValueError, match="got no qid"):
-        cross_validate(ranker, X, y, cv=splits, error_score="raise")
-    with pytest.raises(ValueError, match="got no qid"):
-        br.make_ndcg_scorer()(ranker.fit(X, y, qid), X, y)
-
-
-def test_splits_keep_queries_whole(search):
-    _, X, _, qid = search
-    for shuffle in (False, True):
-        folds = list(br.QueryKFold(4, shuffle=shuffle, random_state=0 if shuffle else None).split(X, groups=qid))
-        assert sorted(np.concatenate([test for _, test in folds])) == list(range(len(qid)))
-        assert all(not set(qid[train]) & set(qid[test]) for train, test in folds)
-    keep, hold_out = br.split_queries(qid, 0.25, random_state=0)
-    assert len(set(qid[hold_out])) == 10
-    assert not set(qid[keep]) & set(qid[hold_out])
-    for wrong in (0, 1, -0.5):
-        with pytest.raises(ValueError, match="fraction"):
-            br.split_queries(qid, wrong)
-    with pytest.raises(ValueError, match="at least two"):
-        br.split_queries([1, 1], 0.5)

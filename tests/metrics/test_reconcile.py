@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from boostrank.metrics.conventions import CONVENTIONS, STEPS
 
 import boostrank as br
-from boostrank.metrics import tie_range
+from boostrank.metrics import CONVENTIONS, dcg_score, tie_range
+from boostrank.metrics.library_conventions import STEPS
 
 PARTS = [f"from_{step}" for step in STEPS]
 GAINS = {"linear": lambda label: label, "exp2": lambda label: 2.0**label - 1}
@@ -88,7 +88,7 @@ def test_each_row_is_the_definition_of_its_convention(ragged, k, weighted):
 def test_parts_sum_to_the_difference(ragged, settings):
     y, scores, qid = ragged
     scores = scores + np.random.default_rng(3).choice([0, 1e-9], len(y))
-    found = br.reconcile(y, scores, qid, **settings)
+    found = br.reconcile(y, scores, qid, **{"k": 10, **settings})
     table = found.table
     assert found.value == br.ndcg_score(y, scores, qid, **{"k": 10, **settings})
     np.testing.assert_allclose(table["value"] - table["difference"], found.value, atol=1e-12)
@@ -128,14 +128,14 @@ def test_xgboost_s_ndcg_without_a_cutoff_is_that_at_32(ragged):
 
 def test_ties_that_no_rule_orders_have_bounds(ragged):
     y, scores, qid = ragged
-    table = br.reconcile(y, scores, qid).table
+    table = br.reconcile(y, scores, qid, k=10).table
     ranx = table[table["library"] == "ranx"]
     stable = br.ndcg_score(y, scores, qid, k=10, ties="stable", per_query=True)
-    spread = tie_range(y, scores, qid, k=10, per_query=True)
+    ties_range = tie_range(y, scores, qid, k=10, per_query=True)
     long = pd.Series(qid).value_counts()[pd.unique(qid)].to_numpy() > 15
     row = ranx[ranx["gain"] == "exp2"].iloc[0]
-    assert row["low"] == pytest.approx(np.where(long, spread.worst, stable).mean(), abs=1e-12)
-    assert row["high"] == pytest.approx(np.where(long, spread.best, stable).mean(), abs=1e-12)
+    assert row["low"] == pytest.approx(np.where(long, ties_range.worst, stable).mean(), abs=1e-12)
+    assert row["high"] == pytest.approx(np.where(long, ties_range.best, stable).mean(), abs=1e-12)
     assert f"ties: {row['low']:.4f} to {row['high']:.4f}" in row["because"]
     others = table[table["library"] != "ranx"]
     assert others["low"].equals(others["value"])
@@ -144,7 +144,7 @@ def test_ties_that_no_rule_orders_have_bounds(ragged):
 
 def test_labels_that_are_not_whole_are_truncated_or_refused():
     y, scores = [0.5, 2.5, 1.0, 0.0], [4, 3, 2, 1]
-    table = br.reconcile(y, scores, empty="raise").table.set_index("metric")
+    table = br.reconcile(y, scores, k=10, empty="raise").table.set_index("metric")
     floor = br.ndcg_score(np.floor(y), scores, k=10)
     assert table.loc["ndcg_burges@10", "value"] == floor
     assert table.loc["ndcg_burges@10", "from_labels"] == pytest.approx(floor - br.ndcg_score(y, scores), abs=1e-12)
@@ -154,7 +154,7 @@ def test_labels_that_are_not_whole_are_truncated_or_refused():
     assert refused[PARTS].isna().all(axis=None)
     # Truncated, nothing here is relevant: ranx counts the query 0, whatever ours do with such queries.
     for empty in ("skip", "raise"):
-        table = br.reconcile([0.5, 0], [1, 0], empty=empty).table.set_index("metric")
+        table = br.reconcile([0.5, 0], [1, 0], k=10, empty=empty).table.set_index("metric")
         assert table.loc["ndcg@10", "value"].tolist()[-1] == 0
         assert table.loc["ndcg_score(k=10)", "value"] == 1
 
@@ -162,7 +162,7 @@ def test_labels_that_are_not_whole_are_truncated_or_refused():
 def test_large_labels_are_refused_where_they_are():
     table = br.reconcile([31, 0], [0, 1], gain="linear").table
     assert table.loc[table["value"].isna(), "library"].tolist() == ["LightGBM"]
-    table = br.reconcile([1e6, 0], [0, 1], gain="linear").table
+    table = br.reconcile([1e6, 0], [0, 1], k=10, gain="linear").table
     known = table.loc[table["value"].notna(), "metric"].tolist()
     assert known == ["ndcg_score(k=10)", "NDCG:top=10", "ndcg_cut_10", "ndcg@10"]
 
@@ -223,13 +223,13 @@ def test_what_is_printed_says_why(ragged):
     assert lines[3].endswith(f"empty 1 {lightgbm['from_empty']:+.4f}; ties by row {lightgbm['from_ties']:+.4f}")
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.value = 0
-    refused = repr(br.reconcile([0.5, 1], [1, 0])).splitlines()[3].split(None, 4)
+    refused = repr(br.reconcile([0.5, 1], [1, 0], k=10)).splitlines()[3].split(None, 4)
     assert refused == ["LightGBM", "ndcg@10", "-", "-", "takes only labels that are whole numbers from 0 to 30"]
 
 
 def test_a_weighted_mean_above_1_is_an_error_of_xgboost_only():
     y, scores, qid = [0, 0, 0, 1], [0.2, 0.1, 0.2, 0.1], [0, 0, 1, 1]
-    table = br.reconcile(y, scores, qid, sample_weight=[0.25, 0.75]).table.set_index(["library", "metric"])
+    table = br.reconcile(y, scores, qid, k=10, sample_weight=[0.25, 0.75]).table.set_index(["library", "metric"])
     assert table.loc[("LightGBM", "ndcg@10"), "value"] == pytest.approx(1 + 0.75 / np.log2(3))
     assert np.isnan(table.loc[("XGBoost", "ndcg@10"), "value"])
     assert table.loc[("XGBoost", "ndcg@10"), "because"].startswith("stops with an error")
@@ -276,7 +276,7 @@ def test_bad_input_is_an_error_that_names_it(change, message):
         br.reconcile(**{"y_true": [0, 1], "y_score": [0.1, 0.2], **change})
 
 
-@pytest.mark.parametrize("metric", [br.ndcg_score, br.metrics.dcg_score, br.reconcile])
+@pytest.mark.parametrize("metric", [br.ndcg_score, dcg_score, br.reconcile])
 @pytest.mark.parametrize(
     ("change", "message"),
     [

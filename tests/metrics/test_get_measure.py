@@ -1,0 +1,148 @@
+"""Measures as values: names, settings, texts, binding, scorers, evaluation, functions of users."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import boostrank as br
+from boostrank.metrics import MEASURES, get_measure, make_scorer, named_measures
+from boostrank.preferences import PreferenceGraph
+from boostrank.queries import Queries
+
+Y, SCORES, QID = [0, 1, 2, 1, 0], [0.3, 0.2, 0.1, 0.1, 0.2], ["a", "a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_text_and_value(name):
+    measure = get_measure(name)
+    assert (str(measure), repr(measure)) == (name, f"get_measure({name!r})")
+    assert measure == get_measure(measure) == pickle.loads(pickle.dumps(measure)) == get_measure(str(measure))
+    assert hash(measure) == hash(get_measure(name))
+    other = get_measure(name, empty="one")
+    assert other != measure == get_measure(other, empty=measure.empty)
+    assert repr(make_scorer(other)) == f"make_scorer({name!r}, empty='one')"
+    assert type(measure) is MEASURES[name]
+
+
+@pytest.mark.parametrize(
+    ("measure", "text"),
+    [
+        (get_measure(), "get_measure('ndcg@10')"),
+        (get_measure("ndcg", k=0.5), "get_measure('ndcg@0.5')"),
+        (get_measure("ndcg@0.5", ties="best"), "get_measure('ndcg@0.5', ties='best')"),
+        (get_measure("ndcg", gain=np.arange(3.0), discount=["power", 0.5]), None),
+        (get_measure("rbp@3", p=0.5, gain=[0, 0.5, 1]), "get_measure('rbp@3', p=0.5, gain=(0, 0.5, 1))"),
+        (get_measure("err", max_grade=4, empty="skip"), "get_measure('err', empty='skip', max_grade=4)"),
+        (get_measure("mrr", threshold=2), "get_measure('mrr', threshold=2)"),
+    ],
+)
+def test_repr_makes_the_same_measure(measure, text):
+    assert text in (None, repr(measure))
+    assert eval(repr(measure)) == measure
+
+
+def test_settings_can_be_replaced():
+    measure = get_measure("ndcg@10", gain="linear")
+    assert get_measure(measure, k=5) == get_measure("ndcg@5", gain="linear")
+    with pytest.raises(AttributeError):
+        measure.k = 3
+
+
+@pytest.mark.parametrize(
+    "name", ["", "ndgc", "ndcg@", "ndcg@x", "ndcg@-1", "ndcg@1e3", "ndcg@.5", "@10", "NDCG", 3, None]
+)
+def test_unknown_names_are_errors(name):
+    with pytest.raises(ValueError, match=r"measure must be a Measure, a function, or one of ndcg, dcg, .*agreement"):
+        get_measure(name)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: get_measure("ndcg@0"), ValueError, "k must be .*got 0"),
+        (lambda: get_measure("ndcg@1.5"), ValueError, r"k must be .*got 1\.5"),
+        (lambda: get_measure("ndcg@10", k=5), ValueError, "cutoff in the name; got k=5"),
+        (lambda: get_measure("ndcg", ties="random"), ValueError, "ties must be"),
+        (lambda: get_measure("ndcg", empty="nan"), ValueError, "empty must be"),
+        (lambda: get_measure("ndcg", gain="cubic"), ValueError, "gain must be"),
+        (lambda: get_measure("ndcg", discount="log3"), ValueError, "discount must be"),
+        (lambda: get_measure("kendall_tau@5"), TypeError, "'kendall_tau' has no setting 'k'; its settings are empty"),
+        (lambda: get_measure("map", gain="linear"), TypeError, "'map' has no setting 'gain'"),
+        (lambda: get_measure(get_measure("map"), gain="linear"), TypeError, "'map' has no setting 'gain'"),
+        (lambda: make_scorer("auc", ties="best"), TypeError, "'auc' has no setting 'ties'"),
+        (lambda: get_measure("ndcg").bind([1, 0], Queries.from_sizes([3])), ValueError, "2 labels for 3 documents"),
+        (lambda: get_measure("ndcg").bind([1, -1], Queries.from_sizes([2])), ValueError, "is negative"),
+        (lambda: get_measure("ndcg", empty="raise").bind([0], Queries.from_sizes([1])), ValueError, "query '0' has no"),
+        (lambda: get_measure("auc").bind([1, 1], Queries.from_sizes([2])), ValueError, "no query is left"),
+        (lambda: get_measure("ndcg").bind([1, 0], Queries.from_sizes([2]), [-1.0]), ValueError, "not negative"),
+    ],
+)
+def test_bad_settings_and_labels_are_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_preferences_are_for_agreement_only():
+    graph = PreferenceGraph(["a", "b", "a", "b"], winner=[0, 3], loser=[2, 1])
+    scores = np.array([0.2, 0.1, 0.1, 0.0])
+    assert br.evaluate(graph, scores, measures="agreement") == {"agreement": 0.5}
+    table = br.evaluate(graph, scores, measures=["agreement"], per_query=True)
+    assert table["agreement"].to_dict() == {"a": 1.0, "b": 0.0}
+    bound = get_measure("agreement").bind(graph.grouped, graph.queries, [3.0, 1.0])
+    assert bound.mean(graph.queries.group(scores)) == 0.75
+    for name in set(MEASURES) - {"agreement"}:
+        with pytest.raises(
+            ValueError, match=f"{name} needs relevance labels; the measure of preferences is 'agreement'"
+        ):
+            get_measure(name)(graph, scores)
+        with pytest.raises(ValueError, match="needs relevance labels"):
+            get_measure(name).bind(graph.grouped, graph.queries)
+
+
+def test_evaluate_is_the_functions():
+    measures = ["ndcg@2", "map", get_measure("ndcg@2", gain="linear", empty="skip")]
+    with pytest.raises(ValueError, match="two measures are called 'ndcg@2'"):
+        br.evaluate(Y, SCORES, QID, measures)
+    named = {"ndcg": measures[0], "map": measures[1], "linear": measures[2]}
+    seen = br.evaluate(Y, SCORES, QID, named, sample_weight=[1, 3])
+    linear = {"k": 2, "gain": "linear", "empty": "skip"}
+    assert seen == {
+        "ndcg": br.ndcg_score(Y, SCORES, QID, k=2, sample_weight=[1, 3]),
+        "map": br.metrics.average_precision_score(Y, SCORES, QID, sample_weight=[1, 3]),
+        "linear": br.ndcg_score(Y, SCORES, QID, sample_weight=[1, 3], **linear),
+    }
+    table = br.evaluate(Y, SCORES, QID, named, per_query=True)
+    assert table.index.equals(pd.Index(["a", "b"], name="qid"))
+    assert table["linear"].tolist() == br.ndcg_score(Y, SCORES, QID, per_query=True, **linear).tolist()
+    assert br.evaluate(Y, SCORES) == {"ndcg@10": br.ndcg_score(Y, SCORES, k=10)}
+    assert br.evaluate(Y, SCORES, measures="mrr", per_query=True).index.tolist() == [0]
+    assert list(named_measures(get_measure("mrr"))) == ["mrr"]
+
+
+def share_at_the_top(y_true, y_score, qid, *, rank=1, per_query=False, sample_weight=None):
+    """The relevance of the document at a rank."""
+    frame = pd.DataFrame({"y": y_true, "s": y_score, "qid": qid})
+    values = frame.groupby("qid", sort=False).apply(lambda rows: rows.sort_values("s")["y"].iloc[-rank])
+    return values.to_numpy() if per_query else np.average(values, weights=sample_weight)
+
+
+def test_functions_of_users_are_measures():
+    measure = get_measure(share_at_the_top, rank=2)
+    assert (str(measure), repr(measure)) == ("share_at_the_top", "get_measure(share_at_the_top, rank=2)")
+    assert measure == get_measure(get_measure(share_at_the_top), rank=2) == pickle.loads(pickle.dumps(measure))
+    assert measure(Y, SCORES, QID) == 1.0
+    assert measure(Y, SCORES, QID, sample_weight=[1, 0]) == 1.0
+    assert get_measure(measure, rank=1)(Y, SCORES, QID, per_query=True).tolist() == [0, 0]
+    queries = Queries.from_qid(["a", "b", "a"])
+    bound = measure.bind(queries.group(np.array([1, 0, 3])), Queries.from_sizes([2, 1]))
+    assert str(bound) == "share_at_the_top"
+    labels, pairs = np.array([1.0, 3.0, 0.0, 4.0]), Queries.from_sizes([2, 2])
+    bound = get_measure(share_at_the_top).bind(labels, pairs, [1.0, 3.0])
+    scores = np.array([0.1, 0.2, 0.4, 0.3])
+    assert bound.mean(scores) == 0.75
+    assert bound.per_query(scores).tolist() == [3.0, 0.0]
+    assert br.evaluate(Y, SCORES, QID, [share_at_the_top]) == {"share_at_the_top": 0.0}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'k'"):
+        make_scorer(share_at_the_top, k=5)
