@@ -37,10 +37,9 @@ class Labels(ABC):
     def per_document(self) -> Floats:
         """One number for each document, shape (n_documents,), for backends, which ask for it; 0 beside preferences."""
 
-    @property
     @abstractmethod
-    def relevance(self) -> Floats:
-        """Relevance of each document, shape (n_documents,); a ValueError where there are only preferences."""
+    def require_relevance(self, objective: Any) -> Floats:
+        """Relevance of each document, shape (n_documents,), or a ValueError that `objective` needs it."""
 
     @abstractmethod
     def preferences(self, queries: Queries) -> PreferenceGraph:
@@ -72,8 +71,7 @@ class Relevance(Labels):
     def per_document(self) -> Floats:
         return self.values
 
-    @property
-    def relevance(self) -> Floats:
+    def require_relevance(self, objective: Any) -> Floats:
         return self.values
 
     def preferences(self, queries: Queries) -> PreferenceGraph:
@@ -101,12 +99,8 @@ class Preferences(Labels):
     def per_document(self) -> Floats:
         return np.zeros(len(self))
 
-    @property
-    def relevance(self) -> Floats:
-        raise ValueError(
-            f"relevance labels are needed, but y is {self.values!r}; for preferences use one of the objectives "
-            f"{', '.join(EDGE_LOSSES)}"
-        )
+    def require_relevance(self, objective: Any) -> Floats:
+        raise ValueError(f"{objective!r} needs relevance labels; for preferences use one of {', '.join(EDGE_LOSSES)}")
 
     def preferences(self, queries: Queries) -> PreferenceGraph:
         return self.values

@@ -293,7 +293,7 @@ def bind(
         if normalize != CONSISTENT_NORMALIZATION:
             raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {chosen!r}")
         return EdgeObjective(chosen, labels.preferences(queries), weights)
-    return Objective(chosen, labels.relevance, queries, dcg, normalize, weights)
+    return Objective(chosen, labels.require_relevance(chosen), queries, dcg, normalize, weights)
 
 
 def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:

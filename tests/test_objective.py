@@ -13,6 +13,7 @@ from boostrank.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,
     Cosine,
+    Logistic,
     NormalizedPNorm,
     PNorm,
     Profiled,

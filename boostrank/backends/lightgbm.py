@@ -96,7 +96,7 @@ def train(training: Training) -> Trained:
     )
     if native is not None:
         parameters["objective"] = native
-        parameters.update(native_parameters(native, specification.dcg, data.labels.relevance))
+        parameters.update(native_parameters(native, specification.dcg, data.labels.require_relevance(native)))
     elif _can_split(dataset):
         boost = training.boosting_function()
         parameters["objective"] = lambda scores, _: boost(scores)

@@ -86,7 +86,7 @@ def train(training: Training) -> Trained:
     native = specification.native_objective
     if native is not None:
         parameters["objective"] = native
-        parameters.update(native_parameters(native, specification.dcg, training.data.labels.relevance))
+        parameters.update(native_parameters(native, specification.dcg, training.data.labels.require_relevance(native)))
     boost = None if native is not None else training.boosting_function()
     dtrain = _matrix(training.data, parameters, weighted=native is not None)
     validation = [_matrix(part, parameters, reference=dtrain) for part, _ in training.validation]

@@ -157,7 +157,7 @@ def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
     specification = cluster.training
     if specification.native_objective is not None:
         # Its errors are to show before workers wait for each other; the backend computes the parameters again.
-        cluster.backend.native_parameters(specification.native_objective, specification.dcg, data.labels.relevance)
+        cluster.backend.native_parameters(specification.native_objective, specification.dcg, data.labels.per_document)
         return None
     if data.weights is None or data.weights.any():
         return specification.bind(data)
@@ -175,7 +175,7 @@ def _assemble(selections: list[list[Any]]) -> GroupedData:
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
     return GroupedData(
         _features([part.X for part in parts]),
-        Relevance(np.concatenate([part.labels.relevance for part in parts])),
+        Relevance(np.concatenate([part.labels.per_document for part in parts])),
         Queries(Queries.from_sizes(sizes).indptr, ids),
         weights,
     )

@@ -196,7 +196,7 @@ class PreferenceGraph:
 
     @cached_property
     def grouped(self) -> PreferenceGraph:
-        """The same graph over grouped rows (see :meth:`boostrank.queries.Queries.group`), its edges sorted by winner."""
+        """The same graph over grouped rows (:meth:`boostrank.queries.Queries.group`), its edges sorted by winner."""
         queries, winner, loser = self.queries, self.winner, self.loser
         if queries.permutation is not None:
             position = np.empty(self.n_documents, dtype=self.winner.dtype)

@@ -126,8 +126,8 @@ class BoostedRanker(BaseEstimator):
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Mean NDCG@k over queries with this ranker's `gain`, `discount` and `k`; see :func:`boostrank.ndcg_score`.
 
-        With a PreferenceGraph for `y` it is :func:`boostrank.metrics.agreement_score`. An error where the queries are not
-        known, never all rows as one query.
+        With a PreferenceGraph for `y` it is :func:`boostrank.metrics.agreement_score`. Where the queries are not known
+        it is an error; rows are never scored as one query.
         """
         _, found = find_qid(X, qid, y)
         qid = require_qid(found, f"{type(self).__name__}.score")

@@ -141,7 +141,7 @@ def test_a_parameter_under_two_names_is_an_error(ranker_class, native, data):
         ({"discount": "log"}, "discount must be"),
         ({"normalize": "idcg"}, "normalize must be"),
         ({"n_estimators": 0}, "n_estimators must be"),
-        ({"early_stopping_rounds": 3}, "needs queries to watch"),
+        ({"early_stopping_rounds": 3}, "needs validation queries"),
         ({"validation_fraction": 1.5}, "fraction"),
         ({"objective": "logistic", "normalize": "none"}, "needs targets"),
     ],

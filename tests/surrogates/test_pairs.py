@@ -67,7 +67,7 @@ def test_memory_is_bounded_by_blocks_of_pairs(surrogate, monkeypatch):
     scores, targets = random.normal(size=126), random.random(126) * (random.random(126) < 0.3)
     queries = Queries.from_sizes(sizes)
     whole = surrogate.gradient_hessian(scores, targets, queries)
-    monkeypatch.setattr("boostrank.surrogates.pairs.PAIRS_AT_ONCE", 50)
+    monkeypatch.setattr("boostrank.surrogates.pairs.BLOCK_PAIRS", 50)
     for one, other in zip(whole, surrogate.gradient_hessian(scores, targets, queries), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10)
 

@@ -1,4 +1,4 @@
-"""The laws that every surrogate obeys: derivatives, majorants, traits, robustness, and identities between them."""
+"""Surrogates: majorants, traits, robustness, minimizers, and identities between them; see also test_laws."""
 
 import copy
 import dataclasses
@@ -10,10 +10,11 @@ import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import Arc, FlatBowl, SteepBowl, numeric_gradient, numeric_hessians, slices
+from oracles import Arc, FlatBowl, SteepBowl, numeric_hessians, slices
 from sklearn.base import clone
 
 import boostrank.surrogates as family
+from boostrank.exponential import MAX_EXPONENT
 from boostrank.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,
@@ -25,6 +26,7 @@ from boostrank.surrogates import (
     PNorm,
     Poisson,
     Profiled,
+    Separable,
     Softmax,
     Squared,
     get_surrogate,
@@ -46,12 +48,12 @@ SIZES = [4, 1, 3, 2, 6]
 every = pytest.mark.parametrize("surrogate", ALL, ids=repr)
 
 
-def ragged(sizes=SIZES, seed=0, spread=1.0):
+def ragged(sizes=SIZES, seed=0, scale=1.0):
     """Scores, and targets within [0, 1] of which the last query has none."""
     random = np.random.default_rng([seed, *sizes])
     targets = random.random(sum(sizes)) * random.integers(0, 2, sum(sizes))
     targets[-sizes[-1] :] = 0.0
-    return random.normal(size=sum(sizes)) * spread, targets, Queries.from_sizes(sizes)
+    return random.normal(size=sum(sizes)) * scale, targets, Queries.from_sizes(sizes)
 
 
 def least_eigenvalue(surrogate, data, factor=1.0):
@@ -64,24 +66,6 @@ def least_eigenvalue(surrogate, data, factor=1.0):
     )
 
 
-@every
-@pytest.mark.parametrize("spread", [0.1, 1.0, 4.0])
-def test_gradient_is_the_derivative_of_the_loss(surrogate, spread):
-    data = ragged(spread=spread)
-    gradient, hessian = surrogate.gradient_hessian(*data)
-    assert gradient.shape == hessian.shape == data[0].shape
-    expected = numeric_gradient(surrogate, *data)
-    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6 * max(1.0, np.abs(expected).max()))
-
-
-@pytest.mark.parametrize("surrogate", EXACT_DIAGONALS, ids=repr)
-@pytest.mark.parametrize("spread", [0.1, 1.0, 4.0])
-def test_exact_hessian_is_the_derivative_of_the_gradient(surrogate, spread):
-    data = ragged(spread=spread)
-    diagonal = np.concatenate([np.diag(matrix) for matrix in numeric_hessians(surrogate, *data)])
-    np.testing.assert_allclose(surrogate.gradient_hessian(*data)[1], diagonal, rtol=1e-5, atol=1e-6)
-
-
 def test_every_family_has_an_exact_hessian_to_test():
     kinds = {type(surrogate) for surrogate in EXACT_DIAGONALS}
     norms_and_pairs = {PNorm, Cosine, NormalizedPNorm, *(type(s) for s in ALL if isinstance(s, GainWeightedPairs))}
@@ -92,10 +76,10 @@ def test_every_family_has_an_exact_hessian_to_test():
 @given(
     sizes=st.lists(st.integers(1, 5), min_size=1, max_size=3),
     seed=st.integers(0, 10**6),
-    spread=st.sampled_from([1e-3, 0.3, 1.0, 3.0, 10.0]),
+    scale=st.sampled_from([1e-3, 0.3, 1.0, 3.0, 10.0]),
 )
-def test_a_majorant_dominates_the_hessian(surrogate, sizes, seed, spread):
-    assert least_eigenvalue(surrogate, ragged(sizes, seed, spread)) >= -2e-6
+def test_a_majorant_dominates_the_hessian(surrogate, sizes, seed, scale):
+    assert least_eigenvalue(surrogate, ragged(sizes, seed, scale)) >= -2e-6
 
 
 def at_worst_angle(length):
@@ -173,54 +157,9 @@ def test_separability_is_as_declared(surrogate):
 def test_convexity_is_as_declared(surrogate):
     least = np.inf
     for seed in range(20):
-        data = ragged(seed=seed, spread=2.0)
+        data = ragged(seed=seed, scale=2.0)
         least = min([least, *(np.linalg.eigvalsh(matrix)[0] for matrix in numeric_hessians(surrogate, *data))])
     assert (least >= -1e-6) == surrogate.convex
-
-
-@every
-def test_permuting_the_documents_of_a_query_permutes_the_output(surrogate):
-    scores, targets, queries = ragged()
-    random = np.random.default_rng(3)
-    order = np.concatenate([part.start + random.permutation(part.stop - part.start) for part in slices(SIZES)])
-    np.testing.assert_allclose(
-        surrogate.loss(scores[order], targets[order], queries),
-        surrogate.loss(scores, targets, queries),
-        rtol=1e-9,
-        atol=1e-9,
-    )
-    permuted = surrogate.gradient_hessian(scores[order], targets[order], queries)
-    for ours, theirs in zip(permuted, surrogate.gradient_hessian(scores, targets, queries), strict=True):
-        np.testing.assert_allclose(ours, theirs[order], rtol=1e-7, atol=1e-7)
-
-
-@every
-def test_queries_do_not_interact(surrogate):
-    scores, targets, queries = ragged()
-    changed, part = scores.copy(), slices(SIZES)[2]
-    changed[part] += np.array([3.0, -1.0, 0.5])
-    others = np.ones(len(scores), dtype=bool)
-    others[part] = False
-    # An iterative intercept may stop a step earlier or later: the same up to its own accuracy.
-    tolerance = 1e-7 if surrogate.shift_invariant else 1e-12
-    one, other = (
-        surrogate.gradient_hessian(scores, targets, queries),
-        surrogate.gradient_hessian(changed, targets, queries),
-    )
-    for ours, theirs in zip(one, other, strict=True):
-        np.testing.assert_allclose(ours[others], theirs[others], rtol=0, atol=tolerance)
-    losses = surrogate.loss(scores, targets, queries), surrogate.loss(changed, targets, queries)
-    np.testing.assert_allclose(np.delete(losses[0], 2), np.delete(losses[1], 2), rtol=0, atol=tolerance)
-
-
-@every
-def test_inputs_are_left_alone(surrogate):
-    scores, targets, queries = ragged()
-    kept = scores.copy(), targets.copy()
-    surrogate.loss(scores, targets, queries)
-    surrogate.gradient_hessian(scores, targets, queries)
-    np.testing.assert_array_equal(scores, kept[0])
-    np.testing.assert_array_equal(targets, kept[1])
 
 
 def assert_finite(surrogate, scores, targets, sizes):
@@ -306,9 +245,9 @@ MINIMIZERS = [
 
 
 @pytest.mark.parametrize("surrogate", [surrogate for surrogate, _ in MINIMIZERS], ids=repr)
-@given(seed=st.integers(0, 10**6), spread=st.sampled_from([0.1, 1.0, 10.0]))
-def test_loss_is_not_negative(surrogate, seed, spread):
-    assert (surrogate.loss(*ragged(seed=seed, spread=spread)) >= -1e-9).all()
+@given(seed=st.integers(0, 10**6), scale=st.sampled_from([0.1, 1.0, 10.0]))
+def test_loss_is_not_negative(surrogate, seed, scale):
+    assert (surrogate.loss(*ragged(seed=seed, scale=scale)) >= -1e-9).all()
 
 
 @pytest.mark.parametrize(
@@ -359,11 +298,20 @@ def assert_same(one, other, data, factor=1.0):
 
 
 @pytest.mark.parametrize("hessian", ["majorant", "exact"])
-@pytest.mark.parametrize(
-    ("named", "potential"), [(Softmax, Poisson()), (CenteredSquared, Squared()), (CenteredLogistic, Logistic())]
-)
-def test_named_forms_are_profiled_potentials(named, potential, hessian):
-    assert_same(named(hessian=hessian), Profiled(potential, hessian=hessian), ragged(spread=3.0))
+def test_softmax_is_profiled_poisson(hessian):
+    assert_same(Softmax(hessian=hessian), Profiled(Poisson(), hessian=hessian), ragged(scale=3.0))
+
+
+def test_every_separable_surrogate_has_a_profiled_form_by_name():
+    profiled = {surrogate.potential for surrogate in SURROGATES.values() if isinstance(surrogate, Profiled)}
+    assert profiled == {surrogate for surrogate in SURROGATES.values() if isinstance(surrogate, Separable)}
+    assert SURROGATES["centered-logistic"] == Profiled(Logistic())
+    assert "centered-poisson" not in SURROGATES
+
+
+def test_a_profiled_form_has_the_bounds_of_its_potential():
+    assert Profiled(Logistic()).target_bounds == (0.0, 1.0)
+    assert Profiled(Poisson()).target_bounds == Poisson().target_bounds
 
 
 def test_softmax_is_profiled_poisson_for_targets_of_any_size():
@@ -401,9 +349,9 @@ def test_the_exponent_grows_with_the_logarithm_of_the_query():
     [(Squared(), 1e-12), (Poisson(), 1e-12), (Logistic(), 2e-7), (Arc(), 2e-6)],
     ids=repr,
 )
-@given(seed=st.integers(0, 10**6), spread=st.sampled_from([0.0, 1.0, 10.0, 100.0]))
-def test_the_intercept_solves_its_equation(potential, tolerance, seed, spread):
-    scores, targets, queries = ragged(seed=seed, spread=spread)
+@given(seed=st.integers(0, 10**6), scale=st.sampled_from([0.0, 1.0, 10.0, 100.0]))
+def test_the_intercept_solves_its_equation(potential, tolerance, seed, scale):
+    scores, targets, queries = ragged(seed=seed, scale=scale)
     mass = queries.sum(targets)
     shift = potential.intercept(scores, mass, queries)
     slopes = potential.slope_curvature(scores + queries.repeat(shift))[0]
@@ -416,23 +364,33 @@ def test_inverse_slope_inverts_the_slope(potential):
     np.testing.assert_allclose(potential.slope_curvature(potential.inverse_slope(slopes))[0], slopes, rtol=1e-9)
 
 
-@pytest.mark.parametrize("slope", [2.0, 1e13, 1e15, 1e20])
-def test_inverse_slope_of_poisson_also_beyond_its_exponential_range(slope):
+@pytest.mark.parametrize("factor", [1e-20, 0.5, 1.0, 2.0, 1e6])
+def test_inverse_slope_of_poisson_also_beyond_its_exponential_range(factor):
+    slope = factor * math.exp(MAX_EXPONENT)
     scores = Poisson().inverse_slope(np.array([slope]))
+    assert (scores[0] > MAX_EXPONENT) == (factor > 1.0)
     assert Poisson().slope_curvature(scores)[0][0] == pytest.approx(slope, rel=1e-9)
 
 
 def test_poisson_is_smooth_where_it_leaves_the_exponential():
     queries, targets = Queries.from_sizes([1]), np.array([0.5])
     for side in (-1e-9, 1e-9):
-        gradient, hessian = Poisson().gradient_hessian(np.array([30.0 + side]), targets, queries)
-        assert gradient[0] == pytest.approx(math.exp(30.0) - 0.5, rel=1e-6)
-        assert hessian[0] == pytest.approx(math.exp(30.0), rel=1e-6)
-    for score in (29.0, 31.0, 40.0):
+        gradient, hessian = Poisson().gradient_hessian(np.array([MAX_EXPONENT + side]), targets, queries)
+        assert gradient[0] == pytest.approx(math.exp(MAX_EXPONENT), rel=1e-6)
+        assert hessian[0] == pytest.approx(math.exp(MAX_EXPONENT), rel=1e-6)
+    for score in (MAX_EXPONENT - 1.0, MAX_EXPONENT + 1.0, MAX_EXPONENT + 10.0):
         step = 1e-4
         losses = [Poisson().loss(np.array([score + move]), targets, queries)[0] for move in (-step, step)]
         gradient = Poisson().gradient_hessian(np.array([score]), targets, queries)[0][0]
         assert (losses[1] - losses[0]) / (2 * step) == pytest.approx(gradient, rel=1e-5)
+
+
+@pytest.mark.parametrize("excess", [0.5, 3.0, 100.0])
+def test_poisson_is_its_taylor_polynomial_beyond_the_exponential(excess):
+    scores, top = np.array([MAX_EXPONENT + excess]), math.exp(MAX_EXPONENT)
+    assert Poisson().potential(scores)[0] == pytest.approx(top * (1.0 + excess + excess**2 / 2.0))
+    slope, curvature = Poisson().slope_curvature(scores)
+    assert (slope[0], curvature[0]) == (pytest.approx(top * (1.0 + excess)), pytest.approx(top))
 
 
 @every
@@ -466,7 +424,7 @@ def test_surrogates_are_immutable(surrogate):
 @pytest.mark.parametrize("name", SURROGATES)
 def test_names_give_default_surrogates_and_instances_themselves(name):
     surrogate = get_surrogate(name)
-    assert surrogate == SURROGATES[name]()
+    assert surrogate is SURROGATES[name]
     assert get_surrogate(surrogate) is surrogate
     assert surrogate.consistent == (name != "pairwise-hinge")
 
@@ -496,3 +454,9 @@ def test_bad_smoothings_are_errors(make, epsilon):
 def test_bad_kinds_of_hessian_are_errors(surrogate, hessian):
     with pytest.raises(ValueError, match="hessian must be"):
         dataclasses.replace(surrogate, hessian=hessian)
+
+
+def test_settings_can_be_replaced():
+    assert dataclasses.replace(Cosine(), epsilon=2) == Cosine(epsilon=2)
+    assert dataclasses.replace(Softmax(), hessian="exact") == Softmax(hessian="exact")
+    assert dataclasses.replace(PNorm(), q=3) == PNorm(q=3)

@@ -1,0 +1,186 @@
+"""`boostrank.surrogates.check`: it passes all surrogates, and finds those that break a law."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from oracles import Arc, FlatBowl, SteepBowl
+
+import boostrank as br
+from boostrank.surrogates import (
+    SURROGATES,
+    Cosine,
+    Logistic,
+    NormalizedPNorm,
+    PNorm,
+    Poisson,
+    Profiled,
+    Separable,
+    Softmax,
+    Squared,
+    check,
+)
+
+OWN = [Arc(), SteepBowl(), FlatBowl(), Profiled(Arc()), PNorm(q=2), PNorm(q=3.5), NormalizedPNorm(q=2.5), Cosine(0.3)]
+EXACT = [
+    dataclasses.replace(surrogate, hessian="exact")
+    for surrogate in [*SURROGATES.values(), *OWN]
+    if any(field.name == "hessian" for field in dataclasses.fields(surrogate))
+]
+
+
+@pytest.mark.parametrize("surrogate", [*SURROGATES.values(), *OWN, *EXACT], ids=repr)
+def test_surrogates_obey_the_laws(surrogate):
+    check(surrogate)
+
+
+def test_check_takes_instances_only():
+    with pytest.raises(TypeError, match="instance of Surrogate"):
+        check(Squared)
+
+
+class SignError(Squared):
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
+        return -gradient, hessian
+
+
+class WrongGradientOfLongQueries(Squared):
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
+        return np.where(queries.repeat(queries.sizes) > 5, 1.01 * gradient, gradient), hessian
+
+
+class HalfHessian(Squared):
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
+        return gradient, hessian / 2
+
+
+class HalfMajorant(HalfHessian):
+    hessian = "majorant"
+
+
+class NotConvex(Separable):
+    def potential(self, scores):
+        return np.cos(scores)
+
+    def slope_curvature(self, scores):
+        return -np.sin(scores), -np.cos(scores)
+
+
+class NotShiftInvariant(Squared):
+    shift_invariant = True
+
+
+class NotSeparable(Softmax):
+    separable = True
+
+
+class Unbounded(Logistic):
+    target_bounds = (0.0, 2.0)
+
+
+class ForgottenBounds(Separable):
+    """Its slope is below 1, but its bounds are those of the base class."""
+
+    def potential(self, scores):
+        return np.hypot(1.0, scores)
+
+    def slope_curvature(self, scores):
+        return scores / np.hypot(1.0, scores), np.hypot(1.0, scores) ** -3
+
+
+class TooLowBound(Poisson):
+    target_bounds = (-1.0, 1.0)
+
+
+class WrongConstant(Squared):
+    def best_constant(self, targets, queries, weights):
+        return 3.0
+
+
+class ChangesArguments(Squared):
+    def gradient_hessian(self, scores, targets, queries):
+        scores -= targets
+        return scores, np.ones_like(scores)
+
+
+class OneLoss(Squared):
+    def loss(self, scores, targets, queries):
+        return super().loss(scores, targets, queries).sum()
+
+
+class NotFinite(Squared):
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
+        return gradient, np.where(targets == 0.0, np.nan, hessian)
+
+
+class MixesQueries(Squared):
+    """The loss of a query depends on its own scores only, but its Hessian does not."""
+
+    hessian = "majorant"
+
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
+        return gradient, hessian + np.abs(scores).sum()
+
+
+class FirstRowCounts(Squared):
+    """Its loss depends on the position of a document."""
+
+    def loss(self, scores, targets, queries):
+        first = queries.positions == 0
+        return queries.sum((1 + first) * (scores - targets) ** 2 / 2)
+
+    def gradient_hessian(self, scores, targets, queries):
+        first = queries.positions == 0
+        return (1 + first) * (scores - targets), 1.0 + first
+
+
+class SortsByPowers(Squared):
+    """Its minimizer is the mean of the fourth powers of the targets, which does not sort like that of the targets."""
+
+    target_bounds = (0.0, 1.0)
+
+    def loss(self, scores, targets, queries):
+        return super().loss(scores, targets**4, queries)
+
+    def gradient_hessian(self, scores, targets, queries):
+        return super().gradient_hessian(scores, targets**4, queries)
+
+    def best_constant(self, targets, queries, weights):
+        return super().best_constant(targets**4, queries, weights)
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "complaint"),
+    [
+        (SignError(), "gradient is not the derivative"),
+        (WrongGradientOfLongQueries(), "gradient is not the derivative"),
+        (HalfHessian(), "Hessian is not its exact diagonal"),
+        (HalfMajorant(), "Hessian is no majorant"),
+        (NotConvex(), "convex is True"),
+        (NotShiftInvariant(), "shift_invariant is True"),
+        (NotSeparable(), "separable is True"),
+        (Unbounded(), r"target_bounds is \(0.0, 2.0\).*narrow the largest bound"),
+        (ForgottenBounds(), r"target_bounds is \(0.0, inf\).*narrow the largest bound"),
+        (TooLowBound(), "narrow the smallest bound"),
+        (WrongConstant(), "best_constant gives 3"),
+        (ChangesArguments(), "changes the arrays"),
+        (OneLoss(), r"loss must have shape \(5,\); got \(\)"),
+        (NotFinite(), "Hessian is not finite"),
+        (MixesQueries(), "scores of one query change"),
+        (FirstRowCounts(), "permuting the documents"),
+        (SortsByPowers(), "consistent is True, but for expected targets"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
+)
+def test_check_finds_what_breaks_a_law(surrogate, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        check(surrogate)
+
+
+def test_check_is_reachable_from_the_package():
+    assert br.surrogates.check is check
