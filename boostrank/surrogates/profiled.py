@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from boostrank.segments import Floats, Segments
-from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
+from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian, is_defined_with
 from boostrank.surrogates.separable import Logistic, Poisson, Separable, Squared
 
 
@@ -58,6 +58,13 @@ class _Profile(Surrogate):
     def _profiled_slope_curvature(self, scores: Floats, mass: Floats, queries: Segments) -> tuple[Floats, Floats]:
         shift = self._separable.intercept(scores, mass, queries)
         return self._separable.slope_curvature(scores + queries.repeat(shift))
+
+    def minimizer(self, expected: Floats) -> Floats | None:
+        potential = self._separable
+        if not is_defined_with(type(potential), "profiled_minimizer", "slope_curvature"):
+            return None
+        scores = potential.profiled_minimizer(expected)
+        return None if scores is None else self.representative(scores)
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,11 @@ class CenteredSquared(_Profile):
     def _separable(self) -> Separable:
         return Squared()
 
+    @property
+    def potential(self) -> Separable:
+        """The separable surrogate whose intercept is profiled out."""
+        return Squared()
+
 
 @dataclass(frozen=True)
 class Softmax(_Profile):
@@ -139,6 +151,11 @@ class Softmax(_Profile):
         expected = queries.softmax(scores, mass)
         return expected, expected
 
+    @property
+    def potential(self) -> Separable:
+        """The separable surrogate whose intercept is profiled out."""
+        return Poisson()
+
 
 @dataclass(frozen=True)
 class CenteredLogistic(_Profile):
@@ -159,4 +176,9 @@ class CenteredLogistic(_Profile):
 
     @property
     def _separable(self) -> Separable:
+        return Logistic()
+
+    @property
+    def potential(self) -> Separable:
+        """The separable surrogate whose intercept is profiled out."""
         return Logistic()

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import xlog1py, xlogy
 
 from boostrank.segments import Floats, Segments
-from boostrank.surrogates.base import Surrogate
+from boostrank.surrogates.base import Surrogate, is_defined_with
 
 # exp(-800) is 0: a score that stands for "minus infinity" and still can be multiplied by a zero target.
 LOG_ZERO = -800.0
@@ -111,6 +111,19 @@ class Separable(Surrogate):
         """Step towards a mean slope of `goal` from a mean slope and curvature, per query."""
         return (slope - goal) / curvature
 
+    def minimizer(self, expected: Floats) -> Floats | None:
+        # The inverse of the family is found by bisection, which is no closed form.
+        if not is_defined_with(type(self), "inverse_slope", "slope_curvature"):
+            return None
+        return self.inverse_slope(expected)
+
+    def profiled_minimizer(self, expected: Floats) -> Floats | None:
+        """The minimizer, up to a shift, of the expected loss with the query's intercept profiled out; None if unknown.
+
+        It is known where shifting the scores adds a constant to the slope, or multiplies it by a factor.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class Squared(Separable):
@@ -141,6 +154,9 @@ class Squared(Separable):
 
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         return (mass - queries.sum(scores)) / queries.sizes
+
+    def profiled_minimizer(self, expected: Floats) -> Floats | None:
+        return expected
 
 
 @dataclass(frozen=True)
@@ -187,6 +203,10 @@ class Poisson(Separable):
         if logs.max() > self.largest_exponent:
             return super().intercept(scores, mass, queries)
         return np.maximum(logs, LOG_ZERO) - queries.logsumexp(scores)
+
+    def profiled_minimizer(self, expected: Floats) -> Floats | None:
+        with np.errstate(divide="ignore"):
+            return np.log(expected)
 
 
 @dataclass(frozen=True)

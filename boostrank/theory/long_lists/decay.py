@@ -1,29 +1,30 @@
-"""How fast a discount decays, and what becomes of NDCG by it.
+"""The decay of a discount, and whether NDCG with it converges on long lists.
 
-Everything turns on how many ranks a discount averages over. Given the scores, labels at different ranks are
+The convergence depends on how many ranks a discount averages over. Given the scores, labels at different ranks are
 independent, so the standard deviation of DCG is at most ``g_1 / 2 / sqrt(m)`` times the sum of the discounts that
 count, with the largest gain ``g_1`` and the *effective number of ranks*
 
     m(n) = (sum d(r))^2 / (sum d(r)^2),     r = 1, ..., k(n).
 
-It stays bounded exactly when the sum of discounts does. Then a few ranks decide, and NDCG stays random whatever the
-length of the list: Theorem 10. If it grows, NDCG converges.
+It is bounded exactly when the sum of discounts is. Then NDCG depends on a few ranks, and remains random for lists of
+any length: Theorem 10. If it grows without bound, NDCG converges.
 
-**Beyond the paper: the boundary.** Wang et al. leave open whether ``1/r`` orders rankers consistently. It does when
-they differ at the top. Let the curves be Hölder continuous, and the expected gains at ``s = 1`` differ by ``a``. Both
-rankers have the same ideal DCG, and their expected DCGs differ by ``a log n + O(1)``. By Hoeffding's inequality, with
-the sum of squares ``sum d^2 < pi^2 / 6`` as it is, DCG is farther than ``(a/3) log n`` from its mean given the scores
-with probability ``exp(-c a^2 log^2 n)`` at most: less than any power of n, and so is its sum over all longer lists, as
-Definition 5 asks. (The paper bounds ``d^2 <= d``, which leaves ``exp(-c log n)``.) The same holds for every measure
-that only the top decides in the limit and whose ``m(n) / log n`` grows without bound, as with cutoffs ``k = n^a``. When
-``a = 0``, the difference of the mean DCGs for ``1/r`` stays bounded, and the noise does not vanish: no order settles.
+**Beyond the paper: the boundary.** Wang et al. leave open whether NDCG with ``1/r`` ranks two rankers consistently. It
+does if their curves differ at ``s = 1``. Let the curves be Hölder continuous, and the expected gains at ``s = 1``
+differ by ``a``. Both rankers have the same ideal DCG, and their expected DCGs differ by ``a log n + O(1)``. By
+Hoeffding's inequality with the sum of squares ``sum d^2 < pi^2 / 6``, the probability that DCG differs by more than
+``(a/3) log n`` from its mean, given the scores, is at most ``exp(-c a^2 log^2 n)``. That is less than any power of n,
+and so is its sum over all longer lists, as Definition 5 requires. (The paper uses ``d^2 <= d``, which gives only
+``exp(-c log n)``.) The same holds for every measure whose limit depends on ``s = 1`` alone and whose ``m(n) / log n``
+grows without bound, for example with cutoffs ``k = n^a``. If ``a = 0``, the difference of the mean DCGs for ``1/r`` is
+bounded, and the noise does not vanish: neither ranker is consistently the better one.
 
 **A correction.** The second condition of Theorem 8 (power discounts with equal limits, but different curves at
-``s = 1``) does not give consistent distinguishability. It asks for ``alpha > 3 (1-beta)``, hence ``beta > 2/3`` unless
+``s = 1``) does not imply consistent distinguishability. It requires ``alpha > 3 (1-beta)``, hence ``beta > 2/3`` unless
 the curves are constant. Then ``sum d^2`` converges, the mean DCGs of the two rankers differ by O(1), and the noise of
 DCG is O(1) too, whatever n. The proof of Lemma 34 loses a term: the deviation ``2 F(n)^(2/3)`` of equation (31), over
 ``F(n)``, is of order ``n^(-(1-beta)/3)``, larger than the ``n^(-alpha/3)`` of the lemma. In simulations of such a pair
-with power 0.8 the share of lists in the order of the means stays near 0.64 from n = 100 to n = 100,000.
+with power 0.8 the share of lists on which the ranker of the larger mean wins is near 0.64 from n = 100 to n = 100,000.
 """
 
 from __future__ import annotations
@@ -36,8 +37,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from boostrank.dcg import DCG, Discount
-from boostrank.segments import Floats
-from boostrank.theory.cutoffs import (
+from boostrank.discounts import (
     Cutoff,
     checked_discount,
     cutoff_name,
@@ -46,13 +46,14 @@ from boostrank.theory.cutoffs import (
     ranks_kept,
     share_kept,
 )
+from boostrank.segments import Floats
 
-# Ranks at which the decay of a function is read: powers of 2 up to the last one that float64 counts exactly.
+# Ranks to which the decay of a function is fitted: powers of 2 up to 2^52, which float64 represents exactly.
 RANKS = np.exp2(np.arange(8.0, 53.0))
-# How near a fitted power must be to 0 or 1 to be taken as such.
-TOLERANCE = 0.02
-# Terms that are summed of a function whose sum converges; the rest is a power's.
-SUMMED = 1_000_000
+# A fitted power that differs from 0 or 1 by less is taken as 0 or 1.
+POWER_TOLERANCE = 0.02
+# Number of terms that are summed of a convergent series; the rest is computed as for a power.
+MAX_SUMMED = 1_000_000
 
 
 class Decay(NamedTuple):
@@ -61,10 +62,10 @@ class Decay(NamedTuple):
     Attributes
     ----------
     power : float
-        Infinite for faster than any power.
+        Infinite if the discount decays faster than any power.
     log_power : float
     numeric : bool
-        Whether it was fitted to values of a function, not known.
+        Whether the powers were fitted to values of a function; they are exact for discounts with a name.
     """
 
     power: float
@@ -74,7 +75,7 @@ class Decay(NamedTuple):
     @property
     def summable(self) -> bool:
         """Whether the sum of discounts converges (Bertrand's series)."""
-        return self.power > 1 or (self.power == 1 and self.log_power > 1 + TOLERANCE)
+        return self.power > 1 or (self.power == 1 and self.log_power > 1 + POWER_TOLERANCE)
 
     @property
     def flat(self) -> bool:
@@ -89,7 +90,7 @@ class Feasibility:
     Attributes
     ----------
     discount, k : str
-        As tables show them.
+        Names, see :func:`boostrank.discounts.discount_name` and :func:`boostrank.discounts.cutoff_name`.
     verdict : {"feasible", "boundary", "too fast", "flat"}
     decay : Decay
     reason : str
@@ -107,12 +108,12 @@ class Feasibility:
 
 
 def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility:
-    """Judge a discount, and a cutoff, by what becomes of NDCG as lists grow.
+    """Whether NDCG with a discount and a cutoff converges on long lists, and distinguishes rankers.
 
     - "feasible": the discount decays slower than ``1/r``, and all ranks or a fixed share of them count.
-    - "boundary": like ``1/r``; its sum diverges, but a vanishing share of the ranks decides.
-    - "too fast": the sum of discounts stays bounded; NDCG does not converge.
-    - "flat": it does not decay, and without a cutoff every ranking has NDCG 1.
+    - "boundary": the sum of discounts diverges, as for ``1/r``, but NDCG depends on a vanishing share of the ranks.
+    - "too fast": the sum of discounts is bounded; NDCG does not converge.
+    - "flat": the discount does not decay, and without a cutoff NDCG tends to 1 for every ranking.
 
     Parameters
     ----------
@@ -124,12 +125,12 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
     Returns
     -------
     Feasibility
-        Its text says why, by the theorems of the paper.
+        ``str`` of it names the theorems of the paper that are the reason.
 
     Raises
     ------
     ValueError
-        If the discount or cutoff is invalid, or a callable has no values at such ranks.
+        If the discount or cutoff is invalid, or a callable has no values at ranks up to 2^52.
 
     References
     ----------
@@ -150,7 +151,7 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
 
 
 def decay_of(discount: Discount) -> Decay:
-    """How a discount decays: known for named ones, fitted to the values of a callable.
+    """The decay of a discount: exact for discounts with a name, fitted to the values of a callable.
 
     The fit is least squares of ``log d(r)`` on 1, ``log r`` and ``log log r`` over ``r = 2^8, ..., 2^52``; powers near
     0 and 1 are taken as 0 and 1.
@@ -176,17 +177,17 @@ def decay_of(discount: Discount) -> Decay:
     logs = np.log(RANKS)
     design = np.stack([np.ones_like(logs), -logs, -np.log(logs)], axis=1)
     _, power, log_power = np.linalg.lstsq(design, np.log(values), rcond=None)[0]
-    near = min((0.0, 1.0), key=lambda mark: abs(power - mark))
-    if abs(power - near) < TOLERANCE:
-        # Once the power is given the logarithm's can be told sharply.
+    near = min((0.0, 1.0), key=lambda exact: abs(power - exact))
+    if abs(power - near) < POWER_TOLERANCE:
+        # With a known power, the power of the logarithm can be fitted more precisely.
         power = near
         slope = np.polyfit(np.log(logs), np.log(values) + near * logs, 1)[0]
-        log_power = -slope if abs(slope) > TOLERANCE else 0.0
+        log_power = -slope if abs(slope) > POWER_TOLERANCE else 0.0
     return Decay(float(power), float(log_power), True)
 
 
 def effective_ranks(n: ArrayLike, *, discount: Discount = "log2", k: Cutoff = None) -> Floats:
-    """Number of ranks that a measure averages over, ``(sum d)^2 / sum d^2``, in lists of length `n`.
+    """Number of ranks that NDCG averages over, ``(sum d)^2 / sum d^2``, in lists of length `n`.
 
     Parameters
     ----------
@@ -218,7 +219,7 @@ def effective_ranks(n: ArrayLike, *, discount: Discount = "log2", k: Cutoff = No
 
 
 def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
-    """Limits of the sums of ``d`` and ``d^2`` of a measure whose sum of discounts is bounded."""
+    """Limits of the sums of ``d`` and of ``d^2`` where the sum of discounts is bounded."""
     if is_constant(k):
         discounts = DCG(discount=discount).discounts(k)  # type: ignore[arg-type]
         return float(discounts.sum()), float((discounts**2).sum())
@@ -227,39 +228,39 @@ def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
         if name == "power":
             return float(special.zeta(parameter)), float(special.zeta(2 * parameter))
         return 1.0 / (parameter - 1.0), 1.0 / (parameter**2 - 1.0)
-    discounts = DCG(discount=discount).discounts(SUMMED)
+    discounts = DCG(discount=discount).discounts(MAX_SUMMED)
     power = decay_of(discount).power
-    rest = SUMMED * discounts[-1] / (power - 1.0) if 1 < power < np.inf else 0.0
+    rest = MAX_SUMMED * discounts[-1] / (power - 1.0) if 1 < power < np.inf else 0.0
     return float(discounts.sum() + rest), float((discounts**2).sum())
 
 
 def _judge(decay: Decay, k: Cutoff, share: float) -> tuple[Literal["feasible", "boundary", "too fast", "flat"], str]:
     if is_constant(k):
         return "too fast", (
-            f"With k = {k} whatever the list's length, the sum of discounts is bounded: NDCG is decided by at most {k} "
-            "documents, does not converge, and tells no two rankers apart consistently (Theorem 10, Section 3.3)."
+            f"With the constant cutoff k = {k} the sum of discounts is bounded: NDCG depends on at most {k} documents, "
+            "does not converge, and distinguishes no two rankers consistently (Theorem 10, Section 3.3)."
         )
     if decay.summable:
         return "too fast", (
-            "The sum of discounts converges: NDCG is decided by the first few ranks however long the list is, does not "
-            "converge, and tells no two rankers apart consistently (Theorem 10)."
+            "The sum of discounts converges: NDCG depends on the first few ranks, whatever the length of the list. It "
+            "does not converge, and distinguishes no two rankers consistently (Theorem 10)."
         )
     if share == 0 or decay.power == 1:
         theorem = "Theorem 9" if share > 0 else "Theorems 11 and 15"
         return "boundary", (
-            "The sum of discounts diverges, but a vanishing share of the ranks decides: NDCG converges to the expected "
-            f"gain at the very top, over the largest gain ({theorem}). The paper leaves open whether it orders rankers "
-            "consistently; rankers that are alike at the top it cannot tell apart."
+            "The sum of discounts diverges, but NDCG depends on a vanishing share of the ranks: it converges to the "
+            f"expected gain at s = 1 divided by the largest gain ({theorem}). The paper leaves open whether it "
+            "distinguishes rankers consistently; rankers with equal expected gains at s = 1 it does not."
         )
     if decay.flat and share == 1:
-        return "flat", "The discount does not decay: NDCG without a cutoff is near 1 for every ranking, the worst too."
+        return "flat", "The discount does not decay: NDCG without a cutoff is near 1 for every ranking, even the worst."
     if decay.power == 0 and share == 1:
         return "feasible", (
             "The discount decays slower than any power: NDCG tends to 1 for every ranker, at the rate 1/log n for "
-            "log2 (Theorem 4), but orders any two rankers with different curves consistently (Theorem 6)."
+            "log2 (Theorem 4), but distinguishes any two rankers with different curves consistently (Theorem 6)."
         )
     theorems = {(True, True): "12 and 16", (False, True): "13 and 17"}.get((decay.power == 0, share < 1), "7, 8 and 14")
     return "feasible", (
-        "The discount decays slower than 1/r: NDCG converges to a limit of each ranker's own, and orders two rankers "
-        f"with different limits consistently (Theorems {theorems})."
+        "The discount decays slower than 1/r: NDCG converges to a limit that depends on the ranker, and distinguishes "
+        f"two rankers with different limits consistently (Theorems {theorems})."
     )

@@ -1,4 +1,4 @@
-"""NDCG of a ranker on lists of a finite length, from its curve alone."""
+"""Approximate NDCG of a ranker on lists of a finite length, from its score curve alone."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Discount, Gain
+from boostrank.discounts import Cutoff, checked_discount, ranks_kept, real_cutoff
 from boostrank.segments import Floats
-from boostrank.theory.curves import ScoreCurve, integrate
-from boostrank.theory.cutoffs import Cutoff, checked_discount, ranks_kept, real_cutoff
+from boostrank.theory.long_lists.score_curves import ScoreCurve, integrate
 
-# Ranks at a time of a sum, so that memory stays bounded.
-CHUNK = 1_000_000
-# The longest sum; beyond, integrals are as good.
-MAX_TERMS = 100_000_000
+# Number of ranks that are summed at a time, so that memory stays bounded.
+MAX_RANKS_AT_ONCE = 1_000_000
+# Number of ranks of the longest sum; for longer lists an integral is as precise.
+MAX_RANKS = 100_000_000
 
 
 def pseudo_expectation(
@@ -27,30 +27,30 @@ def pseudo_expectation(
     discount: Discount = "log2",
     method: Literal["integral", "sum"] = "integral",
 ) -> Floats:
-    """What NDCG is about in lists of length `n`: the normalized pseudo-expectation N(n) of Wang et al.
+    """The normalized pseudo-expectation N(n) of Wang et al., which approximates NDCG in lists of length `n`.
 
     With the curve ``g(s) = E[G(Y) | s]``, the gains ``g_1 > g_2 > ...`` and ``R_j = P(G >= g_j)``,
 
         N(n) = int_1^k g(1 - r/n) d(r) dr  /  sum_j g_j (F(min(n R_j, k)) - F(min(n R_{j-1}, k))),
         F(t) = int_1^t d(r) dr,
 
-    which for binary labels without a cutoff is the paper's ``int / F(np)``. NDCG is within ``n^(-1/3)`` of it, up to
-    logarithms, for the log2 discount (Lemma 21).
+    which for binary labels without a cutoff is the paper's ``int / F(np)``. For the log2 discount, NDCG differs from it
+    by about ``n^(-1/3)``, up to logarithms (Lemma 21).
 
-    With discounts that decay fast an integral from 1 on is a poor stand-in for a sum: it leaves ``N(n)`` wrong by
-    ``1 / F(n)``, that is ``n^-(1-beta)`` for powers and ``1 / log n`` for ``1/r``, which can be as much as the
-    difference of two rankers. ``method="sum"`` takes
+    For discounts that decay fast, an integral from 1 approximates a sum poorly: the error of ``N(n)`` is about
+    ``1 / F(n)``, that is ``n^-(1-beta)`` for powers and ``1 / log n`` for ``1/r``, which may be as large as the
+    difference of two rankers. ``method="sum"`` computes
 
         N(n) = sum_{r<=k} g(1 - r/(n+1)) d(r)  /  sum_{r<=k} g_ideal(r) d(r)
 
-    instead: the r-th of n scores is ``1 - r/(n+1)`` on average, and ``g_ideal(r)`` is the mean of the ideal curve over
-    the r-th of n equal parts.
+    instead: the expectation of the r-th largest of n scores is ``1 - r/(n+1)``, and ``g_ideal(r)`` is the mean of the
+    ideal curve over the r-th of n intervals of equal length.
 
     Parameters
     ----------
     curve : ScoreCurve
     n : array-like
-        Lengths of lists, above 1; integers for a sum. An integral may have them as large as 1e300.
+        Lengths of lists, above 1; whole numbers for a sum, and up to 1e300 for an integral.
     k : int, float, ("power", a) or None
         A number of ranks, a share of them, ``n^a``, or all.
     gain, discount
@@ -64,8 +64,9 @@ def pseudo_expectation(
     Raises
     ------
     ValueError
-        If a length is not above 1, no document has a positive gain, or, with integrals, if k or the ideal ranks of
-        positive gain end at rank 1 or before, where integrals from rank 1 on are 0/0: then take the sum.
+        If a length is not above 1 or no document has a positive gain. With integrals also if no rank above 1 counts, or
+        the expected number of documents with a positive gain is at most 1: integrals from rank 1 are 0/0 then, and a
+        sum is not.
 
     References
     ----------
@@ -98,12 +99,12 @@ def _by_integral(curve: ScoreCurve, n: float, k: Cutoff, gain: Gain, discount: D
     if last <= 1 or ends[levels > 0].max() <= 1:
         raise ValueError(
             f"no rank above 1 counts in lists of length {n:g} (k = {last:g}, expected number of documents with a gain "
-            f"{ends[levels > 0].max():g}), so integrals from rank 1 on are 0/0; use method='sum'"
+            f"{ends[levels > 0].max():g}), so integrals from rank 1 are 0/0; use method='sum'"
         )
     function, log_n = checked_discount(discount), np.log(n)
 
     def weight(u: Floats) -> Floats:
-        # d(r) dr in terms of u = log r, over n to stay finite.
+        # d(r) dr as a function of u = log r, divided by n so that it does not overflow.
         return function(np.exp(u)) * np.exp(u - log_n)
 
     breaks = log_n + np.log1p(-curve.breaks)
@@ -122,14 +123,16 @@ def _by_sum(curve: ScoreCurve, n: float, k: Cutoff, gain: Gain, discount: Discou
     levels, reached = curve.ideal_steps(gain)
     length = int(n)
     last = int(ranks_kept(k, [length])[0])
-    if last > MAX_TERMS:
+    if last > MAX_RANKS:
         raise ValueError(f"a sum over {last:,} ranks is too long; use method='integral'")
     discounts = DCG(discount=discount).discounts(last)
     numerator = 0.0
-    for start in range(0, last, CHUNK):
-        ranks = np.arange(start + 1.0, min(start + CHUNK, last) + 1.0)
-        numerator += float(curve.expected_gain(1.0 - ranks / (length + 1.0), gain) @ discounts[start : start + CHUNK])
-    # Linear between ranks: a rank that two levels share counts for each by its part.
+    for start in range(0, last, MAX_RANKS_AT_ONCE):
+        ranks = np.arange(start + 1.0, min(start + MAX_RANKS_AT_ONCE, last) + 1.0)
+        numerator += float(
+            curve.expected_gain(1.0 - ranks / (length + 1.0), gain) @ discounts[start : start + MAX_RANKS_AT_ONCE]
+        )
+    # Linear interpolation between ranks: if two gains share a rank, its discount is divided between them.
     ends = np.interp(reached * length, np.arange(last + 1.0), np.concatenate([[0.0], np.cumsum(discounts)]))
     return numerator / float(levels @ np.diff(ends, prepend=0.0))
 
@@ -140,5 +143,5 @@ def _pairs(ends: Floats) -> list[tuple[float, float]]:
 
 
 def _with_end(breaks: ArrayLike, end: float) -> Floats:
-    """Breaks, and points near the end, where the integrand in terms of log r has its mass."""
+    """Breaks, and points near the end, where the integrand as a function of log r is largest."""
     return np.append(np.asarray(breaks, dtype=np.float64), end - np.array([30.0, 10.0, 3.0, 1.0]))

@@ -1,4 +1,4 @@
-"""The words for a measure here: boostrank's discounts and cutoffs, and cutoffs that grow slower than the list."""
+"""Names of discounts and cutoffs in tables, and cutoffs that grow slower than the list."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from boostrank.segments import Floats, Ints, Segments
 
 Cutoff = int | float | tuple[str, float] | None
 Discounts = Iterable[Discount] | Mapping[str, Discount]
-# What Wang et al. look at: the standard discount, a slow power, the boundary, and one that is too fast; all ranks, a
-# constant number of them, a fixed share, and a number that grows slower than the list.
+# The cases that Wang et al. compare. Discounts: the standard one, a slow power, the boundary case 1/r, and one that
+# decays too fast. Cutoffs: all ranks, a constant number of ranks, a fixed share of them, and a number that grows slower
+# than the list.
 DISCOUNTS: tuple[Discount, ...] = ("log2", ("power", 0.5), "zipf", ("exponential", 2))
 CUTOFFS: tuple[Cutoff, ...] = (None, 10, 0.2, ("power", 0.5))
 
 
-class Measure(NamedTuple):
-    """A discount and a cutoff, with the names that tables show."""
+class DiscountedCutoff(NamedTuple):
+    """A discount and a cutoff of NDCG, with the names that tables show."""
 
     discount: Discount
     k: Cutoff
@@ -30,13 +31,13 @@ class Measure(NamedTuple):
     k_name: str
 
 
-def measures(discounts: Discounts, ks: Iterable[Cutoff]) -> list[Measure]:
-    """Every discount with every cutoff.
+def discounted_cutoffs(discounts: Discounts, ks: Iterable[Cutoff]) -> list[DiscountedCutoff]:
+    """Every discount with every cutoff, without repetitions.
 
     Raises
     ------
     ValueError
-        If a discount or a cutoff is unknown, there is none, or two discounts have one name.
+        If a discount or a cutoff is unknown, a list is empty, or two discounts have the same name.
     """
     named = discounts_by_name(discounts)
     cutoffs = [ks] if ks is None or isinstance(ks, (int, float, str)) else list(ks)
@@ -44,12 +45,12 @@ def measures(discounts: Discounts, ks: Iterable[Cutoff]) -> list[Measure]:
         raise ValueError("ks must have at least one cutoff; got none")
     for discount in named.values():
         DCG(discount=discount)
-    chosen = [Measure(named[name], k, name, cutoff_name(k)) for name, k in product(named, cutoffs)]
-    return list({(measure.discount_name, measure.k_name): measure for measure in chosen}.values())
+    chosen = [DiscountedCutoff(named[name], k, name, cutoff_name(k)) for name, k in product(named, cutoffs)]
+    return list({(each.discount_name, each.k_name): each for each in chosen}.values())
 
 
 def discounts_by_name(discounts: Discounts) -> dict[str, Discount]:
-    """Discounts by the names that tables show; a mapping brings its own."""
+    """Discounts by the names that tables show; the keys of a mapping are such names already."""
     if isinstance(discounts, Mapping):
         named = {str(name): discount for name, discount in discounts.items()}
     else:
@@ -65,7 +66,7 @@ def discounts_by_name(discounts: Discounts) -> dict[str, Discount]:
 
 
 def discount_name(discount: Discount) -> str:
-    """A discount as a table shows it.
+    """The name of a discount in tables.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def discount_name(discount: Discount) -> str:
 
 
 def cutoff_name(k: Cutoff) -> str:
-    """A cutoff as a table shows it, in terms of the length n of a list.
+    """The name of a cutoff in tables, in terms of the length n of a list.
 
     Examples
     --------
@@ -97,7 +98,7 @@ def cutoff_name(k: Cutoff) -> str:
 
 
 def growth_power(k: Cutoff) -> float | None:
-    """The power a of a cutoff ``("power", a)``, that is ``k = n^a``; None for other cutoffs.
+    """The power ``a`` of a cutoff ``("power", a)``, which means ``k = n^a``; None for other cutoffs.
 
     Raises
     ------
@@ -115,7 +116,7 @@ def growth_power(k: Cutoff) -> float | None:
 
 
 def share_kept(k: Cutoff) -> float:
-    """The limit of ``k / n`` as lists grow: 1, the fraction, or 0."""
+    """The limit of ``k / n`` for long lists: 1 for all ranks, the fraction itself, or 0."""
     if growth_power(k) is not None:
         return 0.0
     DCG(k)  # type: ignore[arg-type]
@@ -128,7 +129,7 @@ def is_constant(k: Cutoff) -> bool:
 
 
 def ranks_kept(k: Cutoff, sizes: ArrayLike) -> Ints:
-    """Number of ranks that count in lists of these sizes, rounded up, at least 1, the shape of `sizes`.
+    """Number of ranks that count in lists of these sizes: rounded up, at least 1, shape as `sizes`.
 
     Examples
     --------
@@ -140,12 +141,12 @@ def ranks_kept(k: Cutoff, sizes: ArrayLike) -> Ints:
     power = growth_power(k)
     if power is None:
         return DCG(k).cutoffs(queries).reshape(lengths.shape)  # type: ignore[arg-type]
-    # A margin, for 7776^(1/5) is a little above 6 in floating point.
+    # Subtract a margin before rounding up: 7776^(1/5) is 6, but slightly more in floating point.
     return np.maximum(1, np.ceil(lengths.astype(np.float64) ** power - 1e-9)).astype(np.int64)
 
 
 def real_cutoff(k: Cutoff, n: Floats) -> Floats:
-    """`k` for lists of a real-valued length, as the integrals of the theory need it."""
+    """Number of ranks that count in lists of length `n`, as real numbers for integrals: not rounded."""
     power = growth_power(k)
     if power is not None:
         return n**power
@@ -153,6 +154,6 @@ def real_cutoff(k: Cutoff, n: Floats) -> Floats:
 
 
 def checked_discount(discount: Discount) -> Callable[[Floats], Floats]:
-    """The discount as a vectorized function of real ranks of 1 or more."""
+    """The discount as a vectorized function of real ranks of at least 1; an invalid discount is an error."""
     DCG(discount=discount)
     return discount_function(discount)

@@ -1,4 +1,4 @@
-"""Does a measure order two rankers the same way on every list: the paper's question, by simulation."""
+"""Simulation of whether NDCG prefers the same one of two rankers on every list: Definition 5 of Wang et al."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from boostrank.dcg import DCG, Gain
+from boostrank.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
 from boostrank.segments import Floats, Ints, Segments
-from boostrank.theory.cutoffs import CUTOFFS, DISCOUNTS, Cutoff, Discounts, Measure, measures
-from boostrank.theory.populations import Lists, Population
-from boostrank.theory.sample_size import _effect, differences_by_measure, required_queries
+from boostrank.significance.power import ndcg_differences, required_queries, standardized_effects
+from boostrank.theory.long_lists.populations import Lists, Population
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Documents drawn at a time, so that memory stays bounded (tens of MB) however many lists there are.
-DOCUMENTS = 400_000
+MAX_DOCUMENTS_AT_ONCE = 400_000
 
 
 def distinguishability(
@@ -34,29 +34,30 @@ def distinguishability(
     random_state: int | np.random.Generator | None = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """How surely NDCG tells which of two rankers is better, from one list of each length.
+    """How often NDCG on one list shows which of two rankers is better, by length of the list.
 
-    Lists of independent documents are drawn, and grow: the list of length n is the beginning of the longer ones. Each
-    measure orders the two rankers on each list. It distinguishes them consistently (Definition 5) when, from some
-    length on, it orders them in the same way on almost all lists, at all greater lengths at once.
+    Lists of independent documents are drawn; the first n documents of a list are the list of length n. On each of them,
+    NDCG with each discount and cutoff is larger for one of the two rankers. It distinguishes them consistently
+    (Definition 5) if there is a length beyond which, on almost all lists, it is larger for the same ranker at all
+    greater lengths.
 
     Parameters
     ----------
     population : CurvePair or RankedData
-        Two rankers, by the curves of their scores, or on somebody's data, which is resampled.
+        Two rankers, given by their score curves, or by data that are resampled.
     n : iterable of int, default (10, 100, 1,000)
         Lengths of lists.
     discounts, ks
-        As in :func:`queries_needed`.
+        As in :func:`boostrank.significance.queries_needed`.
     gain
         As in :class:`boostrank.DCG`.
     better : {"first", "second"}, optional
-        Which ranker is truly the better one. By default the one that standard NDCG (log2, all ranks) favours: in the
-        long run for curves, which it orders consistently by Theorem 6, and in the mean over queries for data.
+        The ranker that is in truth the better one. By default the one of the larger standard NDCG (log2, all ranks):
+        for curves on long lists, where it distinguishes consistently by Theorem 6; for data in the mean over queries.
     n_lists : int, default 1,000
-        Shares have a standard error of ``sqrt(p (1 - p) / n_lists)``.
+        A share p in the result has the standard error ``sqrt(p (1 - p) / n_lists)``.
     power, level
-        Of the column `queries`; see :func:`required_queries`.
+        For the column `queries`; see :func:`boostrank.significance.required_queries`.
     random_state : int, Generator or None
     progress : callable, optional
         Called with the number of lists done and of all lists.
@@ -64,17 +65,17 @@ def distinguishability(
     Returns
     -------
     DataFrame
-        A row per discount, cutoff and length:
+        One row for each discount, cutoff and length:
 
         - discount, k, n;
         - difference, sd: mean and standard deviation over lists of NDCG of the first ranker minus that of the second.
-          Lists without a relevant document count 0;
-        - first_wins, second_wins: shares of lists on which NDCG is larger; the rest are ties;
+          Lists without a relevant document count as 0;
+        - first_wins, second_wins: shares of lists on which this ranker has the larger NDCG; the rest are ties;
         - correct: share of lists on which the better ranker wins; NaN if neither is better;
-        - agreement: chance that two independent lists give the same order, ``first_wins^2 + second_wins^2``;
-        - settled: share of lists on which the order is the same at this and at all greater lengths; NaN at the
-          greatest;
-        - queries: number of lists of this length with which a paired t-test tells the two rankers apart.
+        - agreement: probability that the same ranker wins on two independent lists, ``first_wins^2 + second_wins^2``;
+        - settled: share of lists on which the same ranker wins at this and at all greater lengths; NaN at the greatest
+          length;
+        - queries: number of lists of this length with which a paired t-test detects the difference.
 
     Raises
     ------
@@ -103,11 +104,11 @@ def distinguishability(
         raise ValueError(f"n_lists must be an integer of at least 2; got {n_lists!r}")
     if better not in (None, "first", "second"):
         raise ValueError(f"better must be 'first', 'second' or None; got {better!r}")
-    chosen, dcg = measures(discounts, ks), DCG(gain=gain)
-    truth = population.order(gain) if better is None else {"first": 1, "second": -1}[better]
+    chosen, dcg = discounted_cutoffs(discounts, ks), DCG(gain=gain)
+    truth = population.better_ranker(gain) if better is None else {"first": 1, "second": -1}[better]
     random = np.random.default_rng(random_state)
     differences = np.empty((len(lengths), len(chosen), n_lists))
-    at_once = max(1, DOCUMENTS // int(lengths[-1]))
+    at_once = max(1, MAX_DOCUMENTS_AT_ONCE // int(lengths[-1]))
     for start in range(0, n_lists, at_once):
         stop = min(start + at_once, n_lists)
         lists = population.draw(stop - start, int(lengths[-1]), random)
@@ -118,43 +119,45 @@ def distinguishability(
     return _table(differences, lengths, chosen, truth, power, level)
 
 
-def _differences(lists: Lists, n: int, dcg: DCG, chosen: list[Measure]) -> Floats:
-    """Differences of NDCG on the first `n` documents of each list, shape (n_measures, n_lists)."""
+def _differences(lists: Lists, n: int, dcg: DCG, chosen: list[DiscountedCutoff]) -> Floats:
+    """Differences of NDCG on the first `n` documents of each list, shape (len(chosen), n_lists)."""
     relevance, first, second = (np.ascontiguousarray(values[:, :n]).ravel() for values in lists)
     queries = Segments.from_sizes(np.full(len(lists.relevance), n))
-    return np.nan_to_num(differences_by_measure(dcg.gains(relevance), first, second, queries, chosen))
+    return np.nan_to_num(ndcg_differences(dcg.gains(relevance), first, second, queries, chosen))
 
 
 def _table(
-    differences: Floats, lengths: Ints, chosen: list[Measure], truth: int, power: float, level: float
+    differences: Floats, lengths: Ints, chosen: list[DiscountedCutoff], truth: int, power: float, level: float
 ) -> pd.DataFrame:
     import pandas as pd
 
-    orders = np.sign(differences)
-    # From the greatest length back: still the order of the list's end, which must not be a tie.
-    same = (orders == orders[-1]) & (orders[-1] != 0)
+    winners = np.sign(differences)
+    # The ranker that wins at the greatest length, if it is no tie there, has to win at all lengths from n on.
+    same = (winners == winners[-1]) & (winners[-1] != 0)
     settled = np.logical_and.accumulate(same[::-1])[::-1].mean(axis=2)
     settled[-1] = np.nan
-    first, second = (orders > 0).mean(axis=2), (orders < 0).mean(axis=2)
-    mean, spread = differences.mean(axis=2), differences.std(axis=2, ddof=1)
+    first, second = (winners > 0).mean(axis=2), (winners < 0).mean(axis=2)
+    mean, deviation = differences.mean(axis=2), differences.std(axis=2, ddof=1)
     correct = {1: first, -1: second, 0: np.full_like(first, np.nan)}[truth]
-    names = [(measure.discount_name, measure.k_name) for measure in chosen]
-    columns = {
-        "discount": np.repeat([name for name, _ in names], len(lengths)),
-        "k": np.repeat([name for _, name in names], len(lengths)),
+    settings = {
+        "discount": np.repeat([each.discount_name for each in chosen], len(lengths)),
+        "k": np.repeat([each.k_name for each in chosen], len(lengths)),
         "n": np.tile(lengths, len(chosen)),
     }
-    numbers = {
+    statistics = {
         "difference": mean,
-        "sd": spread,
+        "sd": deviation,
         "first_wins": first,
         "second_wins": second,
         "correct": correct,
         "agreement": first**2 + second**2,
         "settled": settled,
-        "queries": required_queries(_effect(mean, spread), power=power, level=level),
+        "queries": required_queries(standardized_effects(mean, deviation), power=power, level=level),
     }
-    return pd.DataFrame(columns | {name: values.T.ravel() for name, values in numbers.items()})
+    table = pd.DataFrame(settings)
+    for name, values in statistics.items():
+        table[name] = values.T.ravel()
+    return table
 
 
 def _lengths(n: Iterable[int]) -> Ints:

@@ -1,11 +1,11 @@
-"""How much NDCG an excess loss can cost where few rankings nearly tie: Theorem 11 of Ravikumar, Tewari and Yang (2011).
+"""A smaller regret bound where few queries have nearly tied documents: Theorem 11 of Ravikumar, Tewari and Yang (2011).
 
-The theorem is right as it is printed; around it there are slips. Section 5.1 says that *any* scores lose at least the
-margin of equation 5: the optimal ones lose nothing. The theorem calls ``psi`` ``alpha``-strongly convex; it is
-``C_phi``. In the proof, (7) lacks brackets around the excess, and the last exponent of ``C_gamma`` is ``-1 / (alpha +
-1)``: with the printed ``-1 / (alpha + 2)`` that line fails for a query whose regret is its margin. And as printed, the
-margin is 0 for every query with a cutoff, or with two documents of equal expected gains; see :func:`ndcg_margin` for
-what to do.
+The theorem is correct as printed; the text around it has errors. Section 5.1 says that *any* scores lose at least the
+margin of equation 5, but optimal scores lose nothing. The theorem calls ``psi`` ``alpha``-strongly convex; the constant
+is ``C_phi``. In the proof, (7) lacks brackets around the excess, and the last exponent of ``C_gamma`` must be
+``-1 / (alpha + 1)``: with the printed ``-1 / (alpha + 2)`` that line is false for a query whose regret is its margin.
+And as printed, the margin is 0 for every query with a cutoff, or with two documents of equal expected gains;
+:func:`ndcg_margin` corrects this.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG
 from boostrank.surrogates import Surrogate
-from boostrank.theory.bounds import StrongConvexity, discounts_by_rank, regret_bound
-from boostrank.theory.distributions import LabelDistribution, bayes_scores
+from boostrank.theory.consistency.label_distributions import LabelDistribution
+from boostrank.theory.consistency.regret_bounds import StrongConvexity, discounts_by_rank, regret_bound
 
-# Expected gains closer than this are equal: sums of the same terms differ by less.
-EQUAL = 1e-12
+# Expected gains whose difference is smaller are equal: sums of the same terms differ by rounding.
+GAIN_TOLERANCE = 1e-12
 
 
 def ndcg_margin(distribution: LabelDistribution, dcg: DCG | None = None) -> float:
-    """The smallest regret that a ranking of this query has if it has any: equation 5, corrected for ties and cutoffs.
+    """The smallest positive regret of a ranking of this query: equation 5, corrected for ties and cutoffs.
 
     With the expected gains sorted, ``v_1 > v_2 > ... > v_m``, and strictly decreasing discounts it is equation 5,
-    ``min_l (v_l - v_{l+1}) (d_l - d_{l+1})``: the last of the swaps of neighbours that turn any ranking into an optimal
-    one gains so much. Where expected gains tie, or discounts do (all those beyond a cutoff are 0), the printed minimum
-    is 0 and Theorem 11 says nothing. But a swap that costs nothing is no loss to guard against, and the proof
-    needs no more than that every regret is 0 or at least the margin. So the minimum here is over swaps that
-    cost something: between neighbouring runs of ranks with equal discounts, the smallest positive difference of gains.
+    ``min_l (v_l - v_{l+1}) (d_l - d_{l+1})``: swaps of neighbours turn any ranking into an optimal one, and the last
+    swap increases NDCG by at least this much. Where expected gains tie, or discounts do (all discounts beyond a cutoff
+    are 0), the printed minimum is 0, and Theorem 11 says nothing. But the proof needs only that every regret is 0 or at
+    least the margin, so that swaps which change nothing may be left out. The minimum here is therefore over the other
+    swaps: between neighbouring runs of ranks with equal discounts, the smallest positive difference of gains.
 
-    It is for rankings. Scores with ties, which count by their mean over the rankings, can have as little as half of it.
+    The margin is for rankings. The regret of tied scores, a mean over several rankings, can be half of it.
 
     Returns
     -------
@@ -52,25 +52,25 @@ def ndcg_margin(distribution: LabelDistribution, dcg: DCG | None = None) -> floa
     0.1738
     """
     dcg = DCG() if dcg is None else dcg
-    gains = np.sort(bayes_scores(distribution, dcg))[::-1]
+    gains = np.sort(distribution.bayes_scores(dcg))[::-1]
     discounts = discounts_by_rank(len(gains), dcg)
     starts = np.flatnonzero(np.concatenate([[True], np.diff(discounts) < 0]))
     runs = np.split(gains, starts[1:])
     smallest = np.inf
     for above, below, drop in zip(runs[:-1], runs[1:], -np.diff(discounts[starts]), strict=True):
         differences = np.concatenate([above - below[0], above[-1] - below])
-        costly = differences[differences > EQUAL]
+        costly = differences[differences > GAIN_TOLERANCE]
         smallest = min(smallest, float(drop) * costly.min(initial=np.inf))
     return float(smallest)
 
 
 def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> float:
-    """``C_gamma = E[margin^-alpha]`` over queries, equation 6; queries of infinite margin add nothing.
+    """``C_gamma = E[margin^-alpha]`` over queries, equation 6; queries of infinite margin add 0.
 
     Parameters
     ----------
     margins : array-like, shape (n_queries,)
-        Of :func:`ndcg_margin`, positive.
+        Positive margins by :func:`ndcg_margin`.
     alpha : float
         0 or more.
     weights : array-like, shape (n_queries,), optional
@@ -101,15 +101,15 @@ def low_noise_bound(
     sharp: bool = False,
     convexity: StrongConvexity | None = None,
 ) -> float:
-    """Theorem 11: mean NDCG regret over queries, at most, when few queries have small margins.
+    """Theorem 11: an upper bound of the mean NDCG regret over queries, smaller when few queries have small margins.
 
-    ``(C_F^2 / C * excess)^((alpha + 1) / (alpha + 2)) C_gamma^(1 / (alpha + 2))``. For ``alpha = 0`` it is Theorem
-    10's, and the exponent goes to 1 as `alpha` grows.
+    ``(C_F^2 / C * excess)^((alpha + 1) / (alpha + 2)) C_gamma^(1 / (alpha + 2))``. For ``alpha = 0`` it is the bound of
+    Theorem 10, and the exponent tends to 1 for large `alpha`.
 
     Proof. The regret ``R`` of a ranking of a query is 0 or at least its margin ``M``, so with ``c = alpha / (alpha +
     2)`` it is at most ``R^(1 + c) M^-c``, and by Hölder's inequality for the exponents ``(alpha + 2) / (alpha + 1)``
     and ``alpha + 2``, ``E[R] <= E[R^2]^((alpha + 1) / (alpha + 2)) E[M^-alpha]^(1 / (alpha + 2))``, where by Theorem 10
-    ``E[R^2] <= C_F^2 / C E[excess]``. Tied scores are a mean over rankings, of each of which this is true.
+    ``E[R^2] <= C_F^2 / C E[excess]``. The regret of tied scores is a mean over rankings, each of which obeys this.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where lists of documents with the scores of two rankers come from: curves, or somebody's data."""
+"""Populations of documents that two rankers score: lists drawn from score curves, or resampled from data."""
 
 from __future__ import annotations
 
@@ -13,11 +13,16 @@ from boostrank.dcg import DCG, Gain, check_relevance
 from boostrank.metrics import check_scores
 from boostrank.queries import Queries
 from boostrank.segments import Floats
-from boostrank.theory.curves import ScoreCurve, check_one_population, estimate_curve, score_heights
-from boostrank.theory.limits import leading_difference
+from boostrank.theory.long_lists.limits import leading_difference
+from boostrank.theory.long_lists.score_curves import (
+    ScoreCurve,
+    check_one_population,
+    estimate_curve,
+    normalized_scores,
+)
 
-# Cells of the distribution functions that heights are drawn by.
-CELLS = 8192
+# Number of intervals of the distribution functions by which scores are drawn.
+N_INTERVALS = 8192
 
 
 class Lists(NamedTuple):
@@ -29,30 +34,30 @@ class Lists(NamedTuple):
 
 
 class Population(Protocol):
-    """Draws lists of independent documents that two rankers score."""
+    """A source of lists of independent documents that two rankers score."""
 
     def draw(self, n_lists: int, n: int, random: np.random.Generator) -> Lists:
-        """Lists of `n` documents."""
+        """Draw `n_lists` lists of `n` documents each."""
         ...
 
-    def order(self, gain: Gain = "exp2") -> int:
+    def better_ranker(self, gain: Gain = "exp2") -> int:
         """1 if the first ranker is the better one, -1 if the second is, 0 if neither."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class CurvePair:
-    """Two rankers of one population, by their curves.
+    """Two rankers of one population, given by their score curves.
 
-    Curves do not say how the two rankers' scores depend on each other. Here they do so by the label, and, among
-    documents of one label, by a Gaussian copula.
+    Score curves do not determine the joint distribution of the two rankers' scores. Here both depend on the label, and
+    for documents of the same label their joint distribution is a Gaussian copula.
 
     Parameters
     ----------
     first, second : ScoreCurve
         With the same labels, and the same shares of them.
     correlation : float in [-1, 1], default 0
-        Of the copula. Rankers that are alike have a high one, which makes their difference vary less.
+        Correlation of the copula. Similar rankers have a high one, and then their difference varies less.
 
     Raises
     ------
@@ -62,7 +67,7 @@ class CurvePair:
     Examples
     --------
     >>> pair = CurvePair(ScoreCurve.binary(lambda s: s), ScoreCurve.constant([0, 1], [0.5, 0.5]))
-    >>> pair.order()
+    >>> pair.better_ranker()
     1
     >>> lists = pair.draw(n_lists=2, n=5, random=np.random.default_rng(0))
     >>> lists.relevance.shape, lists.first.shape
@@ -87,38 +92,38 @@ class CurvePair:
         qid: ArrayLike | None = None,
         **settings: Any,
     ) -> CurvePair:
-        """Curves of two rankers by :func:`estimate_curve`, and the correlation of their heights within labels.
+        """Score curves of two rankers by :func:`estimate_curve`, and the correlation of their scores within labels.
 
-        `settings` are those of :func:`estimate_curve`. The correlation is that of the normal scores of both heights,
-        ranked among the documents of each label, pooled over labels. Curves pool the queries; where queries differ
-        much in how well they can be ranked, :class:`RankedData` is nearer to the truth.
+        `settings` are those of :func:`estimate_curve`. For the correlation, the normalized scores of each ranker are
+        ranked among the documents of each label and transformed to normal scores; these are pooled over labels. All
+        queries are taken as one population; if queries differ much, :class:`RankedData` is closer to the data.
         """
         curves = [estimate_curve(y, scores, qid, **settings) for scores in (scores_a, scores_b)]
-        # Heights within a label are ranks among its documents: labels take the place of queries.
+        # Ranks within a label: labels take the place of query ids.
         label = np.asarray(y, dtype=np.float64).ravel()
-        normal = [special.ndtri(score_heights(score_heights(scores, qid), label)) for scores in (scores_a, scores_b)]
-        products = np.cov(np.stack(normal))
-        scale = np.sqrt(products[0, 0] * products[1, 1])
-        return cls(curves[0], curves[1], float(np.clip(products[0, 1] / scale, -1.0, 1.0)) if scale > 0 else 0.0)
+        by_label = [normalized_scores(normalized_scores(scores, qid), label) for scores in (scores_a, scores_b)]
+        covariance = np.cov(np.stack([special.ndtri(scores) for scores in by_label]))
+        scale = np.sqrt(covariance[0, 0] * covariance[1, 1])
+        correlation = float(np.clip(covariance[0, 1] / scale, -1.0, 1.0)) if scale > 0 else 0.0
+        return cls(curves[0], curves[1], correlation)
 
     def draw(self, n_lists: int, n: int, random: np.random.Generator) -> Lists:
-        """Lists of `n` independent documents."""
+        """Draw `n_lists` lists of `n` independent documents each."""
         size = n_lists * n
         shares = self.first.shares / self.first.shares.sum()
         code = np.searchsorted(np.cumsum(shares)[:-1], random.random(size), side="right")
         relevance = self.first.labels[code]
-        heights = [np.empty(size), np.empty(size)]
-        for uniform, curve, height in zip(
-            self._uniforms(size, random), (self.first, self.second), heights, strict=True
-        ):
+        uniforms = self._uniforms(size, random)
+        scores = [np.empty(size), np.empty(size)]
+        for uniform, curve, drawn in zip(uniforms, (self.first, self.second), scores, strict=True):
             grid, functions = _distribution_functions(curve)
             for j, function in enumerate(functions):
                 chosen = code == j
-                height[chosen] = np.interp(uniform[chosen], function, grid)
-        return Lists(*(values.reshape(n_lists, n) for values in (relevance, *heights)))
+                drawn[chosen] = np.interp(uniform[chosen], function, grid)
+        return Lists(*(values.reshape(n_lists, n) for values in (relevance, *scores)))
 
-    def order(self, gain: Gain = "exp2") -> int:
-        """The order in which standard NDCG puts the two on ever longer lists, by Lemma 22."""
+    def better_ranker(self, gain: Gain = "exp2") -> int:
+        """The ranker with the larger standard NDCG on long lists, by Lemma 22: 1, -1 or 0."""
         return int(np.sign(leading_difference(self.first, self.second, gain=gain).coefficient))
 
     def _uniforms(self, size: int, random: np.random.Generator) -> tuple[Floats, Floats]:
@@ -130,16 +135,16 @@ class CurvePair:
 
 
 class RankedData:
-    """Two rankers on somebody's data: lists drawn from the queries, and documents drawn within them.
+    """Two rankers on data: lists are resampled from the queries and their documents.
 
-    A list takes one of the queries at random, and draws its documents from those of the query, with replacement: a
-    bootstrap of queries and documents. So a list may be longer than its query, as if there were more such documents.
+    For each list a query is drawn, and the documents of the list are drawn from those of the query, with replacement: a
+    bootstrap of queries and documents. A list may therefore be longer than its query.
 
     Parameters
     ----------
     y : array-like, shape (n_documents,)
     scores_a, scores_b : array-like, shape (n_documents,)
-        Of the first and the second ranker.
+        Scores of the first and the second ranker.
     qid : array-like, shape (n_documents,), optional
         None: the rows are one query.
 
@@ -166,13 +171,13 @@ class RankedData:
         self.relevance, self.first, self.second = (queries.group(values) for values in rows.values())
 
     def draw(self, n_lists: int, n: int, random: np.random.Generator) -> Lists:
-        """Lists of `n` documents, each of one query."""
+        """Draw `n_lists` lists of `n` documents each, with documents of one query in each list."""
         query = random.integers(0, self.queries.n_queries, size=(n_lists, 1))
         rows = random.integers(0, self.queries.sizes[query], size=(n_lists, n)) + self.queries.starts[query]
         return Lists(self.relevance[rows], self.first[rows], self.second[rows])
 
-    def order(self, gain: Gain = "exp2") -> int:
-        """Which ranker has the larger mean of standard NDCG over the queries."""
+    def better_ranker(self, gain: Gain = "exp2") -> int:
+        """The ranker with the larger mean of standard NDCG over the queries: 1, -1 or 0."""
         dcg = DCG(gain=gain)
         gains = dcg.gains(self.relevance)
         means = [np.nan_to_num(dcg.ndcg(gains, scores, self.queries)).mean() for scores in (self.first, self.second)]
@@ -180,10 +185,10 @@ class RankedData:
 
 
 def _distribution_functions(curve: ScoreCurve) -> tuple[Floats, Floats]:
-    """A grid of heights, and P(s <= grid | label) for each label, shape (n_labels, n_grid)."""
-    grid = np.union1d(np.linspace(0.0, 1.0, CELLS + 1), curve.breaks)
+    """A grid of scores in [0, 1], and P(s <= grid | label) for each label, shape (n_labels, n_grid)."""
+    grid = np.union1d(np.linspace(0.0, 1.0, N_INTERVALS + 1), curve.breaks)
     widths, middles = np.diff(grid), (grid[1:] + grid[:-1]) / 2.0
     masses = np.cumsum(curve.at(middles) * widths[:, None], axis=0).T
-    # A label that never occurs is never drawn; any function will do.
+    # A label of share 0 is never drawn, so that its function does not matter.
     totals = np.where(masses[:, -1:] > 0, masses[:, -1:], 1.0)
     return grid, np.concatenate([np.zeros((len(masses), 1)), masses / totals], axis=1)

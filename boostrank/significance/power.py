@@ -1,4 +1,4 @@
-"""How many queries it takes to tell two rankers apart, by discount and cutoff."""
+"""Power analysis: the number of queries that it takes to tell two rankers apart, by discount and cutoff of NDCG."""
 
 from __future__ import annotations
 
@@ -10,34 +10,43 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from boostrank.dcg import DCG, Gain, check_relevance
+from boostrank.discounts import (
+    CUTOFFS,
+    DISCOUNTS,
+    Cutoff,
+    DiscountedCutoff,
+    Discounts,
+    discounted_cutoffs,
+    ranks_kept,
+)
 from boostrank.metrics import EMPTY, Empty, check_scores
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
-from boostrank.significance import ROUNDING, resampled_means
-from boostrank.theory.cutoffs import CUTOFFS, DISCOUNTS, Cutoff, Discounts, Measure, measures, ranks_kept
+from boostrank.significance.bootstrap import resampled_means
+from boostrank.significance.differences import ROUNDING
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.05) -> Floats:
-    """Number of queries with which a paired t-test finds a mean difference.
+    """Number of queries with which a paired t-test detects a mean difference.
 
     For a two-sided test at `level`, and a mean difference of ``effect`` standard deviations over queries,
 
         n = (z_{1 - level/2} + z_power)^2 / effect^2 + z_{1 - level/2}^2 / 2,
 
-    rounded up, with the normal quantiles z: 7.85 / effect^2 + 1.92 for 80% power at level 5%. The second term is the
-    price of a standard deviation that is estimated.
+    rounded up, with the normal quantiles z: 7.85 / effect^2 + 1.92 for 80% power at level 5%. The second term is there
+    because the standard deviation is estimated.
 
     Parameters
     ----------
     effect : array-like
-        Mean difference over standard deviation, Cohen's d; see :func:`boostrank.effect_size`.
+        Mean difference over standard deviation, Cohen's d; see :func:`effect_size`.
     power : float in (0, 1), default 0.8
-        Chance to find the difference; above `level`.
+        Probability to detect the difference; above `level`.
     level : float in (0, 1), default 0.05
-        Chance of a false alarm if there is none.
+        Probability to reject although there is no difference.
 
     Returns
     -------
@@ -61,9 +70,9 @@ def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.
     """
     if not 0 < level < power < 1:
         raise ValueError(f"need 0 < level < power < 1; got {level=} and {power=}")
-    alarm, found = special.ndtri(1.0 - level / 2.0), special.ndtri(power)
+    rejected, detected = special.ndtri(1.0 - level / 2.0), special.ndtri(power)
     with np.errstate(divide="ignore"):
-        needed = ((alarm + found) / np.asarray(effect, dtype=np.float64)) ** 2 + alarm**2 / 2.0
+        needed = ((rejected + detected) / np.asarray(effect, dtype=np.float64)) ** 2 + rejected**2 / 2.0
     return np.maximum(2.0, np.ceil(needed))
 
 
@@ -82,19 +91,19 @@ def queries_needed(
     n_resamples: int = 2_000,
     random_state: int | np.random.Generator | None = 0,
 ) -> pd.DataFrame:
-    """Which discount and cutoff of NDCG tell two rankers apart with the fewest queries like yours.
+    """Number of queries like yours that tell two rankers apart, for every discount and cutoff of NDCG.
 
     Mean and standard deviation over queries of ``NDCG(a) - NDCG(b)`` give the number of queries that a paired t-test
-    needs, by :func:`required_queries`. Both are estimates, from as many queries as there are: `low` and `high` say how
-    sure the number is, and where `high` is infinite these queries do not show that there is a difference at all. To
-    choose the measure with the smallest number and to test with it *on the same queries* would be a false alarm in
-    waiting; choose on some queries, and test on others.
+    needs, by :func:`required_queries`. Both are estimates from the given queries: `low` and `high` are the ends of a
+    95% interval of the number, and where `high` is infinite the given queries do not show that there is a difference.
+    Do not choose the measure with the smallest number and test with it *on the same queries*: that makes false
+    rejections more probable than `level` says. Choose on some queries, and test on others.
 
     Parameters
     ----------
     y : array-like, shape (n_documents,)
     scores_a, scores_b : array-like, shape (n_documents,)
-        Of the two rankers. Ties count by their average.
+        Scores of the two rankers. Ties are averaged.
     qid : array-like, shape (n_documents,)
     discounts : iterable of discounts, or mapping of name to discount
         As in :class:`boostrank.DCG`. Default: log2, rank^-0.5, 1/rank and 2^-rank.
@@ -104,25 +113,25 @@ def queries_needed(
     gain
         As in :class:`boostrank.DCG`.
     empty : {"zero", "one", "skip", "raise"}, default "zero"
-        Queries without relevant documents count as no difference, so that they are among the queries needed; with
-        ``"skip"`` only the others are counted.
+        Queries without relevant documents count as a difference of 0, and are included in the number of queries; with
+        ``"skip"`` only the other queries count. ``"raise"`` makes them an error.
     power, level
         As in :func:`required_queries`.
     n_resamples : int, default 2,000
-        Of the bootstrap over queries that `low` and `high` come from.
+        Number of resamples of the bootstrap over queries that gives `low` and `high`.
     random_state : int, Generator or None
 
     Returns
     -------
     DataFrame
-        A row per discount and cutoff, the fewest queries first. Columns: discount, k, difference (mean over queries, a
-        minus b), sd (over queries), effect (difference / sd), queries, low, high (ends of a 95% interval of the number
-        of queries).
+        One row for each discount and cutoff, sorted by increasing number of queries. Columns: discount, k, difference
+        (mean over queries, a minus b), sd (standard deviation over queries), effect (difference / sd), queries, low,
+        high (ends of a 95% interval of the number of queries).
 
     Raises
     ------
     ValueError
-        If an input or setting is invalid, or fewer than two queries are left.
+        If an input or setting is invalid, or fewer than two queries are left after skipping.
 
     Examples
     --------
@@ -140,7 +149,7 @@ def queries_needed(
     import pandas as pd
 
     required_queries(1.0, power=power, level=level)
-    chosen = measures(discounts, ks)
+    chosen = discounted_cutoffs(discounts, ks)
     relevance, queries = check_relevance(y), Queries.from_qid(qid)
     sides = {"scores_a": check_scores(scores_a), "scores_b": check_scores(scores_b)}
     for name, values in {"y": relevance, **sides}.items():
@@ -148,71 +157,74 @@ def queries_needed(
             raise ValueError(f"{name} has {len(values)} values for the {queries.n_documents} documents of qid")
     gains = DCG(gain=gain).gains(queries.group(relevance))
     first, second = (queries.group(values) for values in sides.values())
-    differences = _without_empty(differences_by_measure(gains, first, second, queries, chosen), empty)
-    mean, spread = differences.mean(axis=1), differences.std(axis=1, ddof=1)
-    effect = _effect(mean, spread)
-    low, high = _interval(differences, n_resamples, random_state)
+    differences = _without_empty(ndcg_differences(gains, first, second, queries, chosen), empty)
+    mean, deviation = differences.mean(axis=1), differences.std(axis=1, ddof=1)
+    effect = standardized_effects(mean, deviation)
+    weakest, strongest = _interval(differences, n_resamples, random_state)
     table = pd.DataFrame(
         {
-            "discount": [measure.discount_name for measure in chosen],
-            "k": [measure.k_name for measure in chosen],
+            "discount": [each.discount_name for each in chosen],
+            "k": [each.k_name for each in chosen],
             "difference": mean,
-            "sd": spread,
+            "sd": deviation,
             "effect": effect,
             "queries": required_queries(effect, power=power, level=level),
-            "low": required_queries(high, power=power, level=level),
-            "high": required_queries(low, power=power, level=level),
+            "low": required_queries(strongest, power=power, level=level),
+            "high": required_queries(weakest, power=power, level=level),
         }
     )
     return table.sort_values(["queries", "high"], kind="stable", ignore_index=True)
 
 
-def differences_by_measure(
-    gains: Floats, first: Floats, second: Floats, queries: Segments, chosen: list[Measure]
+def ndcg_differences(
+    gains: Floats, first: Floats, second: Floats, queries: Segments, chosen: list[DiscountedCutoff]
 ) -> Floats:
-    """NDCG of `first` minus NDCG of `second` by each measure, shape (n_measures, n_queries); NaN in empty queries.
+    """NDCG of `first` minus NDCG of `second` by discount and cutoff; NaN in queries without any gain.
 
-    Documents are sorted once per ranker, whatever the number of measures: ties count by their average, so tied ranks
-    have the mean gain of their documents, and each measure is a weighted sum over ranks.
+    Documents are sorted once per ranker, whatever the number of discounts and cutoffs: ties are averaged, so tied ranks
+    have the mean gain of their documents, and each NDCG is a weighted sum over ranks.
 
     Parameters
     ----------
     gains, first, second : ndarray, shape (n_documents,)
         Grouped.
     queries : Segments
-    chosen : list of Measure
+    chosen : list of DiscountedCutoff
+
+    Returns
+    -------
+    ndarray, shape (len(chosen), n_queries)
     """
     result = np.empty((len(chosen), queries.n_segments))
-    discounts = {measure.discount_name: DCG(discount=measure.discount) for measure in chosen}
+    discounts = {each.discount_name: DCG(discount=each.discount) for each in chosen}
     tables = {name: dcg.discounts(int(queries.sizes.max())) for name, dcg in discounts.items()}
-    kept = {measure.k_name: ranks_kept(measure.k, queries.sizes) for measure in chosen}
+    kept = {each.k_name: ranks_kept(each.k, queries.sizes) for each in chosen}
     for block in queries.blocks():
         part, documents = block.part, block.rows
-        lead, worth = _gains_by_rank(gains[documents], first[documents], second[documents], part)
+        difference, ideal_gains = _gains_by_rank(gains[documents], first[documents], second[documents], part)
         within = {name: part.positions < part.repeat(cutoffs[block.segments]) for name, cutoffs in kept.items()}
-        for i, measure in enumerate(chosen):
-            weights = tables[measure.discount_name][part.positions] * within[measure.k_name]
-            # A difference of two NDCGs, so only the zero of 0/0 matters.
-            ideal = part.sum(worth * weights)
+        for i, each in enumerate(chosen):
+            weights = tables[each.discount_name][part.positions] * within[each.k_name]
+            ideal = part.sum(ideal_gains * weights)
             result[i, block.segments] = np.divide(
-                part.sum(lead * weights), ideal, out=np.full(part.n_segments, np.nan), where=ideal > 0
+                part.sum(difference * weights), ideal, out=np.full(part.n_segments, np.nan), where=ideal > 0
             )
     result[np.abs(result) < ROUNDING] = 0.0
     return result
 
 
 def _gains_by_rank(gains: Floats, first: Floats, second: Floats, queries: Segments) -> tuple[Floats, Floats]:
-    """Expected gain at each rank by the first ranker minus by the second, and that of the ideal order."""
+    """Difference of the expected gains at each rank, first ranker minus second, and gains of the ideal ranking."""
     by_rank = []
     for scores in (first, second):
-        order = queries.sort(scores)
-        tied = queries.runs(scores[order])
-        by_rank.append(tied.repeat(tied.mean(gains[order])))
+        permutation = queries.sort(scores)
+        tied = queries.runs(scores[permutation])
+        by_rank.append(tied.repeat(tied.mean(gains[permutation])))
     return by_rank[0] - by_rank[1], _descending(gains, queries)
 
 
 def _descending(gains: Floats, queries: Segments) -> Floats:
-    """Gains of each query from the largest: one sort of integers, for gains are few and alike."""
+    """Gains sorted within each query, the largest first: one sort of integers, since there are few different gains."""
     levels = np.unique(gains)[::-1]
     keys = np.searchsorted(-levels, -gains) + len(levels) * queries.repeat(np.arange(queries.n_segments))
     keys.sort()
@@ -231,24 +243,24 @@ def _without_empty(differences: Floats, empty: Empty) -> Floats:
     return left
 
 
-def _effect(mean: Floats, spread: Floats) -> Floats:
-    """Mean by standard deviation; infinite where only the latter is zero."""
+def standardized_effects(mean: Floats, deviation: Floats) -> Floats:
+    """Mean divided by standard deviation; 0 where the mean is zero, and infinite where only the deviation is zero."""
     none = np.abs(mean) < ROUNDING
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(none, 0.0, np.where(spread < ROUNDING, np.inf * np.sign(mean), mean / spread))
+        return np.where(none, 0.0, np.where(deviation < ROUNDING, np.inf * np.sign(mean), mean / deviation))
 
 
 def _interval(
     differences: Floats, n_resamples: int, random_state: int | np.random.Generator | None
 ) -> tuple[Floats, Floats]:
-    """The weakest and the strongest effect, as absolute values, in a 95% bootstrap interval."""
+    """The weakest and the strongest effect in a 95% bootstrap interval, as absolute values."""
     if not isinstance(n_resamples, (int, np.integer)) or n_resamples < 1:
         raise ValueError(f"n_resamples must be an integer of at least 1; got {n_resamples!r}")
     n = differences.shape[1]
     moments = resampled_means(np.concatenate([differences, differences**2]), int(n_resamples), random_state)
     mean, squares = np.split(moments, 2)
-    effects = _effect(mean, np.sqrt(np.maximum(squares - mean**2, 0.0) * n / (n - 1)))
+    effects = standardized_effects(mean, np.sqrt(np.maximum(squares - mean**2, 0.0) * n / (n - 1)))
     low, high = np.quantile(effects, [0.025, 0.975], axis=1, method="closest_observation")
-    crosses = low * high <= 0
-    weak, strong = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
-    return np.where(crosses, 0.0, weak), strong
+    contains_zero = low * high <= 0
+    weakest, strongest = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
+    return np.where(contains_zero, 0.0, weakest), strongest

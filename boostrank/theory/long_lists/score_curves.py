@@ -1,10 +1,11 @@
-"""The one thing about a ranker that limits of NDCG depend on: how probable each label is at each height of its scores.
+"""Score curves: the probabilities of the labels of a document, given its normalized score.
 
-Wang et al. map scores to ``s`` in [0, 1] by their distribution function: documents of ``s = 1`` stand first, those of
-``s = 0`` last, and ``s`` is uniform. A :class:`ScoreCurve` holds ``P(Y = label | s)``.
+Limits of NDCG depend on a ranker only through this curve. Wang et al. normalize scores to ``s`` in [0, 1] by their
+distribution function: documents of ``s = 1`` rank first, those of ``s = 0`` last, and ``s`` is uniform. A
+:class:`ScoreCurve` holds ``P(Y = label | s)``.
 
-The uniform distribution of ``s`` (their Lemma 3) needs scores without ties. Here tied documents share their places on
-[0, 1], each with the mean labels of all: that is NDCG with averaged ties.
+The uniform distribution of ``s`` (their Lemma 3) needs scores without ties. Here tied documents cover one interval of
+[0, 1], on which the probabilities are the means over these documents. That corresponds to NDCG with averaged ties.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ from boostrank.metrics import check_scores
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 
-# Absolute error that quadrature of probabilities aims at, and the one beyond which it is refused.
-QUADRATURE_GOAL, QUADRATURE_LIMIT = 1e-11, 1e-6
-# Rounding that sums of probabilities may have.
-PROBABILITY_ROUNDING = 1e-9
-# How far the label shares of two rankers of one population may be apart.
-SHARES_ROUNDING = 1e-6
+# Error that numerical integration stops at, and the largest error that is accepted.
+QUADRATURE_TOLERANCE, MAX_QUADRATURE_ERROR = 1e-11, 1e-6
+# Probabilities and their sums differ from exact values by rounding.
+PROBABILITY_TOLERANCE = 1e-9
+# Difference between the shares of a label in two curves of one population.
+SHARE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreCurve:
-    """Label probabilities of documents by the height of their scores.
+    """Probabilities of the labels of a document, given its normalized score.
 
     Parameters
     ----------
     labels : array-like, shape (n_labels,)
         All labels, 0 or more, strictly increasing.
     probabilities : callable
-        Takes ``s``, shape (m,), in [0, 1], to ``P(Y = label | s)``, shape (m, n_labels).
+        Function of ``s``, shape (m,), in [0, 1], with values ``P(Y = label | s)``, shape (m, n_labels).
     breaks : array-like, default ()
-        Points in (0, 1) at which the probabilities jump or bend, for quadrature.
+        Points in (0, 1) at which the probabilities or their derivatives jump, for numerical integration.
 
     Raises
     ------
@@ -79,7 +80,7 @@ class ScoreCurve:
 
     @classmethod
     def binary(cls, curve: Callable[[Floats], Floats], breaks: ArrayLike = ()) -> ScoreCurve:
-        """Labels 0 and 1, with ``P(Y = 1 | s) = curve(s)``, vectorized."""
+        """The curve of labels 0 and 1 with ``P(Y = 1 | s) = curve(s)``, a vectorized function."""
 
         def probabilities(s: Floats) -> Floats:
             relevant = np.broadcast_to(np.asarray(curve(s), dtype=np.float64), s.shape)
@@ -89,12 +90,12 @@ class ScoreCurve:
 
     @classmethod
     def constant(cls, labels: ArrayLike, shares: ArrayLike) -> ScoreCurve:
-        """Scores that say nothing: the same `shares` of `labels` at each height."""
+        """The curve of random scores: the probabilities of `labels` are `shares` at every score."""
         return cls.steps(labels, np.atleast_2d(np.asarray(shares, dtype=np.float64)))
 
     @classmethod
     def steps(cls, labels: ArrayLike, table: ArrayLike) -> ScoreCurve:
-        """Probabilities that are constant on equal parts of [0, 1].
+        """The curve of probabilities that are constant on intervals of equal length.
 
         Parameters
         ----------
@@ -119,22 +120,23 @@ class ScoreCurve:
         Raises
         ------
         ValueError
-            If `s` is outside of [0, 1], or what comes out are not probabilities that sum to 1.
+            If `s` is outside of [0, 1], or the values are not probabilities that sum to 1.
         """
-        heights = np.atleast_1d(np.asarray(s, dtype=np.float64))
-        if heights.ndim != 1 or not ((heights >= 0) & (heights <= 1)).all():
+        points = np.atleast_1d(np.asarray(s, dtype=np.float64))
+        if points.ndim != 1 or not ((points >= 0) & (points <= 1)).all():
             raise ValueError(f"s must be one-dimensional, in [0, 1]; got {s!r}")
-        values = np.asarray(self.probabilities(heights), dtype=np.float64)
-        if values.shape != (len(heights), len(self.labels)):
+        values = np.asarray(self.probabilities(points), dtype=np.float64)
+        if values.shape != (len(points), len(self.labels)):
             raise ValueError(
-                f"probabilities must take {len(heights)} points to shape {(len(heights), len(self.labels))}; "
+                f"probabilities must have shape {(len(points), len(self.labels))} at {len(points)} points; "
                 f"got shape {values.shape}"
             )
-        wrong = ~(values.min(axis=1) >= -PROBABILITY_ROUNDING) | ~(abs(values.sum(axis=1) - 1) <= PROBABILITY_ROUNDING)
-        if wrong.any():
-            first = int(np.argmax(wrong))
+        positive = values.min(axis=1) >= -PROBABILITY_TOLERANCE
+        valid = positive & (abs(values.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE)
+        if not valid.all():
+            first = int(np.argmin(valid))
             raise ValueError(
-                f"probabilities must be in [0, 1] and sum to 1; at s = {heights[first]:g} they are "
+                f"probabilities must be in [0, 1] and sum to 1; at s = {points[first]:g} they are "
                 f"{values[first].tolist()}"
             )
         return np.clip(values, 0.0, 1.0)
@@ -153,9 +155,9 @@ class ScoreCurve:
         return integrate(lambda s: self.at(s)[0], 0.0, 1.0, self.breaks)
 
     def ideal_steps(self, gain: Gain = "exp2") -> tuple[Floats, Floats]:
-        """Gains from the largest, and the share of documents that have at least each: the curve of ideal scores.
+        """The curve of ideal scores: decreasing gains, and the share of documents with at least each gain.
 
-        Labels of no documents are left out.
+        Labels without documents are left out.
 
         Returns
         -------
@@ -167,7 +169,7 @@ class ScoreCurve:
         ValueError
             If no document has a gain above 0.
         """
-        gains, present = self.gains(gain), self.shares > QUADRATURE_LIMIT
+        gains, present = self.gains(gain), self.shares > MAX_QUADRATURE_ERROR
         if not gains[present].any():
             raise ValueError("NDCG is 0/0: the curve has no label of positive gain and probability")
         levels, reached = gains[present][::-1], np.cumsum(self.shares[present][::-1])
@@ -182,13 +184,14 @@ def estimate_curve(
     method: Literal["isotonic", "bins"] = "isotonic",
     n_bins: int | None = None,
 ) -> ScoreCurve:
-    """Label probabilities by height of score, estimated from labelled and scored documents.
+    """Estimate a score curve from documents with labels and scores.
 
-    A document's height is ``1 - (rank - 1/2) / n`` in its query of ``n`` documents, for scores compare within queries
-    only; tied documents have their mean rank. Heights of all queries are pooled, spread evenly over [0, 1], and cut
-    into `n_bins` parts of equally many documents, each with the mean of its labels. The shares of the labels are those
-    of `y`, exactly. What is pooled is taken as one population: differences between queries are averaged out. And a
-    rank among n documents tells a height to within about ``1 / (2 sqrt(n))``, so short lists blur the curve.
+    Scores are comparable only within queries. The normalized score of a document is therefore
+    ``1 - (rank - 1/2) / n`` in its query of ``n`` documents; tied documents have their mean rank. The documents of all
+    queries are sorted by normalized score and cut into `n_bins` bins of equal size, and the curve is constant on each
+    bin. The shares of the labels are exactly those of `y`. All queries are taken as one population: differences between
+    them are averaged out. A rank among n documents determines a normalized score only up to about ``1 / (2 sqrt(n))``,
+    so that short lists smooth the curve.
 
     Parameters
     ----------
@@ -197,10 +200,10 @@ def estimate_curve(
     qid : array-like, shape (n_documents,), optional
         None: the rows are one query.
     method : {"isotonic", "bins"}, default "isotonic"
-        Means of the bins made monotone, ``P(Y >= label)`` never falling with the score, by isotonic regression; or
-        the means as they are, for rankers that may be wrong in places.
+        ``"isotonic"`` makes the means of the bins monotone by isotonic regression, so that ``P(Y >= label)`` never
+        decreases with the score. ``"bins"`` takes the means as they are, for rankers whose labels may decrease.
     n_bins : int, optional
-        About ``2 n_documents^(1/3)``, 5 to 200, by default. The limits that rest on the top alone see the top bin.
+        By default about ``2 n_documents^(1/3)``, from 5 to 200. Limits that depend on the top alone use the top bin.
 
     Raises
     ------
@@ -219,14 +222,14 @@ def estimate_curve(
     labels = np.unique(relevance)
     if len(labels) < 2:
         raise ValueError(f"y must have at least two different labels; all are {labels[0]:g}")
-    heights = score_heights(scores, qid)
-    if len(heights) != len(relevance):
-        raise ValueError(f"scores has {len(heights)} values for the {len(relevance)} documents of y")
+    normalized = normalized_scores(scores, qid)
+    if len(normalized) != len(relevance):
+        raise ValueError(f"scores has {len(normalized)} values for the {len(relevance)} documents of y")
     if n_bins is None:
-        n_bins = int(np.clip(round(2 * len(heights) ** (1 / 3)), 5, 200))
+        n_bins = int(np.clip(round(2 * len(normalized) ** (1 / 3)), 5, 200))
     if not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
         raise ValueError(f"n_bins must be an integer of at least 1; got {n_bins!r}")
-    reached = _bin_means(relevance[:, None] >= labels[1:], heights, int(n_bins))
+    reached = _bin_means(relevance[:, None] >= labels[1:], normalized, int(n_bins))
     if method == "isotonic":
         from sklearn.isotonic import isotonic_regression
 
@@ -236,51 +239,51 @@ def estimate_curve(
     return ScoreCurve.steps(labels, np.maximum(table, 0.0))
 
 
-def score_heights(scores: ArrayLike, qid: ArrayLike | None = None) -> Floats:
-    """Height ``1 - (rank - 1/2) / n`` of each row among the n documents of its query; ties have their mean rank."""
+def normalized_scores(scores: ArrayLike, qid: ArrayLike | None = None) -> Floats:
+    """``1 - (rank - 1/2) / n`` of each row among the n documents of its query; ties have their mean rank."""
     values = check_scores(scores)
     queries = Queries.from_sizes([len(values)]) if qid is None else Queries.from_qid(qid)
     if queries.n_documents != len(values):
         raise ValueError(f"qid has {queries.n_documents} values for the {len(values)} documents of scores")
     grouped = queries.group(values)
     sizes = queries.repeat(queries.sizes)
-    # Counted from both ends, the ranks of a tied document have the mean of its run as their mean.
+    # Ranks counted from the first document and from the last one: for tied documents, both together give the mean rank.
     twice = queries.ranks(grouped) + sizes + 1 - queries.ranks(-grouped)
     return queries.ungroup(1.0 - (twice - 1.0) / (2.0 * sizes))
 
 
-def _bin_means(values: NDArray[np.bool_], heights: Floats, n_bins: int) -> Floats:
-    """Means of `values`, shape (n, m), in equal parts of [0, 1] over which the documents spread by height."""
-    different, inverse = np.unique(heights, return_inverse=True)
-    ends = np.concatenate([[0.0], np.cumsum(np.bincount(inverse)) / len(heights)])
+def _bin_means(values: NDArray[np.bool_], normalized: Floats, n_bins: int) -> Floats:
+    """Means of `values`, shape (n, m), in bins of equally many documents by normalized score, shape (n_bins, m)."""
+    different, inverse = np.unique(normalized, return_inverse=True)
+    ends = np.concatenate([[0.0], np.cumsum(np.bincount(inverse)) / len(normalized)])
     parts = np.linspace(0.0, 1.0, n_bins + 1)
     means = np.empty((n_bins, values.shape[1]))
     for j, column in enumerate(values.T):
         sums = np.bincount(inverse, weights=column.astype(np.float64), minlength=len(different))
-        # A bin may end within documents of one height: each of its parts has their mean.
-        total = np.interp(parts, ends, np.concatenate([[0.0], np.cumsum(sums) / len(heights)]))
+        # A bin may end among tied documents: then the parts in both bins have the mean of these documents.
+        total = np.interp(parts, ends, np.concatenate([[0.0], np.cumsum(sums) / len(normalized)]))
         means[:, j] = np.diff(total) * n_bins
     return means
 
 
 def check_one_population(first: ScoreCurve, second: ScoreCurve) -> None:
-    """Refuse the curves of two rankers that do not see the same labels, equally often."""
+    """Refuse two curves that differ in their labels or in the shares of these: not of one population."""
     if not np.array_equal(first.labels, second.labels):
         raise ValueError(f"both curves must have the same labels; got {first.labels} and {second.labels}")
-    if np.abs(first.shares - second.shares).max() > SHARES_ROUNDING:
+    if np.abs(first.shares - second.shares).max() > SHARE_TOLERANCE:
         raise ValueError(
-            "two rankers of one population see the same labels, so both curves must have the same shares; got "
+            "two rankers of one population rank the same labels, so both curves must have the same shares; got "
             f"{first.shares.round(6).tolist()} and {second.shares.round(6).tolist()}"
         )
 
 
 def integrate(function: Callable[[Floats], Any], low: float, high: float, breaks: ArrayLike = ()) -> Any:
-    """Integral of a function of one-element arrays, adaptively, with intervals cut at `breaks`.
+    """Integral of a function of one-element arrays, by adaptive quadrature of the intervals between `breaks`.
 
     Raises
     ------
     ValueError
-        If the integral is not found to within :data:`QUADRATURE_LIMIT`.
+        If the estimated error is above :data:`MAX_QUADRATURE_ERROR`.
     """
     points = np.asarray(breaks, dtype=np.float64)
     points = points[(points > low) & (points < high)]
@@ -288,8 +291,9 @@ def integrate(function: Callable[[Floats], Any], low: float, high: float, breaks
     def at_point(x: float) -> Any:
         return function(np.array([x]))
 
-    goal: dict[str, Any] = {"epsabs": QUADRATURE_GOAL, "epsrel": QUADRATURE_GOAL, "norm": "max", "points": points}
-    value, error = quad_vec(at_point, low, high, limit=2_000 + len(points), **goal)
-    if not error <= QUADRATURE_LIMIT * max(1.0, float(np.max(np.abs(value)))):
-        raise ValueError(f"an integral of the curve has error {error:.1e}: give the points where it jumps as breaks")
+    tolerance = QUADRATURE_TOLERANCE
+    settings: dict[str, Any] = {"epsabs": tolerance, "epsrel": tolerance, "norm": "max", "points": points}
+    value, error = quad_vec(at_point, low, high, limit=2_000 + len(points), **settings)
+    if not error <= MAX_QUADRATURE_ERROR * max(1.0, float(np.max(np.abs(value)))):
+        raise ValueError(f"an integral of the curve has error {error:.1e}: pass the points where it jumps as breaks")
     return value
