@@ -54,9 +54,9 @@ def section_3_2_1():
     gains = theory.minimizer("squared", distribution, normalize="none")
     print("Section 3.2.1: labels (5, 4) with probability 0.3, (1, 3) with 0.7")
     print("  E[G]   =", gains.round(4), "sorts document 1 first")
-    print("  E[G/Z] =", theory.bayes_scores(distribution).round(4), "sorts document 2 first, and NDCG agrees:")
-    for name, scores in (("E[G]", gains), ("E[G/Z]", theory.bayes_scores(distribution))):
-        print(f"  expected NDCG of the ranking by {name}: {theory.expected_ndcg(distribution, scores):.4f}")
+    print("  E[G/Z] =", distribution.bayes_scores().round(4), "sorts document 2 first, and NDCG agrees:")
+    for name, scores in (("E[G]", gains), ("E[G/Z]", distribution.bayes_scores())):
+        print(f"  expected NDCG of the ranking by {name}: {distribution.expected_ndcg(scores):.4f}")
 
 
 def draw_means(ax, distribution, own, label, zoom):
@@ -107,13 +107,13 @@ def proposition_7(folder):
     )
     for surrogate, normalize, distribution, own, label, name in cases:
         scores = theory.minimizer(surrogate, distribution, normalize, method="numeric")
-        regret = theory.ndcg_regret(distribution, scores)
+        regret = distribution.ndcg_regret(scores)
         print(f"Proposition 7, {surrogate}/{normalize}: {distribution}")
-        own_mean, bayes = expected(own, distribution)[1], theory.bayes_scores(distribution)
+        own_mean, bayes = expected(own, distribution)[1], distribution.bayes_scores()
         print(f"  mean of its own targets {own_mean.round(4)}, E[G/Z] {bayes.round(4)}")
         print(f"  numeric minimizer {scores.round(4)}, regret {regret:.4f}")
         repaired = theory.minimizer(surrogate, distribution, method="numeric")
-        print(f"  repaired: minimizer {repaired.round(4)}, regret {theory.ndcg_regret(distribution, repaired):.4f}")
+        print(f"  repaired: minimizer {repaired.round(4)}, regret {distribution.ndcg_regret(repaired):.4f}")
         p = distribution.probabilities[0]
         title = f"Figure {name[-1]}: labels (1, 5) with probability {p:g}, (2, 1) with {1 - p:g}"
         figure_of_proposition_7(distribution, own, label, title, folder / f"{name}.png")
@@ -175,7 +175,7 @@ def excess_and_regret(surrogate, distributions, random):
         length = 1e4 if surrogate == "cosine" else 1.0
         for scores in some_scores(best, random):
             rows.append(
-                (theory.excess_loss(surrogate, distribution, length * scores), theory.ndcg_regret(distribution, scores))
+                (theory.excess_loss(surrogate, distribution, length * scores), distribution.ndcg_regret(scores))
             )
     return np.array(rows).T
 
@@ -183,7 +183,7 @@ def excess_and_regret(surrogate, distributions, random):
 def tightness(folder, n_distributions):
     random = np.random.default_rng(0)
     distributions = [
-        theory.LabelDistribution.random(N_DOCUMENTS, 1 + i % 4, highest=1 + i % 4, random_state=i)
+        theory.LabelDistribution.random(N_DOCUMENTS, 1 + i % 4, max_label=1 + i % 4, random_state=i)
         for i in range(n_distributions)
     ]
     figure, axes = import_pyplot().subplots(2, 3, figsize=(10, 6.4), sharex=True, sharey=True, layout="constrained")
@@ -218,7 +218,7 @@ def tightness(folder, n_distributions):
 def low_noise(folder, n_queries):
     """Mean regret over queries, least squares with ever less error, and the bounds of Theorems 10 and 11."""
     random = np.random.default_rng(0)
-    drawn = [theory.LabelDistribution.random(3, 2, highest=3, random_state=i) for i in range(4 * n_queries)]
+    drawn = [theory.LabelDistribution.random(3, 2, max_label=3, random_state=i) for i in range(4 * n_queries)]
     margins = np.array([theory.ndcg_margin(query) for query in drawn])
     # Queries whose documents are clearly apart: low noise.
     chosen = np.argsort(-np.where(np.isfinite(margins), margins, 0.0))[:n_queries]
@@ -226,10 +226,10 @@ def low_noise(folder, n_queries):
     errors = random.normal(size=(n_queries, 3))
     rows = []
     for size in np.geomspace(3e-3, 1, 14):
-        scores = [theory.bayes_scores(query) + size * error for query, error in zip(queries, errors, strict=True)]
+        scores = [query.bayes_scores() + size * error for query, error in zip(queries, errors, strict=True)]
         pairs = list(zip(queries, scores, strict=True))
         mean_excess = np.mean([theory.excess_loss("squared", *pair) for pair in pairs])
-        rows.append((mean_excess, np.mean([theory.ndcg_regret(*pair) for pair in pairs])))
+        rows.append((mean_excess, np.mean([query.ndcg_regret(each) for query, each in pairs])))
     excess, regret = np.array(rows).T
     figure, ax = import_pyplot().subplots(figsize=(style.WIDTH, style.HEIGHT), layout="constrained")
     ax.plot(excess, np.where(regret > 1e-9, regret, np.nan), color=style.BLUE, marker="o", label="mean regret")

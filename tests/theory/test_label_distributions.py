@@ -5,21 +5,17 @@ import itertools
 import numpy as np
 import oracles
 import pytest
+from boostrank.theory.minimizers import minimizer
 
 import boostrank as br
 from boostrank.theory import (
     SECTION_3_2_1,
     LabelDistribution,
-    bayes_scores,
-    expected_ndcg,
-    ndcg_regret,
-    optimal_ranking,
 )
-from boostrank.theory.distributions import DistributionBatch
-from boostrank.theory.minimizers import minimizer
+from boostrank.theory.consistency.label_distributions import DistributionBatch
 
 SETTINGS = [("log2", None, "exp2"), ("log2", 2, "exp2"), ("zipf", 1, "linear"), (("power", 0.5), None, "linear")]
-RANDOM = [LabelDistribution.random(2 + seed % 3, 1 + seed % 4, highest=3, random_state=seed) for seed in range(12)]
+RANDOM = [LabelDistribution.random(2 + seed % 3, 1 + seed % 4, max_label=3, random_state=seed) for seed in range(12)]
 every = pytest.mark.parametrize(("discount", "k", "gain"), SETTINGS)
 
 
@@ -38,8 +34,8 @@ def test_the_numbers_of_section_3_2_1():
     expected_gains = SECTION_3_2_1.probabilities @ (2.0**SECTION_3_2_1.labels - 1)
     assert expected_gains.round(1).tolist() == [10.0, 9.4]
     assert minimizer("squared", SECTION_3_2_1, normalize="none").round(10).tolist() == [10.0, 9.4]
-    assert bayes_scores(SECTION_3_2_1).round(4).tolist() == [0.3216, 0.7533]
-    assert optimal_ranking(SECTION_3_2_1).tolist() == [1, 0]
+    assert SECTION_3_2_1.bayes_scores().round(4).tolist() == [0.3216, 0.7533]
+    assert SECTION_3_2_1.optimal_ranking().tolist() == [1, 0]
 
 
 @every
@@ -47,7 +43,7 @@ def test_bayes_scores_are_the_mean_of_normalized_gains(discount, k, gain):
     for distribution in RANDOM:
         vectors = [oracles.normalized_gains(labels, discount, k, gain) for labels in distribution.labels]
         expected = distribution.probabilities @ np.array(vectors)
-        np.testing.assert_allclose(bayes_scores(distribution, br.DCG(k, gain, discount)), expected, rtol=1e-12)
+        np.testing.assert_allclose(distribution.bayes_scores(br.DCG(k, gain, discount)), expected, rtol=1e-12)
 
 
 @every
@@ -57,7 +53,7 @@ def test_expected_ndcg_is_the_mean_over_outcomes_and_over_the_orders_of_ties(dis
         scores = random.integers(0, 3, size=distribution.n_documents).astype(float)
         orders = list(oracles.orders_by(scores.tolist()))
         expected = np.mean([expectation(distribution, order, discount, k, gain) for order in orders])
-        assert expected_ndcg(distribution, scores, br.DCG(k, gain, discount)) == pytest.approx(expected, abs=1e-12)
+        assert distribution.expected_ndcg(scores, br.DCG(k, gain, discount)) == pytest.approx(expected, abs=1e-12)
 
 
 @every
@@ -66,34 +62,34 @@ def test_no_order_beats_the_optimal_ranking(discount, k, gain):
     for distribution in RANDOM:
         m = distribution.n_documents
         values = [expectation(distribution, order, discount, k, gain) for order in itertools.permutations(range(m))]
-        best = expectation(distribution, optimal_ranking(distribution, dcg).tolist(), discount, k, gain)
+        best = expectation(distribution, distribution.optimal_ranking(dcg).tolist(), discount, k, gain)
         assert best == pytest.approx(max(values), abs=1e-12)
         for order, value in zip(itertools.permutations(range(m)), values, strict=True):
             scores = np.empty(m)
             scores[list(order)] = -np.arange(m)
-            assert ndcg_regret(distribution, scores, dcg) == pytest.approx(best - value, abs=1e-12)
+            assert distribution.ndcg_regret(scores, dcg) == pytest.approx(best - value, abs=1e-12)
 
 
 def test_with_a_cutoff_scores_need_not_sort_like_the_bayes_scores():
     dcg, distribution = br.DCG(k=1), LabelDistribution([[3, 2, 1]], [1.0])
-    assert ndcg_regret(distribution, [3.0, 1.0, 2.0], dcg) == 0.0
-    assert ndcg_regret(distribution, [3.0, 1.0, 2.0]) > 0.0
+    assert distribution.ndcg_regret([3.0, 1.0, 2.0], dcg) == 0.0
+    assert distribution.ndcg_regret([3.0, 1.0, 2.0]) > 0.0
 
 
 def test_expected_ndcg_agrees_with_that_of_synthetic_data():
     usual, rare = [2.0, 0.0, 1.0, 3.0], [0.0, 5.0, 4.0, 0.0]
     distribution = LabelDistribution.of_two(rare, usual, 0.3)
     scores = np.array([0.2, 0.9, 0.9, 0.1])
-    (synthetic,) = br.expected_ndcg(bayes_scores(distribution), scores, np.zeros(4))
-    assert expected_ndcg(distribution, scores) == pytest.approx(synthetic, abs=1e-15)
+    (synthetic,) = br.expected_ndcg(distribution.bayes_scores(), scores, np.zeros(4))
+    assert distribution.expected_ndcg(scores) == pytest.approx(synthetic, abs=1e-15)
 
 
 def test_infinite_scores_rank_and_an_outcome_without_gain_adds_nothing():
     distribution = LabelDistribution([[1, 0], [0, 0]], [0.25, 0.75])
-    assert bayes_scores(distribution).tolist() == [0.25, 0.0]
-    assert expected_ndcg(distribution, [0.0, -np.inf]) == 0.25
-    assert ndcg_regret(distribution, [-np.inf, np.inf]) == pytest.approx(0.25 * (1 - 1 / np.log2(3)))
-    assert ndcg_regret(distribution, [np.inf, np.inf]) == pytest.approx(0.125 * (1 - 1 / np.log2(3)))
+    assert distribution.bayes_scores().tolist() == [0.25, 0.0]
+    assert distribution.expected_ndcg([0.0, -np.inf]) == 0.25
+    assert distribution.ndcg_regret([-np.inf, np.inf]) == pytest.approx(0.25 * (1 - 1 / np.log2(3)))
+    assert distribution.ndcg_regret([np.inf, np.inf]) == pytest.approx(0.125 * (1 - 1 / np.log2(3)))
 
 
 def test_a_batch_holds_what_its_distributions_do():
@@ -102,7 +98,7 @@ def test_a_batch_holds_what_its_distributions_do():
     assert batch.n_distributions == len(distributions) > 2
     for i, distribution in enumerate(distributions):
         np.testing.assert_array_equal(batch[i].labels, distribution.labels)
-        np.testing.assert_allclose(batch.bayes_scores()[i], bayes_scores(distribution), rtol=1e-13)
+        np.testing.assert_allclose(batch.bayes_scores()[i], distribution.bayes_scores(), rtol=1e-13)
     chosen = np.arange(len(distributions)) % 2 == 1
     np.testing.assert_array_equal(batch.take(chosen).bayes_scores(), batch.bayes_scores()[chosen])
 
@@ -118,11 +114,11 @@ def test_a_distribution_prints_as_what_makes_it_and_is_not_changed():
 
 
 def test_random_distributions_are_what_was_asked_for():
-    distribution = LabelDistribution.random(5, 7, highest=2, random_state=0)
+    distribution = LabelDistribution.random(5, 7, max_label=2, random_state=0)
     assert distribution.labels.shape == (7, 5)
     assert set(np.unique(distribution.labels)) == {0.0, 1.0, 2.0}
     assert distribution.probabilities.sum() == pytest.approx(1.0)
-    again = LabelDistribution.random(5, 7, highest=2, random_state=0)
+    again = LabelDistribution.random(5, 7, max_label=2, random_state=0)
     np.testing.assert_array_equal(distribution.probabilities, again.probabilities)
 
 
@@ -131,7 +127,7 @@ def test_random_distributions_are_what_was_asked_for():
     [
         ([1, 2], [1.0], "shape"),
         ([[]], [1.0], "not empty"),
-        ([[1, 2], [1]], [0.5, 0.5], "equally long"),
+        ([[1, 2], [1]], [0.5, 0.5], "equal length"),
         ([[1, -1]], [1.0], "negative"),
         ([[1, np.nan]], [1.0], "not finite"),
         ([[1, 2]], [0.5, 0.5], "one per outcome"),
@@ -148,10 +144,10 @@ def test_invalid_distributions_are_errors(labels, probabilities, message):
 @pytest.mark.parametrize("scores", [[1.0], [1.0, np.nan], [[1.0, 2.0]], ["a", "b"]])
 def test_invalid_scores_are_errors(scores):
     with pytest.raises(ValueError, match="scores must be"):
-        ndcg_regret(SECTION_3_2_1, scores)
+        SECTION_3_2_1.ndcg_regret(scores)
 
 
-@pytest.mark.parametrize("wrong", [{"n_documents": 0}, {"n_outcomes": 0}, {"highest": -1}])
+@pytest.mark.parametrize("wrong", [{"n_documents": 0}, {"n_outcomes": 0}, {"max_label": -1}])
 def test_invalid_random_settings_are_errors(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         LabelDistribution.random(**({"n_documents": 2} | wrong))

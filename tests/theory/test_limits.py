@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-import boostrank as br
-from boostrank import theory
-from boostrank.theory import ScoreCurve, cutoffs
+from boostrank import discounts, theory
+from boostrank.dcg import DCG, discount_function
+from boostrank.queries import Queries
+from boostrank.theory import ScoreCurve
 
 POWERS = (0.1, 0.5, 0.9)
 GRADED = ScoreCurve(
@@ -27,8 +28,8 @@ def simulate(curve, n, n_lists, discount="log2", k=None, seed=0, gain="exp2"):
     heights = -np.sort(-random.random((n_lists, n)), axis=1).ravel()
     reached = np.cumsum(curve.at(heights)[:, :-1], axis=1)
     labels = curve.labels[(random.random(len(heights))[:, None] > reached).sum(axis=1)]
-    dcg = br.DCG(int(cutoffs.ranks_kept(k, n)), gain, discount)
-    return dcg.ndcg(dcg.gains(labels), heights, br.Queries.from_sizes(np.full(n_lists, n)))
+    dcg = DCG(int(discounts.ranks_kept(k, n)), gain, discount)
+    return dcg.ndcg(dcg.gains(labels), heights, Queries.from_sizes(np.full(n_lists, n)))
 
 
 def within_error(values, expected, errors=4.0, slack=0.0):
@@ -48,7 +49,7 @@ def test_theorems_7_and_13_for_a_linear_curve_are_beta_functions(beta):
         integral = 0.8 * (c ** (1 - beta) / (1 - beta) - c ** (2 - beta) / (2 - beta))
         cut = theory.ndcg_limit(curve, discount=("power", beta), k=c)
         assert cut.value == pytest.approx((1 - beta) / min(c, p) ** (1 - beta) * integral, abs=1e-9)
-        assert (full.source, cut.source, cut.spread) == ("Theorem 7", "Theorem 13", 0.0)
+        assert (full.source, cut.source, cut.standard_deviation) == ("Theorem 7", "Theorem 13", 0.0)
 
 
 @pytest.mark.parametrize("c", [0.05, 0.3, 0.6])
@@ -111,7 +112,7 @@ def test_standard_ndcg_tends_to_one_for_the_worst_ranking_too():
 def test_at_the_boundary_only_the_top_is_left(discount, k, source):
     limit = theory.ndcg_limit(GRADED, discount=discount, k=k)
     assert limit.value == pytest.approx((0.35 * 1 + 0.35 * 3) / 3)
-    assert limit.spread == 0
+    assert limit.standard_deviation == 0
     assert limit.source == source
 
 
@@ -125,7 +126,7 @@ def test_limits_go_over_into_those_of_the_boundary():
 @pytest.mark.parametrize("parameter", [None, 0.3])
 def test_a_function_has_the_limits_of_the_discount_that_it_computes(parameter):
     named = "log2" if parameter is None else ("power", parameter)
-    function = br.theory.cutoffs.discount_function(named)
+    function = discount_function(named)
     for k in (None, 0.3, ("power", 0.5)):
         expected = theory.ndcg_limit(GRADED, discount=named, k=k)
         found = theory.ndcg_limit(GRADED, discount=lambda ranks: 5.0 * function(ranks), k=k)
@@ -136,8 +137,8 @@ def test_a_function_has_the_limits_of_the_discount_that_it_computes(parameter):
 # Limits and pseudo-expectations against simulation.
 
 
-@pytest.mark.parametrize("k", cutoffs.CUTOFFS, ids=cutoffs.cutoff_name)
-@pytest.mark.parametrize("discount", [*cutoffs.DISCOUNTS, ("power", 0.8)], ids=cutoffs.discount_name)
+@pytest.mark.parametrize("k", discounts.CUTOFFS, ids=discounts.cutoff_name)
+@pytest.mark.parametrize("discount", [*discounts.DISCOUNTS, ("power", 0.8)], ids=discounts.discount_name)
 def test_simulated_lists_agree_with_the_pseudo_expectation_by_sums(discount, k):
     values = simulate(GRADED, 20_000, 40, discount, k, seed=1)
     expected = theory.pseudo_expectation(GRADED, [20_000], k=k, discount=discount, method="sum")[0]
@@ -227,14 +228,14 @@ def test_theorem_10_leaves_a_spread_that_does_not_shrink(discount, k):
     for n, n_lists in ((300, 3_000), (20_000, 60)):
         values = simulate(GRADED, n, n_lists, discount, k, seed=6)
         assert within_error(values, limit.value, slack=0.01)
-        error = limit.spread / np.sqrt(2 * (n_lists - 1))
-        assert values.std(ddof=1) == pytest.approx(limit.spread, abs=4 * error + 0.005)
+        error = limit.standard_deviation / np.sqrt(2 * (n_lists - 1))
+        assert values.std(ddof=1) == pytest.approx(limit.standard_deviation, abs=4 * error + 0.005)
 
 
 def test_a_sure_top_converges_under_every_discount():
     sure = ScoreCurve.binary(lambda s: s**3)
     limit = theory.ndcg_limit(sure, discount=("exponential", 2))
-    assert (limit.value, limit.spread) == (1.0, 0.0)
+    assert (limit.value, limit.standard_deviation) == (1.0, 0.0)
     assert simulate(sure, 50_000, 20, ("exponential", 2)).min() > 0.99
 
 
@@ -242,7 +243,7 @@ def test_a_function_with_a_bounded_sum_has_the_spread_of_its_named_twin():
     named = theory.ndcg_limit(GRADED, discount=("power", 1.5))
     found = theory.ndcg_limit(GRADED, discount=lambda ranks: 2 * ranks**-1.5)
     assert found.value == pytest.approx(named.value)
-    assert found.spread == pytest.approx(named.spread, rel=1e-4)
+    assert found.standard_deviation == pytest.approx(named.standard_deviation, rel=1e-4)
 
 
 # The pseudo-expectation.
@@ -252,7 +253,7 @@ def test_a_function_with_a_bounded_sum_has_the_spread_of_its_named_twin():
 @pytest.mark.parametrize("n", [30, 1_000.5])
 def test_definition_20_as_it_is_written(discount, n):
     curve, p = ScoreCurve.binary(lambda s: 0.6 * s**2), 0.2
-    function = cutoffs.discount_function(discount)
+    function = discount_function(discount)
     total = integrate.quad(lambda s: 0.6 * (1 - s / n) ** 2 * function(s), 1, n, epsabs=1e-12)[0]
     norm = integrate.quad(function, 1, n * p, epsabs=1e-12)[0]
     assert theory.pseudo_expectation(curve, [n], discount=discount)[0] == pytest.approx(total / norm, rel=1e-8)
@@ -261,11 +262,11 @@ def test_definition_20_as_it_is_written(discount, n):
 def test_sums_are_those_of_a_plain_loop():
     n, k, curve = 37, 11, GRADED
     gains, reached = curve.ideal_steps()
-    discounts = [1 / np.log2(1 + rank) for rank in range(1, n + 1)]
-    dcg = sum(curve.expected_gain([1 - rank / (n + 1)])[0] * discounts[rank - 1] for rank in range(1, k + 1))
+    weights = [1 / np.log2(1 + rank) for rank in range(1, n + 1)]
+    dcg = sum(curve.expected_gain([1 - rank / (n + 1)])[0] * weights[rank - 1] for rank in range(1, k + 1))
     fine = (np.arange(n * 1_000) + 0.5) / (n * 1_000)
     ideal_gain = gains[np.searchsorted(reached, fine)].reshape(n, 1_000).mean(axis=1)
-    ideal = (ideal_gain[:k] * discounts[:k]).sum()
+    ideal = (ideal_gain[:k] * weights[:k]).sum()
     found = theory.pseudo_expectation(curve, n, k=k, method="sum")
     assert found.shape == ()
     assert float(found) == pytest.approx(dcg / ideal, rel=1e-3)
@@ -273,7 +274,7 @@ def test_sums_are_those_of_a_plain_loop():
 
 def test_sums_in_chunks_are_sums(monkeypatch):
     whole = theory.pseudo_expectation(GRADED, [5_000, 777], method="sum", discount="zipf")
-    monkeypatch.setattr("boostrank.theory.finite_lists.CHUNK", 100)
+    monkeypatch.setattr("boostrank.theory.long_lists.finite_lists.MAX_RANKS_AT_ONCE", 100)
     np.testing.assert_allclose(theory.pseudo_expectation(GRADED, [5_000, 777], method="sum", discount="zipf"), whole)
 
 
@@ -323,7 +324,7 @@ def crossing_pair(beta=None, size=0.4):
 def test_rankers_differ_by_a_power_of_one_over_log_n(order):
     first, second = (ScoreCurve.binary(lambda s: s), RANDOM_HALF) if order == 1 else crossing_pair()
     difference = theory.leading_difference(first, second)
-    assert difference.order == order
+    assert difference.power == order
     n = np.array([1e75, 1e150, 1e300])
     apart = theory.pseudo_expectation(first, n) - theory.pseudo_expectation(second, n)
     errors = np.abs(apart * np.log(n) ** order - difference.coefficient)

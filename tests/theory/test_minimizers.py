@@ -12,8 +12,6 @@ from boostrank.dcg import DCG
 from boostrank.queries import Queries
 from boostrank.surrogates import (
     REGISTRY,
-    CenteredLogistic,
-    CenteredSquared,
     Cosine,
     Logistic,
     NormalizedPNorm,
@@ -25,28 +23,39 @@ from boostrank.surrogates import (
     Softmax,
     Squared,
     Surrogate,
+    get_surrogate,
 )
 from boostrank.targets import make_targets
-from boostrank.theory import SECTION_3_2_1, LabelDistribution, bayes_scores, excess_loss, minimizer, ndcg_regret
-from boostrank.theory.distributions import DistributionBatch
-from boostrank.theory.ellipsoid import minimize_convex
-from boostrank.theory.minimizers import closed_form, minimize_numerically, represent
-from boostrank.theory.newton import ExpectedLoss
+from boostrank.theory import SECTION_3_2_1, LabelDistribution, excess_loss, minimizer
+from boostrank.theory.consistency.ellipsoid import minimize_convex
+from boostrank.theory.consistency.label_distributions import DistributionBatch
+from boostrank.theory.consistency.minimizers import closed_form, minimize_numerically
+from boostrank.theory.consistency.newton import ExpectedLoss
 
+CENTERED_SQUARED, CENTERED_LOGISTIC = get_surrogate("centered-squared"), get_surrogate("centered-logistic")
 WITH_CLOSED_FORM = [
-    *[Squared(), Poisson(), Logistic(), CenteredSquared(), Softmax(), Profiled(Squared()), Profiled(Poisson())],
-    *[PNorm(), PNorm(q=2), PNorm(q=3.5), Cosine(epsilon=0.2), NormalizedPNorm()],
+    Squared(),
+    Poisson(),
+    Logistic(),
+    Softmax(),
+    Profiled(Squared()),
+    Profiled(Poisson()),
+    PNorm(),
+    PNorm(q=2),
+    PNorm(q=3.5),
+    Cosine(epsilon=0.2),
+    NormalizedPNorm(),
 ]
-NUMERIC = [CenteredLogistic(), Arc(), SteepBowl(), FlatBowl(), Profiled(Arc())]
-SMOOTH = [make() for name, make in REGISTRY.items() if name != "pairwise-hinge"]
+NUMERIC = [CENTERED_LOGISTIC, Arc(), SteepBowl(), FlatBowl(), Profiled(Arc())]
+SMOOTH = [get_surrogate(name) for name in REGISTRY if name != "pairwise-hinge"]
 
 
-def some(m, n=60, highest=4, seed=0):
+def some(m, n=60, max_label=4, seed=0):
     """Distributions in which every document is relevant now and then."""
     random = np.random.default_rng([m, seed])
     found = []
     while len(found) < n:
-        labels = random.integers(0, highest + 1, size=(3, m))
+        labels = random.integers(0, max_label + 1, size=(3, m))
         if labels.max(axis=0).min() > 0:
             found.append(LabelDistribution(labels, random.dirichlet(np.ones(3))))
     return found
@@ -72,13 +81,13 @@ def test_the_numeric_minimizer_is_the_closed_form(surrogate, normalize):
         assert solution.solved.all()
         assert not solution.rough.any()
         expected = closed_form(surrogate, batch.expect(targets))
-        np.testing.assert_allclose(represent(surrogate, solution.scores), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(surrogate.representative(solution.scores), expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("surrogate", [*SMOOTH, *NUMERIC], ids=repr)
 def test_no_scores_have_a_lower_expected_loss(surrogate):
     random = np.random.default_rng(0)
-    for distribution in some(3, n=4) + some(4, n=2, highest=1):
+    for distribution in some(3, n=4) + some(4, n=2, max_label=1):
         scores = minimizer(surrogate, distribution)
         # Losses of a direction fall with its length.
         length = 1e6 if isinstance(surrogate, NormalizedPNorm) else 1.0
@@ -88,24 +97,24 @@ def test_no_scores_have_a_lower_expected_loss(surrogate):
             assert loss_by_outcome(surrogate, distribution, other) >= least - 1e-12
 
 
-@pytest.mark.parametrize("surrogate", [*NUMERIC, Softmax(), REGISTRY["pairwise-logistic"]()], ids=repr)
+@pytest.mark.parametrize("surrogate", [*NUMERIC, Softmax(), get_surrogate("pairwise-logistic")], ids=repr)
 def test_the_numeric_minimizer_is_that_of_scipy(surrogate):
     for distribution in some(4, n=2):
         found = optimize.minimize(
             lambda s, distribution=distribution: loss_by_outcome(surrogate, distribution, s), np.zeros(4), tol=1e-12
         )
-        expected = represent(surrogate, found.x[None])[0]
+        expected = surrogate.representative(found.x[None])[0]
         np.testing.assert_allclose(minimizer(surrogate, distribution, method="numeric"), expected, atol=1e-4)
 
 
 def test_the_centered_logistic_minimizer_is_the_logit_where_the_targets_sums_do_not_vary():
     distribution = LabelDistribution([[2, 1, 0], [0, 2, 1], [1, 0, 2]], [0.5, 0.3, 0.2])
     logit = minimizer(Logistic(), distribution)
-    np.testing.assert_allclose(minimizer(CenteredLogistic(), distribution), logit - logit.mean(), atol=1e-7)
+    np.testing.assert_allclose(minimizer(CENTERED_LOGISTIC, distribution), logit - logit.mean(), atol=1e-7)
     # Where they vary it is another vector of the same order.
     distribution = LabelDistribution([[2, 2, 0], [0, 0, 1]], [0.6, 0.4])
     logit = minimizer(Logistic(), distribution)
-    scores = minimizer(CenteredLogistic(), distribution)
+    scores = minimizer(CENTERED_LOGISTIC, distribution)
     assert np.abs(scores - (logit - logit.mean())).max() > 1e-4
     assert scores[2] > scores[0] == pytest.approx(scores[1])
     assert logit[2] > logit[0] == pytest.approx(logit[1])
@@ -129,7 +138,7 @@ def test_minimizers_at_infinity_rank_as_they_should_when_found_numerically(surro
         scores = minimizer(surrogate, distribution, method="numeric")
         assert np.isfinite(scores).all()
         assert np.abs(scores).max() < 300
-        assert ndcg_regret(distribution, scores) < 1e-7
+        assert distribution.ndcg_regret(scores) < 1e-7
 
 
 @pytest.mark.parametrize("surrogate", [*SMOOTH, PairwiseHinge()], ids=repr)
@@ -144,7 +153,7 @@ def test_labels_without_any_gain_have_minimizers_too(surrogate):
 
 def test_representatives_are_centred_or_of_length_one():
     for distribution in some(4, n=1):
-        for surrogate in (Softmax(), CenteredSquared(), CenteredLogistic(), REGISTRY["pairwise-squared"]()):
+        for surrogate in (Softmax(), CENTERED_SQUARED, CENTERED_LOGISTIC, get_surrogate("pairwise-squared")):
             assert minimizer(surrogate, distribution).sum() == pytest.approx(0.0, abs=1e-10)
         for method in ("closed", "numeric"):
             assert np.linalg.norm(minimizer(Cosine(), distribution, method=method)) == pytest.approx(1.0)
@@ -252,7 +261,7 @@ class Scaled(Poisson):
 @pytest.mark.parametrize("factor", [1e-8, 1e8])
 def test_the_precision_does_not_depend_on_the_unit_of_the_loss(factor):
     scores = minimizer(Scaled(factor), SECTION_3_2_1, method="numeric")
-    np.testing.assert_allclose(scores, np.log(bayes_scores(SECTION_3_2_1)), atol=1e-9)
+    np.testing.assert_allclose(scores, np.log(SECTION_3_2_1.bayes_scores()), atol=1e-9)
 
 
 class Slope(Separable):

@@ -12,8 +12,6 @@ from boostrank.dcg import DCG
 from boostrank.queries import Queries
 from boostrank.surrogates import (
     REGISTRY,
-    CenteredLogistic,
-    CenteredSquared,
     Cosine,
     Logistic,
     NormalizedPNorm,
@@ -22,28 +20,38 @@ from boostrank.surrogates import (
     Profiled,
     Softmax,
     Squared,
+    get_surrogate,
 )
 from boostrank.theory import (
     SECTION_3_2_1,
     LabelDistribution,
     StrongConvexity,
-    bayes_scores,
     discount_constant,
     excess_loss,
     low_noise_bound,
     margin_moment,
     ndcg_margin,
-    ndcg_regret,
     regret_bound,
     strong_convexity,
 )
-from boostrank.theory.bounds import largest_target_norm
-from boostrank.theory.distributions import DistributionBatch
-from boostrank.theory.minimizers import closed_form, excess_losses, least_losses
+from boostrank.theory.consistency.label_distributions import DistributionBatch
+from boostrank.theory.consistency.minimizers import closed_form, excess_losses, least_losses
+from boostrank.theory.consistency.regret_bounds import max_target_norm
 
 BOUNDED = [
-    *[Squared(), CenteredSquared(), Logistic(), CenteredLogistic(), Softmax(), Poisson(), Profiled(Squared())],
-    *[PNorm(), PNorm(q=2), PNorm(q=6), Cosine(), Cosine(epsilon=0.1), NormalizedPNorm(), NormalizedPNorm(q=2.5)],
+    Squared(),
+    Logistic(),
+    Softmax(),
+    Poisson(),
+    get_surrogate("centered-squared"),
+    get_surrogate("centered-logistic"),
+    PNorm(),
+    PNorm(q=2),
+    PNorm(q=6),
+    Cosine(),
+    Cosine(epsilon=0.1),
+    NormalizedPNorm(),
+    NormalizedPNorm(q=2.5),
 ]
 ROUNDING = 1e-7
 
@@ -52,7 +60,8 @@ def distributions(m, n, seed=0):
     """Distributions of many kinds: few outcomes and many, two grades and six."""
     random = np.random.default_rng([m, n, seed])
     return [
-        LabelDistribution.random(m, 1 + i % 4, highest=1 + i % 5, random_state=random.integers(2**32)) for i in range(n)
+        LabelDistribution.random(m, 1 + i % 4, max_label=1 + i % 5, random_state=random.integers(2**32))
+        for i in range(n)
     ]
 
 
@@ -100,11 +109,11 @@ def test_no_constant_is_smaller_than_the_sharp_one_for_least_squares(m):
         np.vstack([np.vstack([np.eye(m), np.full(m, 1 / discounts.sum())]).T, np.ones(m + 1)]), np.append(target, 1.0)
     )
     distribution = LabelDistribution(labels, weights)
-    np.testing.assert_allclose(bayes_scores(distribution), target)
+    np.testing.assert_allclose(distribution.bayes_scores(), target)
     scores = target.mean() - 1e-6 * np.arange(m)[::-1]
     excess = excess_loss("squared", distribution, scores)
     sharp = regret_bound("squared", excess, m, sharp=True)
-    assert ndcg_regret(distribution, scores) == pytest.approx(sharp, rel=1e-2)
+    assert distribution.ndcg_regret(scores) == pytest.approx(sharp, rel=1e-2)
     assert regret_bound("squared", excess, m) > 2 * sharp
 
 
@@ -130,20 +139,20 @@ def test_the_largest_norm_of_targets_is_attained_by_labels_of_two_kinds():
         for labels in itertools.product((0, 1, 2), repeat=4):
             u = dcg.normalized_gains(dcg.gains(np.array(labels)), Queries.from_sizes([4]))
             best = max(best, np.linalg.norm(u, ord=norm))
-        assert largest_target_norm(4, dcg, norm) == pytest.approx(best)
+        assert max_target_norm(4, dcg, norm) == pytest.approx(best)
 
 
 def test_the_papers_constant_for_cross_entropy_is_false_for_normalized_gains():
     """Theorem 10 with C = 1/2 in the 1-norm: scaling the discounts changes no NDCG, but the printed bound."""
     scaled = DCG(discount=lambda ranks: 1e-4 / np.log2(1.0 + ranks))
     distribution, scores = LabelDistribution.of_two([1, 0], [0, 1], 0.6), np.array([0.0, 0.5])
-    regret = ndcg_regret(distribution, scores)
-    assert ndcg_regret(distribution, scores, scaled) == pytest.approx(regret)
+    regret = distribution.ndcg_regret(scores)
+    assert distribution.ndcg_regret(scores, scaled) == pytest.approx(regret)
     printed = StrongConvexity(0.5, 1.0)
     for surrogate in ("softmax", "poisson"):
         excess, at = {}, {}
         for dcg in (DCG(), scaled):
-            at[dcg] = scores + np.log(largest_target_norm(2, dcg, 1.0) / 2)
+            at[dcg] = scores + np.log(max_target_norm(2, dcg, 1.0) / 2)
             excess[dcg] = excess_loss(surrogate, distribution, at[dcg], dcg=dcg)
         assert regret_bound(surrogate, excess[scaled], 2, scaled, convexity=printed) < regret
         bounds = [regret_bound(surrogate, excess[dcg], 2, dcg) for dcg in (DCG(), scaled)]
@@ -153,7 +162,7 @@ def test_the_papers_constant_for_cross_entropy_is_false_for_normalized_gains():
 
 def test_no_constant_holds_for_the_divergence_of_poisson():
     distribution = LabelDistribution.of_two([1, 0], [0, 1], 0.6)
-    expected, ratios = bayes_scores(distribution), []
+    expected, ratios = distribution.bayes_scores(), []
     for shift in (0.0, 2.0, 5.0, 10.0):
         scores = np.array([shift, shift])
         ratios.append(excess_loss("poisson", distribution, scores) / np.abs(np.exp(scores) - expected).sum() ** 2)
@@ -172,10 +181,10 @@ def test_a_map_that_breaks_ties_breaks_the_theorem():
         image = g(scores)
         assert all(image[i] > image[j] for i, j in ((0, 1), (1, 0)) if scores[i] > scores[j])
     distribution, tied = LabelDistribution([[1, 0]], [1.0]), np.zeros(2)
-    np.testing.assert_array_equal(g(tied), bayes_scores(distribution))
-    assert ndcg_regret(distribution, tied) > 0.18
+    np.testing.assert_array_equal(g(tied), distribution.bayes_scores())
+    assert distribution.ndcg_regret(tied) > 0.18
     # The surrogate ||u - g(s)||^2 has no excess at the tied scores, and so the theorem would have no regret.
-    assert discount_constant(2) * np.linalg.norm(bayes_scores(distribution) - g(tied)) == 0.0
+    assert discount_constant(2) * np.linalg.norm(distribution.bayes_scores() - g(tied)) == 0.0
 
 
 def test_discount_constants():
@@ -210,7 +219,7 @@ def test_the_margin_is_the_smallest_regret_of_a_ranking_that_has_any(k):
 
 def test_the_margin_is_equation_5_where_nothing_ties():
     distribution, discounts = LabelDistribution([[3, 0, 2, 1]], [1.0]), DCG().discounts(4)
-    ordered = np.sort(bayes_scores(distribution))[::-1]
+    ordered = np.sort(distribution.bayes_scores())[::-1]
     assert ndcg_margin(distribution) == pytest.approx((np.diff(ordered) * np.diff(discounts)).min())
     # As printed it would be 0 with a cutoff, or a tie.
     assert ndcg_margin(distribution, DCG(k=1)) > 0.05
@@ -219,7 +228,7 @@ def test_the_margin_is_equation_5_where_nothing_ties():
 
 
 def test_tied_scores_can_lose_half_of_the_margin():
-    assert ndcg_regret(SECTION_3_2_1, [0.0, 0.0]) == pytest.approx(ndcg_margin(SECTION_3_2_1) / 2)
+    assert SECTION_3_2_1.ndcg_regret([0.0, 0.0]) == pytest.approx(ndcg_margin(SECTION_3_2_1) / 2)
 
 
 @pytest.mark.parametrize("surrogate", [Squared(), Softmax(), Logistic(), PNorm(), Cosine()], ids=repr)
@@ -243,10 +252,10 @@ def test_the_low_noise_bound_is_never_violated(surrogate):
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 2.0, 20.0])
 def test_the_low_noise_bound_is_attained_by_queries_of_one_margin(alpha):
     # The cheapest mistake on two documents: least squares, and scores that tie but for a little.
-    scores = bayes_scores(SECTION_3_2_1).mean() + np.array([1e-6, -1e-6])
+    scores = SECTION_3_2_1.bayes_scores().mean() + np.array([1e-6, -1e-6])
     margin, excess = ndcg_margin(SECTION_3_2_1), excess_loss("squared", SECTION_3_2_1, scores)
     moment = margin_moment([margin, margin], alpha)
-    assert ndcg_regret(SECTION_3_2_1, scores) == pytest.approx(margin)
+    assert SECTION_3_2_1.ndcg_regret(scores) == pytest.approx(margin)
     assert low_noise_bound("squared", excess, moment, alpha, 2, sharp=True) == pytest.approx(margin, rel=1e-4)
 
 
@@ -265,7 +274,7 @@ def test_theorem_11_is_the_better_one_for_small_excesses():
 def test_the_last_line_of_theorem_11s_proof_needs_another_exponent():
     """A query whose ranking loses its margin: with the printed exponent of C_gamma the inequality is false."""
     regret = ndcg_margin(SECTION_3_2_1)
-    assert ndcg_regret(SECTION_3_2_1, [1.0, 0.0]) == pytest.approx(regret)
+    assert SECTION_3_2_1.ndcg_regret([1.0, 0.0]) == pytest.approx(regret)
     for alpha in (0.5, 1.0, 4.0):
         moment = margin_moment([regret], alpha)
         v = regret**-alpha / moment
@@ -293,7 +302,7 @@ class Steeper(Squared):
 
 
 def test_constants_by_name():
-    assert strong_convexity("squared", 9) == strong_convexity(CenteredSquared(), 9) == (0.5, 2.0)
+    assert strong_convexity("squared", 9) == strong_convexity("centered-squared", 9) == (0.5, 2.0)
     assert strong_convexity("logistic", 9) == strong_convexity("centered-logistic", 9) == (2.0, 2.0)
     q = np.log(9) + 2
     assert strong_convexity("pnorm", 9) == pytest.approx((0.5 / (q - 1), q / (q - 1)))

@@ -128,8 +128,8 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
     if constant is None:
         known = ", ".join(kind.__name__ for kind in CONSTANTS)
         raise ValueError(
-            f"no strong convexity constant is known for {chosen!r}, only for {known}, and for Profiled with one of these "
-            "as potential, as Softmax is. If you know the constant, pass convexity=StrongConvexity(constant, norm)"
+            f"no strong convexity constant is known for {chosen!r}, only for {known}, and for Profiled with one of "
+            "these as potential, as Softmax is. If you know one, pass convexity=StrongConvexity(constant, norm)"
         )
     return constant(base, int(n_documents), DCG() if dcg is None else dcg)
 

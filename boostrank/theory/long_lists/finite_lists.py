@@ -128,10 +128,9 @@ def _by_sum(curve: ScoreCurve, n: float, k: Cutoff, gain: Gain, discount: Discou
     discounts = DCG(discount=discount).discounts(last)
     numerator = 0.0
     for start in range(0, last, MAX_RANKS_AT_ONCE):
-        ranks = np.arange(start + 1.0, min(start + MAX_RANKS_AT_ONCE, last) + 1.0)
-        numerator += float(
-            curve.expected_gain(1.0 - ranks / (length + 1.0), gain) @ discounts[start : start + MAX_RANKS_AT_ONCE]
-        )
+        stop = min(start + MAX_RANKS_AT_ONCE, last)
+        gains = curve.expected_gain(1.0 - np.arange(start + 1.0, stop + 1.0) / (length + 1.0), gain)
+        numerator += float(gains @ discounts[start:stop])
     # Linear interpolation between ranks: if two gains share a rank, its discount is divided between them.
     ends = np.interp(reached * length, np.arange(last + 1.0), np.concatenate([[0.0], np.cumsum(discounts)]))
     return numerator / float(levels @ np.diff(ends, prepend=0.0))
