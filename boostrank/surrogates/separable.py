@@ -115,7 +115,8 @@ class Separable(Surrogate):
         # The inverse of the family is found by bisection, which is no closed form.
         if not is_defined_with(type(self), "inverse_slope", "slope_curvature"):
             return None
-        return self.inverse_slope(expected)
+        # By rounding an expectation may lie outside of the bounds of the targets, where the slope has no inverse.
+        return self.inverse_slope(np.clip(expected, *self.target_bounds))
 
     def profiled_minimizer(self, expected: Floats) -> Floats | None:
         """The minimizer, up to a shift, of the expected loss with the query's intercept profiled out; None if unknown.

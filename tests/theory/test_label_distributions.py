@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import oracles
 import pytest
-from boostrank.theory.minimizers import minimizer
 
 import boostrank as br
 from boostrank.theory import (
@@ -13,6 +12,7 @@ from boostrank.theory import (
     LabelDistribution,
 )
 from boostrank.theory.consistency.label_distributions import DistributionBatch
+from boostrank.theory.consistency.minimizers import minimizer
 
 SETTINGS = [("log2", None, "exp2"), ("log2", 2, "exp2"), ("zipf", 1, "linear"), (("power", 0.5), None, "linear")]
 RANDOM = [LabelDistribution.random(2 + seed % 3, 1 + seed % 4, max_label=3, random_state=seed) for seed in range(12)]

@@ -131,6 +131,11 @@ def test_minimizers_at_infinity_are_infinite_in_closed_form():
     assert minimizer("pnorm", certain).tolist() == minimizer("cosine", certain).tolist() == [1.0, 0.0]
 
 
+def test_an_expected_target_above_its_bound_by_rounding_has_the_minimizer_of_the_bound():
+    above = np.nextafter(1.0, 2.0)
+    assert Logistic().minimizer(np.array([[above, 0.5]])).tolist() == [[np.inf, 0.0]]
+
+
 @pytest.mark.parametrize("surrogate", [*SMOOTH, Profiled(Arc())], ids=repr)
 def test_minimizers_at_infinity_rank_as_they_should_when_found_numerically(surrogate):
     for labels in ([[1, 0, 2], [2, 0, 0]], [[1, 0, 0]], [[1, 1, 0]]):
