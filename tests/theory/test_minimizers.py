@@ -16,6 +16,7 @@ from boostrank.surrogates import (
     Logistic,
     NormalizedPNorm,
     PairwiseHinge,
+    PairwiseSquared,
     PNorm,
     Poisson,
     Profiled,
@@ -45,6 +46,7 @@ WITH_CLOSED_FORM = [
     PNorm(q=3.5),
     Cosine(epsilon=0.2),
     NormalizedPNorm(),
+    PairwiseSquared(),
 ]
 NUMERIC = [CENTERED_LOGISTIC, Arc(), SteepBowl(), FlatBowl(), Profiled(Arc())]
 SMOOTH = [get_surrogate(name) for name in REGISTRY if name != "pairwise-hinge"]
