@@ -1,10 +1,10 @@
-"""Which losses are NDCG consistent, and what a loss guarantees: the paper's examples, a search, and regret bounds.
+"""NDCG consistency of losses: the examples of the paper, a search for counterexamples, and regret bounds.
 
 python examples/consistency.py [FOLDER] [--small]
 
 Figures 3 and 4 of Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods" (AISTATS 2011), are
-redrawn from Proposition 7; counterexamples are searched for every surrogate with every target; and regrets are set
-against the bounds of Theorems 10 and 11.
+redrawn from Proposition 7. Counterexamples are searched for every surrogate with every kind of targets. Regrets are
+compared with the bounds of Theorems 10 and 11.
 """
 
 import argparse
@@ -16,11 +16,11 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-import boostrank as br
 from boostrank import theory
 from boostrank.displays import import_pyplot, style
+from boostrank.queries import Queries
 from boostrank.surrogates import REGISTRY
-from boostrank.targets import NORMALIZATIONS
+from boostrank.targets import NORMALIZATIONS, make_targets
 
 CONSOLE = Console(stderr=True)
 BOUNDED = ("squared", "logistic", "softmax", "poisson", "pnorm", "cosine")
@@ -38,15 +38,15 @@ def expected(transform, distribution):
 
 
 def normalized_gains(labels):
-    return br.make_targets(labels, br.Queries.from_sizes([len(labels)]))
+    return make_targets(labels, Queries.from_sizes([len(labels)]))
 
 
 def unit_gains(labels):
-    return br.make_targets(labels, br.Queries.from_sizes([len(labels)]), normalize="l2")
+    return make_targets(labels, Queries.from_sizes([len(labels)]), normalize="l2")
 
 
 def softmax_of_labels(labels):
-    return br.make_targets(labels, br.Queries.from_sizes([len(labels)]), normalize="softmax")
+    return make_targets(labels, Queries.from_sizes([len(labels)]), normalize="softmax")
 
 
 def section_3_2_1():
@@ -60,7 +60,7 @@ def section_3_2_1():
 
 
 def draw_means(ax, distribution, own, label, zoom):
-    """Points of both normalizations and their weighted means, by which the two losses sort."""
+    """Targets of both losses as points, and their weighted means, by which the losses sort."""
     for transform, color, marker, name in (
         (normalized_gains, style.GREEN, "o", "G / Z, as NDCG"),
         (own, style.BLUE, "s", label),
@@ -101,8 +101,12 @@ def proposition_7(folder):
     cases = (
         ("cosine", "l2", theory.PROPOSITION_7_COSINE, unit_gains, "G / ||G||₂, as RankCosine", "figure_3"),
         (
-            *("softmax", "softmax", theory.PROPOSITION_7_CROSS_ENTROPY, softmax_of_labels),
-            *("softmax of labels, as ListNet", "figure_4"),
+            "softmax",
+            "softmax",
+            theory.PROPOSITION_7_CROSS_ENTROPY,
+            softmax_of_labels,
+            "softmax of labels, as ListNet",
+            "figure_4",
         ),
     )
     for surrogate, normalize, distribution, own, label, name in cases:
@@ -120,7 +124,7 @@ def proposition_7(folder):
 
 
 def search(folder, surrogates, n_distributions):
-    """The worst counterexample of every loss, as a table of regrets."""
+    """Print and draw the largest regret found for every loss."""
     pairs = [(surrogate, normalize) for surrogate in surrogates for normalize in NORMALIZATIONS]
     found = {}
     for surrogate, normalize in track(pairs, "searching for counterexamples", console=CONSOLE, transient=True):
@@ -142,20 +146,25 @@ def search(folder, surrogates, n_distributions):
     for (i, j), regret in np.ndenumerate(regrets):
         text = f"{regret:.3f}" if regret else "none found"
         ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", color="white" if regret > 0.4 else "black")
-    titles = {"dcg": "G / Z\n(dcg)", "none": "G\n(none)", "l2": "G / ||G||₂\n(l2)", "sum": "G / ΣG\n(sum)"}
-    titles["softmax"] = "softmax\nof labels"
+    titles = {
+        "dcg": "G / Z\n(dcg)",
+        "none": "G\n(none)",
+        "l2": "G / ||G||₂\n(l2)",
+        "sum": "G / ΣG\n(sum)",
+        "softmax": "softmax\nof labels",
+    }
     ax.set_xticks(np.arange(len(NORMALIZATIONS)) + 0.5, [titles[name] for name in NORMALIZATIONS])
     ax.set_yticks(np.arange(len(surrogates)) + 0.5, surrogates)
     ax.tick_params(length=0)
     ax.invert_yaxis()
     ax.spines[:].set_visible(False)
-    ax.set_title("largest NDCG regret of a loss's minimizer that was found, by targets", fontsize="medium")
+    ax.set_title("largest NDCG regret found for the minimizer of a loss, by targets", fontsize="medium")
     figure.colorbar(image, ax=ax, label="regret")
     save(figure, folder / "registry.png")
 
 
 def some_scores(minimizer, random):
-    """Scores around a minimizer, random ones, and the cheapest mistakes: nearly tied in the wrong order."""
+    """Scores near a minimizer, and scores that nearly tie some documents in the wrong order, at a small excess loss."""
     finite = np.clip(minimizer, -8.0, 8.0)
     yield from (finite + size * random.normal(size=len(finite)) for size in (0.01, 0.1, 1.0))
     order = np.argsort(-finite)
@@ -167,11 +176,11 @@ def some_scores(minimizer, random):
 
 
 def excess_and_regret(surrogate, distributions, random):
-    """Of many scores on each distribution."""
+    """Excess losses and regrets of many scores on each distribution."""
     rows = []
     for distribution in distributions:
         best = theory.minimizer(surrogate, distribution)
-        # Where only the direction counts, the smoothing must not.
+        # Only the direction of these scores should count, not the smoothing of the loss at short lengths.
         length = 1e4 if surrogate == "cosine" else 1.0
         for scores in some_scores(best, random):
             rows.append(
@@ -188,7 +197,7 @@ def tightness(folder, n_distributions):
     ]
     figure, axes = import_pyplot().subplots(2, 3, figsize=(10, 6.4), sharex=True, sharey=True, layout="constrained")
     grid = np.geomspace(1e-6, 10, 50)
-    print("regret against its bound: the largest share of it that is reached, and the median")
+    print("regret divided by its bound: the maximum and the median")
     for ax, surrogate in zip(axes.flat, track(BOUNDED, "regret bounds", console=CONSOLE, transient=True), strict=True):
         excess, regret = excess_and_regret(surrogate, distributions, random)
         bounds = {sharp: theory.regret_bound(surrogate, excess, N_DOCUMENTS, sharp=sharp) for sharp in (False, True)}
@@ -216,11 +225,11 @@ def tightness(folder, n_distributions):
 
 
 def low_noise(folder, n_queries):
-    """Mean regret over queries, least squares with ever less error, and the bounds of Theorems 10 and 11."""
+    """Mean regret of least squares over queries, for decreasing errors, and the bounds of Theorems 10 and 11."""
     random = np.random.default_rng(0)
     drawn = [theory.LabelDistribution.random(3, 2, max_label=3, random_state=i) for i in range(4 * n_queries)]
     margins = np.array([theory.ndcg_margin(query) for query in drawn])
-    # Queries whose documents are clearly apart: low noise.
+    # Low noise: the queries with the largest margins.
     chosen = np.argsort(-np.where(np.isfinite(margins), margins, 0.0))[:n_queries]
     queries, margins = [drawn[i] for i in chosen], margins[chosen]
     errors = random.normal(size=(n_queries, 3))
@@ -251,14 +260,14 @@ def low_noise(folder, n_queries):
     save(figure, folder / "low_noise.png")
     print(f"low noise: {n_queries} queries, margins from {margins.min():.4f} to {margins.max():.4f}")
     wrong = regret > 1e-9
-    print(f"  no query is ranked wrongly up to a mean excess of {excess[~wrong].max(initial=0.0):.2g}")
-    print(f"  largest share of a bound that mean regret reaches: {(regret / bound).max():.3f}")
+    print(f"  every query is ranked optimally up to a mean excess of {excess[~wrong].max(initial=0.0):.2g}")
+    print(f"  mean regret divided by the smallest bound: at most {(regret / bound).max():.3f}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, help="where the pictures go; a new folder by default")
-    parser.add_argument("--small", action="store_true", help="seconds in place of minutes")
+    parser.add_argument("folder", nargs="?", type=Path, help="folder for the pictures; by default a new one")
+    parser.add_argument("--small", action="store_true", help="run in seconds instead of minutes, with rough pictures")
     arguments = parser.parse_args()
     folder = arguments.folder or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)

@@ -106,12 +106,12 @@ def queries_needed(
         Scores of the two rankers. Ties are averaged.
     qid : array-like, shape (n_documents,)
     discounts : iterable of discounts, or mapping of name to discount
-        As in :class:`boostrank.DCG`. Default: log2, rank^-0.5, 1/rank and 2^-rank.
+        As in :class:`boostrank.dcg.DCG`. Default: log2, rank^-0.5, 1/rank and 2^-rank.
     ks : iterable of int, float, ("power", a) or None
         Numbers of ranks, shares of a query's documents, ``n^a`` of its n documents, or all. Default: all, 10, a fifth,
         and the square root.
     gain
-        As in :class:`boostrank.DCG`.
+        As in :class:`boostrank.dcg.DCG`.
     empty : {"zero", "one", "skip", "raise"}, default "zero"
         Queries without relevant documents count as a difference of 0, and are included in the number of queries; with
         ``"skip"`` only the other queries count. ``"raise"`` makes them an error.

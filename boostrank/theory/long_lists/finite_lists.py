@@ -54,7 +54,7 @@ def pseudo_expectation(
     k : int, float, ("power", a) or None
         A number of ranks, a share of them, ``n^a``, or all.
     gain, discount
-        As in :class:`boostrank.DCG`.
+        As in :class:`boostrank.dcg.DCG`.
     method : {"integral", "sum"}, default "integral"
 
     Returns

@@ -74,7 +74,7 @@ def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", disc
     k : int, float, ("power", a) or None
         A number of ranks, a share of them, ``n^a``, or all.
     gain, discount
-        As in :class:`boostrank.DCG`. The decay of a callable discount is found numerically.
+        As in :class:`boostrank.dcg.DCG`. The decay of a callable discount is found numerically.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def log_discount_rate(curve: ScoreCurve, *, gain: Gain = "exp2") -> float:
     ----------
     curve : ScoreCurve
     gain
-        As in :class:`boostrank.DCG`.
+        As in :class:`boostrank.dcg.DCG`.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def leading_difference(first: ScoreCurve, second: ScoreCurve, *, gain: Gain = "e
     first, second : ScoreCurve
         Of the same labels and shares.
     gain
-        As in :class:`boostrank.DCG`.
+        As in :class:`boostrank.dcg.DCG`.
 
     Returns
     -------

@@ -50,7 +50,7 @@ def distinguishability(
     discounts, ks
         As in :func:`boostrank.significance.queries_needed`.
     gain
-        As in :class:`boostrank.DCG`.
+        As in :class:`boostrank.dcg.DCG`.
     better : {"first", "second"}, optional
         The ranker that is in truth the better one. By default the one of the larger standard NDCG (log2, all ranks):
         for curves on long lists, where it distinguishes consistently by Theorem 6; for data in the mean over queries.
