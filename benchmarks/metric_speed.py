@@ -30,7 +30,6 @@ from ranx.utils import descending_sort_parallel
 from sklearn.metrics import ndcg_score as sklearn_ndcg_score
 
 import boostrank as br
-from boostrank.metrics import NDCG
 
 OURS = "boostrank ndcg_score"
 SLOW = "scikit-learn, loop over queries"
@@ -80,7 +79,7 @@ def calls_by_cutoff(y, scores, qid, sizes, turns):
     for name, k in (("10", 10), ("all", None)):
         metric, measure = (f"ndcg@{k}", f"ndcg_cut.{k}") if k else ("ndcg", "ndcg")
         evaluator = pytrec_eval.RelevanceEvaluator(judged, {measure})
-        prepared = NDCG(y, queries, br.DCG(k))
+        prepared = br.get_measure("ndcg", k=k).bind(y, queries)
         # Sorting happens in place, on a copy for each turn.
         copies = iter([unsorted.copy() for _ in range(turns + 1)])
         calls |= {
@@ -152,7 +151,7 @@ def lightgbm_rounds(training, validation, rounds):
     (X, y, sizes), (X_valid, y_valid, sizes_valid) = training, validation
     data = lgb.Dataset(X, y, group=sizes)
     valid = lgb.Dataset(X_valid, y_valid, group=sizes_valid, reference=data)
-    timed = Timed(br.lightgbm_metric(k=10))
+    timed = Timed(br.lightgbm_metric("ndcg@10"))
     settings = {"objective": br.lightgbm_objective("softmax"), "metric": "None", "verbosity": -1}
     lgb.train(settings, data, rounds, valid_sets=[valid], feval=timed, callbacks=[timed.end_round])
     return timed
@@ -163,7 +162,7 @@ def xgboost_rounds(training, validation, rounds):
     (X, y, sizes), (X_valid, y_valid, sizes_valid) = training, validation
     data = xgb.QuantileDMatrix(X, y, group=sizes)
     valid = xgb.QuantileDMatrix(X_valid, y_valid, group=sizes_valid, ref=data)
-    timed = Timed(br.xgboost_metric(k=10))
+    timed = Timed(br.xgboost_metric("ndcg@10"))
 
     class Clock(xgb.callback.TrainingCallback):
         def after_iteration(self, model, epoch, evals_log):

@@ -58,7 +58,7 @@ def edge_calls(graph, scores):
     calls = {"np.bincount": partial(np.bincount, loser, weights, len(graph))}
     for name, loss in EDGE_LOSSES.items():
         calls[name] = partial(EdgeObjective(loss, graph).gradient_hessian, scores, buffers)
-    return calls | {"disagreement_score": partial(br.disagreement_score, graph, scores)}
+    return calls | {"agreement_score": partial(br.agreement_score, graph, scores)}
 
 
 def pair_calls(sizes, random):

@@ -1,8 +1,8 @@
 """NDCG-consistent ranking losses for LightGBM and XGBoost."""
 
 from boostrank import metrics, preferences, surrogates, theory
-from boostrank.backends.lightgbm import lightgbm_metric, lightgbm_objective
-from boostrank.backends.xgboost import xgboost_metric, xgboost_objective
+from boostrank.backends.lightgbm_callables import lightgbm_metric, lightgbm_objective
+from boostrank.backends.xgboost_callables import xgboost_metric, xgboost_objective
 from boostrank.comparison import Comparison, compare
 from boostrank.datasets import Dataset, Fold, make_ranking, read_letor, read_letor_folds, write_letor
 from boostrank.dcg import DCG
@@ -11,10 +11,11 @@ from boostrank.metrics import (
     auc_score,
     average_precision_score,
     dcg_score,
-    disagreement_score,
     err_score,
+    evaluate,
+    expected_ndcg,
+    get_measure,
     kendall_tau_score,
-    make_ndcg_scorer,
     make_scorer,
     mean_precision_score,
     ndcg_score,
@@ -24,7 +25,6 @@ from boostrank.metrics import (
     reciprocal_rank_score,
     reconcile,
 )
-from boostrank.metrics.expected_ndcg import expected_ndcg
 from boostrank.model_selection import QueryKFold, cross_validate, grid_search, query_folds, split_queries
 from boostrank.objective import Objective, is_consistent
 from boostrank.preferences import EdgeLoss, PreferenceGraph, aggregate, read_preferences, write_preferences
@@ -55,17 +55,17 @@ __all__ = [
     "compare",
     "cross_validate",
     "dcg_score",
-    "disagreement_score",
     "effect_size",
     "err_score",
+    "evaluate",
     "expected_ndcg",
+    "get_measure",
     "grid_search",
     "holm",
     "is_consistent",
     "kendall_tau_score",
     "lightgbm_metric",
     "lightgbm_objective",
-    "make_ndcg_scorer",
     "make_ranking",
     "make_scorer",
     "make_targets",

@@ -1,6 +1,7 @@
-"""Convex functions of a margin ``d = s_j - s_k``, the score of the document that should rank higher minus the other.
+"""Convex functions of a margin: the score of the document that should rank higher, minus the score of the other.
 
-Pairwise losses, of gain-weighted pairs as of the edges of preference graphs, are sums of one of these over pairs.
+Pairwise losses are sums of one of these functions over pairs of documents: over gain-weighted pairs
+(:mod:`boostrank.surrogates.pairs`), or over the edges of preference graphs (:mod:`boostrank.preferences`).
 """
 
 from __future__ import annotations
@@ -11,10 +12,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from boostrank import exponential
 from boostrank.segments import Floats
-
-# exp is followed so far.
-MAX_EXPONENT = 50.0
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,8 @@ class Margin:
     value : callable
         ``phi(d)``, elementwise.
     slope_curvature : callable
-        ``phi'(d)`` and ``phi''(d)``, or where `phi` has none a positive curvature to step by.
+        ``phi'(d)`` and ``phi''(d)``. Where `phi` has no second derivative, a positive curvature in its place, which
+        gives the trees a step size.
     smooth : bool
         Whether `phi` is differentiable.
     """
@@ -50,36 +50,30 @@ def _logistic_derivatives(d: Floats) -> tuple[Floats, Floats]:
     return slope, np.negative(curvature, out=curvature)
 
 
-def _exponential(d: Floats) -> Floats:
-    excess = np.maximum(-d - MAX_EXPONENT, 0.0)
-    return np.exp(-d - excess) * (1.0 + excess + 0.5 * excess**2)
-
-
 def _exponential_derivatives(d: Floats) -> tuple[Floats, Floats]:
-    excess = np.maximum(-d - MAX_EXPONENT, 0.0)
-    curvature = np.exp(-d - excess)
-    return -curvature * (1.0 + excess), curvature
+    slope, curvature = exponential.slope_curvature(-d)
+    return -slope, curvature
 
 
-def _short_of_one(d: Floats) -> Floats:
+def _shortfall(d: Floats) -> Floats:
     return np.maximum(1.0 - d, 0.0)
 
 
 def _hinge_derivatives(d: Floats) -> tuple[Floats, Floats]:
-    # The hinge has no curvature: the squared hinge's lets trees grow where pairs are short of the margin.
+    # The hinge has no curvature. That of the squared hinge gives a step size where the margin is below 1.
     short = np.less(d, 1.0).astype(np.float64)
     return -short, short
 
 
-#: Margins by name: ``log(1 + exp(-d))``, ``exp(-d)``, ``max(0, 1 - d)``, half its square, and ``(1 - d)^2 / 2``. Where
-#: the exponential would overflow it goes on as its own second-order Taylor polynomial.
+#: Margins by name: ``log(1 + exp(-d))``, ``exp(-d)``, ``max(0, 1 - d)``, half of its square, and ``(1 - d)^2 / 2``. The
+#: exponential is that of :mod:`boostrank.exponential`, which does not overflow.
 MARGINS: Mapping[str, Margin] = MappingProxyType(
     {
         "logistic": Margin(_logistic, _logistic_derivatives),
-        "exponential": Margin(_exponential, _exponential_derivatives),
-        "hinge": Margin(_short_of_one, _hinge_derivatives, smooth=False),
+        "exponential": Margin(lambda d: exponential.value(-d), _exponential_derivatives),
+        "hinge": Margin(_shortfall, _hinge_derivatives, smooth=False),
         "squared-hinge": Margin(
-            lambda d: 0.5 * _short_of_one(d) ** 2, lambda d: (-_short_of_one(d), np.less(d, 1.0).astype(np.float64))
+            lambda d: 0.5 * _shortfall(d) ** 2, lambda d: (-_shortfall(d), np.less(d, 1.0).astype(np.float64))
         ),
         "squared": Margin(lambda d: 0.5 * (1.0 - d) ** 2, lambda d: (d - 1.0, np.ones_like(d))),
     }

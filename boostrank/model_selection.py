@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from boostrank.datasets import Dataset, Fold
 from boostrank.dcg import check_relevance
 from boostrank.frames import find_qid, require_qid
-from boostrank.metrics import make_scorer
+from boostrank.metrics import Measure, make_scorer
 from boostrank.queries import Queries
 from boostrank.segments import Ints
 
@@ -164,7 +164,14 @@ def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0)
 
 
 def cross_validate(
-    ranker: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, *, cv: Any = 5, scoring: Any = None, **options: Any
+    ranker: Any,
+    X: Any,
+    y: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    cv: Any = 5,
+    scoring: Any = "ndcg@10",
+    **options: Any,
 ) -> dict[str, Any]:
     """scikit-learn's ``cross_validate`` on whole queries, with metadata routing on for this call.
 
@@ -178,8 +185,9 @@ def cross_validate(
         May be left out when `X` holds a column or an index level "qid".
     cv : int, splitter or iterable of (train, test), default 5
         An integer means :class:`boostrank.QueryKFold`.
-    scoring : str, scorer, list of str or dict, default "ndcg@10"
-        As in :func:`boostrank.make_scorer`. A list or a dict gives a column for each.
+    scoring : str, Measure or scorer, or list or dict of them, default "ndcg@10"
+        Measures as in :func:`boostrank.get_measure`, or scorers such as of :func:`boostrank.make_scorer`. A list or a
+        dict gives a column for each.
     **options
         Further arguments of scikit-learn's function, such as `n_jobs` or `return_train_score`.
 
@@ -216,7 +224,7 @@ def grid_search(
     qid: ArrayLike | None = None,
     *,
     cv: Any = 5,
-    scoring: Any = None,
+    scoring: Any = "ndcg@10",
     **options: Any,
 ) -> model_selection.GridSearchCV:
     """scikit-learn's ``GridSearchCV`` on whole queries, fitted, with metadata routing on for this call.
@@ -275,12 +283,15 @@ def _folds(X: Any, y: ArrayLike, qid: ArrayLike | None, cv: Any) -> tuple[Any, A
 
 
 def _scorers(scoring: Any) -> dict[str, Any]:
-    if scoring is None or isinstance(scoring, str) or callable(scoring):
-        scoring = {"score": "ndcg@10" if scoring is None else scoring}
+    """Scorers by name, with one for the number of rounds."""
+    if isinstance(scoring, str) or callable(scoring):
+        scoring = {"score": scoring}
     elif not isinstance(scoring, Mapping):
-        scoring = {name: name for name in scoring}
-    scorers = {name: make_scorer(scorer) if isinstance(scorer, str) else scorer for name, scorer in scoring.items()}
-    return scorers | {"n_estimators": _n_estimators}
+        scoring = {str(measure): measure for measure in scoring}
+    scorers = {
+        name: make_scorer(scorer) if isinstance(scorer, (str, Measure)) else scorer for name, scorer in scoring.items()
+    }
+    return {**scorers, "n_estimators": _n_estimators}
 
 
 def _n_estimators(estimator: Any, X: Any, y: Any = None) -> float:

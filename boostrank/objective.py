@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import DCG
-from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
+from boostrank.labels import as_labels
+from boostrank.losses import Loss, get_loss
+from boostrank.preferences import EdgeLoss, PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 from boostrank.surrogates import Surrogate, get_surrogate
@@ -18,7 +22,81 @@ from boostrank.weights import document_weights
 Float32s = NDArray[np.float32]
 
 
-class Objective:
+class BoundLoss(ABC):
+    """A loss bound to one data set; :func:`bind` makes one.
+
+    Attributes
+    ----------
+    surrogate : Surrogate or EdgeLoss
+    queries : Queries
+    offset : float
+        Boosting starts from score 0 for every document; the loss sees ``score + offset``.
+    scale : float
+        Factor of gradient and Hessian that makes the mean Hessian 1 where boosting starts.
+    """
+
+    surrogate: Surrogate | EdgeLoss
+    queries: Queries
+    offset: float
+    scale: float
+
+    @abstractmethod
+    def loss(self, scores: ArrayLike) -> Floats:
+        """Loss of each query, shape (n_queries,), at boosting's `scores`, not scaled."""
+
+    @abstractmethod
+    def weight_and_hessian(self) -> tuple[float, float]:
+        """Total weight, and total weighted Hessian where boosting starts, before scaling; see :func:`unit_scale`."""
+
+    @abstractmethod
+    def _parts(self, scores: NDArray[Any]) -> Iterator[tuple[slice, tuple[Floats, Floats], Floats | float]]:
+        """Runs of documents, with their gradient and Hessian at these scores, and the factor to multiply these with."""
+
+    def gradient_hessian(
+        self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
+    ) -> tuple[Float32s, Float32s]:
+        """Gradient and diagonal Hessian, weighted and scaled, float32, each of shape (n_documents,).
+
+        Parameters
+        ----------
+        scores : ndarray, shape (n_documents,)
+            Boosting's scores, grouped.
+        out : pair of float32 arrays of shape (n_documents,), optional
+            Where to write; allocating new arrays costs more than the arithmetic.
+
+        Raises
+        ------
+        FloatingPointError
+            If a score, or a result, is not finite. The backends would ignore it and return a wrong model.
+        """
+        _check_length(scores, self.queries, "scores")
+        results = out if out is not None else (np.empty(len(scores), np.float32), np.empty(len(scores), np.float32))
+        for documents, derivatives, factor in self._parts(scores):
+            for values, result in zip(derivatives, results, strict=True):
+                with np.errstate(over="ignore"):
+                    np.multiply(values, factor, out=result[documents], casting="same_kind")
+                self._check_finite(result[documents], scores, documents)
+        return results
+
+    def _check_finite(self, values: NDArray[Any], scores: NDArray[Any], documents: slice) -> None:
+        """Refuse values of these documents, their scores or what came of these, that are not finite."""
+        if np.isfinite(values).all():
+            return
+        document = documents.start + int(np.argmin(np.isfinite(values)))
+        query = int(np.searchsorted(self.queries.indptr, document, side="right")) - 1
+        of_query = slice(self.queries.starts[query], self.queries.ends[query])
+        cause = (
+            "its scores are finite, so the loss overflows: lower the learning rate"
+            if np.isfinite(scores[of_query]).all()
+            else "its scores are not finite: check the features, and lower the learning rate"
+        )
+        raise FloatingPointError(
+            f"{self.surrogate!r} has a gradient or Hessian that is not finite at document {document} of query "
+            f"{str(self.queries.ids[query])!r}; {cause}"
+        )
+
+
+class Objective(BoundLoss):
     """A surrogate with the targets and weights of one data set, ready to be minimized by boosting.
 
     Parameters
@@ -59,6 +137,8 @@ class Objective:
     [-0.5, 0.5, 0.5, -0.5]
     """
 
+    surrogate: Surrogate
+
     def __init__(
         self,
         surrogate: str | Surrogate,
@@ -76,7 +156,7 @@ class Objective:
         _check_bounds(self.surrogate, self.targets, normalize)
         self.weights = None if weights is None else document_weights(weights, queries, self.surrogate.separable)
         self.offset = self.surrogate.best_constant(self.targets, queries, self.weights)
-        self.scale = self._unit_hessian_scale()
+        self.scale = unit_scale(*self.weight_and_hessian())
 
     @property
     def consistent(self) -> bool:
@@ -91,53 +171,27 @@ class Objective:
             losses[queries] = self.surrogate.loss(shifted[documents], self.targets[documents], part)
         return losses
 
-    def gradient_hessian(
-        self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
-    ) -> tuple[Float32s, Float32s]:
-        """Gradient and diagonal Hessian, weighted and scaled, float32, each of shape (n_documents,).
+    def _parts(self, scores: NDArray[Any]) -> Iterator[tuple[slice, tuple[Floats, Floats], Floats | float]]:
+        for _, documents, part in self.queries.blocks():
+            shifted = scores[documents].astype(np.float64)
+            shifted += self.offset
+            self._check_finite(shifted, scores, documents)
+            derivatives = self.surrogate.gradient_hessian(shifted, self.targets[documents], part)
+            yield documents, derivatives, self.scale if self.weights is None else self.scale * self.weights[documents]
 
-        Parameters
-        ----------
-        scores : ndarray, shape (n_documents,)
-            Boosting's scores, grouped.
-        out : pair of float32 arrays of shape (n_documents,), optional
-            Where to write; fresh pages cost more than the arithmetic.
-
-        Raises
-        ------
-        FloatingPointError
-            If a score, or a result, is not finite. The backends would swallow it and return a wrong model.
-        """
-        _check_length(scores, self.queries, "scores")
-        gradient, hessian = out if out is not None else (np.empty(len(scores), np.float32) for _ in range(2))
-        for block in self.queries.blocks():
-            documents = block.rows
-            block_scores = scores[documents].astype(np.float64)
-            block_scores += self.offset
-            if not np.isfinite(block_scores).all():
-                _raise_not_finite(self, scores, block_scores, documents)
-            derivatives = self.surrogate.gradient_hessian(block_scores, self.targets[documents], block.part)
-            factor = self.scale if self.weights is None else self.scale * self.weights[documents]
-            for values, result in zip(derivatives, (gradient, hessian), strict=True):
-                with np.errstate(over="ignore"):
-                    np.multiply(values, factor, out=result[documents], casting="same_kind")
-                if not np.isfinite(result[documents]).all():
-                    _raise_not_finite(self, scores, result[documents], documents)
-        return gradient, hessian
-
-    def _unit_hessian_scale(self) -> float:
-        total, weight = 0.0, float(self.queries.n_documents)
+    def weight_and_hessian(self) -> tuple[float, float]:
+        """Total weight, and total weighted Hessian where boosting starts, before scaling; see :func:`unit_scale`."""
+        weight, total = float(self.queries.n_documents), 0.0
         for _, documents, part in self.queries.blocks():
             start = np.full(part.n_rows, self.offset)
             hessian = self.surrogate.gradient_hessian(start, self.targets[documents], part)[1]
             total += float(hessian.sum() if self.weights is None else hessian @ self.weights[documents])
         if self.weights is not None:
             weight = float(self.weights.sum())
-        # No Hessian at all means that there is nothing to learn (no query has a relevant document).
-        return weight / total if total > 0 else 1.0
+        return weight, total
 
 
-class EdgeObjective:
+class EdgeObjective(BoundLoss):
     """A loss of edges bound to the preferences of one data set; the counterpart of :class:`Objective`.
 
     Parameters
@@ -166,6 +220,7 @@ class EdgeObjective:
     ([-1.0, 1.0, 0.0], [1.0, 1.0, 0.0])
     """
 
+    surrogate: EdgeLoss
     #: Losses of edges do not change with a shift of a query's scores.
     offset = 0.0
 
@@ -176,28 +231,21 @@ class EdgeObjective:
         self.graph = graph.grouped
         if not self.graph.weights.any():
             raise ValueError("the preferences have no edge of positive weight: there is nothing to learn")
-        hessian = self._sums(np.zeros(self.queries.n_documents))[1]
-        self.scale = np.count_nonzero(hessian) / float(hessian.sum())
+        self.scale = unit_scale(*self.weight_and_hessian())
 
     def loss(self, scores: ArrayLike) -> Floats:
         """Loss of each query, neither scaled nor with the weights of queries divided out, shape (n_queries,)."""
         return self.surrogate.loss(np.asarray(scores, dtype=np.float64), self.graph)
 
-    def gradient_hessian(
-        self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
-    ) -> tuple[Float32s, Float32s]:
-        """Gradient and diagonal Hessian, weighted and scaled; see :meth:`Objective.gradient_hessian`."""
-        _check_length(scores, self.queries, "scores")
-        results = out if out is not None else (np.empty(len(scores), np.float32), np.empty(len(scores), np.float32))
-        every = slice(0, self.queries.n_documents)
-        if not np.isfinite(scores).all():
-            _raise_not_finite(self, scores, scores, every)
-        for values, result in zip(self._sums(np.asarray(scores, dtype=np.float64)), results, strict=True):
-            with np.errstate(over="ignore"):
-                np.multiply(values, self.scale, out=result, casting="same_kind")
-            if not np.isfinite(result).all():
-                _raise_not_finite(self, scores, result, every)
-        return results
+    def _parts(self, scores: NDArray[Any]) -> Iterator[tuple[slice, tuple[Floats, Floats], Floats | float]]:
+        documents = slice(0, self.queries.n_documents)
+        self._check_finite(scores, scores, documents)
+        yield documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale
+
+    def weight_and_hessian(self) -> tuple[float, float]:
+        """Number of documents that have an edge, and total Hessian where boosting starts, before scaling."""
+        hessian = self._sums(np.zeros(self.queries.n_documents))[1]
+        return float(np.count_nonzero(hessian)), float(hessian.sum())
 
     def _sums(self, scores: Floats) -> tuple[Floats, Floats]:
         gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)
@@ -213,29 +261,22 @@ class EdgeObjective:
         return gradient, hessian
 
 
-def get_loss(objective: str | Surrogate | EdgeLoss) -> Surrogate | EdgeLoss:
-    """The surrogate or loss of edges of that name; an instance is returned as it is.
+def unit_scale(weight: float, hessian: float) -> float:
+    """The factor that makes the mean Hessian 1, from total weight and total weighted Hessian; 1 if there is none.
 
-    Examples
-    --------
-    >>> get_loss("edge-logistic")
-    EdgeLoss(margin='logistic')
+    There is no Hessian at all where nothing can be learned, because no query has a relevant document.
     """
-    if isinstance(objective, EdgeLoss):
-        return objective
-    if isinstance(objective, str) and objective in EDGE_LOSSES:
-        return EDGE_LOSSES[objective]
-    return get_surrogate(objective)
+    return weight / hessian if hessian > 0 else 1.0
 
 
 def bind(
-    loss: Surrogate | EdgeLoss,
-    labels: ArrayLike | PreferenceGraph,
+    loss: str | Loss,
+    labels: Any,
     queries: Queries,
     dcg: DCG | None = None,
     normalize: Normalize = "dcg",
     weights: ArrayLike | None = None,
-) -> Objective | EdgeObjective:
+) -> BoundLoss:
     """A loss bound to grouped labels: relevance, or preferences.
 
     Relevance labels stand for all their ordered pairs where the loss is one of edges.
@@ -245,15 +286,12 @@ def bind(
     ValueError
         For preferences with a loss that needs relevance, and as the two classes.
     """
-    if isinstance(loss, EdgeLoss):
+    chosen, labels = get_loss(loss), as_labels(labels)
+    if isinstance(chosen, EdgeLoss):
         if normalize != CONSISTENT_NORMALIZATION:
-            raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {loss!r}")
-        if not isinstance(labels, PreferenceGraph):
-            labels = PreferenceGraph.from_grades(labels, queries.repeat(queries.ids))
-        return EdgeObjective(loss, labels, weights)
-    if isinstance(labels, PreferenceGraph):
-        raise ValueError(f"{loss!r} needs relevance labels; for preferences use one of {', '.join(EDGE_LOSSES)}")
-    return Objective(loss, labels, queries, dcg, normalize, weights)
+            raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {chosen!r}")
+        return EdgeObjective(chosen, labels.preferences(queries), weights)
+    return Objective(chosen, labels.relevance, queries, dcg, normalize, weights)
 
 
 def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
@@ -269,24 +307,6 @@ def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
     (True, False)
     """
     return get_surrogate(surrogate).consistent and normalize == CONSISTENT_NORMALIZATION
-
-
-def _raise_not_finite(
-    objective: Objective | EdgeObjective, scores: NDArray[Any], values: NDArray[Any], documents: slice
-) -> None:
-    document = documents.start + int(np.argmin(np.isfinite(values)))
-    queries = objective.queries
-    query = int(np.searchsorted(queries.indptr, document, side="right")) - 1
-    first, last = queries.indptr[query], queries.indptr[query + 1]
-    cause = (
-        "its scores are finite, so the loss overflows: lower the learning rate"
-        if np.isfinite(scores[first:last]).all()
-        else "its scores are not finite: check the features, and lower the learning rate"
-    )
-    raise FloatingPointError(
-        f"{objective.surrogate!r} has a gradient or Hessian that is not finite at document {document} of query "
-        f"{str(queries.ids[query])!r}; {cause}"
-    )
 
 
 def _check_length(values: ArrayLike, queries: Queries, name: str) -> None:

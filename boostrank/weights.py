@@ -38,11 +38,29 @@ def document_weights(weights: ArrayLike, queries: Queries, separable: bool) -> F
     if not separable and differs.any():
         raise ValueError(
             f"sample_weight differs within query {str(queries.ids[np.argmax(differs)])!r}, but this is not a sum over "
-            "documents: give one weight per query, or use a separable surrogate (squared, poisson, logistic)"
+            "documents: give one weight per query, or use a surrogate that is separable, such as 'squared'"
         )
     return array
 
 
-def query_weights(weights: ArrayLike, queries: Queries) -> Floats:
-    """Weights per query, shape (n_queries,), from weights per query or per grouped document, alike within a query."""
+def query_weights(sample_weight: ArrayLike | None, queries: Queries, *, grouped: bool = False) -> Floats:
+    """Weight of each query, shape (n_queries,).
+
+    Parameters
+    ----------
+    sample_weight : array-like, shape (n_queries,) or (n_documents,), or None
+        Weights of queries, in order of first appearance, or of rows, which must agree within a query. None is 1 for
+        each query.
+    queries : Queries
+    grouped : bool, default False
+        Whether weights of rows are in grouped order; otherwise they are in the order in which the rows came.
+
+    Raises
+    ------
+    ValueError
+        As :func:`document_weights`.
+    """
+    if sample_weight is None:
+        return np.ones(queries.n_queries)
+    weights = sample_weight if grouped else group_weights(sample_weight, queries)
     return document_weights(weights, queries, separable=False)[queries.starts]

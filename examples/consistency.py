@@ -19,7 +19,7 @@ from rich.progress import track
 from boostrank import theory
 from boostrank.displays import import_pyplot, style
 from boostrank.queries import Queries
-from boostrank.surrogates import REGISTRY
+from boostrank.surrogates import SURROGATES
 from boostrank.targets import NORMALIZATIONS, make_targets
 
 CONSOLE = Console(stderr=True)
@@ -279,7 +279,7 @@ def main():
         tightness(folder, n_distributions=20)
         low_noise(folder, n_queries=20)
     else:
-        search(folder, list(REGISTRY), n_distributions=500)
+        search(folder, list(SURROGATES), n_distributions=500)
         tightness(folder, n_distributions=400)
         low_noise(folder, n_queries=300)
     print(f"pictures: {folder}")

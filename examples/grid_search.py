@@ -24,5 +24,5 @@ print(f"best: {search.best_params_}; trained again on all queries with {search.b
 
 # The same by scikit-learn's own class, once metadata routing is on.
 with sklearn.config_context(enable_metadata_routing=True):
-    same = GridSearchCV(ranker, grid, cv=br.QueryKFold(3), scoring=br.make_ndcg_scorer(k=10)).fit(X, y, qid=qid)
+    same = GridSearchCV(ranker, grid, cv=br.QueryKFold(3), scoring=br.make_scorer("ndcg@10")).fit(X, y, qid=qid)
 assert same.best_params_ == search.best_params_

@@ -24,7 +24,7 @@ results = lgb.cv(
     lgb.Dataset(X, y, group=sizes),
     num_boost_round=200,
     folds=br.QueryKFold(5).split(X, groups=qid),
-    feval=br.lightgbm_metric(k=10),
+    feval=br.lightgbm_metric("ndcg@10"),
     callbacks=[lgb.early_stopping(20, verbose=False)],
 )
 mean = results["valid ndcg@10-mean"]

@@ -16,7 +16,7 @@ booster = xgb.train(
     dtrain,
     num_boost_round=300,
     obj=br.xgboost_objective("centered-squared", k=10),
-    custom_metric=br.xgboost_metric(k=10),
+    custom_metric=br.xgboost_metric("ndcg@10"),
     evals=[(dtest, "test")],
     callbacks=[xgb.callback.EarlyStopping(rounds=20, maximize=True, save_best=True)],  # XGBoost minimizes unless told
     verbose_eval=False,

@@ -103,10 +103,10 @@ def test_metrics_equal_ndcg_score_on_both_sides(data):
     scores, qid = np.random.default_rng(2).normal(size=len(y)), np.repeat(np.arange(len(sizes)), sizes)
     expected = br.ndcg_score(y, scores, qid, k=5, empty="one")
     dataset = lgb.Dataset(X, y, group=sizes).construct()
-    assert br.lightgbm_metric(k=5, empty="one")(scores, dataset) == ("ndcg@5", pytest.approx(expected), True)
-    assert br.lightgbm_metric(k=5, empty="one")(y, scores, None, sizes)[1] == pytest.approx(expected)
+    assert br.lightgbm_metric("ndcg@5", empty="one")(scores, dataset) == ("ndcg@5", pytest.approx(expected), True)
+    assert br.lightgbm_metric("ndcg@5", empty="one")(y, scores, None, sizes)[1] == pytest.approx(expected)
     dmatrix = xgb.DMatrix(X, y, group=sizes)
-    assert br.xgboost_metric(k=5, empty="one")(scores, dmatrix) == ("ndcg@5", pytest.approx(expected))
+    assert br.xgboost_metric("ndcg@5", empty="one")(scores, dmatrix) == ("ndcg@5", pytest.approx(expected))
 
 
 def test_metrics_stop_native_training(data):
@@ -117,7 +117,7 @@ def test_metrics_stop_native_training(data):
         train,
         50,
         valid_sets=[lgb.Dataset(X[:300], y[:300], group=[300], reference=train)],
-        feval=br.lightgbm_metric(k=5),
+        feval=br.lightgbm_metric("ndcg@5"),
         callbacks=[lgb.early_stopping(3, verbose=False)],
     )
     assert booster.best_iteration < 50
@@ -128,7 +128,7 @@ def test_metrics_stop_native_training(data):
         dtrain,
         5,
         obj=br.xgboost_objective(),
-        custom_metric=br.xgboost_metric(k=5),
+        custom_metric=br.xgboost_metric("ndcg@5"),
         evals=[(dtrain, "train")],
         evals_result=history,
         verbose_eval=False,
@@ -168,7 +168,7 @@ def test_lightgbm_cv_keeps_queries_whole():
         lgb.Dataset(X, y, group=np.bincount(qid)),
         num_boost_round=5,
         folds=folds,
-        feval=br.lightgbm_metric(k=10),
+        feval=br.lightgbm_metric("ndcg@10"),
         return_cvbooster=True,
     )
     expected = []

@@ -269,7 +269,7 @@ def test_training_display_of_other_estimators_and_bad_input(rankers):
 def comparison():
     folds = br.query_folds(br.Dataset(*br.make_ranking(n_queries=40, random_state=0)), 3)
     rankers = {name: br.LightGBMRanker(name, n_estimators=5, n_jobs=1) for name in ("softmax", "squared", "logistic")}
-    return br.compare(rankers, folds, cutoffs=[1, 10])
+    return br.compare(rankers, folds, measures=["ndcg@1", "ndcg@10"])
 
 
 def test_comparison_display(comparison):

@@ -79,7 +79,7 @@ def test_the_model_from_xgboosts_external_memory_is_that_of_memory(tmp_path):
             data,
             20,
             obj=br.xgboost_objective("softmax", k=10),
-            custom_metric=br.xgboost_metric(k=10),
+            custom_metric=br.xgboost_metric("ndcg@10"),
             evals=[(data, "train")],
             evals_result=history,
             verbose_eval=False,

@@ -13,6 +13,7 @@ from scipy.stats import kendalltau
 from sklearn.utils import _safe_indexing
 
 import boostrank as br
+from boostrank.metrics import agreement_score, auc_score
 from boostrank.preferences import PreferenceGraph, aggregate, from_judgments, from_pairs
 
 QID = ["b", "a", "b", "a", "b", "c"]
@@ -73,46 +74,41 @@ def test_disagreement_is_the_weight_of_the_edges_turned_round(ties, tie, seed):
     np.testing.assert_allclose(graph.disagreement(scores, ties), expected, atol=1e-12)
     total = graph.total()
     np.testing.assert_allclose(total, disagreement_by_definition(graph, np.zeros(len(graph)), 1.0), atol=1e-12)
-    normalized = br.disagreement_score(graph, scores, ties=ties, per_query=True)
-    np.testing.assert_allclose(normalized, np.array(expected) / np.where(total > 0, total, np.nan), atol=1e-12)
-    assert br.disagreement_score(graph, scores, ties=ties) == pytest.approx(np.nanmean(normalized))
-    assert br.agreement_score(graph, scores, ties=ties) == pytest.approx(1 - np.nanmean(normalized))
-    plain = br.disagreement_score(graph, scores, ties=ties, normalize=False, empty="zero")
-    assert plain == pytest.approx(np.mean(expected))
+    agreement = agreement_score(graph, scores, ties=ties, per_query=True)
+    np.testing.assert_allclose(agreement, 1 - np.array(expected) / np.where(total > 0, total, np.nan), atol=1e-12)
+    assert agreement_score(graph, scores, ties=ties) == pytest.approx(np.nanmean(agreement))
 
 
-def test_disagreement_of_labels_is_one_minus_auc_and_goes_with_kendall():
+def test_agreement_of_labels_is_auc_and_goes_with_kendall():
     random = np.random.default_rng(0)
     scores, binary = random.normal(size=30), random.integers(0, 2, 30)
-    assert br.disagreement_score(binary, scores) == pytest.approx(1 - br.auc_score(binary, scores))
+    assert agreement_score(binary, scores) == pytest.approx(auc_score(binary, scores))
     labels = random.permutation(30)
-    assert br.agreement_score(labels, scores) == pytest.approx((kendalltau(labels, scores)[0] + 1) / 2)
+    assert agreement_score(labels, scores) == pytest.approx((kendalltau(labels, scores)[0] + 1) / 2)
 
 
 @pytest.mark.parametrize("ties", ["average", "stable", "best", "worst"])
-def test_disagreement_of_labels_is_that_of_their_graph(ties):
+def test_agreement_of_labels_is_that_of_their_graph(ties):
     random = np.random.default_rng(1)
     qid, labels, scores = random.integers(0, 20, 200), random.integers(0, 4, 200), random.integers(0, 5, 200)
     graph = PreferenceGraph.from_grades(labels, qid)
-    for normalize in (True, False):
-        ours = br.disagreement_score(labels, scores, qid, ties=ties, normalize=normalize, per_query=True)
-        expected = br.disagreement_score(graph, scores, ties=ties, normalize=normalize, per_query=True)
-        np.testing.assert_allclose(ours, expected)
+    ours = agreement_score(labels, scores, qid, ties=ties, per_query=True)
+    np.testing.assert_allclose(ours, agreement_score(graph, scores, ties=ties, per_query=True))
     weights = random.random(200)[qid]
-    ours = br.agreement_score(labels, scores, qid, ties=ties, sample_weight=weights)
-    assert ours == pytest.approx(br.agreement_score(graph, scores, ties=ties, sample_weight=weights))
+    ours = agreement_score(labels, scores, qid, ties=ties, sample_weight=weights)
+    assert ours == pytest.approx(agreement_score(graph, scores, ties=ties, sample_weight=weights))
 
 
 def test_weights_of_queries_and_empty_queries():
     graph = PreferenceGraph([1, 1, 2, 2, 3], winner=[0, 3], loser=[1, 2])
     scores = [2.0, 1.0, 2.0, 1.0, 0.0]
-    assert br.disagreement_score(graph, scores) == 0.5
-    assert br.disagreement_score(graph, scores, sample_weight=[3, 1, 5]) == 0.25
-    assert br.disagreement_score(graph, scores, sample_weight=[3, 3, 1, 1, 5], empty="zero") == pytest.approx(1 / 9)
-    assert br.agreement_score(graph, scores, empty="one") == pytest.approx(2 / 3)
-    assert np.isnan(br.disagreement_score(graph, scores, per_query=True)[2])
+    assert agreement_score(graph, scores) == 0.5
+    assert agreement_score(graph, scores, sample_weight=[3, 1, 5]) == 0.75
+    assert agreement_score(graph, scores, sample_weight=[3, 3, 1, 1, 5], empty="zero") == pytest.approx(3 / 9)
+    assert agreement_score(graph, scores, empty="one") == pytest.approx(2 / 3)
+    assert np.isnan(agreement_score(graph, scores, per_query=True)[2])
     with pytest.raises(ValueError, match="query '3' has no preferences"):
-        br.disagreement_score(graph, scores, empty="raise")
+        agreement_score(graph, scores, empty="raise")
 
 
 @given(seed=st.integers(0, 1000))
@@ -199,10 +195,10 @@ def test_bad_scores_are_errors(name):
     graph = PreferenceGraph(QID, winner=[0], loser=[2])
     calls = {
         "scores": lambda: graph.disagreement([np.nan, 0, 0, 0, 0, 0]),
-        "length": lambda: br.disagreement_score(graph, [0.0, 1.0]),
+        "length": lambda: agreement_score(graph, [0.0, 1.0]),
         "ties": lambda: graph.disagreement(np.zeros(6), ties="half"),
-        "qid": lambda: br.agreement_score(graph, np.zeros(6), qid=[1, 1, 1, 1, 1, 1]),
-        "infinite": lambda: br.disagreement_score(graph, [np.inf, 0, 0, 0, 0, 0]),
+        "qid": lambda: agreement_score(graph, np.zeros(6), qid=[1, 1, 1, 1, 1, 1]),
+        "infinite": lambda: agreement_score(graph, [np.inf, 0, 0, 0, 0, 0]),
     }
     with pytest.raises(ValueError, match=r"scores|ties|qid"):
         calls[name]()
@@ -215,7 +211,7 @@ def test_graphs_without_edges():
     assert aggregate(graph).scores.tolist() == [0.0, 0.0, 0.0]
     assert PreferenceGraph.from_grades([1, 1, 1], [1, 1, 2]).n_edges == 0
     with pytest.raises(ValueError, match="no query is left"):
-        br.disagreement_score(graph, [1.0, 2.0, 3.0])
+        agreement_score(graph, [1.0, 2.0, 3.0])
 
 
 DOCUMENTS = ["d1", "d2", "d3", "d1", "d2", "x"]
@@ -313,7 +309,7 @@ def test_aggregation_is_least_squares_on_the_edges(seed):
     assert squares(scores) <= minimize(squares, np.zeros(len(graph)), tol=1e-12).fun + 1e-9
     _, component = sp.csgraph.connected_components(graph.to_scipy(), directed=False)
     np.testing.assert_allclose(np.bincount(component, scores), 0, atol=1e-7)
-    np.testing.assert_allclose(disagreement, br.disagreement_score(graph, scores, per_query=True))
+    np.testing.assert_allclose(disagreement, 1 - agreement_score(graph, scores, per_query=True))
 
 
 def test_aggregation_of_a_total_order_recovers_it():

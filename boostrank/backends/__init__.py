@@ -1,6 +1,6 @@
-"""The rooms of the boosting libraries: the only modules that know LightGBM or XGBoost.
+"""Adapters to the boosting libraries: the only modules that know LightGBM or XGBoost.
 
-Both have the same doors, which the rankers use: ``check_parameters``, ``native_parameters``, ``train``, ``predict``,
-``importances``, ``save`` and ``load``. They also make the callables for users of the native libraries. The libraries
-are imported on use.
+For the rankers each library has one module, `lightgbm` or `xgboost`, that fulfils the protocol
+:class:`~boostrank.backends.base.Backend`. For users of the native libraries `lightgbm_callables` and
+`xgboost_callables` make custom objectives and metrics. The libraries are imported on use.
 """

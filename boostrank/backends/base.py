@@ -1,25 +1,159 @@
-"""What both backends share: data and results of a training, early stopping, binding to a native data set."""
+"""What rankers hand to a backend and get back from it: grouped data, a training, and its result."""
 
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any, Generic, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
 from boostrank.dcg import DCG
-from boostrank.metrics import NDCG, Agreement
-from boostrank.objective import EdgeObjective, Float32s, Objective, bind
-from boostrank.preferences import PreferenceGraph
+from boostrank.labels import Labels
+from boostrank.losses import Loss
+from boostrank.metrics import BoundMeasure, Measure
+from boostrank.objective import BoundLoss, Float32s, bind
 from boostrank.queries import Queries
-from boostrank.segments import Floats
+from boostrank.segments import Bools, Floats
+from boostrank.targets import Normalize
 
-Bound = TypeVar("Bound")
+BoostingFunction = Callable[[NDArray[Any]], tuple[Float32s, Float32s]]
+
+
+@dataclass(frozen=True)
+class GroupedData:
+    """Rows of one data set, grouped by query, with their labels; weights are per document."""
+
+    X: Any
+    labels: Labels
+    queries: Queries
+    weights: Floats | None = None
+
+    def take(self, chosen: Bools) -> GroupedData:
+        """The data of the chosen queries, a mask of shape (n_queries,)."""
+        rows = np.flatnonzero(self.queries.repeat(chosen))
+        sizes, ids = self.queries.sizes[chosen], self.queries.ids[chosen]
+        return GroupedData(
+            _safe_indexing(self.X, rows),
+            self.labels.take(rows),
+            Queries(Queries.from_sizes(sizes).indptr, ids),
+            None if self.weights is None else self.weights[rows],
+        )
+
+
+@dataclass(frozen=True)
+class TrainingSpecification:
+    """Everything that a training needs besides the data.
+
+    `loss` is a loss of this library, or the name of a ranking objective of the backend's own. `measure` is evaluated on
+    validation data; None means the default measure of their labels.
+    """
+
+    loss: Loss | str
+    dcg: DCG
+    normalize: Normalize
+    parameters: dict[str, Any]
+    n_rounds: int
+    early_stopping_rounds: int | None = None
+    measure: Measure | None = None
+
+    @property
+    def native_objective(self) -> str | None:
+        """Name of the backend's own objective, None for a loss of this library."""
+        return self.loss if isinstance(self.loss, str) else None
+
+    def with_rounds(self, n_rounds: int) -> TrainingSpecification:
+        """The specification to train this number of rounds, without early stopping."""
+        return replace(self, n_rounds=n_rounds, early_stopping_rounds=None)
+
+    def bind(self, data: GroupedData) -> BoundLoss | None:
+        """The loss bound to the data to train on; None for an objective of the backend's own."""
+        if isinstance(self.loss, str):
+            return None
+        return bind(self.loss, data.labels, data.queries, self.dcg, self.normalize, data.weights)
+
+    def bind_measure(self, data: GroupedData) -> BoundMeasure:
+        """The measure bound to validation data."""
+        measure = data.labels.default_measure(self.dcg) if self.measure is None else self.measure
+        return measure.bind(data.labels.values, data.queries)
+
+
+@dataclass
+class Training:
+    """A specification with the data to train on and the validation data, each with its measure.
+
+    `objective` is None where the backend's own objective is trained. The last validation set decides on early stopping.
+    """
+
+    specification: TrainingSpecification
+    data: GroupedData
+    objective: BoundLoss | None
+    validation: list[tuple[GroupedData, BoundMeasure]] = field(default_factory=list)
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether early stopping applies."""
+        return bool(self.validation) and self.specification.early_stopping_rounds is not None
+
+    def boosting_function(self) -> BoostingFunction:
+        """Gradient and Hessian for the backend."""
+        assert self.objective is not None
+        return with_reused_buffers(self.objective)
+
+
+class Trained(NamedTuple):
+    """A booster, the number of rounds that its predictions use, and the measure of each validation set by round."""
+
+    booster: Any
+    best_iteration: int
+    evals_result: dict[str, dict[str, list[float]]]
+
+
+class Backend(Protocol):
+    """A boosting library as the rankers use it; a module with these names fulfils it."""
+
+    #: Ranking objectives of the library's own.
+    NATIVE_OBJECTIVES: tuple[str, ...]
+    #: The ranker's boosting parameters: name in the ranker -> native name.
+    PARAMETERS: Mapping[str, str]
+
+    def check_parameters(self, native: dict[str, Any], objective: str | None = None) -> None:
+        """Refuse native parameters that the library does not know or would ignore."""
+
+    def native_parameters(self, objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
+        """Parameters of an objective of the library's own; an error for labels that it does not take."""
+
+    def train(self, training: Training) -> Trained:
+        """Train a booster."""
+
+    def predict(self, booster: Any, X: Any) -> NDArray[np.float64]:
+        """Scores, float64, shape (n_documents,)."""
+
+    def importances(self, booster: Any, kind: str) -> NDArray[Any]:
+        """Importance of each feature, shape (n_features,)."""
+
+    def feature_names(self, booster: Any) -> list[str] | None:
+        """Names of the features, None if they were not given."""
+
+    def n_features(self, booster: Any) -> int:
+        """Number of features."""
+
+    def n_rounds(self, booster: Any) -> int:
+        """Number of boosting rounds that the booster holds."""
+
+    def save(self, booster: Any, path: str | os.PathLike[str]) -> None:
+        """Write the library's own format."""
+
+    def load(self, path: str | os.PathLike[str]) -> Any:
+        """Read the library's own format."""
+
+    def to_onnx(self, booster: Any) -> Any:
+        """The booster as ONNX model."""
 
 
 def import_backend(name: str) -> ModuleType:
@@ -28,146 +162,6 @@ def import_backend(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ImportError as error:
         raise ImportError(f"{name} is not installed or cannot be loaded ({error}): pip install {name}") from error
-
-
-@dataclass(frozen=True)
-class Data:
-    """Rows of one data set, grouped by query, with relevance or preferences as labels; weights per document."""
-
-    X: Any
-    labels: Floats | PreferenceGraph
-    queries: Queries
-    weights: Floats | None = None
-
-    @property
-    def relevance(self) -> Floats:
-        """A number for each row, shape (n_documents,), which the backends ask for; zeros beside preferences."""
-        return np.zeros(self.queries.n_documents) if isinstance(self.labels, PreferenceGraph) else self.labels
-
-
-@dataclass
-class Training:
-    """One order to train: what, on which data, watched by what.
-
-    `objective` is bound to `data`, or the name of a ranking objective of the backend's own. `monitors` are validation
-    data with their metric; the last one decides on early stopping.
-    """
-
-    data: Data
-    objective: Objective | EdgeObjective | str
-    dcg: DCG
-    parameters: dict[str, Any]
-    n_rounds: int
-    monitors: list[tuple[Data, NDCG | Agreement]] = field(default_factory=list)
-    early_stopping_rounds: int | None = None
-
-    @property
-    def boosting_function(self) -> Callable[[NDArray[Any], Any], tuple[Float32s, Float32s]]:
-        """Gradient and Hessian for the backend, which copies them, so that the two buffers serve every round."""
-        assert not isinstance(self.objective, str)
-        derivatives, n_documents = self.objective.gradient_hessian, self.data.queries.n_documents
-        buffers = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
-        return lambda scores, _: derivatives(scores, buffers)
-
-
-class Trained(NamedTuple):
-    """A booster, the rounds that its predictions use, and the metric of each monitor by round."""
-
-    booster: Any
-    best_iteration: int
-    evals_result: dict[str, dict[str, list[float]]]
-
-
-class History:
-    """The monitors' metric by round, and when to stop."""
-
-    def __init__(self, training: Training) -> None:
-        self.metrics = [metric for _, metric in training.monitors]
-        self.values: list[list[float]] = [[] for _ in self.metrics]
-        self.patience = training.early_stopping_rounds
-
-    def record(self, i: int, scores: NDArray[Any]) -> tuple[str, float]:
-        """Evaluate monitor `i` at these scores: the name of its metric, and the value."""
-        self.values[i].append(self.metrics[i].mean(scores))
-        return str(self.metrics[i]), self.values[i][-1]
-
-    def best_round(self) -> int:
-        """First round, from 0, at which the last monitor was best."""
-        return int(np.argmax(self.values[-1]))
-
-    def should_stop(self) -> bool:
-        """Whether the last monitor has not improved for the last `early_stopping_rounds` rounds."""
-        return self.patience is not None and len(self.values[-1]) - 1 - self.best_round() >= self.patience
-
-    def as_dict(self) -> dict[str, dict[str, list[float]]]:
-        """``{"valid_0": {"ndcg@10": [...]}, ...}``."""
-        return {
-            f"valid_{i}": {str(metric): values}
-            for i, (metric, values) in enumerate(zip(self.metrics, self.values, strict=True))
-        }
-
-
-class Binding(Generic[Bound]):
-    """Makes something from the labels, weights and query sizes of a native data set, once for each data set.
-
-    Native callables get the data set anew in every round. What was made is kept as long as the data set lives, and
-    made again when its labels, weights or sizes change.
-    """
-
-    def __init__(self, make: Callable[[Floats, Queries, Floats | None], Bound]) -> None:
-        self._make = make
-        self._cache: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Bound]] = WeakKeyDictionary()
-        self._last: tuple[tuple[Any, ...], Bound] | None = None
-
-    def __call__(self, dataset: Any, labels: Any, weights: Any, sizes: Any) -> Bound:
-        """What was made for these fields; `dataset` is None where the caller has only the fields."""
-        fields = (labels, weights, sizes)
-        known = self._last if dataset is None else self._cache.get(dataset)
-        if known is not None and all(_same(old, new) for old, new in zip(known[0], fields, strict=True)):
-            return known[1]
-        if sizes is None or len(sizes) == 0:
-            raise ValueError("the training data has no query groups; give them to the Dataset or DMatrix")
-        weights = None if weights is None or len(weights) == 0 else np.asarray(weights, np.float64)
-        bound = self._make(np.asarray(labels, np.float64), Queries.from_sizes(np.asarray(sizes, np.int64)), weights)
-        entry = tuple(None if value is None else np.array(value) for value in fields), bound
-        if dataset is None:
-            self._last = entry
-        else:
-            self._cache[dataset] = entry
-        return bound
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy or a pickle keeps how to make, not what was made.
-        return type(self), (self._make,)
-
-
-@dataclass(frozen=True)
-class ObjectiveMaker:
-    """Settings of an objective without data."""
-
-    loss: Any
-    dcg: DCG
-    normalize: Any
-
-    def __call__(
-        self, labels: Floats, queries: Queries, weights: Floats | None
-    ) -> tuple[Objective | EdgeObjective, Any]:
-        """The objective of a data set, with buffers for its results."""
-        objective = bind(self.loss, labels, queries, self.dcg, self.normalize, weights)
-        return objective, (np.empty(len(labels), np.float32), np.empty(len(labels), np.float32))
-
-
-@dataclass(frozen=True)
-class MetricMaker:
-    """Settings of a metric without data."""
-
-    dcg: DCG
-    ties: Any
-    empty: Any
-
-    def __call__(self, labels: Floats, queries: Queries, weights: Floats | None) -> NDCG:
-        """The metric of a data set."""
-        return NDCG(labels, queries, self.dcg, ties=self.ties, empty=self.empty, weights=weights)
 
 
 def import_onnx_converter() -> tuple[ModuleType, type]:
@@ -180,13 +174,16 @@ def import_onnx_converter() -> tuple[ModuleType, type]:
     return onnxmltools, FloatTensorType
 
 
+def with_reused_buffers(objective: BoundLoss) -> BoostingFunction:
+    """Gradient and Hessian of scores, written to the same two arrays in every round: backends copy them at once."""
+    n_documents = objective.queries.n_documents
+    buffers = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
+    return lambda scores: objective.gradient_hessian(scores, buffers)
+
+
 def refuse_duplicates(native: Mapping[str, Any], names: Mapping[str, str], backend: str) -> None:
     """Refuse a native parameter that an explicit parameter of the ranker sets under another name."""
     explicit = {native_name: name for name, native_name in names.items() if native_name != name}
     for name in native:
         if name in explicit:
             raise ValueError(f"{backend}'s {name} is the parameter {explicit[name]} here: set that instead")
-
-
-def _same(old: Any, new: Any) -> bool:
-    return (old is None and new is None) or (old is not None and new is not None and np.array_equal(old, new))

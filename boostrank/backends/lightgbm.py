@@ -1,4 +1,4 @@
-"""LightGBM: train, predict, save and load for the ranker; objectives and metrics for native users."""
+"""LightGBM for the ranker: train, predict, save and load."""
 
 from __future__ import annotations
 
@@ -6,34 +6,22 @@ import contextlib
 import io
 import os
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse, isspmatrix
 
-from boostrank.backends.base import (
-    Binding,
-    History,
-    MetricMaker,
-    ObjectiveMaker,
-    Trained,
-    Training,
-    import_backend,
-    import_onnx_converter,
-    refuse_duplicates,
-)
-from boostrank.backends.files import OPEN_SEAL, SEAL, read_sealed, write_sealed
-from boostrank.dcg import DCG, Discount, Gain, Ties
-from boostrank.metrics import Empty
-from boostrank.objective import Float32s, get_loss
-from boostrank.preferences import EdgeLoss
-from boostrank.surrogates import DEFAULT, Surrogate
-from boostrank.targets import Normalize
+from boostrank.backends.base import Trained, Training, import_backend, import_onnx_converter, refuse_duplicates
+from boostrank.backends.history import History
+from boostrank.backends.model_files import OPEN_SEAL, SEAL, read_sealed, write_sealed
+from boostrank.dcg import DCG
+from boostrank.segments import Floats
 
-NATIVE_OBJECTIVES = ("lambdarank", "rank_xendcg")
+NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
 #: The ranker's boosting parameters, by their native names.
-PARAMETERS = {
+PARAMETERS: Mapping[str, str] = {
     "learning_rate": "learning_rate",
     "num_leaves": "num_leaves",
     "max_depth": "max_depth",
@@ -60,13 +48,13 @@ def check_parameters(native: dict[str, Any], objective: str | None = None) -> No
     """
     refuse_duplicates(native, PARAMETERS, "LightGBM")
     lgb = import_backend("lightgbm")
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
+    log = io.StringIO()
+    with contextlib.redirect_stdout(log):
         data = lgb.Dataset(np.arange(4.0)[:, None], label=np.arange(4.0), params={"verbosity": -1})
         # Whether a native name is another name of an explicit parameter shows when both are given.
         explicit = {name: -1 if name == "max_depth" else 1 for name in PARAMETERS.values()}
         lgb.Booster({**explicit, **native, "num_leaves": 2, "verbosity": 0}, data)
-    for line in said.getvalue().splitlines():
+    for line in log.getvalue().splitlines():
         for name in native:
             if f"Unknown parameter: {name}" in line:
                 raise ValueError(f"LightGBM has no parameter {name!r}")
@@ -74,35 +62,55 @@ def check_parameters(native: dict[str, Any], objective: str | None = None) -> No
                 raise ValueError(f"LightGBM would ignore {name!r}: {line.split('] ')[-1]}")
 
 
+def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
+    """Gains of labels 0, 1, ... for lambdarank, where they differ from LightGBM's own default.
+
+    An error for labels that a native objective does not take.
+    """
+    highest = int(relevance.max())
+    if (relevance != np.floor(relevance)).any() or highest > MAX_NATIVE_LABEL:
+        raise ValueError(
+            f"{objective} takes integer labels up to {MAX_NATIVE_LABEL}; got labels up to {relevance.max():g}"
+        )
+    if objective != "lambdarank" or (dcg.gain == "exp2" and highest <= 30):
+        return {}
+    return {"label_gain": dcg.gains(np.arange(highest + 1)).tolist()}
+
+
 def train(training: Training) -> Trained:
     """Train a booster."""
     lgb = import_backend("lightgbm")
-    # The row-wise or column-wise histogram is otherwise chosen by a race, and the two differ in rounding.
-    parameters = {"deterministic": True, "force_col_wise": True, **training.parameters, "metric": "None"}
+    specification, data, history = training.specification, training.data, History(training)
+    # LightGBM otherwise measures whether row-wise or column-wise histograms are faster; the two differ in rounding.
+    parameters = {"deterministic": True, "force_col_wise": True, **specification.parameters, "metric": "None"}
     if parameters.get("force_row_wise"):
         parameters["force_col_wise"] = False
     parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], MIN_SUM_HESSIAN)
-    data, history = training.data, History(training)
-    native = isinstance(training.objective, str)
+    native = specification.native_objective
     dataset = lgb.Dataset(
         _plain(data.X),
-        label=data.relevance,
+        label=data.labels.per_document,
         group=data.queries.sizes,
-        weight=data.weights if native else None,
+        weight=None if native is None else data.weights,
         params=dict(parameters),
     )
-    if isinstance(training.objective, str):
-        parameters |= {"objective": training.objective, **native_parameters(training)}
+    if native is not None:
+        parameters["objective"] = native
+        parameters.update(native_parameters(native, specification.dcg, data.labels.relevance))
     elif _can_split(dataset):
-        parameters["objective"] = training.boosting_function
+        boost = training.boosting_function()
+        parameters["objective"] = lambda scores, _: boost(scores)
     else:
         # LightGBM refuses custom objectives here; this one of its own then gives every document the score 0.
         parameters["objective"] = "regression"
-        dataset.set_label(np.zeros(len(data.relevance)))
-    watched = [lgb.Dataset(_plain(part.X), label=part.relevance, reference=dataset) for part, _ in training.monitors]
+        dataset.set_label(np.zeros(data.queries.n_documents))
+    validation = [
+        lgb.Dataset(_plain(part.X), label=part.labels.per_document, reference=dataset)
+        for part, _ in training.validation
+    ]
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> tuple[str, float, bool]:
-        i = next(i for i, candidate in enumerate(watched) if candidate is evaluated)
+        i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
         return *history.record(i, scores), True
 
     def stop_early(environment: Any) -> None:
@@ -112,13 +120,12 @@ def train(training: Training) -> Trained:
     booster = lgb.train(
         parameters,
         dataset,
-        num_boost_round=training.n_rounds,
-        valid_sets=watched or None,
-        feval=evaluate if watched else None,
-        callbacks=[stop_early] if watched and training.early_stopping_rounds else None,
-        keep_training_booster=True,
+        num_boost_round=specification.n_rounds,
+        valid_sets=validation or None,
+        feval=evaluate if validation else None,
+        callbacks=[stop_early] if training.stops_early else None,
     )
-    best = history.best_round() + 1 if watched and training.early_stopping_rounds else booster.current_iteration()
+    best = history.best_round() + 1 if training.stops_early else booster.current_iteration()
     text = booster.model_to_string(num_iteration=best)
     return Trained(lgb.Booster(model_str=_with_identity_link(text)), best, history.as_dict())
 
@@ -165,14 +172,14 @@ def n_features(booster: Any) -> int:
     return booster.num_feature()
 
 
-def best_iteration(booster: Any) -> int:
-    """Rounds of a loaded booster."""
+def n_rounds(booster: Any) -> int:
+    """Number of boosting rounds that the booster holds."""
     return booster.current_iteration()
 
 
 def save(booster: Any, path: str | os.PathLike[str]) -> None:
     """Write LightGBM's text format."""
-    # In the head, where LightGBM passes over keys that it does not know, and where a cut file still has it.
+    # In the head of the file, where LightGBM ignores keys that it does not know, and which a cut file still has.
     text = booster.model_to_string().replace("\nnum_class=", f"\n{SEAL}={OPEN_SEAL}\nnum_class=", 1)
     write_sealed(path, text.encode())
 
@@ -209,114 +216,3 @@ def _with_identity_link(text: str) -> str:
         return text
     text = text.replace("\nfeature_names=", "\nobjective=regression\nfeature_names=", 1)
     return text.replace("\n[objective: custom]\n", "\n[objective: regression]\n", 1)
-
-
-class LightGBMObjective:
-    """A surrogate as a custom objective of LightGBM; made by :func:`lightgbm_objective`."""
-
-    def __init__(self, maker: ObjectiveMaker) -> None:
-        self._binding = Binding(maker)
-
-    # The names do not matter to LightGBM but their number does: LGBMRanker hands labels, scores, weights and group
-    # sizes to a function of four parameters; lightgbm.train hands scores and the Dataset.
-    def __call__(
-        self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
-    ) -> tuple[Float32s, Float32s]:
-        """Gradient and Hessian."""
-        scores, fields = _scores_and_fields(first, second, weight, group)
-        objective, buffers = self._binding(*fields)
-        return objective.gradient_hessian(scores, buffers)
-
-
-class LightGBMMetric:
-    """NDCG as a custom metric of LightGBM; made by :func:`lightgbm_metric`."""
-
-    def __init__(self, maker: MetricMaker) -> None:
-        self._name = str(maker.dcg)
-        self._binding = Binding(maker)
-
-    def __call__(
-        self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
-    ) -> tuple[str, float, bool]:
-        """Name, value, and that higher is better."""
-        scores, fields = _scores_and_fields(first, second, weight, group)
-        return self._name, self._binding(*fields).mean(scores), True
-
-
-def lightgbm_objective(
-    objective: str | Surrogate | EdgeLoss = DEFAULT,
-    *,
-    gain: Gain = "exp2",
-    discount: Discount = "log2",
-    k: int | float | None = None,
-    normalize: Normalize = "dcg",
-) -> LightGBMObjective:
-    """A surrogate as objective for ``lightgbm.train`` and for ``lightgbm.LGBMRanker``.
-
-    Weights of the Dataset are honoured (LightGBM does not apply them to custom gradients). Gradients are scaled such
-    that the mean Hessian is 1 at the start; see :class:`boostrank.objective.Objective`.
-
-    Parameters
-    ----------
-    objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"
-        A loss of edges takes all ordered pairs of the labels for preferences.
-    gain, discount, k
-        See :class:`boostrank.dcg.DCG`.
-    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
-
-    Notes
-    -----
-    Set ``metric="None"`` beside it: LightGBM attaches its own NDCG otherwise, which fails for float labels.
-
-    Examples
-    --------
-    >>> import lightgbm, numpy
-    >>> X, y = numpy.arange(200.0).reshape(100, 2), numpy.arange(100) % 4
-    >>> model = lightgbm.LGBMRanker(objective=lightgbm_objective("softmax", k=10), metric="None", verbosity=-1)
-    >>> model.fit(X, y, group=[50, 50]).predict(X).shape
-    (100,)
-    """
-    return LightGBMObjective(ObjectiveMaker(get_loss(objective), DCG(k, gain, discount), normalize))
-
-
-def lightgbm_metric(
-    k: int | float | None = 10,
-    *,
-    gain: Gain = "exp2",
-    discount: Discount = "log2",
-    ties: Ties = "average",
-    empty: Empty = "zero",
-) -> LightGBMMetric:
-    """NDCG@k as ``feval`` of ``lightgbm.train`` and ``eval_metric`` of ``lightgbm.LGBMRanker.fit``.
-
-    Parameters are those of :func:`boostrank.ndcg_score`; weights of the Dataset must agree within a query.
-
-    Examples
-    --------
-    >>> import numpy
-    >>> lightgbm_metric(k=1)(numpy.array([0, 1]), numpy.array([0.1, 0.2]), None, [2])
-    ('ndcg@1', 1.0, True)
-    """
-    return LightGBMMetric(MetricMaker(DCG(k, gain, discount), ties, empty))
-
-
-def _scores_and_fields(first: NDArray[Any], second: Any, weight: Any, group: Any) -> tuple[Any, tuple[Any, ...]]:
-    if hasattr(second, "get_label"):
-        return first, (second, second.get_label(), second.get_weight(), second.get_group())
-    return second, (None, first, weight, group)
-
-
-def native_parameters(training: Training) -> dict[str, Any]:
-    """Gains of labels 0, 1, ... for lambdarank, where they differ from LightGBM's own default.
-
-    An error for labels that a native objective does not take.
-    """
-    labels = training.data.relevance
-    highest = int(labels.max())
-    if (labels != np.floor(labels)).any() or highest > MAX_NATIVE_LABEL:
-        raise ValueError(
-            f"{training.objective} takes integer labels up to {MAX_NATIVE_LABEL}; got labels up to {labels.max():g}"
-        )
-    if training.objective != "lambdarank" or (training.dcg.gain == "exp2" and highest <= 30):
-        return {}
-    return {"label_gain": training.dcg.gains(np.arange(highest + 1)).tolist()}

@@ -1,10 +1,11 @@
-"""XGBoost: train, predict, save and load for the ranker; objectives and metrics for native users."""
+"""XGBoost for the ranker: train, predict, save and load."""
 
 from __future__ import annotations
 
 import json
 import os
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,28 +13,21 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from boostrank.backends.base import (
-    Binding,
-    Data,
-    History,
-    MetricMaker,
-    ObjectiveMaker,
+    GroupedData,
     Trained,
     Training,
     import_backend,
     import_onnx_converter,
     refuse_duplicates,
 )
-from boostrank.backends.files import OPEN_SEAL, SEAL, read_sealed, write_sealed
-from boostrank.dcg import DCG, Discount, Gain, Ties
-from boostrank.metrics import Empty
-from boostrank.objective import Float32s, get_loss
-from boostrank.preferences import EdgeLoss
-from boostrank.surrogates import DEFAULT, Surrogate
-from boostrank.targets import Normalize
+from boostrank.backends.history import History
+from boostrank.backends.model_files import OPEN_SEAL, SEAL, read_sealed, write_sealed
+from boostrank.dcg import DCG
+from boostrank.segments import Floats
 
-NATIVE_OBJECTIVES = ("rank:ndcg", "rank:pairwise", "rank:map")
+NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
 #: The ranker's boosting parameters, by their native names.
-PARAMETERS = {
+PARAMETERS: Mapping[str, str] = {
     "learning_rate": "eta",
     "max_depth": "max_depth",
     "max_leaves": "max_leaves",
@@ -58,34 +52,47 @@ def check_parameters(native: dict[str, Any], objective: str | None = None) -> No
     """
     refuse_duplicates(native, PARAMETERS, "XGBoost")
     xgb = import_backend("xgboost")
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         parameters = {"nthread": 1, **native, "verbosity": 1, "validate_parameters": True}
         if objective is not None:
             parameters["objective"] = objective
         # Binary labels, for rank:map.
         xgb.train(parameters, xgb.DMatrix(np.arange(4.0)[:, None], label=[0, 1, 0, 1], group=[4]), num_boost_round=1)
-    text = "\n".join(str(warning.message) for warning in said)
+    text = "\n".join(str(warning.message) for warning in caught)
     for name in native:
         if "are not used" in text and f'"{name}"' in text:
             raise ValueError(f"XGBoost has no parameter {name!r}, or ignores it with these settings")
 
 
+def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
+    """Gain for rank:ndcg; an error for labels that a native objective does not take."""
+    if objective == "rank:map" and ((relevance != 0) & (relevance != 1)).any():
+        raise ValueError(
+            f"rank:map takes labels 0 and 1 only; got labels up to {relevance.max():g}: fit(X, y >= 1, ...)"
+        )
+    if objective != "rank:ndcg":
+        return {}
+    if not isinstance(dcg.gain, str):
+        raise ValueError("rank:ndcg knows the gains 'exp2' and 'linear' only; use a surrogate for other gains")
+    return {"ndcg_exp_gain": dcg.gain == "exp2"}
+
+
 def train(training: Training) -> Trained:
     """Train a booster."""
     xgb = import_backend("xgboost")
-    parameters = {**training.parameters, "base_score": 0.0, "disable_default_eval_metric": True}
-    history = History(training)
-    obj = None
-    if isinstance(training.objective, str):
-        parameters |= {"objective": training.objective, **native_parameters(training)}
-    else:
-        obj = training.boosting_function
-    dtrain = _matrix(training.data, parameters, weighted=isinstance(training.objective, str))
-    watched = [_matrix(part, parameters, reference=dtrain) for part, _ in training.monitors]
+    specification, history = training.specification, History(training)
+    parameters = {**specification.parameters, "base_score": 0.0, "disable_default_eval_metric": True}
+    native = specification.native_objective
+    if native is not None:
+        parameters["objective"] = native
+        parameters.update(native_parameters(native, specification.dcg, training.data.labels.relevance))
+    boost = None if native is not None else training.boosting_function()
+    dtrain = _matrix(training.data, parameters, weighted=native is not None)
+    validation = [_matrix(part, parameters, reference=dtrain) for part, _ in training.validation]
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> tuple[str, float]:
-        i = next(i for i, candidate in enumerate(watched) if candidate is evaluated)
+        i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
         return history.record(i, scores)
 
     class StopEarly(xgb.callback.TrainingCallback):  # type: ignore[name-defined]
@@ -95,15 +102,15 @@ def train(training: Training) -> Trained:
     booster = xgb.train(
         parameters,
         dtrain,
-        num_boost_round=training.n_rounds,
-        obj=obj,
-        evals=[(matrix, f"valid_{i}") for i, matrix in enumerate(watched)],
-        custom_metric=evaluate if watched else None,
+        num_boost_round=specification.n_rounds,
+        obj=None if boost is None else lambda scores, _: boost(scores),
+        evals=[(matrix, f"valid_{i}") for i, matrix in enumerate(validation)],
+        custom_metric=evaluate if validation else None,
         verbose_eval=False,
-        callbacks=[StopEarly()] if watched and training.early_stopping_rounds else None,
+        callbacks=[StopEarly()] if training.stops_early else None,
     )
     best = booster.num_boosted_rounds()
-    if watched and training.early_stopping_rounds:
+    if training.stops_early:
         best = history.best_round() + 1
         # Prediction would use every round otherwise.
         booster = _first_rounds(booster, best)
@@ -153,8 +160,8 @@ def n_features(booster: Any) -> int:
     return booster.num_features()
 
 
-def best_iteration(booster: Any) -> int:
-    """Rounds of a loaded booster."""
+def n_rounds(booster: Any) -> int:
+    """Number of boosting rounds that the booster holds."""
     return booster.num_boosted_rounds()
 
 
@@ -193,106 +200,10 @@ def to_onnx(booster: Any) -> Any:
     return onnxmltools.convert_xgboost(plain, initial_types=[("X", matrix([None, booster.num_features()]))])
 
 
-class XGBoostObjective:
-    """A surrogate as a custom objective of XGBoost; made by :func:`xgboost_objective`."""
-
-    def __init__(self, maker: ObjectiveMaker) -> None:
-        self._binding = Binding(maker)
-
-    def __call__(self, preds: NDArray[np.float32], dtrain: Any) -> tuple[Float32s, Float32s]:
-        """Gradient and Hessian."""
-        objective, buffers = self._binding(*_fields(dtrain))
-        if not objective.surrogate.shift_invariant and preds[0] == 0.5 and (preds == 0.5).all():
-            warnings.warn(
-                "XGBoost starts a custom objective at base_score=0.5; boostrank's objectives bring their own start: "
-                "set base_score=0 in the parameters",
-                stacklevel=2,
-            )
-        return objective.gradient_hessian(preds, buffers)
-
-
-class XGBoostMetric:
-    """NDCG as a custom metric of XGBoost; made by :func:`xgboost_metric`."""
-
-    def __init__(self, maker: MetricMaker) -> None:
-        self._name = str(maker.dcg)
-        self._binding = Binding(maker)
-
-    def __call__(self, preds: NDArray[np.float32], dmatrix: Any) -> tuple[str, float]:
-        """Name and value; higher is better."""
-        return self._name, self._binding(*_fields(dmatrix)).mean(preds)
-
-
-def xgboost_objective(
-    objective: str | Surrogate | EdgeLoss = DEFAULT,
-    *,
-    gain: Gain = "exp2",
-    discount: Discount = "log2",
-    k: int | float | None = None,
-    normalize: Normalize = "dcg",
-) -> XGBoostObjective:
-    """A surrogate as ``obj`` of ``xgboost.train``, on a DMatrix with ``group`` or ``qid``.
-
-    The DMatrix's weights, one per query, are honoured. Gradients are scaled such that the mean Hessian is 1 at the
-    start, so that ``min_child_weight`` and ``lambda`` count documents; see :class:`boostrank.objective.Objective`.
-
-    Parameters
-    ----------
-    objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"
-        A loss of edges takes all ordered pairs of the labels for preferences.
-    gain, discount, k
-        See :class:`boostrank.dcg.DCG`.
-    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
-
-    Notes
-    -----
-    Set ``base_score=0`` and ``disable_default_eval_metric=True`` in the parameters beside it.
-
-    Examples
-    --------
-    >>> import numpy, xgboost
-    >>> dtrain = xgboost.DMatrix(numpy.arange(40.0).reshape(20, 2), label=numpy.arange(20) % 4, group=[10, 10])
-    >>> parameters = {"base_score": 0, "disable_default_eval_metric": True}
-    >>> xgboost.train(parameters, dtrain, 2, obj=xgboost_objective("softmax", k=10)).num_boosted_rounds()
-    2
-    """
-    return XGBoostObjective(ObjectiveMaker(get_loss(objective), DCG(k, gain, discount), normalize))
-
-
-def xgboost_metric(
-    k: int | float | None = 10,
-    *,
-    gain: Gain = "exp2",
-    discount: Discount = "log2",
-    ties: Ties = "average",
-    empty: Empty = "zero",
-) -> XGBoostMetric:
-    """NDCG@k as ``custom_metric`` of ``xgboost.train``; parameters are those of :func:`boostrank.ndcg_score`.
-
-    Notes
-    -----
-    XGBoost minimizes a custom metric unless told otherwise: stop early by
-    ``xgboost.callback.EarlyStopping(..., maximize=True)``.
-
-    Examples
-    --------
-    >>> import numpy, xgboost
-    >>> dmatrix = xgboost.DMatrix(numpy.zeros((2, 1)), label=[0, 1], group=[2])
-    >>> xgboost_metric(k=1)(numpy.array([0.1, 0.2]), dmatrix)
-    ('ndcg@1', 1.0)
-    """
-    return XGBoostMetric(MetricMaker(DCG(k, gain, discount), ties, empty))
-
-
-def _fields(dmatrix: Any) -> tuple[Any, Any, Any, Any]:
-    boundaries = dmatrix.get_uint_info("group_ptr")
-    return dmatrix, dmatrix.get_label(), dmatrix.get_weight(), np.diff(boundaries.astype(np.int64))
-
-
-def _matrix(data: Data, parameters: dict[str, Any], weighted: bool = False, reference: Any = None) -> Any:
+def _matrix(data: GroupedData, parameters: dict[str, Any], weighted: bool = False, reference: Any = None) -> Any:
     xgb = import_backend("xgboost")
     options = {
-        "label": data.relevance,
+        "label": data.labels.per_document,
         # XGBoost's qids wrap at 2^32 and must not decrease: count the queries.
         "qid": data.queries.repeat(np.arange(data.queries.n_queries)),
         "weight": data.weights[data.queries.starts] if weighted and data.weights is not None else None,
@@ -308,7 +219,7 @@ def _matrix(data: Data, parameters: dict[str, Any], weighted: bool = False, refe
     return xgb.DMatrix(np.concatenate(data.X) if isinstance(data.X, list) else data.X, **options)
 
 
-def _matrix_of_blocks(data: Data, options: dict[str, Any], **quantile_options: Any) -> Any:
+def _matrix_of_blocks(data: GroupedData, options: dict[str, Any], **quantile_options: Any) -> Any:
     """Bins of features that lie in a list of arrays, which are not concatenated."""
     xgb = import_backend("xgboost")
     per_matrix = {name: options.pop(name) for name in ("nthread", "enable_categorical")}
@@ -332,15 +243,3 @@ def _matrix_of_blocks(data: Data, options: dict[str, Any], **quantile_options: A
             return True
 
     return xgb.QuantileDMatrix(Blocks(), **quantile_options, **per_matrix)
-
-
-def native_parameters(training: Training) -> dict[str, Any]:
-    """Gain for rank:ndcg; an error for labels that a native objective does not take."""
-    labels = training.data.relevance
-    if training.objective == "rank:map" and ((labels != 0) & (labels != 1)).any():
-        raise ValueError(f"rank:map takes labels 0 and 1 only; got labels up to {labels.max():g}: fit(X, y >= 1, ...)")
-    if training.objective != "rank:ndcg":
-        return {}
-    if not isinstance(training.dcg.gain, str):
-        raise ValueError("rank:ndcg knows the gains 'exp2' and 'linear' only; use a surrogate for other gains")
-    return {"ndcg_exp_gain": training.dcg.gain == "exp2"}

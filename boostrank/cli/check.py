@@ -9,7 +9,7 @@ import typer
 
 from boostrank.cli.options import GainName, GainOption, SeedOption, console
 from boostrank.dcg import DCG
-from boostrank.surrogates import REGISTRY
+from boostrank.surrogates import SURROGATES
 from boostrank.targets import NORMALIZATIONS
 from boostrank.theory import check_consistency
 
@@ -41,8 +41,8 @@ def check(
     Prints the worst counterexample found. Exit code 0: none was found; 1: the loss is not consistent; 2: bad input.
     """
     name, _, target = surrogate.partition("/")
-    if name not in REGISTRY:
-        raise ValueError(f"unknown surrogate {name!r}; known are {', '.join(REGISTRY)}")
+    if name not in SURROGATES:
+        raise ValueError(f"unknown surrogate {name!r}; known are {', '.join(SURROGATES)}")
     if "/" in surrogate and normalize is not None and normalize != target:
         raise ValueError(f"{surrogate!r} and --normalize {normalize} disagree; give the targets once")
     chosen: Any = target if "/" in surrogate else normalize or "dcg"

@@ -34,7 +34,7 @@ from boostrank.comparison import compare as compare_rankers
 from boostrank.datasets import Dataset, Fold, read_letor, read_letor_folds
 from boostrank.datasets.synthetic import make_ranking
 from boostrank.files import write_atomically
-from boostrank.metrics.expected_ndcg import expected_ndcg
+from boostrank.metrics import expected_ndcg, get_measure
 from boostrank.model_selection import query_folds
 
 DEFAULT_OBJECTIVES = (
@@ -109,10 +109,8 @@ def compare(
         comparison = compare_rankers(
             rankers,
             parts,
-            cutoffs=ks,
-            gain=gain.value,
-            empty=empty.value,
-            extra_metrics=extra,
+            measures=[get_measure("ndcg", k=k, gain=gain.value, empty=empty.value) for k in ks],
+            extra_measures=extra,
             random_state=seed,
             progress=advance,
         )

@@ -24,13 +24,15 @@ from boostrank.cli.options import (
     make_rankers,
 )
 from boostrank.datasets import read_letor
-from boostrank.surrogates import DEFAULT
+from boostrank.losses import DEFAULT_LOSS
 
 
 def fit(
     train: DataPath,
     model: ModelPath,
-    objective: Annotated[str, typer.Option(help="SURROGATE, SURROGATE/NORMALIZE or a native objective.")] = DEFAULT,
+    objective: Annotated[
+        str, typer.Option(help="SURROGATE, SURROGATE/NORMALIZE or a native objective.")
+    ] = DEFAULT_LOSS,
     backend: BackendOption = Backend.lightgbm,
     validation: Annotated[Path | None, typer.Option(help="LETOR file to stop early on.", show_default=False)] = None,
     gain: GainOption = GainName.exp2,

@@ -13,7 +13,7 @@ from boostrank.backends.lightgbm import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
 from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
 from boostrank.preferences import EDGE_LOSSES
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
-from boostrank.surrogates import REGISTRY
+from boostrank.surrogates import SURROGATES
 from boostrank.targets import NORMALIZATIONS
 
 console = Console()
@@ -78,10 +78,10 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
     rankers: dict[str, Any] = {}
     for spec in (part.strip() for part in objectives.split(",")):
         objective, _, normalize = spec.partition("/")
-        known = (*REGISTRY, *EDGE_LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES)
+        known = (*SURROGATES, *EDGE_LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES)
         if objective not in known:
             raise ValueError(f"unknown objective {objective!r}; known are {', '.join(known)}")
-        if normalize and (normalize not in NORMALIZATIONS or objective not in REGISTRY):
+        if normalize and (normalize not in NORMALIZATIONS or objective not in SURROGATES):
             raise ValueError(f"{spec!r}: after / stands one of {', '.join(NORMALIZATIONS)}, for surrogates only")
         options = settings | ({"normalize": normalize} if normalize else {})
         if backend != Backend.xgboost and objective not in XGBOOST_OBJECTIVES:

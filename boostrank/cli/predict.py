@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from boostrank.backends.files import require_file
+from boostrank.backends.model_files import require_file
 from boostrank.cli.options import DataPath, ModelPath
 from boostrank.datasets import read_letor
 from boostrank.files import write_atomically

@@ -1,9 +1,9 @@
-"""Beyond one machine: the rankers on Dask.
+"""The rankers on a Dask cluster.
 
-The same parameters, objectives and attributes as :class:`boostrank.LightGBMRanker` and
-:class:`boostrank.XGBoostRanker`; `fit`, `predict` and `score` take dask Arrays and DataFrames. Dask moves the data,
-such that every query is on one worker; the backends build the trees, over their own networks; each worker has the
-objective of its queries.
+They have the same parameters, objectives and attributes as :class:`boostrank.LightGBMRanker` and
+:class:`boostrank.XGBoostRanker`; `fit`, `predict` and `score` take dask Arrays and DataFrames. Dask moves the rows of
+each query to one worker, the backends build the trees through their own networks, and each worker computes the
+gradients of its queries.
 """
 
 try:

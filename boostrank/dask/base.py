@@ -1,9 +1,9 @@
-"""What both rankers on Dask share: from collections to shares of workers, and lazy scores."""
+"""The common part of both rankers on Dask: from collections to the data of each worker, and lazy scores."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
+import os
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import dask
@@ -12,39 +12,65 @@ import dask.dataframe as dd
 import numpy as np
 from distributed import Client
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from boostrank.dask.partitions import Partitions, bring_together, is_collection, split_qid
+from boostrank.dask.partitions import Partitions, colocate_queries, is_collection, split_qid, submit
 from boostrank.dask.rows import Rows, flat, plain_ids
-from boostrank.dask.training import Door, Order, Share
+from boostrank.dask.training import ClusterSpecification, Endpoint, Selection
 from boostrank.dask.workers import find_client, train_on_workers
-from boostrank.dcg import DCG, check_relevance
+from boostrank.dcg import check_relevance
 from boostrank.frames import QID
-from boostrank.metrics import NDCG
-from boostrank.metrics.inputs import check_scores
-from boostrank.model_selection import split_queries
+from boostrank.losses import DEFAULT_LOSS, Loss
+from boostrank.metrics import Measure, check_scores
+from boostrank.metrics.ndcg import NDCG
 from boostrank.queries import Queries
 from boostrank.rankers.base import BoostedRanker
+from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.segments import Bools, Floats
 from boostrank.weights import document_weights
 
 
-class DaskRanker(BoostedRanker):
-    """A ranker whose `fit` takes dask collections; a subclass adds the local ranker whose parameters it has."""
+class DaskRanker(BaseEstimator):
+    """A local ranker whose `fit`, `predict` and `score` take dask collections; a subclass names the local ranker.
 
-    _door: ClassVar[type[Door]] = Door
-    _local: ClassVar[type[BoostedRanker]]
-    _client: Client | None = None
+    Attributes
+    ----------
+    local : LightGBMRanker or XGBoostRanker
+        The local ranker, which holds the parameters and, once fitted, the model. Its attributes and the methods that
+        take no data can be used from here.
+    client : distributed.Client or None
+        The Dask client that `fit` and `score` use; None for the one that Dask finds. It belongs to this process, and is
+        not in a pickle or a copy.
+    """
 
-    @property
-    def client(self) -> Client | None:
-        """The Dask client that `fit` and `score` use; None for the one that Dask finds. It is not copied or pickled."""
-        return self._client
+    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": None, "eval_set": None, "eval_metric": None}
+    __metadata_request__score: ClassVar = {"qid": True}
+    _local_class: ClassVar[type[BoostedRanker]]
+    _endpoint_class: ClassVar[type[Endpoint]] = Endpoint
 
-    @client.setter
-    def client(self, client: Client | None) -> None:
-        self._client = client
+    def __init__(
+        self, objective: str | Loss = DEFAULT_LOSS, *, client: Client | None = None, **parameters: Any
+    ) -> None:
+        self.local = self._local_class(objective, **parameters)
+        self.client = client
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "local" or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.local, name)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of the local ranker by name."""
+        return self.local.get_params(deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the local ranker, and `client`."""
+        if "client" in params:
+            self.client = params.pop("client")
+        self.local.set_params(**params)
+        return self
 
     def fit(
         self,
@@ -54,11 +80,12 @@ class DaskRanker(BoostedRanker):
         *,
         sample_weight: Any = None,
         eval_set: list[tuple[Any, ...]] | None = None,
+        eval_metric: str | Measure | None = None,
     ) -> Self:
         """Train on the workers that hold the data.
 
-        Collections are computed where they are not persisted. Partitions that hold their queries whole stay where they
-        are; rows of queries that lie in several partitions move to one of them.
+        Collections are computed where they are not persisted. Partitions whose queries lie in no other partition stay
+        where they are; rows of queries that lie in several partitions move to one of them.
 
         Parameters
         ----------
@@ -72,8 +99,10 @@ class DaskRanker(BoostedRanker):
         sample_weight : dask Array or Series, shape (n_documents,), or array of shape (n_queries,), optional
             Weights of documents, or of queries in order of first appearance.
         eval_set : list of (X, y, qid), optional
-            Validation sets, dask collections too; NDCG@k over the queries of all workers is recorded every round, and
-            the last set decides on early stopping.
+            Validation sets, dask collections too, evaluated over the queries of all workers in every round; the last
+            one decides on early stopping.
+        eval_metric : str or Measure, optional
+            The measure of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`.
 
         Returns
         -------
@@ -86,125 +115,115 @@ class DaskRanker(BoostedRanker):
         RuntimeError
             If a worker is lost. The ranker stays as it was, and the cluster can be used further.
         """
-        return super().fit(X, y, qid, sample_weight=sample_weight, eval_set=eval_set)
+        X, qid = split_qid(X, qid, f"{type(self).__name__}.fit")
+        local = self._local_class(**self.get_params())
+        self._check_settings(local, eval_set)
+        client, random_state = find_client(self.client), check_random_state(local.random_state)
+        per_document = sample_weight if _is_per_document(sample_weight, X) else None
+        data = colocate_queries(client, X, y, qid, per_document)
+        features = TrainingFeatures()
+        _check_columns(features, X, reset=True)
+        weights = None
+        if sample_weight is not None and per_document is None:
+            weights = _query_weights(sample_weight, data.n_queries)
+        validation = [_selections(_colocate_triple(client, part, features)) for part in eval_set or []]
+        kept = None
+        if local.validation_fraction is not None:
+            kept = local._kept_queries(data.n_queries, random_state)
+            validation = [_selections(data, ~kept)]
+        specification = local._specification(random_state, eval_metric)
+        cluster = ClusterSpecification(local._backend, specification, self._endpoint_class)
+        trained = train_on_workers(client, cluster, _selections(data, kept, weights), validation)
+        if local.refit:
+            again = ClusterSpecification(
+                local._backend, specification.with_rounds(trained.best_iteration), self._endpoint_class
+            )
+            booster = train_on_workers(client, again, _selections(data, None, weights), []).booster
+            trained = trained._replace(booster=booster)
+        local._set_fitted(trained, features)
+        self.local = local
+        return self
 
     def predict(self, X: Any) -> Any:
         """Scores, lazily: a dask Array for one, a dask Series for a DataFrame; of data in this process at once."""
-        check_is_fitted(self, "booster_")
+        check_is_fitted(self)
         if not is_collection(X):
-            return super().predict(X)
-        ranker = dask.delayed(self.to_local())
+            return self.local.predict(X)
+        local = self.to_local()
+        ranker = dask.delayed(local)
         if isinstance(X, dd.DataFrame):
-            self._check_features(X if QID in getattr(self, "feature_names_in_", ()) else split_qid(X, (), "")[0])
+            has_qid_feature = QID in getattr(local, "feature_names_in_", ())
+            _check_columns(local, X if has_qid_feature else split_qid(X, (), "")[0])
             return X.map_partitions(_scores_of_frame, ranker, meta=("score", np.float64))
-        self._check_features(X)
+        _check_columns(local, X)
         return X.map_blocks(_scores, ranker, drop_axis=1, dtype=np.float64, meta=np.empty(0))
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Mean NDCG@k over queries, also of queries that lie in several partitions; see the local ranker's `score`."""
         if not is_collection(X):
-            return super().score(X, y, qid)
+            return self.local.score(X, y, qid)
         _, qid = split_qid(X, qid, f"{type(self).__name__}.score")
-        client, dcg = find_client(self.client), DCG(self.k, self.gain, self.discount)
-        together = bring_together(client, self.predict(X), y, qid)
-        sums = [
-            client.submit(_ndcg_sum, part.rows, dcg, workers=[part.worker], allow_other_workers=True, pure=False)
-            for part in together.parts
-        ]
-        return float(sum(client.gather(sums)) / together.n_queries)
+        client, measure = find_client(self.client), NDCG(k=self.k, gain=self.gain, discount=self.discount)
+        colocated = colocate_queries(client, self.predict(X), y, qid)
+        sums = [submit(client, part.worker, _sum_of_measure, part.rows, measure) for part in colocated.parts]
+        return float(sum(client.gather(sums)) / colocated.n_queries)
+
+    def load_model(self, path: str | os.PathLike[str]) -> Self:
+        """Read a model into this ranker; see the local ranker's `load_model`."""
+        self.local.load_model(path)
+        return self
 
     def to_local(self) -> BoostedRanker:
         """The local ranker with the same parameters and, if this one is fitted, the same model."""
-        local = self._local(**self.get_params())
-        local.__dict__.update({name: value for name, value in vars(self).items() if name.endswith("_")})
-        return local
-
-    def __copy__(self) -> Self:
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        return twin
+        return copy(self.local)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a pickle holds: not the client, which belongs to this process."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_client"}
+        """State without the client, which belongs to this process."""
+        return {**super().__getstate__(), "client": None}
 
-    def _set_native(self, native: dict[str, Any]) -> None:
-        if "client" in native:
-            # As LightGBM's Dask rankers take it; as a parameter it would be copied with them.
-            native = dict(native)
-            self.client = native.pop("client")
-        super()._set_native(native)
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self.local, "booster_")
 
-    def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, eval_set: Any) -> None:
-        X, qid = split_qid(X, qid, f"{type(self).__name__}.fit")
-        self._check_settings()
-        self._check_watch(eval_set)
-        client, dcg = find_client(self.client), DCG(self.k, self.gain, self.discount)
-        random_state = check_random_state(self.random_state)
-        per_document = sample_weight if _is_per_document(sample_weight, X) else None
-        data = bring_together(client, X, y, qid, per_document)
-        self._check_features(X, reset=True)
-        weights = None
-        if sample_weight is not None and per_document is None:
-            weights = _query_weights(sample_weight, data.n_queries)
-        kept, watched = None, [_shares(self._monitor(client, part)) for part in eval_set or []]
-        if self.validation_fraction is not None:
-            # The queries that the local ranker would hold out.
-            hold_out = split_queries(np.arange(data.n_queries), self.validation_fraction, random_state)[1]
-            kept = np.ones(data.n_queries, dtype=bool)
-            kept[hold_out] = False
-            watched = [_shares(data, ~kept)]
-        order = self._order(dcg, self._parameters(random_state), bool(watched))
-        trained = train_on_workers(client, order, _shares(data, kept, weights), watched)
-        if self.refit:
-            again = replace(order, n_rounds=trained.best_iteration, patience=None)
-            booster = train_on_workers(client, again, _shares(data, None, weights), []).booster
-            trained = trained._replace(booster=booster)
-        self.booster_, self.best_iteration_, self.evals_result_ = trained
+    def __sklearn_tags__(self) -> Any:
+        return self.local.__sklearn_tags__()
 
-    def _order(self, dcg: DCG, parameters: dict[str, Any], watched: bool) -> Order:
-        native = isinstance(self.objective, str) and self.objective in self._backend.NATIVE_OBJECTIVES
-        return Order(
-            backend=self._backend,
-            objective=self.objective if native else partial(self._local(**self.get_params())._objective, dcg=dcg),
-            dcg=dcg,
-            parameters=parameters,
-            n_rounds=self.n_estimators,
-            patience=self.early_stopping_rounds if watched else None,
-            door=self._door,
-        )
-
-    def _monitor(self, client: Client, part: Any) -> Partitions:
-        if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
-            raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(part).__name__}")
-        X, y, *rest = part
-        X, qid = split_qid(X, rest[0] if rest else None, "eval_set")
-        self._check_features(X)
-        return bring_together(client, X, y, qid)
-
-    def _check_features(self, X: Any, reset: bool = False) -> None:
-        """Check number and names of the features, or note them."""
-        if isinstance(X, dd.DataFrame):
-            unknown = [name for name in X.select_dtypes("category").columns if not X[name].cat.known]
-            if unknown:
-                raise ValueError(
-                    f"the categories of {unknown} are not known to Dask, and may differ: X.categorize() them"
-                )
-            self._validate(X._meta, reset=reset)
-        elif getattr(X, "ndim", None) != 2:
-            raise ValueError(f"X must be a dask Array or DataFrame of two dimensions; got {type(X).__name__}")
-        else:
-            validate_data(self, np.zeros((1, X.shape[1])), reset=reset)
+    def _check_settings(self, local: BoostedRanker, eval_set: Any) -> None:
+        """Refuse settings that are invalid."""
+        local._check_settings()
+        local._check_validation(eval_set)
 
 
-def _shares(data: Partitions, chosen: Bools | None = None, weights: Floats | None = None) -> list[Share]:
-    """What there is to do with the chosen queries."""
-    shares = []
+def _colocate_triple(client: Client, part: Any, features: TrainingFeatures) -> Partitions:
+    """One element of `eval_set`, each of its queries on one worker."""
+    if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
+        raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(part).__name__}")
+    X, y, *rest = part
+    X, qid = split_qid(X, rest[0] if rest else None, "eval_set")
+    _check_columns(features, X)
+    return colocate_queries(client, X, y, qid)
+
+
+def _check_columns(known: Any, X: Any, reset: bool = False) -> None:
+    """Check number and names of the features of a collection against those of `known`, or learn them."""
+    if isinstance(X, dd.DataFrame):
+        unknown = [name for name in X.select_dtypes("category").columns if not X[name].cat.known]
+        if unknown:
+            raise ValueError(f"the categories of {unknown} are not known to Dask, and may differ: X.categorize() them")
+        check_features(known, X._meta, reset=reset)
+    elif getattr(X, "ndim", None) != 2:
+        raise ValueError(f"X must be a dask Array or DataFrame of two dimensions; got {type(X).__name__}")
+    else:
+        check_features(known, np.zeros((1, X.shape[1])), reset=reset)
+
+
+def _selections(data: Partitions, chosen: Bools | None = None, weights: Floats | None = None) -> list[Selection]:
+    """The chosen queries of each partition, where it has any."""
+    selections = []
     for part in data.parts:
         mask = None if chosen is None else chosen[part.queries]
         if mask is None or mask.any():
-            shares.append(Share(part, mask, None if weights is None else weights[part.queries]))
-    return shares
+            selections.append(Selection(part, mask, None if weights is None else weights[part.queries]))
+    return selections
 
 
 def _is_per_document(weights: Any, X: Any) -> bool:
@@ -218,7 +237,7 @@ def _is_per_document(weights: Any, X: Any) -> bool:
 
 
 def _query_weights(weights: Any, n_queries: int) -> Floats:
-    """Weights of queries in order of first appearance, brought to this process."""
+    """Weights of queries in order of first appearance, computed to this process."""
     given = flat(weights.compute() if is_collection(weights) else weights)
     if given.shape != (n_queries,):
         raise ValueError(
@@ -238,9 +257,9 @@ def _scores_of_frame(X: Any, ranker: BoostedRanker) -> Any:
     return pd.Series(_scores(X, ranker), index=X.index, name="score", dtype=np.float64)
 
 
-def _ndcg_sum(part: Any, dcg: DCG) -> float:
-    """Sum over the queries of a partition whose features are scores."""
+def _sum_of_measure(part: Any, measure: Measure) -> float:
+    """Sum of the measure over the queries of a partition whose features are scores."""
     rows = Rows(*part)
     queries = Queries.from_qid(plain_ids(rows.qid))
-    metric = NDCG(queries.group(check_relevance(flat(rows.relevance))), queries, dcg)
-    return float(metric.per_query(queries.group(check_scores(flat(rows.X)))).sum())
+    bound = measure.bind(queries.group(check_relevance(flat(rows.relevance))), queries)
+    return float(bound.per_query(queries.group(check_scores(flat(rows.X)))).sum())

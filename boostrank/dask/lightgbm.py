@@ -12,18 +12,18 @@ import numpy as np
 from boostrank import rankers
 from boostrank.backends.base import import_backend
 from boostrank.dask.base import DaskRanker
-from boostrank.dask.training import Door
+from boostrank.dask.training import Endpoint
 from boostrank.rankers.base import BoostedRanker
 
 #: Minutes that workers wait for each other at the start, unless the parameter `time_out` says otherwise.
 TIME_OUT = 5
-#: Parameters of LightGBM's network that are not the user's here.
+#: Parameters of LightGBM's network that are found from the Dask workers.
 SET_BY_DASK = ("machines", "workers", "nodes", "num_machines", "num_machine")
 TREE_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
 
 
-class Port(Door):
-    """A port that LightGBM listens to, kept from others until then."""
+class PortEndpoint(Endpoint):
+    """A port for LightGBM's network, bound from the start so that no other process takes it before LightGBM listens."""
 
     def __init__(self, host: str, parameters: dict[str, Any]) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -34,15 +34,15 @@ class Port(Door):
         super().__init__(f"{host}:{self._port}", parameters)
 
     @contextmanager
-    def open(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
-        """Connect LightGBM with that of the other workers, as long as the context lasts."""
+    def connect(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
+        """Connect LightGBM on this worker with LightGBM on the other workers while the context lasts."""
         self._socket.close()
         if len(addresses) == 1:
             yield {}
             return
         lgb = import_backend("lightgbm")
-        # The network belongs to the thread; a booster is only the handle to it. It must be there before any Dataset
-        # is made, so that all workers have the same bins.
+        # The network belongs to the thread; a booster is needed only to call its method. The network must be connected
+        # before any Dataset is made, so that all workers have the same bins.
         data = lgb.Dataset(np.zeros((2, 1)), label=np.zeros(2), params={"verbosity": -1})
         handle = lgb.Booster({"verbosity": -1}, data)
         handle.set_network(addresses, self._port, self._time_out, len(addresses))
@@ -52,19 +52,20 @@ class Port(Door):
             handle.free_network()
 
 
-class LightGBMRanker(DaskRanker, rankers.LightGBMRanker):
+class LightGBMRanker(DaskRanker):
     """:class:`boostrank.LightGBMRanker` on the workers of a Dask cluster: the same parameters and attributes.
 
     Workers train one model together on the partitions that they hold, in LightGBM's own distributed (data parallel)
-    training. Each makes the targets of its queries; start and scale of the objective, and NDCG in `evals_result_` and
-    early stopping, are those of the data of all workers. So the model does not depend on how the data are partitioned,
-    up to the backend's binning of features and the rounding of its sums. LightGBM's workers estimate the number of rows
+    training. Each computes the targets of its queries; start and scale of the objective, and the measure in
+    `evals_result_` and early stopping, are those of the data of all workers. So the model does not depend on how the
+    data are partitioned, except through the backend's binning of features and the rounding of its sums. LightGBM's
+    workers estimate the number of rows
     in a leaf from its Hessian: where `min_child_samples` binds, trees may differ a little from those of one process.
 
     Parameters are those of :class:`boostrank.LightGBMRanker`; `n_jobs` is the number of threads of each worker, and
-    None means those that Dask gave it. Besides, `client=` takes a ``distributed.Client``, as does the attribute
-    `client`; by default it is the one that Dask finds. LightGBM's own `local_listen_port` fixes the port of the
-    workers, one on each machine then, and `tree_learner` may be "voting".
+    None means those that Dask gave it. In addition `client` takes a ``distributed.Client``; by default it is the one
+    that Dask finds. LightGBM's own `local_listen_port` fixes the port of the workers, of which each machine can have
+    only one then, and `tree_learner` may be "voting".
 
     Examples
     --------
@@ -80,16 +81,16 @@ class LightGBMRanker(DaskRanker, rankers.LightGBMRanker):
     >>> client.close()
     """
 
-    _door: ClassVar[type[Door]] = Port
-    _local: ClassVar[type[BoostedRanker]] = rankers.LightGBMRanker
+    _endpoint_class: ClassVar[type[Endpoint]] = PortEndpoint
+    _local_class: ClassVar[type[BoostedRanker]] = rankers.LightGBMRanker
 
-    def _check_settings(self) -> None:
+    def _check_settings(self, local: BoostedRanker, eval_set: Any) -> None:
         for name in SET_BY_DASK:
-            if name in self._native:
+            if name in local._native:
                 raise ValueError(f"{name} is found from the Dask workers; LightGBM's local_listen_port may be set")
-        if self._native.get("tree_learner", "data") not in TREE_LEARNERS:
+        if local._native.get("tree_learner", "data") not in TREE_LEARNERS:
             raise ValueError(
-                f"tree_learner must be one of {', '.join(TREE_LEARNERS)}, for rows that are spread over workers; "
-                f"got {self._native['tree_learner']!r}"
+                f"tree_learner must be one of {', '.join(TREE_LEARNERS)}, for rows that are distributed over workers; "
+                f"got {local._native['tree_learner']!r}"
             )
-        super()._check_settings()
+        super()._check_settings(local, eval_set)

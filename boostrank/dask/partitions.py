@@ -1,7 +1,7 @@
-"""Dask collections as partitions that hold queries whole, each on one worker.
+"""Dask collections as partitions of whole queries, each partition on one worker.
 
-Only rows of queries that lie in several partitions move: to the one of these with most of the query. The client finds
-out which these are from one hash and one count per query and partition; it never sees rows.
+Only rows of queries that lie in several partitions move: to the partition that has most rows of the query. The client
+finds these queries from one hash and one count per query and partition; rows are never sent to it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from distributed import Client, Future, wait
 
-from boostrank.dask.rows import Inventory, cut, join, take_stock
+from boostrank.dask.rows import PartitionSummary, concatenate, split_rows, summarize
 from boostrank.frames import QID, require_qid
 from boostrank.segments import Bools, Ints
 
@@ -27,12 +27,12 @@ MAX_GROWTH = 1.25
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition with whole queries.
+    """A partition, none of whose queries has rows in another one.
 
     Attributes
     ----------
     rows : Future or list of Futures
-        Of :class:`~boostrank.dask.rows.Rows`, or of what these consist of.
+        The future of a :class:`~boostrank.dask.rows.Rows`, or the futures of its fields.
     worker : str
         The address of the worker that holds it.
     queries : ndarray of int64
@@ -47,7 +47,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Partitions:
-    """All partitions with rows, the number of queries and documents, and that of documents which had to move."""
+    """All partitions that have rows; the number of queries, of documents, and of documents that were moved."""
 
     parts: list[Partition]
     n_queries: int
@@ -70,8 +70,8 @@ def split_qid(X: Any, qid: Any, receiver: str) -> tuple[Any, Any]:
     return X, require_qid(qid, receiver)
 
 
-def bring_together(client: Client, X: Any, y: Any, qid: Any, weights: Any = None) -> Partitions:
-    """Compute the collections on the cluster, and bring the rows of each query together in one partition.
+def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = None) -> Partitions:
+    """Compute the collections on the cluster, and move the rows of each query into one partition.
 
     Parameters
     ----------
@@ -86,40 +86,44 @@ def bring_together(client: Client, X: Any, y: Any, qid: Any, weights: Any = None
         If one is no dask collection, they are not partitioned alike, or a partition holds labels, query ids, weights
         or features that are invalid.
     """
-    blocks = _align({"X": X, "y": y, "qid": qid} | ({} if weights is None else {"sample_weight": weights}))
+    columns = {"X": X, "y": y, "qid": qid}
+    if weights is not None:
+        columns["sample_weight"] = weights
+    blocks = _align(columns)
     computed = client.compute([block for column in blocks.values() for block in column])
     wait(computed)
     for future in computed:
         if future.status != "finished":
-            # Raises what went wrong.
+            # Raises the error of the task.
             future.result()
     n_parts = len(blocks["X"])
     parts = [computed[i::n_parts] for i in range(n_parts)]
     workers = _holders(client, [part[0] for part in parts])
-    stock = client.gather([_submit(client, worker, take_stock, parts[i], i) for i, worker in enumerate(workers)])
-    sizes = np.concatenate([inventory.sizes for inventory in stock])
+    summaries = client.gather([submit(client, worker, summarize, parts[i], i) for i, worker in enumerate(workers)])
+    sizes = np.concatenate([summary.sizes for summary in summaries])
     if len(sizes) == 0:
         raise ValueError("X has no rows")
-    if not any(inventory.weighted for inventory in stock):
+    if not any(summary.weighted for summary in summaries):
         raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
-    part = np.repeat(np.arange(n_parts), [len(inventory.sizes) for inventory in stock])
-    query = _number(stock)
-    home = choose_homes(query, part, sizes, n_parts)
-    leaves = home[query] != part
+    part = np.repeat(np.arange(n_parts), [len(summary.sizes) for summary in summaries])
+    query = _number(summaries)
+    chosen = choose_partitions(query, part, sizes, n_parts)
+    moves = chosen[query] != part
     rows: dict[int, Any] = dict(enumerate(parts))
-    if leaves.any():
-        rows |= _move(client, parts, workers, part, home[query], leaves)
-    # Pieces are joined in order of their partitions: so are their queries, by first appearance.
-    present = {i: pd.unique(query[home[query] == i]) for i in range(n_parts)}
+    if moves.any():
+        rows.update(_move(client, parts, workers, part, chosen[query], moves))
+    # Pieces are concatenated in the order of their partitions, and so are their queries, by first appearance.
+    present = {i: pd.unique(query[chosen[query] == i]) for i in range(n_parts)}
     whole = [Partition(rows[i], workers[i], queries) for i, queries in present.items() if len(queries)]
-    return Partitions(whole, len(home), int(sizes.sum()), int(sizes[leaves].sum()))
+    return Partitions(whole, len(chosen), int(sizes.sum()), int(sizes[moves].sum()))
 
 
-def choose_homes(query: Ints, part: Ints, sizes: Ints, n_parts: int) -> Ints:
+def choose_partitions(query: Ints, part: Ints, sizes: Ints, n_parts: int) -> Ints:
     """The partition that each query is to be in, shape (n_queries,).
 
-    That with most of its rows, the first of several; but where this would pile the rows up in few partitions, queries
-    that lie in several fill the room in all of them evenly.
+    It is the partition with most rows of the query, and the first of several such partitions. Where this would make
+    some partitions too large (:data:`MAX_GROWTH`), the queries that lie in several partitions are instead distributed
+    such that all partitions get nearly the same number of rows.
 
     Parameters
     ----------
@@ -128,22 +132,22 @@ def choose_homes(query: Ints, part: Ints, sizes: Ints, n_parts: int) -> Ints:
     n_parts : int
     """
     n_queries = int(query.max()) + 1
-    order = np.lexsort((part, -sizes, query))
-    home = part[order[np.flatnonzero(np.diff(query[order], prepend=-1))]]
+    by_query = np.lexsort((part, -sizes, query))
+    chosen = part[by_query[np.flatnonzero(np.diff(query[by_query], prepend=-1))]]
     is_cut = np.bincount(query, minlength=n_queries) > 1
     documents = np.bincount(query, weights=sizes, minlength=n_queries)
-    load = np.bincount(home, weights=documents, minlength=n_parts)
+    load = np.bincount(chosen, weights=documents, minlength=n_parts)
     even = documents.sum() / n_parts
     if load.max() > MAX_GROWTH * max(even, np.bincount(part, weights=sizes).max()):
-        room = np.maximum(0.0, even - np.bincount(home[~is_cut], weights=documents[~is_cut], minlength=n_parts))
+        capacity = np.maximum(0.0, even - np.bincount(chosen[~is_cut], weights=documents[~is_cut], minlength=n_parts))
         middles = np.cumsum(documents[is_cut]) - documents[is_cut] / 2
-        ends = np.cumsum(room) * (documents[is_cut].sum() / room.sum())
-        home[is_cut] = np.minimum(np.searchsorted(ends, middles), n_parts - 1)
-    return home
+        ends = np.cumsum(capacity) * (documents[is_cut].sum() / capacity.sum())
+        chosen[is_cut] = np.minimum(np.searchsorted(ends, middles), n_parts - 1)
+    return chosen
 
 
 def _align(columns: dict[str, Any]) -> dict[str, list[Any]]:
-    """Delayed blocks of each collection, equally many of each."""
+    """Delayed blocks of each collection; all collections have the same number of blocks."""
     for name, values in columns.items():
         if not is_collection(values):
             raise TypeError(
@@ -165,19 +169,19 @@ def _blocks(values: Any, X: Any) -> list[Any]:
         return list(values.to_delayed())
     if values.ndim == 2 and values.numblocks[1] > 1:
         values = values.rechunk({1: values.shape[1]})
-    # Lengths that are not known are NaN, which equals nothing.
+    # Unknown lengths are NaN, and NaN is not equal to anything.
     if isinstance(X, da.Array) and values.shape[0] == X.shape[0]:
         values = values.rechunk({0: X.chunks[0]})
     return list(values.to_delayed().ravel())
 
 
-def _submit(client: Client, worker: str, task: Any, *arguments: Any) -> Future:
-    """A task for a worker, or for another if it is lost."""
+def submit(client: Client, worker: str, task: Any, *arguments: Any) -> Future:
+    """Run a task on a worker, or on another one if that is lost."""
     return client.submit(task, *arguments, workers=[worker], allow_other_workers=True, pure=False)
 
 
 def _holders(client: Client, futures: list[Future]) -> list[str]:
-    """The worker of each future, always the same one of several."""
+    """The worker that holds each future; if several do, the choice is deterministic."""
     who_has = client.who_has(futures)
     holders = [min(who_has.get(future.key) or [""]) for future in futures]
     if "" in holders:
@@ -185,22 +189,23 @@ def _holders(client: Client, futures: list[Future]) -> list[str]:
     return holders
 
 
-def _number(stock: list[Inventory]) -> Ints:
+def _number(summaries: list[PartitionSummary]) -> Ints:
     """Number of the query of each piece, in the order of first appearance in all data."""
-    return pd.factorize(np.concatenate([inventory.hashes for inventory in stock]))[0].astype(np.int64)
+    return pd.factorize(np.concatenate([summary.hashes for summary in summaries]))[0].astype(np.int64)
 
 
 def _move(
-    client: Client, parts: list[list[Future]], workers: list[str], part: Ints, home: Ints, leaves: Bools
+    client: Client, parts: list[list[Future]], workers: list[str], part: Ints, chosen: Ints, moves: Bools
 ) -> dict[int, Future]:
-    """Rows of the partitions that gain or lose some, from partition and home of each piece."""
-    sent = {i: _submit(client, workers[i], cut, parts[i], home[part == i]) for i in np.unique(part[leaves]).tolist()}
+    """Rows of the partitions that gain or lose rows, from the present and the chosen partition of each piece."""
+    sources = np.unique(part[moves]).tolist()
+    split = {i: submit(client, workers[i], split_rows, parts[i], chosen[part == i]) for i in sources}
     pieces: dict[int, list[Any]] = defaultdict(list)
-    for source, target in np.unique(np.stack([part, home]), axis=1).T.tolist():
-        if source in sent:
-            # Taken out where it is, so that the piece alone travels.
-            pieces[target].append(_submit(client, workers[source], operator.getitem, sent[source], target))
+    for source, target in np.unique(np.stack([part, chosen]), axis=1).T.tolist():
+        if source in split:
+            # Selected on the source's worker, so that only this piece is sent.
+            pieces[target].append(submit(client, workers[source], operator.getitem, split[source], target))
         else:
             pieces[target].append(parts[source])
-    touched = {*home[leaves].tolist(), *sent}
-    return {i: _submit(client, workers[i], join, pieces[i]) for i in sorted(touched & pieces.keys())}
+    touched = {*chosen[moves].tolist(), *split}
+    return {i: submit(client, workers[i], concatenate, pieces[i]) for i in sorted(touched & pieces.keys())}

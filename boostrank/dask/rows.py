@@ -1,4 +1,4 @@
-"""Rows of one partition: what a worker checks, cuts and joins."""
+"""Rows of one partition: checked, split by query and concatenated on a worker."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Rows(NamedTuple):
     weights: Any = None
 
 
-class Inventory(NamedTuple):
-    """What the client learns of a partition: hash and number of rows of each query, and whether any weight is not 0."""
+class PartitionSummary(NamedTuple):
+    """The only data of a partition that the client gets: hash and size of each query, whether any weight is not 0."""
 
     hashes: NDArray[np.uint64]
     sizes: Ints
@@ -33,7 +33,7 @@ class Inventory(NamedTuple):
 
 
 def plain_ids(qid: Any) -> NDArray[Any]:
-    """Query ids of one partition, of a type that equal ids have in all partitions.
+    """Query ids of one partition, converted such that equal ids have the same type in all partitions.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def flat(values: Any) -> NDArray[Any]:
 
 
 def stack(blocks: list[Any]) -> Any:
-    """Blocks of features below each other."""
+    """Blocks of features, concatenated by row."""
     if len(blocks) == 1:
         return blocks[0]
     if hasattr(blocks[0], "iloc"):
@@ -67,7 +67,7 @@ def stack(blocks: list[Any]) -> Any:
     return vstack(blocks, format="csr") if issparse(blocks[0]) else np.concatenate(blocks)
 
 
-def take_stock(part: list[Any], number: int) -> Inventory:
+def summarize(part: list[Any], number: int) -> PartitionSummary:
     """Check partition `number`, and count its queries."""
     try:
         rows = Rows(*part)
@@ -75,7 +75,7 @@ def take_stock(part: list[Any], number: int) -> Inventory:
             if len(values) != rows.X.shape[0]:
                 raise ValueError(f"{name} has {len(values)} values for the {rows.X.shape[0]} rows of X")
         if rows.X.shape[0] == 0:
-            return Inventory(np.empty(0, np.uint64), np.empty(0, np.int64), weighted=False)
+            return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), weighted=False)
         if rows.X.ndim == 2 and not hasattr(rows.X, "iloc"):
             check_array(rows.X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
         check_relevance(flat(rows.relevance))
@@ -83,21 +83,21 @@ def take_stock(part: list[Any], number: int) -> Inventory:
         weighted = rows.weights is None or _any_weight(flat(rows.weights), queries.n_documents)
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from error
-    return Inventory(pd.util.hash_array(queries.ids), queries.sizes, weighted)
+    return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, weighted)
 
 
-def cut(part: list[Any], homes: Ints) -> dict[int, Rows]:
-    """The rows of a partition by the partition that they go to; `homes` has that of each of its queries."""
+def split_rows(part: list[Any], targets: Ints) -> dict[int, Rows]:
+    """The rows of a partition by the partition that they go to; `targets` is that of each of its queries."""
     rows = Rows(*part)
     queries = Queries.from_qid(plain_ids(rows.qid))
-    home = queries.ungroup(queries.repeat(homes))
-    order = np.argsort(home, kind="stable")
-    starts = np.flatnonzero(np.diff(home[order], prepend=-1))
-    return {int(home[taken[0]]): _take(rows, taken) for taken in np.split(order, starts[1:])}
+    target = queries.ungroup(queries.repeat(targets))
+    permutation = np.argsort(target, kind="stable")
+    starts = np.flatnonzero(np.diff(target[permutation], prepend=-1))
+    return {int(target[taken[0]]): _take(rows, taken) for taken in np.split(permutation, starts[1:])}
 
 
-def join(pieces: list[Any]) -> Rows:
-    """Pieces of partitions as one."""
+def concatenate(pieces: list[Any]) -> Rows:
+    """Pieces of partitions as one partition."""
     parts = [Rows(*piece) for piece in pieces]
     weights = None if parts[0].weights is None else np.concatenate([flat(part.weights) for part in parts])
     return Rows(
@@ -117,7 +117,7 @@ def _any_weight(weights: NDArray[Any], n_documents: int) -> bool:
 
 
 def _take(rows: Rows, taken: Ints) -> Rows:
-    # A partition that only loses rows at its ends stays a view of what it was.
+    # Consecutive rows are a view and not a copy.
     first, last = int(taken[0]), int(taken[-1])
     chosen: Any = slice(first, last + 1) if last - first + 1 == len(taken) else taken
     X, weights = _safe_indexing(rows.X, chosen), None if rows.weights is None else flat(rows.weights)[chosen]

@@ -1,12 +1,12 @@
-"""One training on several workers: what each of them does.
+"""One training on several workers: the part that each worker runs.
 
-A worker does what the local ranker does with its data, in the same room of the backend. Only sums over all workers are
-new: those of the objective's start and scale, and of the metric.
+A worker trains on its data as the local ranker does, through the same backend. Additional are only the sums over all
+workers: for the start and the scale of the objective, and for the measure of validation data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -16,19 +16,26 @@ from distributed import get_worker
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends.base import Data, Trained, Training
+from boostrank.backends.base import Backend, BoostingFunction, GroupedData, Trained, Training, TrainingSpecification
+from boostrank.dask.collective import (
+    GlobalMeasure,
+    StoppedError,
+    Tracker,
+    communicator,
+    raise_on_all_workers,
+    use_global_start,
+)
 from boostrank.dask.partitions import Partition
 from boostrank.dask.rows import Rows, flat, plain_ids, stack
-from boostrank.dask.sharing import Meeting, SharedNDCG, StoppedError, agree, joined, stop_together
-from boostrank.dcg import DCG, check_relevance
-from boostrank.objective import EdgeObjective, Float32s, Objective
+from boostrank.labels import Relevance, as_labels
+from boostrank.objective import BoundLoss, Float32s
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Floats
 
 
 @dataclass(frozen=True)
-class Share:
-    """Queries of one partition, to train on or to watch.
+class Selection:
+    """Queries of one partition, to train or to validate on.
 
     Attributes
     ----------
@@ -45,12 +52,14 @@ class Share:
 
     @property
     def arguments(self) -> list[Any]:
-        """For a task, which finds the rows in place of their futures."""
+        """Arguments of a task, in which Dask replaces the futures of the rows by the rows."""
         return [self.partition.rows, self.chosen, self.weights]
 
 
-class Door:
-    """Where other workers of the backend reach this one; a backend whose workers meet otherwise has no more than this.
+class Endpoint:
+    """The address at which the backend's own network reaches a worker; a subclass opens that network.
+
+    XGBoost needs none: its network is the collective.
 
     Attributes
     ----------
@@ -61,138 +70,125 @@ class Door:
         self.address = host
 
     @contextmanager
-    def open(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
-        """Connect with the workers at these addresses, this one among them; parameters that the backend needs."""
+    def connect(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
+        """Connect to the workers at these addresses, this one among them; gives parameters that the backend needs."""
         yield {}
 
 
 @dataclass(frozen=True)
-class Order:
-    """What all workers train.
+class ClusterSpecification:
+    """What all workers train, through which backend, and the class of their endpoints."""
 
-    `objective` is the name of one of the backend's own, or makes one from the data of a worker.
-    """
-
-    backend: Any
-    objective: Callable[[Data], Any] | str
-    dcg: DCG
-    parameters: dict[str, Any]
-    n_rounds: int
-    patience: int | None
-    door: type[Door]
+    backend: Backend
+    training: TrainingSpecification
+    endpoint: type[Endpoint]
 
 
 @dataclass
-class SharedTraining(Training):
+class WorkerTraining(Training):
     """A training that ends on all workers when it ends on one: by an error, or because Dask cancels its task."""
 
-    @property
-    def boosting_function(self) -> Callable[[NDArray[Any], Any], tuple[Float32s, Float32s]]:
+    def boosting_function(self) -> BoostingFunction:
         """Gradient and Hessian for the backend."""
         tasks, key = get_worker().state.tasks, get_worker().get_current_task()
-        boost = super().boosting_function
+        boost = super().boosting_function()
 
-        def boost_or_stop(scores: NDArray[Any], dataset: Any) -> tuple[Float32s, Float32s]:
+        def boost_or_stop(scores: NDArray[Any]) -> tuple[Float32s, Float32s]:
             error: Exception | None = None
             try:
-                derivatives = boost(scores, dataset)
+                gradient_hessian = boost(scores)
             except Exception as problem:
                 error = problem
             task = tasks.get(key)
             if task is None or task.state == "cancelled":
                 error = StoppedError("the training was cancelled")
-            stop_together(error)
-            return derivatives
+            raise_on_all_workers(error)
+            return gradient_hessian
 
         return boost_or_stop
 
 
 class Prepared(NamedTuple):
-    """Data and objective of one worker, and its part of the data of each monitor, None where it has none."""
+    """Data and objective of one worker, and its part of each validation set, None where it has none."""
 
-    data: Data
-    objective: Objective | EdgeObjective | str
-    monitors: list[Data | None]
+    data: GroupedData
+    objective: BoundLoss | None
+    validation: list[GroupedData | None]
 
 
-def prepare(order: Order, shares: list[list[Any]], monitors: list[list[list[Any]]]) -> Prepared:
-    """Data and objective from the shares of this worker. Whatever is wrong with them shows before workers meet."""
-    data = _assemble(shares)
-    return Prepared(data, _objective(order, data), [_assemble(part) if part else None for part in monitors])
+def prepare(cluster: ClusterSpecification, selections: list[list[Any]], validation: list[list[list[Any]]]) -> Prepared:
+    """Data and objective of this worker. Errors in the data show here, before workers wait for each other."""
+    data = _assemble(selections)
+    return Prepared(data, _bind(cluster, data), [_assemble(part) if part else None for part in validation])
 
 
 def train(
-    order: Order,
+    cluster: ClusterSpecification,
     prepared: Prepared,
-    door: Door,
+    endpoint: Endpoint,
     addresses: list[str],
-    meeting: dict[str, Any] | None,
+    tracker_address: dict[str, Any] | None,
     rank: int,
-    _place: Meeting | None,
+    _tracker: Tracker | None,
 ) -> Trained | None:
-    """Train together with the workers at `addresses`; what all have in the end is returned by the one of rank 0.
+    """Train together with the workers at `addresses`; all get the same model, and the worker of rank 0 returns it.
 
-    `_place` keeps the meeting open where it is, until all have left it, also if Dask forgets it earlier.
+    `_tracker` is not used, but keeps the tracker alive on its worker until the training ends, also if Dask releases it
+    earlier.
     """
     data, objective, parts = prepared
-    threads = order.backend.PARAMETERS["n_jobs"]
-    parameters = {threads: get_worker().state.nthreads, **order.parameters}
-    # A worker without a share of the data to watch scores one row in place of it, which does not count.
-    nothing = Data(_first_row(data.X), np.zeros(1), Queries.from_sizes([1]))
-    watched = [nothing if part is None else part for part in parts]
-    with joined(meeting, rank), door.open(addresses) as network:
-        if not isinstance(objective, str):
-            agree(objective)
-        metrics = [SharedNDCG(part.relevance, part.queries, order.dcg, present=part is not nothing) for part in watched]
-        monitors: list[Any] = list(zip(watched, metrics, strict=True))
-        trained = order.backend.train(
-            SharedTraining(data, objective, order.dcg, parameters | network, order.n_rounds, monitors, order.patience)
-        )
+    threads = cluster.backend.PARAMETERS["n_jobs"]
+    # A worker without validation data of its own scores one row in place of them, which does not count.
+    stand_in = GroupedData(_first_row(data.X), Relevance(np.zeros(1)), Queries.from_sizes([1]))
+    with communicator(tracker_address, rank), endpoint.connect(addresses) as network:
+        if objective is not None:
+            use_global_start(objective)
+        validation: list[Any] = []
+        for part in parts:
+            bound = cluster.training.bind_measure(stand_in if part is None else part)
+            validation.append((stand_in if part is None else part, GlobalMeasure(bound, present=part is not None)))
+        parameters = {threads: get_worker().state.nthreads, **cluster.training.parameters, **network}
+        specification = replace(cluster.training, parameters=parameters)
+        trained = cluster.backend.train(WorkerTraining(specification, data, objective, validation))
     return trained if rank == 0 else None
 
 
-def _objective(order: Order, data: Data) -> Any:
-    if isinstance(order.objective, str):
-        order.backend.native_parameters(Training(data, order.objective, order.dcg, {}, order.n_rounds))
-        return order.objective
+def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
+    specification = cluster.training
+    if specification.native_objective is not None:
+        # Its errors are to show before workers wait for each other; the backend computes the parameters again.
+        cluster.backend.native_parameters(specification.native_objective, specification.dcg, data.labels.relevance)
+        return None
     if data.weights is None or data.weights.any():
-        return order.objective(data)
-    # No weight at all is an error for one data set, but not for a part of it.
-    objective = order.objective(replace(data, weights=None))
+        return specification.bind(data)
+    # All weights of a worker may be 0, which is an error for a whole data set.
+    objective: Any = specification.bind(replace(data, weights=None))
     objective.weights = data.weights
     return objective
 
 
-def _assemble(shares: list[list[Any]]) -> Data:
-    """One data set, grouped by query, of the shares; the features stay in blocks."""
-    parts = [_grouped(Rows(*rows), chosen, weights) for rows, chosen, weights in shares]
-    queries = [part.queries for part in parts]
-    sizes = np.concatenate([part.sizes for part in queries])
-    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+def _assemble(selections: list[list[Any]]) -> GroupedData:
+    """One data set of the selections, grouped by query; the features stay in blocks."""
+    parts = [_grouped(Rows(*rows), chosen, weights) for rows, chosen, weights in selections]
+    sizes = np.concatenate([part.queries.sizes for part in parts])
+    ids = np.concatenate([part.queries.ids for part in parts])
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
-    return Data(
+    return GroupedData(
         _features([part.X for part in parts]),
-        np.concatenate([part.relevance for part in parts]),
-        Queries(indptr, np.concatenate([part.ids for part in queries])),
+        Relevance(np.concatenate([part.labels.relevance for part in parts])),
+        Queries(Queries.from_sizes(sizes).indptr, ids),
         weights,
     )
 
 
-def _grouped(rows: Rows, chosen: Bools | None, query_weights: Floats | None) -> Data:
-    X, relevance = rows.X, check_relevance(flat(rows.relevance))
+def _grouped(rows: Rows, chosen: Bools | None, query_weights: Floats | None) -> GroupedData:
     queries = Queries.from_qid(plain_ids(rows.qid))
-    weights = None if rows.weights is None else flat(rows.weights).astype(np.float64)
+    weights = None if rows.weights is None else queries.group(flat(rows.weights).astype(np.float64))
     if query_weights is not None:
-        weights = queries.ungroup(queries.repeat(query_weights))
-    order, ids, sizes = queries.permutation, queries.ids, queries.sizes
-    if chosen is not None and not chosen.all():
-        order = np.arange(len(relevance)) if order is None else order
-        order, ids, sizes = order[queries.repeat(chosen)], ids[chosen], sizes[chosen]
-    if order is not None:
-        X, relevance = _safe_indexing(X, order), relevance[order]
-        weights = None if weights is None else weights[order]
-    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Data(X, relevance, Queries(indptr, ids), weights)
+        weights = queries.repeat(query_weights)
+    X = rows.X if queries.permutation is None else _safe_indexing(rows.X, queries.permutation)
+    data = GroupedData(X, as_labels(flat(rows.relevance)).group(queries), queries, weights)
+    return data if chosen is None or chosen.all() else data.take(chosen)
 
 
 def _features(blocks: list[Any]) -> Any:

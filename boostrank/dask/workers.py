@@ -1,8 +1,8 @@
-"""The client's side of a training on several workers: who does what, and whether all are still there.
+"""A training on several workers, as the client runs it: it submits the tasks, and watches for lost workers.
 
-`lightgbm.dask` and `xgboost.dask` bring their workers together by the same public doors. They are not used themselves:
-the former evaluates the queries of each worker apart, cannot stop early, and with validation data fetches a partition
-of each worker to the client; the latter refuses weights beside query ids.
+`lightgbm.dask` and `xgboost.dask` connect their workers by the same public functions. They are not used themselves:
+`lightgbm.dask` evaluates the queries of each worker separately, cannot stop early, and with validation data fetches a
+partition of each worker to the client; `xgboost.dask` refuses weights beside query ids.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from urllib.parse import urlparse
 from distributed import Client, Future, MultiLock, get_client, wait
 
 from boostrank.backends.base import Trained
-from boostrank.dask.sharing import Meeting
-from boostrank.dask.training import Order, Share, prepare, train
+from boostrank.dask.collective import Tracker
+from boostrank.dask.training import ClusterSpecification, Selection, prepare, train
 
-#: Seconds between two looks at whether the workers are still there.
-WATCH = 2.0
-#: Seconds for the other workers to say what went wrong, once one has failed.
-LAST_WORDS = 15.0
-#: Errors that follow from that of another worker: what the backends' networks say, and our own.
-FOLLOWING = ("LightGBMError", "XGBoostError", "StoppedError")
+#: Seconds between two checks for lost workers.
+POLL_SECONDS = 2.0
+#: Once a worker has failed, the others get this many seconds to raise their own errors.
+ERROR_SECONDS = 15.0
+#: Types of errors that are consequences of the error of another worker: of the backends' networks, and our own.
+CONSEQUENCES = ("LightGBMError", "XGBoostError", "StoppedError")
 
 
 def find_client(client: Client | None) -> Client:
-    """The client given, or the one that Dask finds.
+    """The client that is given, or the one that Dask finds.
 
     Raises
     ------
@@ -47,7 +47,9 @@ def find_client(client: Client | None) -> Client:
     return client
 
 
-def train_on_workers(client: Client, order: Order, shares: list[Share], monitors: list[list[Share]]) -> Trained:
+def train_on_workers(
+    client: Client, cluster: ClusterSpecification, selections: list[Selection], validation: list[list[Selection]]
+) -> Trained:
     """Train where the partitions are.
 
     Raises
@@ -55,57 +57,59 @@ def train_on_workers(client: Client, order: Order, shares: list[Share], monitors
     RuntimeError
         If a worker is lost.
     Exception
-        That of the worker which failed first.
+        The error of the worker that failed first.
     """
-    workers = sorted({share.partition.worker for share in shares})
+    workers = sorted({selection.partition.worker for selection in selections})
     hosts = [str(urlparse(worker).hostname) for worker in workers]
-    by_worker = _distribute(shares, workers)
-    watched = [_distribute(part, workers) for part in monitors]
+    by_worker = _distribute(selections, workers)
+    watched = [_distribute(part, workers) for part in validation]
     # Two trainings that each hold some of the workers would wait for each other; xgboost.dask takes the same locks.
     with MultiLock(names=workers, client=client):
-        shared = [(order, by_worker[worker], [part.get(worker, []) for part in watched]) for worker in workers]
-        prepared = _run(client, prepare, shared, workers)
-        doors = _run(client, order.door, [(host, order.parameters) for host in hosts], workers)
-        addresses, meeting, place = _addresses(client, doors, workers), None, None
+        arguments = [(cluster, by_worker[worker], [part.get(worker, []) for part in watched]) for worker in workers]
+        prepared = _run(client, prepare, arguments, workers)
+        settings = [(host, cluster.training.parameters) for host in hosts]
+        endpoints = _run(client, cluster.endpoint, settings, workers)
+        addresses = _addresses(client, endpoints, workers)
+        tracker, tracker_address = None, None
         if len(workers) > 1:
-            (place,) = _run(client, Meeting, [(hosts[0], len(workers))], workers[:1])
-            (meeting,) = _addresses(client, [place], workers[:1])
+            (tracker,) = _run(client, Tracker, [(hosts[0], len(workers))], workers[:1])
+            (tracker_address,) = _addresses(client, [tracker], workers[:1])
         tasks = [
-            (order, part, door, addresses, meeting, rank, place if rank == 0 else None)
-            for rank, (part, door) in enumerate(zip(prepared, doors, strict=True))
+            (cluster, part, endpoint, addresses, tracker_address, rank, tracker if rank == 0 else None)
+            for rank, (part, endpoint) in enumerate(zip(prepared, endpoints, strict=True))
         ]
         trained: Trained = _gather(client, _run(client, train, tasks, workers)[:1], workers[:1])[0]
     return trained
 
 
-def _distribute(shares: list[Share], workers: list[str]) -> dict[str, list[Any]]:
-    """Arguments of the shares by worker; shares on workers that train nothing go round."""
+def _distribute(selections: list[Selection], workers: list[str]) -> dict[str, list[Any]]:
+    """Arguments of the selections by worker; those on workers that do not train are assigned to the others in turn."""
     by_worker: dict[str, list[Any]] = {}
-    strangers = 0
-    for share in shares:
-        worker = share.partition.worker
+    n_moved = 0
+    for selection in selections:
+        worker = selection.partition.worker
         if worker not in workers:
-            worker, strangers = workers[strangers % len(workers)], strangers + 1
-        by_worker.setdefault(worker, []).append(share.arguments)
+            worker, n_moved = workers[n_moved % len(workers)], n_moved + 1
+        by_worker.setdefault(worker, []).append(selection.arguments)
     return by_worker
 
 
-def _addresses(client: Client, places: list[Future], workers: list[str]) -> list[Any]:
-    """The addresses of objects that do not leave their workers."""
-    tasks = [(place, "address") for place in places]
+def _addresses(client: Client, objects: list[Future], workers: list[str]) -> list[Any]:
+    """The attribute `address` of objects that stay on their workers."""
+    tasks = [(one, "address") for one in objects]
     return _gather(client, _run(client, getattr, tasks, workers), workers)
 
 
 def _gather(client: Client, futures: list[Future], workers: list[str]) -> list[Any]:
     """Results of finished futures, unless a worker is lost: Dask would wait for it to compute them again."""
-    seconds = WATCH
+    seconds = POLL_SECONDS
     while True:
         try:
             return [future.result(timeout=seconds) for future in futures]
         except TimeoutError:
             if _lost(client, workers):
-                _give_up(client, futures, workers)
-        # Results may be large, and their way long.
+                _raise_cause(client, futures, workers)
+        # Large results may need longer to arrive.
         seconds *= 2
 
 
@@ -126,11 +130,11 @@ def _run(
 
 
 def _wait_for_all(client: Client, futures: list[Future], workers: list[str]) -> None:
-    """Wait until all are finished or one has failed, or a worker is gone, whose task would wait for it forever."""
+    """Wait until all are finished or one has failed. A lost worker counts as failed: its task would never finish."""
     while not all(future.status == "finished" for future in futures):
         if _lost(client, workers) or any(future.status not in ("pending", "finished") for future in futures):
-            _give_up(client, futures, workers)
-        _wait([future for future in futures if future.status == "pending"], WATCH, "FIRST_COMPLETED")
+            _raise_cause(client, futures, workers)
+        _wait([future for future in futures if future.status == "pending"], POLL_SECONDS, "FIRST_COMPLETED")
 
 
 def _wait(futures: list[Future], seconds: float, until: str = "ALL_COMPLETED") -> None:
@@ -142,17 +146,17 @@ def _lost(client: Client, workers: list[str]) -> list[str]:
     return sorted(set(workers) - set(client.nthreads()))
 
 
-def _give_up(client: Client, futures: list[Future], workers: list[str]) -> NoReturn:
-    """Raise what went wrong first, when all other workers have stopped too."""
+def _raise_cause(client: Client, futures: list[Future], workers: list[str]) -> NoReturn:
+    """Raise the error that was the cause of the others, after all other workers have stopped too."""
     by_worker = dict(zip(workers, futures, strict=True))
     lost = _lost(client, workers)
-    _wait([future for worker, future in by_worker.items() if worker not in lost], LAST_WORDS)
+    _wait([future for worker, future in by_worker.items() if worker not in lost], ERROR_SECONDS)
     lost = _lost(client, workers)
     errors = [future.exception() for future in futures if future.status == "error"]
     stuck = [worker for worker, future in by_worker.items() if future.status == "pending" and worker not in lost]
     if stuck:
         _restart(client, stuck, futures)
-    causes = [error for error in errors if type(error).__name__ not in FOLLOWING]
+    causes = [error for error in errors if type(error).__name__ not in CONSEQUENCES]
     if causes:
         raise causes[0]
     if lost:
@@ -166,8 +170,8 @@ def _give_up(client: Client, futures: list[Future], workers: list[str]) -> NoRet
 
 
 def _restart(client: Client, stuck: list[str], futures: list[Future]) -> None:
-    """Free workers that wait for others which are gone: LightGBM may do so forever, and cannot be interrupted."""
+    """Restart workers that wait for lost ones: LightGBM may wait forever, and cannot be interrupted."""
     client.cancel(futures)
-    # Without a nanny to do it, a worker cannot be restarted.
+    # Only a worker that has a nanny process can be restarted.
     with suppress(ValueError):
         client.restart_workers(stuck, raise_for_error=False)

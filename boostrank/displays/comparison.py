@@ -35,9 +35,9 @@ class ComparisonDisplay:
     Examples
     --------
     >>> from boostrank import LightGBMRanker, Dataset, compare, make_ranking, query_folds
-    >>> folds = query_folds(Ranking(*make_ranking(n_queries=60, random_state=0)), n_splits=3)
+    >>> folds = query_folds(Dataset(*make_ranking(n_queries=60, random_state=0)), n_splits=3)
     >>> rankers = {name: LightGBMRanker(name, n_estimators=10) for name in ("lambdarank", "softmax")}
-    >>> comparison = compare(rankers, folds, cutoffs=[10])
+    >>> comparison = compare(rankers, folds, measures=["ndcg@10"])
     >>> from matplotlib.figure import Figure
     >>> display = ComparisonDisplay.from_comparison(comparison, "ndcg@10", ax=Figure().subplots())
     >>> display.baseline, sorted(display.table["ranker"])

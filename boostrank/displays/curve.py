@@ -13,8 +13,7 @@ from scipy import special
 from boostrank.dcg import Discount, Gain, Ties
 from boostrank.displays.inputs import named, predictions
 from boostrank.displays.style import axes, light_grid, styles, whole_ticks
-from boostrank.metrics import Empty, ndcg_curve
-from boostrank.metrics.curves import check_ks
+from boostrank.metrics import Empty, check_ks, ndcg_curve
 from boostrank.segments import Floats, Ints
 
 

@@ -1,41 +1,52 @@
-"""Metrics of rankings over ragged queries, with every convention named, and scorers for scikit-learn."""
+"""Measures of rankings over ragged queries, with all their conventions as settings, and scorers for scikit-learn."""
 
-from boostrank.metrics.binary import mean_precision_score, precision_score, rbp_score, recall_score
-from boostrank.metrics.breakdown import TieRange, dcg_breakdown, tie_range
-from boostrank.metrics.conventions import CONVENTIONS
-from boostrank.metrics.curves import ndcg_curve
-from boostrank.metrics.disagreement import Agreement, agreement_score, disagreement_score
-from boostrank.metrics.graded import err_score
-from boostrank.metrics.inputs import check_scores
-from boostrank.metrics.mean import EMPTY, Empty
-from boostrank.metrics.ndcg import NDCG, dcg_score, ndcg_score
-from boostrank.metrics.pairs import auc_score, kendall_tau_score
+from boostrank.metrics.agreement import agreement_score
+from boostrank.metrics.auc import auc_score
+from boostrank.metrics.average_precision import average_precision_score
+from boostrank.metrics.base import EMPTY, BoundMeasure, Empty, Measure
+from boostrank.metrics.err import err_score
+from boostrank.metrics.expected_ndcg import expected_ndcg
+from boostrank.metrics.input_checks import check_scores
+from boostrank.metrics.kendall_tau import kendall_tau_score
+from boostrank.metrics.library_conventions import CONVENTIONS
+from boostrank.metrics.mean_precision import mean_precision_score
+from boostrank.metrics.ndcg import dcg_score, ndcg_score
+from boostrank.metrics.ndcg_by_cutoff import check_ks, ndcg_curve
+from boostrank.metrics.ndcg_by_rank import dcg_breakdown
+from boostrank.metrics.ndcg_by_ties import TieRange, tie_range
+from boostrank.metrics.precision import precision_score
+from boostrank.metrics.rbp import rbp_score
+from boostrank.metrics.recall import recall_score
+from boostrank.metrics.reciprocal_rank import reciprocal_rank_score
 from boostrank.metrics.reconcile import Reconciliation, reconcile
-from boostrank.metrics.retrieval import average_precision_score, reciprocal_rank_score
-from boostrank.metrics.scorers import METRICS, RankingScorer, make_ndcg_scorer, make_scorer
+from boostrank.metrics.registry import MEASURES, evaluate, get_measure, named_measures
+from boostrank.metrics.scorers import RankingScorer, make_scorer
 
 __all__ = [
     "CONVENTIONS",
     "EMPTY",
-    "METRICS",
-    "NDCG",
-    "Agreement",
+    "MEASURES",
+    "BoundMeasure",
     "Empty",
+    "Measure",
     "RankingScorer",
     "Reconciliation",
     "TieRange",
     "agreement_score",
     "auc_score",
     "average_precision_score",
+    "check_ks",
     "check_scores",
     "dcg_breakdown",
     "dcg_score",
-    "disagreement_score",
     "err_score",
+    "evaluate",
+    "expected_ndcg",
+    "get_measure",
     "kendall_tau_score",
-    "make_ndcg_scorer",
     "make_scorer",
     "mean_precision_score",
+    "named_measures",
     "ndcg_curve",
     "ndcg_score",
     "precision_score",

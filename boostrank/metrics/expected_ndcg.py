@@ -11,11 +11,11 @@ from boostrank.segments import Floats
 
 
 def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | None = None) -> Floats:
-    """Expected NDCG of each query, over its label noise, when ranked by `scores`; ties average.
+    """Expected NDCG of each query over the noise of its labels, when ranked by `scores`; ties are averaged.
 
-    NDCG is linear in the normalized gains, so its expectation is ``sum_i E[u_i] d(rank_i)``. For `k` this is the
-    part of it that the first `k` ranks contribute. The most that any ranking attains is ``scores=bayes``, and the
-    difference to that is the regret.
+    NDCG is linear in the normalized gains, so its expectation is ``sum_i E[u_i] d(rank_i)``. With `k` the sum is over
+    the first `k` ranks only. The largest value over all rankings is that of ``scores=bayes``; the difference to it is
+    the regret.
 
     Parameters
     ----------

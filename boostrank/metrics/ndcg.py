@@ -2,75 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
-from boostrank.metrics.mean import Empty, QueryMean, score
-from boostrank.queries import Queries
+from boostrank.metrics.base import Empty, Prepared, QueryMeasure, as_value
 from boostrank.segments import Floats, Segments
 
 
-class NDCG:
-    """NDCG of one labelled data set, ready to be evaluated for many score vectors.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DiscountedCumulativeGain(QueryMeasure):
+    """DCG as a measure; see :func:`dcg_score`."""
 
-    What depends on the labels alone (gains, ideal DCG, weights) is computed once.
+    name: ClassVar[str] = "dcg"
+    k: int | float | None = None
+    gain: Gain = "exp2"
+    discount: Discount = "log2"
+    ties: Ties = "average"
 
-    Parameters
-    ----------
-    relevance : array-like, shape (n_documents,)
-        Labels, grouped by query.
-    queries : Queries
-    dcg : DCG, optional
-    ties : {"average", "stable", "best", "worst"}, default "average"
-    empty : {"zero", "one", "skip", "raise"}, default "zero"
-        Value of a query without any gain, whose NDCG is 0/0; ``"skip"`` leaves it out of the mean.
-    weights : array-like, shape (n_queries,) or (n_documents,), optional
-        Weights of queries in the mean, also of empty ones.
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ties(self.ties)
+        _ = self.dcg
+        object.__setattr__(self, "gain", as_value(self.gain))
+        object.__setattr__(self, "discount", as_value(self.discount))
+
+    @property
+    def dcg(self) -> DCG:
+        """Gain, discount and cutoff."""
+        return DCG(self.k, self.gain, self.discount)
+
+    def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
+        dcg = self.dcg
+        gains = dcg.gains_of(relevance)
+        return Prepared(queries.max(gains) == 0, lambda scores: dcg.of_ranking(gains, scores, queries, self.ties))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NDCG(DiscountedCumulativeGain):
+    """NDCG as a measure; see :func:`ndcg_score`.
 
     Examples
     --------
-    >>> metric = NDCG([1, 0, 0], Queries.from_sizes([2, 1]), DCG(k=1), empty="skip")
-    >>> metric.per_query(np.array([0.1, 0.2, 0.0])).tolist()
+    >>> import numpy as np
+    >>> from boostrank.queries import Queries
+    >>> bound = NDCG(k=1, empty="skip").bind([1, 0, 0], Queries.from_sizes([2, 1]))
+    >>> bound.per_query(np.array([0.1, 0.2, 0.0])).tolist()
     [0.0, nan]
-    >>> metric.mean(np.array([0.2, 0.1, 0.0]))
+    >>> bound.mean(np.array([0.2, 0.1, 0.0]))
     1.0
     """
 
-    def __init__(
-        self,
-        relevance: ArrayLike,
-        queries: Queries,
-        dcg: DCG | None = None,
-        *,
-        ties: Ties = "average",
-        empty: Empty = "zero",
-        weights: ArrayLike | None = None,
-    ) -> None:
-        check_ties(ties)
-        self.queries, self.ties = queries, ties
-        self.dcg = DCG() if dcg is None else dcg
-        self.gains = self.dcg.gains(relevance)
-        if len(self.gains) != queries.n_documents:
-            raise ValueError(f"relevance has {len(self.gains)} labels for {queries.n_documents} documents")
-        self.ideal = self.dcg.ideal(self.gains, queries)
-        self._mean = QueryMean(self.ideal == 0, queries, empty, weights)
+    name: ClassVar[str] = "ndcg"
 
-    def __str__(self) -> str:
-        return str(self.dcg)
-
-    def per_query(self, scores: NDArray[Any]) -> Floats:
-        """NDCG of each query at finite grouped `scores`, shape (n_queries,); NaN for skipped queries."""
-        return self._mean.fill(self._values(scores))
-
-    def mean(self, scores: NDArray[Any]) -> float:
-        """Weighted mean NDCG over queries at finite grouped `scores`."""
-        return self._mean(self._values(scores))
-
-    def _values(self, scores: NDArray[Any]) -> Floats:
-        return normalize(self.dcg.of_ranking(self.gains, scores, self.queries, self.ties), self.ideal)
+    def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
+        dcg = self.dcg
+        gains = dcg.gains_of(relevance)
+        ideal = dcg.ideal(gains, queries)
+        return Prepared(ideal == 0, lambda scores: normalize(dcg.of_ranking(gains, scores, queries, self.ties), ideal))
 
 
 def ndcg_score(
@@ -101,8 +92,8 @@ def ndcg_score(
     k, gain, discount
         See :class:`boostrank.dcg.DCG`.
     ties : {"average", "stable", "best", "worst"}, default "average"
-        Documents of equal score: the expectation over all their orders (as scikit-learn), the order of rows (as
-        LightGBM), the best or the worst order.
+        How documents of equal score count: on average over all their permutations (as in scikit-learn), in the order of
+        rows (as in LightGBM), or in the best or the worst order.
     empty : {"zero", "one", "skip", "raise"}, default "zero"
         A query without relevant documents counts 0 (as in scikit-learn), 1 (as in LightGBM and XGBoost), is left out,
         or is an error.
@@ -132,12 +123,8 @@ def ndcg_score(
     >>> round(ndcg_score([0, 1], [0.5, 0.5], k=1), 4)
     0.5
     """
-    dcg = DCG(k, gain, discount)
-
-    def measure(relevance: Floats, scores: Floats, queries: Segments) -> Floats:
-        return dcg.ndcg(dcg.gains_of(relevance), scores, queries, ties)
-
-    return score(measure, y_true, y_score, qid, empty, sample_weight, per_query)
+    measure = NDCG(k=k, gain=gain, discount=discount, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
 
 
 def dcg_score(
@@ -160,11 +147,5 @@ def dcg_score(
     >>> round(dcg_score([3, 2], [1.0, 0.0]), 4)
     8.8928
     """
-    dcg = DCG(k, gain, discount)
-
-    def measure(relevance: Floats, scores: Floats, queries: Segments) -> Floats:
-        gains = dcg.gains_of(relevance)
-        values = dcg.of_ranking(gains, scores, queries, ties)
-        return np.where(queries.max(gains) > 0, values, np.nan)
-
-    return score(measure, y_true, y_score, qid, empty, sample_weight, per_query)
+    measure = DiscountedCumulativeGain(k=k, gain=gain, discount=discount, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)

@@ -1,6 +1,6 @@
-"""What NDCG other libraries print for the same labels and scores, and which convention explains each difference.
+"""The NDCG that other libraries print for the same labels and scores, and the conventions that explain differences.
 
-Nothing here runs another library: :data:`boostrank.metrics.conventions.CONVENTIONS` says what each of them does.
+No other library runs here: :data:`boostrank.metrics.CONVENTIONS` has the conventions of each of them.
 """
 
 from __future__ import annotations
@@ -12,23 +12,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties
-from boostrank.metrics.conventions import CONVENTIONS, STEPS, Convention, Settings, in_words
-from boostrank.metrics.inputs import labels_scores_queries
-from boostrank.metrics.mean import Empty, QueryMean
+from boostrank.metrics.base import Empty, QueryMean, as_value
+from boostrank.metrics.input_checks import labels_scores_queries
+from boostrank.metrics.library_conventions import CONVENTIONS, STEPS, Convention, Settings, setting_text
 from boostrank.queries import Queries
 from boostrank.segments import Floats
-from boostrank.weights import group_weights, query_weights
+from boostrank.weights import query_weights
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Parts of a difference below this are rounding; those below half of the last digit shown are written otherwise.
-NOTHING, SHOWN = 1e-12, 5e-5
+# Parts of a difference below this are rounding errors.
+ROUNDING_TOLERANCE = 1e-12
+# Parts below half of the last digit that is shown are written with an exponent.
+MIN_SHOWN_PART = 5e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reconciliation:
-    """Result of :func:`reconcile`; printed, a table with the reasons of each difference.
+    """Result of :func:`reconcile`; printing it shows a table with the reasons of each difference.
 
     Attributes
     ----------
@@ -39,10 +41,10 @@ class Reconciliation:
         Queries, those without relevant documents, and those of one document.
     table : DataFrame
         A row per metric of a library. Columns: `library`, `metric` (its name there); `empty`, `labels`, `gain`,
-        `discount`, `k`, `scores`, `ties`, `weights`, `one_document` (its conventions); `value` (what it prints, NaN
-        where it refuses the data), `low` and `high` (bounds of it where its order of ties follows no rule, otherwise
-        the value), `difference` (value minus ours), `from_empty` to `from_weights` (the parts of the difference,
-        which sum to it), `because` (the parts that are not 0, in words; or what it refuses).
+        `discount`, `k`, `scores`, `ties`, `weights`, `one_document` (its conventions); `value` (which it prints; NaN
+        where it refuses the data), `low` and `high` (bounds of the value where its order of ties follows no rule,
+        otherwise the value), `difference` (value minus ours), `from_empty` to `from_weights` (the parts of the
+        difference, which sum to it), `because` (as text, the parts that are not 0, or the reason of a refusal).
     """
 
     value: float
@@ -54,9 +56,9 @@ class Reconciliation:
 
     @property
     def head(self) -> str:
-        """What was asked for, and its value."""
+        """The settings, the value and the numbers of queries, as one line."""
         asked = ", ".join(
-            in_words(step, getattr(self.settings, step)) for step in ("gain", "discount", "ties", "empty")
+            setting_text(step, getattr(self.settings, step)) for step in ("gain", "discount", "ties", "empty")
         )
         name = "NDCG" if self.settings.k is None else f"NDCG@{self.settings.k}"
         counts = f"{self.n_queries} queries, {self.n_empty} of them empty, {self.n_single} of one document"
@@ -87,7 +89,7 @@ def reconcile(
     y_score: ArrayLike,
     qid: ArrayLike | None = None,
     *,
-    k: int | None = 10,
+    k: int | None = None,
     gain: Gain = "exp2",
     discount: Discount = "log2",
     ties: Ties = "average",
@@ -95,22 +97,22 @@ def reconcile(
     sample_weight: ArrayLike | None = None,
     documents: ArrayLike | None = None,
 ) -> Reconciliation:
-    """What NDCG@k each library prints for these labels and scores, and why it differs from :func:`ndcg_score`.
+    """The NDCG@k that each library prints for these labels and scores, and why it differs from :func:`ndcg_score`.
 
-    The libraries themselves are not needed: each value is an NDCG with the conventions of that library. A difference
-    is split by changing one convention at a time from ours to theirs, in the order empty queries, labels, gain,
-    discount, cutoff, precision of scores, ties, weights. The parts sum to the difference; another order could split
-    it otherwise.
+    The libraries need not be installed: each value is an NDCG with the conventions of that library. A difference is
+    split by changing one convention after the other from ours to theirs: first the value of empty queries, then labels,
+    gain, discount, cutoff, precision of scores, ties, weights. The parts sum to the difference; another sequence of
+    changes could give other parts.
 
     Parameters
     ----------
     y_true, y_score, qid, gain, discount, ties, empty, sample_weight
         As in :func:`boostrank.ndcg_score`: the settings to compare with.
     k : int, optional
-        Cutoff; None for all ranks, which XGBoost's ``ndcg`` cuts at 32. Fractions are unknown to these libraries.
+        Cutoff; None is all ranks, of which XGBoost's ``ndcg`` takes only 32. These libraries know no fractions.
     documents : array-like of str, shape (n_documents,), optional
-        Names of the documents, different within a query, by which trec_eval orders equal scores. By default the
-        numbers of the rows, from 0, written in decimals.
+        Names of the documents, different within a query, by which trec_eval sorts equal scores. By default the
+        numbers of the rows, from 0, as text.
 
     Returns
     -------
@@ -119,15 +121,15 @@ def reconcile(
     Raises
     ------
     ValueError
-        As :func:`boostrank.ndcg_score`; for a `k` that is a fraction, and `documents` that are too few, missing or
-        twice in one query.
+        As :func:`boostrank.ndcg_score`; for a `k` that is a fraction; and for `documents` of the wrong number, that are
+        missing, or that occur twice in a query.
 
     Notes
     -----
-    A discount of ``1 / ln(1 + r)`` instead of ``1 / log2(1 + r)`` is the same NDCG, for the base cancels. Queries of
-    one document are values everywhere but in scikit-learn, whose `ndcg_score` raises; its row counts them as any
-    other query. ranx sorts queries of more than 15 documents by an unstable sort, so that equal scores there have no
-    order that could be told beforehand: its rows have them by row, and bounds.
+    A discount of ``1 / ln(1 + r)`` instead of ``1 / log2(1 + r)`` gives the same NDCG, because the base cancels. A
+    query of one document has a value everywhere but in scikit-learn, whose `ndcg_score` raises an error; in its row
+    here it counts as any other query. ranx sorts queries of more than 15 documents by an unstable sort, so that the
+    order of equal scores cannot be predicted: its values here take the order of rows, and have bounds.
 
     Examples
     --------
@@ -145,14 +147,16 @@ def reconcile(
     ranx          ndcg_burges@3        0.4820  +0.0762  ties by row +0.0762
     """
     if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
-        raise ValueError(f"k must be None or an integer of at least 1, for these libraries know no other; got {k!r}")
+        raise ValueError(
+            f"k must be None or an integer of at least 1, because these libraries know no other; got {k!r}"
+        )
     check_ties(ties)
     DCG(k, gain, discount)
     import pandas as pd
 
     data = _Data(y_true, y_score, qid, documents)
-    weights = None if sample_weight is None else data.weights(sample_weight)
-    ours = Settings(empty, "given", _hashable(gain), _hashable(discount), k, "given", ties, "queries")
+    weights = None if sample_weight is None else query_weights(sample_weight, data.queries)
+    ours = Settings(empty, "given", as_value(gain), as_value(discount), k, "given", ties, "queries")
     value, sizes = data.mean(ours, weights), data.queries.sizes
     rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS]
     n_empty, n_single = int(np.isnan(data.per_query(ours)).sum()), int((sizes == 1).sum())
@@ -168,16 +172,12 @@ class _Data:
         relevance, scores, self.queries = labels_scores_queries(y_true, y_score, qid)
         self.relevance = {"given": relevance, "truncated": np.floor(relevance)}
         self.scores = {"given": scores}
-        # Scores beyond the range of float32 are infinite there, and so tied.
+        # Scores beyond the range of float32 become infinite, and so tied.
         with np.errstate(over="ignore"):
             for kind in ("float64", "float32"):
                 self.scores[kind] = self.queries.group(np.ravel(y_score)).astype(kind).astype(np.float64)
         self.by_name = self.queries.sort(_name_codes(documents, self.queries))
         self._known: dict[Settings, Floats] = {}
-
-    def weights(self, sample_weight: ArrayLike) -> Floats:
-        """Weights per query."""
-        return query_weights(group_weights(sample_weight, self.queries), self.queries)
 
     def per_query(self, settings: Settings) -> Floats:
         """NDCG of each query; NaN for an empty one."""
@@ -209,52 +209,56 @@ def _row(convention: Convention, ours: Settings, data: _Data, weights: Floats | 
     k = None if ours.k is None else int(ours.k)
     theirs = convention.settings(k)
     row: dict[str, Any] = {"library": convention.library, "metric": convention.name(k, data.queries.sizes.max())}
-    row |= {step: getattr(theirs, step) for step in STEPS} | {"labels": convention.labels}
-    row |= {"one_document": convention.one_document}
+    row.update({step: getattr(theirs, step) for step in STEPS})
+    row.update({"labels": convention.labels, "one_document": convention.one_document})
     values = [data.mean(ours, weights)]
     refused = convention.refuses(data.relevance["given"], data.queries)
     if not refused:
         for step in STEPS:
             ours = replace(ours, **{step: getattr(theirs, step)})
             values.append(data.mean(ours, weights))
-        if values[-1] > convention.largest_value:
-            refused = f"stops with an error, for its weighted mean is above 1: {values[-1]:.4f}"
+        if values[-1] > convention.max_value:
+            refused = f"stops with an error, because its weighted mean is above 1: {values[-1]:.4f}"
     if refused:
         numbers = ("value", "low", "high", "difference", *(f"from_{step}" for step in STEPS))
-        return row | dict.fromkeys(numbers, np.nan) | {"because": refused}
+        row.update(dict.fromkeys(numbers, np.nan))
+        row["because"] = refused
+        return row
     low, high = _bounds(convention, theirs, data, weights)
     parts = dict(zip(STEPS, np.diff(values).tolist(), strict=True))
     because = [
-        f"{in_words(step, getattr(theirs, step))} {_signed(part)}"
+        f"{setting_text(step, getattr(theirs, step))} {_signed(part)}"
         for step, part in parts.items()
-        if abs(part) > NOTHING
+        if abs(part) > ROUNDING_TOLERANCE
     ]
-    if high - low > NOTHING:
+    if high - low > ROUNDING_TOLERANCE:
         because.append(f"ties: {low:.4f} to {high:.4f}")
-    row |= {"value": values[-1], "low": low, "high": high, "difference": values[-1] - values[0]}
-    return row | {f"from_{step}": part for step, part in parts.items()} | {"because": "; ".join(because)}
+    row.update({"value": values[-1], "low": low, "high": high, "difference": values[-1] - values[0]})
+    row.update({f"from_{step}": part for step, part in parts.items()})
+    row["because"] = "; ".join(because)
+    return row
 
 
 def _bounds(convention: Convention, theirs: Settings, data: _Data, weights: Floats | None) -> tuple[float, float]:
-    """The least and the largest value over the orders that ties may have where no rule says which."""
-    longest = np.inf if convention.unstable_above is None else convention.unstable_above
-    free, values = data.queries.sizes > longest, data.per_query(theirs)
-    if not free.any():
-        return (data.mean(theirs, weights),) * 2
-    worst, best = (data.per_query(replace(theirs, ties=ties)) for ties in ("worst", "best"))
-    return data.mean(theirs, weights, np.where(free, worst, values)), data.mean(
-        theirs, weights, np.where(free, best, values)
-    )
+    """The smallest and the largest value over the permutations of ties, in queries where no rule orders ties."""
+    max_stable = np.inf if convention.unstable_above is None else convention.unstable_above
+    unstable, values = data.queries.sizes > max_stable, data.per_query(theirs)
+    if not unstable.any():
+        value = data.mean(theirs, weights)
+        return value, value
+    worst = np.where(unstable, data.per_query(replace(theirs, ties="worst")), values)
+    best = np.where(unstable, data.per_query(replace(theirs, ties="best")), values)
+    return data.mean(theirs, weights, worst), data.mean(theirs, weights, best)
 
 
 def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
-    """Place of each grouped document's name in the alphabet."""
+    """Position of the name of each grouped document among the sorted names."""
     names: NDArray[Any] = (
         np.arange(queries.n_documents).astype(str) if documents is None else _checked_names(documents, queries)
     )
     codes = np.unique(queries.group(names), return_inverse=True)[1].astype(np.float64)
-    in_order = codes[queries.sort(codes)]
-    twice = np.flatnonzero((in_order[1:] == in_order[:-1]) & (queries.positions[1:] > 0))
+    descending = codes[queries.sort(codes)]
+    twice = np.flatnonzero((descending[1:] == descending[:-1]) & (queries.positions[1:] > 0))
     if len(twice):
         query = queries.ids[np.searchsorted(queries.indptr, twice[0], side="right") - 1]
         raise ValueError(f"documents must be different within a query; query {str(query)!r} has one twice")
@@ -275,10 +279,5 @@ def _checked_names(documents: ArrayLike, queries: Queries) -> NDArray[Any]:
     return names.astype(str)
 
 
-def _hashable(convention: Any) -> Any:
-    """A table of gains, or a discount with its parameter, as a tuple."""
-    return tuple(np.asarray(convention, dtype=object).tolist()) if np.ndim(convention) else convention
-
-
 def _signed(part: float) -> str:
-    return f"{part:+.4f}" if abs(part) >= SHOWN else f"{part:+.0e}"
+    return f"{part:+.4f}" if abs(part) >= MIN_SHOWN_PART else f"{part:+.0e}"

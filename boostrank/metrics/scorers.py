@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,61 +12,33 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from boostrank.dcg import Discount, Gain, Ties
 from boostrank.frames import find_qid, require_qid
-from boostrank.metrics.binary import mean_precision_score, precision_score, rbp_score, recall_score
-from boostrank.metrics.disagreement import agreement_score
-from boostrank.metrics.graded import err_score
-from boostrank.metrics.mean import Empty
-from boostrank.metrics.ndcg import dcg_score, ndcg_score
-from boostrank.metrics.pairs import auc_score, kendall_tau_score
-from boostrank.metrics.retrieval import average_precision_score, reciprocal_rank_score
+from boostrank.metrics.base import Measure
+from boostrank.metrics.registry import get_measure
+from boostrank.metrics.training_queries import training_query_sizes
 from boostrank.queries import Queries
 
-#: Metrics by the name that :func:`make_scorer` takes.
-METRICS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        "ndcg": ndcg_score,
-        "dcg": dcg_score,
-        "precision": precision_score,
-        "recall": recall_score,
-        "map": average_precision_score,
-        "mean_precision": mean_precision_score,
-        "mrr": reciprocal_rank_score,
-        "err": err_score,
-        "rbp": rbp_score,
-        "kendall_tau": kendall_tau_score,
-        "auc": auc_score,
-        "agreement": agreement_score,
-    }
-)
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RankingScorer:
-    """A scikit-learn scorer that receives the query ids; made by :func:`make_scorer`.
+    """A scorer for scikit-learn that receives the query ids; made by :func:`make_scorer`.
 
     Attributes
     ----------
-    name : str
-    metric : callable
-        ``metric(y_true, y_score, qid, **settings)``.
-    settings : dict
+    measure : Measure
     """
 
-    name: str
-    metric: Callable[..., Any]
-    settings: dict[str, Any]
+    measure: Measure
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
-        """The metric of ``estimator.predict(X)``; an error where the query ids got lost on the way."""
+        """The measure of ``estimator.predict(X)``; an error if there are no query ids."""
         _, found = find_qid(X, qid, y)
         found = require_qid(found, f"the scorer {self!r}")
         _warn_of_cut_queries(estimator, found)
-        return float(self.metric(y, estimator.predict(X), found, **self.settings))
+        return float(self.measure(y, estimator.predict(X), found))
 
     def __repr__(self) -> str:
-        return f"make_scorer({', '.join([repr(self.name), *(f'{k}={v!r}' for k, v in self.settings.items())])})"
+        return f"make_scorer({self.measure.arguments()})"
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Request `qid` from scikit-learn's metadata routing."""
@@ -76,70 +47,36 @@ class RankingScorer:
         return request
 
 
-def make_scorer(metric: str | Callable[..., Any], **settings: Any) -> RankingScorer:
-    """Scorer for scikit-learn's model selection: a ranking metric's mean over the queries of the held-out rows.
+def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> RankingScorer:
+    """Scorer for scikit-learn's model selection: the mean of a measure over the queries of the held-out rows.
 
     It requests `qid` by metadata routing. With routing off, query ids come from a DataFrame's column or index level
-    named ``"qid"``; without any it raises instead of scoring all rows as one query.
+    named ``"qid"``; without any it raises an error and does not score all rows as one query.
 
     Parameters
     ----------
-    metric : str or callable
-        A name in :data:`boostrank.metrics.METRICS`, with or without a cutoff as in ``"ndcg@10"``; or a function
-        ``(y_true, y_score, qid, **settings)`` of which higher values are better.
-    **settings
-        Keyword arguments of the metric, tried at once on two documents.
+    measure, **settings
+        As in :func:`boostrank.get_measure`.
 
     Raises
     ------
     ValueError, TypeError
-        For a name that is not known, or settings that the metric refuses.
+        As :func:`boostrank.get_measure`.
 
     Examples
     --------
     >>> make_scorer("ndcg", k=5, empty="skip")
-    make_scorer('ndcg', k=5, empty='skip')
+    make_scorer('ndcg@5', empty='skip')
     >>> {name: make_scorer(name) for name in ("ndcg@1", "map")}
-    {'ndcg@1': make_scorer('ndcg', k=1), 'map': make_scorer('map')}
+    {'ndcg@1': make_scorer('ndcg@1'), 'map': make_scorer('map')}
     """
-    name = metric if isinstance(metric, str) else getattr(metric, "__name__", repr(metric))
-    if isinstance(metric, str):
-        name, at, cutoff = metric.partition("@")
-        if name not in METRICS or bool(at) != cutoff.isdecimal():
-            raise ValueError(f"metric must be a function or one of {', '.join(METRICS)}, as 'ndcg@10'; got {metric!r}")
-        metric = METRICS[name]
-        settings = {"k": int(cutoff), **settings} if at else settings
-    metric(np.array([settings.get("threshold", 1.0), 0.0]), np.array([1.0, 0.0]), np.zeros(2), **settings)
-    return RankingScorer(name, metric, settings)
-
-
-def make_ndcg_scorer(
-    k: int | float | None = 10,
-    *,
-    gain: Gain = "exp2",
-    discount: Discount = "log2",
-    ties: Ties = "average",
-    empty: Empty = "zero",
-) -> RankingScorer:
-    """:func:`make_scorer` of mean NDCG@k.
-
-    Parameters
-    ----------
-    k, gain, discount, ties, empty
-        See :func:`boostrank.ndcg_score`.
-
-    Examples
-    --------
-    >>> make_ndcg_scorer(k=5)
-    make_scorer('ndcg', k=5, gain='exp2', discount='log2', ties='average', empty='zero')
-    """
-    return make_scorer("ndcg", k=k, gain=gain, discount=discount, ties=ties, empty=empty)
+    return RankingScorer(get_measure(measure, **settings))
 
 
 def _warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
-    """Warn if queries that are scored were trained on with other documents: a splitter cut them apart."""
+    """Warn if the model was trained on other documents of queries that are scored: a splitter cut the queries apart."""
     ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    train_sizes = getattr(ranker, "_train_sizes", None)
+    train_sizes = training_query_sizes(ranker)
     if train_sizes is None:
         return
     queries = Queries.from_qid(qid)
@@ -149,6 +86,6 @@ def _warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
         warnings.warn(
             f"{cut.sum()} of {len(cut)} queries scored, such as {str(queries.ids[np.argmax(cut)])!r}, were trained on "
             "with other documents. Folds by row (cv=5, KFold) cut queries apart: use cv=QueryKFold(5). If these are "
-            "other queries with the same ids, give them ids of their own",
+            "other queries with the same ids, give them different ids",
             stacklevel=3,
         )

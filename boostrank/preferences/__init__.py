@@ -1,9 +1,9 @@
-"""Labels that are preferences: graphs, how to read them, losses of their edges, and rankings from them alone."""
+"""Labels that are preferences: graphs, tables and files, losses of their edges, and rankings without features."""
 
 from boostrank.preferences.aggregation import Aggregation, aggregate
 from boostrank.preferences.graph import Conflicts, PreferenceGraph
 from boostrank.preferences.losses import EDGE_LOSSES, EdgeLoss
-from boostrank.preferences.reading import from_judgments, from_pairs, read_preferences, write_preferences
+from boostrank.preferences.tables import from_judgments, from_pairs, read_preferences, write_preferences
 
 __all__ = [
     "EDGE_LOSSES",

@@ -1,4 +1,4 @@
-"""One ranking from one preference graph, without features."""
+"""Rankings from a preference graph alone, without features."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from boostrank.segments import Floats
 
 
 class Aggregation(NamedTuple):
-    """Scores of the documents, and how far the graph disagrees with them.
+    """Scores of the documents, and how much of the graph disagrees with them.
 
     Attributes
     ----------
     scores : ndarray, shape (n_documents,)
     disagreement : ndarray, shape (n_queries,)
-        Share of the weight of each query's edges that the ranking turns round, NaN without edges.
+        Share of the weight of each query's edges that the ranking reverses; NaN without edges.
     """
 
     scores: Floats
@@ -30,7 +30,7 @@ def aggregate(graph: PreferenceGraph) -> Aggregation:
     """Rank documents by the preferences themselves, by least squares on the edges.
 
     ``min_s sum_{j -> k} w_jk (1 - (s_j - s_k))^2``, the solution of least norm: within each set of documents that edges
-    connect, scores have mean 0; between sets there is nothing to compare by. Adding up edges both ways, it is HodgeRank
+    connect, scores have mean 0; scores of different sets cannot be compared. Adding up edges both ways, it is HodgeRank
     with the flow ``(w_jk - w_kj) / (w_jk + w_kj)`` and the weight ``w_jk + w_kj`` of each pair.
 
     References

@@ -20,7 +20,7 @@ EDGE_WEIGHTS: tuple[str, ...] = get_args(EdgeWeight)
 
 
 class Conflicts(NamedTuple):
-    """Where preferences contradict each other, which is legal.
+    """Preferences that contradict each other, which is allowed.
 
     Attributes
     ----------
@@ -37,18 +37,18 @@ class Conflicts(NamedTuple):
 class PreferenceGraph:
     """Weighted directed edges between documents of the same query: ``winner -> loser``, "is preferred to".
 
-    The labels of a data set like `y`, and used like it: one graph for all rows. Slicing rows, as cross-validation
-    does, keeps the edges between the rows that are kept. Binary relevance and grades are special cases
-    (:meth:`from_grades`), and so are single A/B choices. Memory is proportional to the number of edges.
+    One graph holds the preferences of all rows of a data set, and takes the place of the labels `y`. Indexing by rows,
+    as cross-validation does, keeps the edges between the rows that are kept. Binary relevance and grades are special
+    cases (:meth:`from_grades`), and so are single A/B choices. Memory is proportional to the number of edges.
 
     Parameters
     ----------
     qid : array-like, shape (n_documents,)
         Query of each row, as for :meth:`boostrank.Queries.from_qid`.
     winner, loser : array-like of int, shape (n_edges,)
-        Row numbers. Parallel edges add up; contradictions and cycles are legal, see :meth:`conflicts`.
+        Row numbers. Parallel edges add up; contradictions and cycles are allowed, see :meth:`conflicts`.
     weight : array-like, shape (n_edges,), optional
-        Importance, finite and not negative; 1 without it.
+        Importance of each edge, finite and not negative; all are 1 by default.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class PreferenceGraph:
     PreferenceGraph(n_documents=5, n_queries=2, n_edges=3)
     >>> graph[[0, 1, 3]]
     PreferenceGraph(n_documents=3, n_queries=2, n_edges=1)
-    >>> graph.disagreement([0.3, 0.2, 0.9, 0.0, 0.0]).tolist()  # of 2 with the first ranking, of 5 with a tie
+    >>> graph.disagreement([0.3, 0.2, 0.9, 0.0, 0.0]).tolist()  # a tie counts half
     [1.0, 2.5]
     """
 
@@ -101,11 +101,11 @@ class PreferenceGraph:
         ----------
         y, qid : array-like, shape (n_documents,)
         weight : {"one", "labels", "gains"}, default "one"
-            1 (RankNet), the difference of labels, or of gains.
+            Weight of an edge: 1 (RankNet), the difference of the labels, or of their gains.
         gain
             See :class:`boostrank.dcg.DCG`; for ``weight="gains"``.
         threshold : float, optional
-            Only tell labels of at least this from lower ones: the bipartite graph of binary relevance.
+            Compare only labels of at least this with lower ones: the bipartite graph of binary relevance.
 
         Examples
         --------
@@ -184,11 +184,11 @@ class PreferenceGraph:
         kept = np.arange(self.n_documents)[rows]
         if kept.ndim != 1:
             raise TypeError(f"a PreferenceGraph is indexed by a slice, a mask or an array of rows; got {rows!r}")
-        place = np.full(self.n_documents, -1)
-        place[kept] = np.arange(len(kept))
-        if np.count_nonzero(place >= 0) != len(kept):
+        position = np.full(self.n_documents, -1)
+        position[kept] = np.arange(len(kept))
+        if np.count_nonzero(position >= 0) != len(kept):
             raise ValueError("rows are repeated: an edge between copies of a document is not defined")
-        winner, loser = place[self.winner], place[self.loser]
+        winner, loser = position[self.winner], position[self.loser]
         edges = (winner >= 0) & (loser >= 0)
         return self._with(
             self.qid[kept], winner[edges], loser[edges], None if self.weight is None else self.weight[edges]
@@ -199,9 +199,9 @@ class PreferenceGraph:
         """The same graph over grouped rows (see :meth:`boostrank.Queries.group`), its edges sorted by winner."""
         queries, winner, loser = self.queries, self.winner, self.loser
         if queries.permutation is not None:
-            place = np.empty(self.n_documents, dtype=self.winner.dtype)
-            place[queries.permutation] = np.arange(self.n_documents)
-            winner, loser = place[winner], place[loser]
+            position = np.empty(self.n_documents, dtype=self.winner.dtype)
+            position[queries.permutation] = np.arange(self.n_documents)
+            winner, loser = position[winner], position[loser]
         elif (winner[1:] >= winner[:-1]).all():
             return self
         by_winner = np.argsort(winner, kind="stable")
@@ -215,7 +215,7 @@ class PreferenceGraph:
 
     @cached_property
     def blocks(self) -> list[EdgeBlock]:
-        """The edges of a grouped graph in blocks, as passes over them want them."""
+        """The edges of a grouped graph in blocks, with the matrices that passes over them need."""
         return edge_blocks(self.winner, self.loser, self.queries)
 
     def sum(self, per_edge: Floats) -> Floats:
@@ -231,7 +231,7 @@ class PreferenceGraph:
         return np.diff(graph.indptr).astype(np.float64) if graph.weight is None else graph.sum(graph.weight)
 
     def disagreement(self, scores: ArrayLike, ties: Ties = "average") -> Floats:
-        """Weight of the edges that a ranking by `scores` turns round, per query, shape (n_queries,).
+        """Weight of the edges that a ranking by `scores` reverses, per query, shape (n_queries,).
 
         ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]``.
 
@@ -240,8 +240,8 @@ class PreferenceGraph:
         scores : array-like, shape (n_documents,)
             Finite.
         ties : {"average", "stable", "best", "worst"}, default "average"
-            An edge between equal scores counts half (the mean of both orders), as the order of rows has it, not, or
-            in full.
+            How much of an edge between equal scores counts: half of it (the mean of both rankings), all or nothing by
+            the order of rows, nothing, or all.
         """
         check_ties(ties)
         values = np.asarray(scores, dtype=np.float64)
@@ -251,9 +251,9 @@ class PreferenceGraph:
                 + ("" if np.isfinite(values).all() else ", and not all are finite")
             )
         graph, values = self.grouped, self.queries.group(values)
-        turned = np.empty(self.n_edges)
+        reversed_weight = np.empty(self.n_edges)
         for block in graph.blocks:
-            margins, part = block.margins @ values[block.documents], turned[block.edges]
+            margins, part = block.margins @ values[block.documents], reversed_weight[block.edges]
             np.less(margins, 0.0, out=part)
             tied = margins == 0.0
             if ties != "best" and tied.any():
@@ -261,7 +261,7 @@ class PreferenceGraph:
                 part[tied] = {"average": 0.5, "worst": 1.0}.get(ties, backwards)
             if graph.weight is not None:
                 part *= graph.weight[block.edges]
-        return graph.sum(turned)
+        return graph.sum(reversed_weight)
 
     def conflicts(self) -> Conflicts:
         """Contradictory edges and cycles."""
@@ -281,13 +281,11 @@ class PreferenceGraph:
         """Refuse query ids that are not those of this graph."""
         given = np.asarray(qid)
         if given.shape != self.shape or not np.array_equal(given.astype(object), self.qid.astype(object)):
-            raise ValueError(
-                f"qid differs from the query ids of the preferences, {self!r}: it may be left out, since they know it"
-            )
+            raise ValueError(f"qid differs from the query ids of the preferences, {self!r}: leave qid out")
 
     @classmethod
     def _with(cls, qid: NDArray[Any], winner: Any, loser: Any, weight: Any) -> PreferenceGraph:
-        """From edges that are known to be right."""
+        """A graph from edges that need no check."""
         graph = cls.__new__(cls)
         graph.queries, graph.winner, graph.loser, graph.weight = Queries.from_qid(qid), winner, loser, weight
         return graph
@@ -319,13 +317,13 @@ def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must be a one-dimensional array of row numbers; got shape {array.shape}, dtype {array.dtype}: "
-            "for ids of documents use PreferenceGraph.from_pairs"
+            "for ids of documents use boostrank.preferences.from_pairs"
         )
     bad = (array < 0) | (array >= n_documents)
     if bad.any():
         edge = int(np.argmax(bad))
         raise ValueError(f"{name}[{edge}] is {array[edge]}, but rows are numbered from 0 to {n_documents - 1}")
-    # Half the memory traffic of every pass over the edges.
+    # 32 bits halve the memory traffic of every pass over the edges.
     return array.astype(np.int32 if n_documents <= np.iinfo(np.int32).max else np.int64)
 
 
@@ -343,14 +341,11 @@ def _edge_weights(weight: ArrayLike, n_edges: int) -> Floats:
 def _ordered_pairs(levels: Floats, queries: Queries) -> tuple[Ints, Ints]:
     """Rows ``(i, j)`` of the same query with ``levels[i] > levels[j]``."""
     by_level = queries.sort(queries.group(levels))
-    ordered = queries.group(levels)[by_level]
-    new_level = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-    new_level[queries.starts] = True
-    # Of a document at a sorted place, the losers stand from where the next level begins to the end of the query.
-    first = np.flatnonzero(new_level)
-    next_level = np.repeat(np.append(first[1:], len(ordered)), np.diff(np.append(first, len(ordered))))
-    counts = queries.repeat(queries.indptr[1:]) - next_level
-    winner = np.repeat(np.arange(len(ordered)), counts)
+    equal = queries.runs(queries.group(levels)[by_level])
+    # Sorted by level, the losers of a document are the rows from the end of its level to the end of the query.
+    next_level = equal.repeat(equal.ends)
+    counts = queries.repeat(queries.ends) - next_level
+    winner = np.repeat(np.arange(len(by_level)), counts)
     within = np.arange(len(winner)) - np.repeat(np.cumsum(counts) - counts, counts)
     rows = by_level if queries.permutation is None else queries.permutation[by_level]
     return rows[winner], rows[np.repeat(next_level, counts) + within]

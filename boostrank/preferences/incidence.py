@@ -1,4 +1,4 @@
-"""Scores of documents to margins of edges, and derivatives of edges back to documents, a block at a time."""
+"""Sparse matrices that take scores of documents to margins of edges, and derivatives of edges back to documents."""
 
 from __future__ import annotations
 

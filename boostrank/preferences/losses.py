@@ -1,4 +1,4 @@
-"""Pairwise surrogates on the edges of preference graphs.
+"""Losses of the edges of preference graphs.
 
 The weighted pairwise disagreement ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]`` is replaced by
 ``sum_{j -> k} w_jk phi(s_j - s_k)`` with a convex ``phi``.
@@ -18,9 +18,9 @@ edge   weight back
 2 -> 3      6      0
 ====== ====== ======
 
-are best ranked 1, 2, 3: every majority agrees. The minimizer of each loss here puts 2 first, since beating 3 by a wide
-margin pays more than losing to 1 by a narrow one costs. Where each query's edges come from grades, the losses of
-gain-weighted pairs (:mod:`boostrank.surrogates`) are consistent with NDCG.
+are best ranked 1, 2, 3: every majority agrees with it. But the minimizer of each loss here ranks 2 first, because a
+wide margin of 2 over 3 reduces the loss by more than a narrow margin of 2 over 1 increases it. Where each query's edges
+come from grades, the losses of gain-weighted pairs (:mod:`boostrank.surrogates`) are consistent with NDCG.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class EdgeLoss:
     Parameters
     ----------
     margin : {"logistic", "exponential", "hinge", "squared-hinge", "squared"}, default "logistic"
-        ``phi(d)``: ``log(1 + exp(-d))`` (RankNet), ``exp(-d)`` (RankBoost), ``max(0, 1 - d)`` (ranking SVM; with the
-        curvature of its square, having none), half its square, ``(1 - d)^2 / 2``.
+        ``phi(d)``: ``log(1 + exp(-d))`` (RankNet), ``exp(-d)`` (RankBoost), ``max(0, 1 - d)`` (ranking SVM; it has
+        no curvature, and gets that of the squared hinge), half its square, ``(1 - d)^2 / 2``.
 
     References
     ----------
@@ -63,7 +63,7 @@ class EdgeLoss:
 
     margin: str = "logistic"
 
-    #: Not with the pairwise disagreement, see the head of this module.
+    #: No loss of edges is consistent with the pairwise disagreement; see the head of this module.
     consistent: ClassVar[bool] = False
     shift_invariant: ClassVar[bool] = True
 

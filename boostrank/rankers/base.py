@@ -1,40 +1,38 @@
-"""What both rankers share: validation of data and settings, fit, predict, score, save and load."""
+"""The common part of both rankers: validation of data and settings, fit, predict, score, save and load."""
 
 from __future__ import annotations
 
 import os
-from copy import copy
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from boostrank.backends.base import Data, Trained, Training
-from boostrank.dcg import DCG, check_relevance
-from boostrank.frames import find_qid, require_qid, to_pandas
-from boostrank.metrics import NDCG, Agreement, agreement_score, ndcg_score
+from boostrank.backends.base import Backend, GroupedData, Trained, Training, TrainingSpecification
+from boostrank.dcg import DCG
+from boostrank.frames import find_qid, require_qid
+from boostrank.labels import as_labels
+from boostrank.losses import LOSSES, Loss, get_loss
+from boostrank.metrics import Measure, get_measure
+from boostrank.metrics.training_queries import remember_training_queries
 from boostrank.model_selection import split_queries
-from boostrank.objective import EdgeObjective, Objective, bind, get_loss
-from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
-from boostrank.queries import Queries
-from boostrank.segments import Floats
-from boostrank.surrogates import REGISTRY, Surrogate
-from boostrank.weights import document_weights, group_weights
+from boostrank.rankers.features import TrainingFeatures, check_features
+from boostrank.rankers.grouping import group_data
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class BoostedRanker(BaseEstimator):
-    """What both rankers share; a subclass names its backend and spells out its parameters."""
+    """A ranker on a boosting library; a subclass names its backend and has explicit parameters."""
 
-    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": None, "eval_set": None}
+    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": None, "eval_set": None, "eval_metric": None}
     __metadata_request__score: ClassVar = {"qid": True}
-    _backend: ClassVar[ModuleType]
+    _backend: ClassVar[Backend]
     _native: Any = MappingProxyType({})
 
     def _set_native(self, native: dict[str, Any]) -> None:
@@ -61,6 +59,7 @@ class BoostedRanker(BaseEstimator):
         *,
         sample_weight: ArrayLike | None = None,
         eval_set: list[tuple[Any, ...]] | None = None,
+        eval_metric: str | Measure | None = None,
     ) -> Self:
         """Train.
 
@@ -78,8 +77,10 @@ class BoostedRanker(BaseEstimator):
             Weights of queries in order of first appearance, or of documents; within a query these may differ only for
             separable surrogates.
         eval_set : list of (X, y, qid), optional
-            Validation sets; NDCG@k of each is recorded every round (of preferences the agreement with them), and the
-            last decides on early stopping.
+            Validation sets, evaluated in every round; the last one decides on early stopping.
+        eval_metric : str or Measure, optional
+            The measure of validation sets, as in :func:`boostrank.get_measure`. By default NDCG with the ranker's `k`,
+            `gain` and `discount`; for preferences the agreement with them.
 
         Returns
         -------
@@ -88,12 +89,30 @@ class BoostedRanker(BaseEstimator):
         Raises
         ------
         ValueError
-            For queries, labels, weights, features or parameters that are invalid, before anything is trained.
+            For queries, labels, weights, features or parameters that are invalid, before anything is trained. Whatever
+            stops a fit, an error or an interrupt, leaves the ranker as it was.
         """
-        # Whatever stops a fit, an error or an interrupt, leaves the ranker as it was.
-        fitted = copy(self)
-        fitted._fit(X, y, qid, sample_weight, eval_set)
-        self.__dict__ = fitted.__dict__
+        X, qid = find_qid(X, qid, y)
+        qid = require_qid(qid, f"{type(self).__name__}.fit")
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        self._check_settings()
+        self._check_validation(eval_set)
+        random_state = check_random_state(self.random_state)
+        features = TrainingFeatures()
+        data = group_data(features.learn(X), y, qid, sample_weight)
+        validation = [_group_triple(part, features) for part in eval_set or []]
+        kept = None if self.validation_fraction is None else self._kept_queries(data.queries.n_queries, random_state)
+        specification = self._specification(random_state, eval_metric)
+        if kept is None:
+            trained = _train(self._backend, specification, data, validation)
+        else:
+            trained = _train(self._backend, specification, data.take(kept), [data.take(~kept)])
+            if self.refit:
+                again = _train(self._backend, specification.with_rounds(trained.best_iteration), data, [])
+                trained = trained._replace(booster=again.booster)
+        self._set_fitted(trained, features)
+        remember_training_queries(self, data.queries)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -102,7 +121,7 @@ class BoostedRanker(BaseEstimator):
         Scores of different queries are comparable only as far as the objective makes them so.
         """
         check_is_fitted(self, "booster_")
-        return self._backend.predict(self.booster_, self._validate(self._features(X), reset=False))
+        return self._backend.predict(self.booster_, check_features(self, self._without_qid(X)))
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Mean NDCG@k over queries with this ranker's `gain`, `discount` and `k`; see :func:`boostrank.ndcg_score`.
@@ -112,9 +131,8 @@ class BoostedRanker(BaseEstimator):
         """
         _, found = find_qid(X, qid, y)
         qid = require_qid(found, f"{type(self).__name__}.score")
-        if isinstance(y, PreferenceGraph):
-            return float(agreement_score(y, self.predict(X), qid))
-        return float(ndcg_score(y, self.predict(X), qid, k=self.k, gain=self.gain, discount=self.discount))
+        measure = as_labels(y).default_measure(DCG(self.k, self.gain, self.discount))
+        return float(measure(y, self.predict(X), qid))
 
     def get_feature_importances(self, importance_type: str | None = None) -> pd.Series:
         """Importance by feature, the highest first; of the kind `importance_type`, or that of the ranker's parameter.
@@ -147,15 +165,9 @@ class BoostedRanker(BaseEstimator):
         FileNotFoundError, ValueError
             If there is no such file, or it is not a complete model of this backend. The ranker stays as it was.
         """
-        loaded, booster = copy(self), self._backend.load(path)
-        loaded.booster_, loaded.best_iteration_ = booster, self._backend.best_iteration(booster)
-        loaded.evals_result_, loaded.n_features_in_ = {}, self._backend.n_features(booster)
-        names = self._backend.feature_names(booster)
-        if names is not None:
-            loaded.feature_names_in_ = np.asarray(names, dtype=object)
-        elif hasattr(loaded, "feature_names_in_"):
-            del loaded.feature_names_in_
-        self.__dict__ = loaded.__dict__
+        booster = self._backend.load(path)
+        features = TrainingFeatures.of_model(self._backend.n_features(booster), self._backend.feature_names(booster))
+        self._set_fitted(Trained(booster, self._backend.n_rounds(booster), {}), features)
         return self
 
     def to_onnx(self) -> Any:
@@ -168,10 +180,6 @@ class BoostedRanker(BaseEstimator):
         check_is_fitted(self, "booster_")
         return self._backend.to_onnx(self.booster_)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What a pickle or a copy holds: not the ids of the training queries, which are no part of the model."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_train_sizes"}
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -179,44 +187,35 @@ class BoostedRanker(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, eval_set: Any) -> None:
-        X, qid = find_qid(X, qid, y)
-        qid = np.asarray(require_qid(qid, f"{type(self).__name__}.fit"))
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        dcg, random_state = DCG(self.k, self.gain, self.discount), check_random_state(self.random_state)
-        self._check_settings()
-        self._check_watch(eval_set)
-        X, y = self._validate(X, reset=True), y if isinstance(y, PreferenceGraph) else np.asarray(y)
-        _check_rows(X, y, qid)
-        self._train_sizes = _sizes_by_query(qid)
-        held = None if self.validation_fraction is None else split_queries(qid, self.validation_fraction, random_state)
-        parameters = self._parameters(random_state)
-
-        def train(data: Data, watched: list[Data], n_rounds: int) -> Trained:
-            monitors = [(part, _metric(part, dcg)) for part in watched]
-            patience = self.early_stopping_rounds if watched else None
-            objective = self._objective(data, dcg)
-            return self._backend.train(Training(data, objective, dcg, parameters, n_rounds, monitors, patience))
-
-        if held is None:
-            watched = [self._data(*_as_triple(part)) for part in eval_set or []]
-            trained = train(self._data(X, y, qid, sample_weight, validate=False), watched, self.n_estimators)
-        else:
-            keep, hold_out = held
-            weights = None if sample_weight is None else _kept_weights(np.asarray(sample_weight), qid, keep)
-            kept = self._data(_safe_indexing(X, keep), y[keep], qid[keep], weights, validate=False)
-            held_out = self._data(_safe_indexing(X, hold_out), y[hold_out], qid[hold_out], validate=False)
-            trained = train(kept, [held_out], self.n_estimators)
-            if self.refit:
-                whole = self._data(X, y, qid, sample_weight, validate=False)
-                trained = trained._replace(booster=train(whole, [], trained.best_iteration).booster)
+    def _set_fitted(self, trained: Trained, features: TrainingFeatures) -> None:
+        """Set the attributes of a fitted ranker; nothing else does."""
         self.booster_, self.best_iteration_, self.evals_result_ = trained
+        features.copy_to(self)
+
+    def _specification(
+        self, random_state: np.random.RandomState, eval_metric: str | Measure | None
+    ) -> TrainingSpecification:
+        native = self.objective in self._backend.NATIVE_OBJECTIVES
+        return TrainingSpecification(
+            loss=self.objective if native else get_loss(self.objective),
+            dcg=DCG(self.k, self.gain, self.discount),
+            normalize=self.normalize,
+            parameters=self._parameters(random_state),
+            n_rounds=self.n_estimators,
+            early_stopping_rounds=self.early_stopping_rounds,
+            measure=None if eval_metric is None else get_measure(eval_metric),
+        )
+
+    def _kept_queries(self, n_queries: int, random_state: np.random.RandomState) -> NDArray[np.bool_]:
+        """Which queries to train on when `validation_fraction` of them is held out."""
+        kept = np.zeros(n_queries, dtype=bool)
+        kept[split_queries(np.arange(n_queries), self.validation_fraction, random_state)[0]] = True
+        return kept
 
     def _check_settings(self) -> None:
         native = self._backend.NATIVE_OBJECTIVES
-        known = (*REGISTRY, *EDGE_LOSSES, *native)
-        if not isinstance(self.objective, (Surrogate, EdgeLoss)) and self.objective not in known:
+        known = (*LOSSES, *native)
+        if not isinstance(self.objective, Loss) and self.objective not in known:
             raise ValueError(
                 f"objective must be a Surrogate, an EdgeLoss or one of {', '.join(known)}; got {self.objective!r}"
             )
@@ -229,95 +228,41 @@ class BoostedRanker(BaseEstimator):
         if self._native:
             self._backend.check_parameters(dict(self._native), self.objective if self.objective in native else None)
 
-    def _check_watch(self, eval_set: Any) -> None:
+    def _check_validation(self, eval_set: Any) -> None:
         if eval_set and self.validation_fraction is not None:
             raise ValueError("give either eval_set or validation_fraction, not both")
         if self.early_stopping_rounds is not None and not eval_set and self.validation_fraction is None:
-            raise ValueError("early_stopping_rounds needs queries to watch: give eval_set or validation_fraction")
+            raise ValueError("early_stopping_rounds needs validation queries: give eval_set or validation_fraction")
         if self.refit and (self.validation_fraction is None or self.early_stopping_rounds is None):
             raise ValueError(
                 "refit=True trains on all queries with the rounds found on those held out: it needs "
                 "validation_fraction and early_stopping_rounds"
             )
 
-    def _objective(self, data: Data, dcg: DCG) -> Objective | EdgeObjective | str:
-        if isinstance(self.objective, str) and self.objective in self._backend.NATIVE_OBJECTIVES:
-            if isinstance(data.labels, PreferenceGraph):
-                raise ValueError(
-                    f"{self.objective!r} needs relevance labels; for preferences use one of {', '.join(EDGE_LOSSES)}"
-                )
-            return self.objective
-        return bind(get_loss(self.objective), data.labels, data.queries, dcg, self.normalize, data.weights)
-
     def _parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
         parameters = {native: getattr(self, name) for name, native in self._backend.PARAMETERS.items()}
         parameters = {name: value for name, value in parameters.items() if value is not None}
         if self.random_state is not None:
             parameters["seed"] = int(random_state.randint(2**31 - 1))
-        return parameters | dict(self._native)
+        parameters.update(self._native)
+        return parameters
 
-    def _features(self, X: Any) -> Any:
-        """Features without the column of query ids that `fit` set aside."""
+    def _without_qid(self, X: Any) -> Any:
+        """Features without the column of query ids that `fit` does not train on."""
         return X if "qid" in getattr(self, "feature_names_in_", ()) else find_qid(X, None)[0]
 
-    def _validate(self, X: Any, reset: bool) -> Any:
-        X = to_pandas(X)
-        if hasattr(X, "iloc"):
-            # A pandas DataFrame goes to the backend as it is, with its categories.
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
-        )
 
-    def _data(self, X: Any, y: Any, qid: Any, sample_weight: Any = None, *, validate: bool = True) -> Data:
-        if validate:
-            X, qid = find_qid(X, qid, y)
-            X = self._validate(X, reset=False)
-        queries = Queries.from_qid(qid)
-        labels = y if isinstance(y, PreferenceGraph) else check_relevance(y)
-        _check_rows(X, labels, queries.qid)
-        if isinstance(labels, PreferenceGraph):
-            labels.check_qid(queries.qid)
-        weights = None
-        if sample_weight is not None:
-            weights = document_weights(group_weights(sample_weight, queries), queries, separable=True)
-        if queries.permutation is not None:
-            X = _safe_indexing(X, queries.permutation)
-        labels = labels.grouped if isinstance(labels, PreferenceGraph) else queries.group(labels)
-        return Data(X, labels, queries, weights)
+def _train(
+    backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: list[GroupedData]
+) -> Trained:
+    monitors = [(part, specification.bind_measure(part)) for part in validation]
+    return backend.train(Training(specification, data, specification.bind(data), monitors))
 
 
-def _as_triple(part: Any) -> tuple[Any, Any, Any]:
+def _group_triple(part: Any, features: TrainingFeatures) -> GroupedData:
+    """One element of `eval_set`, checked and grouped."""
     if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
         raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(part).__name__}")
     X, y, *rest = part
     X, qid = find_qid(X, rest[0] if rest else None, y)
-    return X, y, require_qid(qid, "eval_set")
-
-
-def _metric(part: Data, dcg: DCG) -> NDCG | Agreement:
-    if isinstance(part.labels, PreferenceGraph):
-        return Agreement(part.labels)
-    return NDCG(part.labels, part.queries, dcg)
-
-
-def _check_rows(X: Any, y: Any, qid: Any) -> None:
-    for name, length in (("y", len(y)), ("qid", len(qid))):
-        if length != X.shape[0]:
-            raise ValueError(f"{name} has {length} values for the {X.shape[0]} rows of X")
-
-
-def _sizes_by_query(qid: NDArray[Any]) -> pd.Series:
-    """Number of documents by query id, for scorers to tell whether a splitter cut a query apart."""
-    import pandas as pd
-
-    queries = Queries.from_qid(qid)
-    return pd.Series(queries.sizes, index=queries.ids)
-
-
-def _kept_weights(weights: Floats, qid: NDArray[Any], keep: NDArray[Any]) -> Floats:
-    """Weights of the rows that are kept, per document, from weights per query or per document."""
-    queries = Queries.from_qid(qid)
-    per_document = queries.ungroup(queries.repeat(weights)) if weights.shape == (queries.n_queries,) else weights
-    return per_document[keep]
+    return group_data(check_features(features, X), y, require_qid(qid, "eval_set"))

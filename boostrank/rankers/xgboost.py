@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any, ClassVar
 
 from boostrank.backends import xgboost as xgboost_backend
+from boostrank.backends.base import Backend
 from boostrank.dcg import Discount, Gain
-from boostrank.preferences import EdgeLoss
+from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
-from boostrank.surrogates import DEFAULT, Surrogate
 from boostrank.targets import Normalize
 
 
@@ -73,11 +72,11 @@ class XGBoostRanker(BoostedRanker):
     True
     """
 
-    _backend: ClassVar[ModuleType] = xgboost_backend
+    _backend: ClassVar[Backend] = xgboost_backend
 
     def __init__(
         self,
-        objective: str | Surrogate | EdgeLoss = DEFAULT,
+        objective: str | Loss = DEFAULT_LOSS,
         *,
         gain: Gain = "exp2",
         discount: Discount = "log2",

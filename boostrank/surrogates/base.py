@@ -1,4 +1,4 @@
-"""What every surrogate offers: a loss per query, its gradient and a diagonal Hessian, and its traits."""
+"""The interface of every surrogate: a loss per query, its gradient and a diagonal Hessian, and its traits."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ class Surrogate(ABC):
     is the expression that makes them. They never see relevance, only targets (see :mod:`boostrank.targets`), and are
     plain NumPy formulas over grouped arrays and the reductions of :class:`~boostrank.segments.Segments`.
 
-    A new surrogate subclasses this class, or one of the families below it, which need less:
-    :class:`~boostrank.surrogates.Separable` (a convex function of one score), :class:`~boostrank.surrogates.Profiled`
-    (the same without the query's intercept), :class:`~boostrank.surrogates.Composite` (Theorem 9's family).
+    A new surrogate subclasses this class, or one of the families below, which need less code:
+    :class:`~boostrank.surrogates.Separable` (a convex function of one score) or
+    :class:`~boostrank.surrogates.Composite` (Theorem 9's family). ``Profiled(surrogate)`` makes any separable
+    surrogate invariant to shifts. :func:`boostrank.surrogates.check` tests a new surrogate.
     """
 
-    #: The minimizer of the expected loss sorts like the expected targets, for every distribution of targets within
-    #: `target_bounds`; with the targets of ``normalize="dcg"`` the surrogate is then NDCG consistent (Theorem 6 of
+    #: For every distribution of targets within `target_bounds`, the minimizer of the expected loss sorts like the
+    #: expected targets; with the targets of ``normalize="dcg"`` the surrogate is then NDCG consistent (Theorem 6 of
     #: Ravikumar, Tewari and Yang, AISTATS 2011).
     consistent: ClassVar[bool]
     #: The loss is convex in the scores.
@@ -36,16 +37,20 @@ class Surrogate(ABC):
     separable: ClassVar[bool] = False
     #: Adding a constant to the scores of a query changes nothing.
     shift_invariant: ClassVar[bool] = False
-    #: Targets for which the loss is bounded below.
-    target_bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
     @property
-    def hessian_kind(self) -> HessianKind:
-        """The Hessian of `gradient_hessian`: the ``"exact"`` diagonal, or a diagonal ``"majorant"`` of the Hessian.
+    def target_bounds(self) -> tuple[float, float]:
+        """Smallest and largest target for which the loss is bounded below; a subclass may set it as an attribute."""
+        return (0.0, float("inf"))
 
-        A majorant ``h`` makes ``diag(h) - H`` positive semidefinite at the same scores.
+    @property
+    def hessian(self) -> HessianKind:
+        """The Hessian that `gradient_hessian` gives; a subclass may set it as an attribute or a field.
+
+        ``"exact"``: the diagonal of the Hessian. ``"majorant"``: a diagonal matrix ``D`` such that, at the same scores,
+        ``D`` minus the Hessian is positive semidefinite.
         """
-        return getattr(self, "hessian", "exact")
+        return "exact"
 
     @abstractmethod
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
@@ -56,9 +61,10 @@ class Surrogate(ABC):
         """Gradient and diagonal Hessian of the loss with respect to the scores, each of shape (n_documents,)."""
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
-        """The one score for all documents that minimizes the total loss: where boosting starts.
+        """The score that minimizes the total loss among scores that are the same for all documents.
 
-        `weights` has shape (n_documents,). Zero for losses that do not depend on it, or are least at no finite score.
+        Boosting starts from it. `weights` has shape (n_documents,). Zero for losses that do not depend on a constant,
+        or that have no finite minimizer.
         """
         return 0.0
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from boostrank.segments import Floats, Segments
-from boostrank.surrogates.base import HessianKind, Surrogate
+from boostrank.surrogates.base import Surrogate
 
 
 @dataclass(frozen=True)
@@ -17,16 +17,13 @@ class _QNorm(Surrogate):
     q: float | Literal["log"] = "log"
 
     consistent: ClassVar[bool] = True
+    hessian = "majorant"
 
     def __post_init__(self) -> None:
         if self.q != "log" and not (isinstance(self.q, Real) and 2 <= self.q < np.inf):
             raise ValueError(
                 f"q must be 'log' (log(m) + 2 for a query of m documents) or a number >= 2; got {self.q!r}"
             )
-
-    @property
-    def hessian_kind(self) -> HessianKind:
-        return "majorant"
 
     def _exponents(self, queries: Segments) -> Floats:
         if self.q == "log":
@@ -93,10 +90,10 @@ class PNorm(_QNorm):
 class NormalizedPNorm(_QNorm):
     """The scores' direction in the q-norm against the targets: ``-<s, u> / N(s)``.
 
-    Equation 4 of Ravikumar, Tewari and Yang (AISTATS 2011), not convex. The paper's ``N(s) = ||s||_q`` is undefined at
-    ``s = 0``, where boosting starts, so it is smoothed: ``N(s) = (sum_j |s_j|^q + epsilon^q)^(1/q)``. The expected
-    loss falls towards scores that sort like ``E[u]``, as for every ``N`` that is a smooth norm of ``(s, epsilon)``
-    alike in all documents.
+    Equation 4 of Ravikumar, Tewari and Yang (AISTATS 2011); it is not convex. The paper's ``N(s) = ||s||_q`` is
+    undefined at ``s = 0``, where boosting starts, so it is smoothed: ``N(s) = (sum_j |s_j|^q + epsilon^q)^(1/q)``. The
+    expected loss decreases towards scores that sort like ``E[u]``. The same holds for every smooth norm ``N`` of
+    ``(s, epsilon)`` that treats all documents alike.
 
     The Hessian given is the majorant ``max(q + 1, 4) B / N^2``, positive where ``u`` is not 0, with
     ``B = ||u||_1^(1 - 2/q) ||u||_2^(2/q)``, which is at least ``||u||_p`` for ``1/p + 1/q = 1`` (Hölder) and equal to
@@ -111,7 +108,7 @@ class NormalizedPNorm(_QNorm):
     q : float or "log", default "log"
         At least 2. ``"log"`` is the paper's choice, ``log(m) + 2`` for a query of ``m`` documents.
     epsilon : float, default 1.0
-        Smoothing, positive, in units of the scores. It sets the scale of the first steps.
+        Smoothing, positive, in units of the scores. It sets the size of the first boosting steps.
 
     Examples
     --------
@@ -167,7 +164,7 @@ class NormalizedPNorm(_QNorm):
         return scores / np.where(norm > 0, norm, 1.0)
 
 
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True)
 class Cosine(NormalizedPNorm):
     """RankCosine: the cosine between scores and targets, ``-<s, u> / sqrt(||s||_2^2 + epsilon^2)``.
 
@@ -184,7 +181,7 @@ class Cosine(NormalizedPNorm):
     Parameters
     ----------
     epsilon : float, default 1.0
-        Smoothing, positive, in units of the scores. It sets the scale of the first steps.
+        Smoothing, positive, in units of the scores. It sets the size of the first boosting steps.
 
     Examples
     --------
@@ -194,11 +191,7 @@ class Cosine(NormalizedPNorm):
     [-1.0]
     """
 
-    def __init__(self, epsilon: float = 1.0) -> None:
-        super().__init__(q=2.0, epsilon=epsilon)
-
-    def __repr__(self) -> str:
-        return f"Cosine(epsilon={self.epsilon})"
+    q: float | Literal["log"] = field(default=2.0, init=False, repr=False)
 
     def _norm_and_slope(self, scores: Floats, queries: Segments) -> tuple[Floats, Floats]:
         norm = np.sqrt(queries.sum(scores**2) + self.epsilon**2)

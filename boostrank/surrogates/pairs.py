@@ -3,7 +3,7 @@
     sum_i u_i sum_{j != i} phi(s_i - s_j)
 
 over the documents of a query, with a convex ``phi`` of :mod:`boostrank.margins`. RankNet gives one vote to each ordered
-pair, which is not NDCG consistent; here a document pushes with its target, the normalized gain.
+pair, which is not NDCG consistent; here each pair has the target of its first document, the normalized gain, as weight.
 
 The expected loss is the loss at ``E[u]``, and if ``phi`` is differentiable with ``phi'(0) < 0`` its minimizer sorts
 like ``E[u]``. For a decreasing ``phi``: were ``E[u_1] > E[u_2]`` and ``s_1 < s_2``, exchanging the two scores would
@@ -24,12 +24,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostrank.margins import MAX_EXPONENT, get_margin
+from boostrank.exponential import MAX_EXPONENT
+from boostrank.margins import get_margin
 from boostrank.segments import Floats, Ints, Segments
-from boostrank.surrogates.base import HessianKind, Surrogate
+from boostrank.surrogates.base import Surrogate
 
-# Pairs that are in memory at once, unless one document has more.
-PAIRS_AT_ONCE = 65_536
+# Pairs are held in memory in blocks of at most this many, unless one document alone has more.
+BLOCK_PAIRS = 65_536
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,14 @@ class GainWeightedPairs(Surrogate):
     ``[[1, -1], [-1, 1]]``, with eigenvalues 0 and 2, so that twice the exact diagonal, ``sum_j u_i phi''(s_i - s_j) +
     u_j phi''(s_j - s_i)``, is a majorant.
 
-    Pairs are gone through in blocks of bounded memory, unless a subclass knows better. Documents without gain push
-    nobody: the cost is the number of relevant documents times that of documents.
+    Pairs are computed in blocks of bounded memory, unless a subclass has a faster formula. Documents whose target is 0
+    have no pairs of their own, so that the cost is the number of documents with a target times that of all documents.
     """
 
     margin: ClassVar[str]
     consistent: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
-    hessian: ClassVar[HessianKind] = "majorant"
+    hessian = "majorant"
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         phi = get_margin(self.margin).value
@@ -68,9 +69,9 @@ class GainWeightedPairs(Surrogate):
         for winners, starts, losers in _pairs(targets, queries):
             counts, first = _counts(starts, losers), losers.min()
             slope, curvature = derivatives(np.repeat(scores[winners], counts) - scores[losers])
-            push = np.repeat(targets[winners], counts)
+            weight = np.repeat(targets[winners], counts)
             for result, values, sign in ((gradient, slope, -1.0), (diagonal, curvature, 1.0)):
-                values *= push
+                values *= weight
                 result[winners] += np.add.reduceat(values, starts)
                 sums = np.bincount(losers - first, values)
                 result[first : first + len(sums)] += sign * sums
@@ -96,8 +97,9 @@ class PairwiseLogistic(GainWeightedPairs):
 class PairwiseExponential(GainWeightedPairs):
     """Gain-weighted pairs of ``exp(-d)``, which factor into sums over documents: O(m) time.
 
-    ``(sum_i u_i exp(-s_i)) (sum_j exp(s_j)) - sum_i u_i``. Beyond a margin of -50 the exponential goes on as its own
-    second-order Taylor polynomial, so that nothing overflows; scores that far apart are gone through by pairs.
+    ``(sum_i u_i exp(-s_i)) (sum_j exp(s_j)) - sum_i u_i``. Below a margin of -50 the exponential continues as its own
+    second-order Taylor polynomial (:mod:`boostrank.exponential`) and does not overflow. Queries with scores that far
+    apart are computed pair by pair.
 
     Examples
     --------
@@ -114,8 +116,8 @@ class PairwiseExponential(GainWeightedPairs):
             return super()._exact(scores, targets, queries)
         centred = scores - queries.repeat(0.5 * (highest + lowest))
         up, down = np.exp(centred), targets * np.exp(-centred)
-        pushed, pushing = up * queries.repeat(queries.sum(down)), down * queries.repeat(queries.sum(up))
-        return pushed - pushing, pushed + pushing - 2.0 * targets
+        as_loser, as_winner = up * queries.repeat(queries.sum(down)), down * queries.repeat(queries.sum(up))
+        return as_loser - as_winner, as_loser + as_winner - 2.0 * targets
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ class PairwiseSquared(GainWeightedPairs):
 class PairwiseSquaredHinge(GainWeightedPairs):
     """Gain-weighted pairs of ``max(0, 1 - d)^2 / 2``, by sorting: O(m log m) time.
 
-    In the order of scores, the documents within reach of a document's margin stand in a row, and sums over them are
+    Sorted by score, the documents within a margin of 1 of a document are consecutive, and sums over them are
     differences of cumulative sums.
 
     Examples
@@ -166,11 +168,11 @@ class PairwiseSquaredHinge(GainWeightedPairs):
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         centred = scores - queries.repeat(queries.mean(scores))
-        reach = _Reach(scores, queries)
-        count, score = reach.above(np.ones_like(centred)), reach.above(centred)
-        push, pushed_score = reach.below(targets), reach.below(targets * centred)
-        gradient = push * (1.0 + centred) - pushed_score - targets * (count * (1.0 - centred) + score)
-        return gradient, push + targets * (count - 2.0)
+        within = _WithinMargin(scores, queries)
+        count, score = within.above(np.ones_like(centred)), within.above(centred)
+        mass, score_mass = within.below(targets), within.below(targets * centred)
+        gradient = mass * (1.0 + centred) - score_mass - targets * (count * (1.0 - centred) + score)
+        return gradient, mass + targets * (count - 2.0)
 
 
 @dataclass(frozen=True)
@@ -190,17 +192,17 @@ class PairwiseHinge(GainWeightedPairs):
     consistent: ClassVar[bool] = False
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        reach = _Reach(scores, queries)
-        count, push = reach.above(np.ones_like(scores)), reach.below(targets)
-        return push - targets * count, push + targets * (count - 2.0)
+        within = _WithinMargin(scores, queries)
+        count, mass = within.above(np.ones_like(scores)), within.below(targets)
+        return mass - targets * count, mass + targets * (count - 2.0)
 
 
-class _Reach:
-    """For each document, sums over those of its query that it has not beaten, or that have not beaten it, by 1."""
+class _WithinMargin:
+    """For each document, sums over the documents of its query whose scores are above ``s - 1``, or below ``s + 1``."""
 
     def __init__(self, scores: Floats, queries: Segments) -> None:
-        self._order = queries.sort(-scores)
-        ordered = scores[self._order]
+        self._permutation = queries.sort(-scores)
+        ordered = scores[self._permutation]
         self._first_above = queries.search(ordered, scores - 1.0, side="right")
         self._end_below = queries.search(ordered, scores + 1.0, side="left")
         self._queries = queries
@@ -208,7 +210,7 @@ class _Reach:
     def above(self, values: Floats) -> Floats:
         """Sum of `values` over the documents with scores above ``s - 1``."""
         sums = self._cumulative(values)
-        return sums[self._queries.repeat(self._queries.indptr[1:])] - sums[self._first_above]
+        return sums[self._queries.repeat(self._queries.ends)] - sums[self._first_above]
 
     def below(self, values: Floats) -> Floats:
         """Sum of `values` over the documents with scores below ``s + 1``."""
@@ -216,7 +218,7 @@ class _Reach:
         return sums[self._end_below] - sums[self._queries.repeat(self._queries.starts)]
 
     def _cumulative(self, values: Floats) -> Floats:
-        return np.concatenate([[0.0], np.cumsum(values[self._order])])
+        return np.concatenate([[0.0], np.cumsum(values[self._permutation])])
 
 
 def _counts(starts: Ints, losers: Ints) -> Ints:
@@ -224,20 +226,20 @@ def _counts(starts: Ints, losers: Ints) -> Ints:
 
 
 def _pairs(targets: Floats, queries: Segments) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Documents with a positive target, each with all documents of its query, itself too.
+    """Each document with a positive target, paired with all documents of its query, itself included.
 
     Yields ``(winners, starts, losers)``: ``losers[starts[i]:starts[i + 1]]`` belong to ``winners[i]``.
     """
-    pushing = np.flatnonzero(targets > 0)
-    counts = queries.repeat(queries.sizes)[pushing]
-    first = queries.repeat(queries.starts)[pushing]
+    with_target = np.flatnonzero(targets > 0)
+    counts = queries.repeat(queries.sizes)[with_target]
+    first = queries.repeat(queries.starts)[with_target]
     ends = np.cumsum(counts)
     done = 0
-    while done < len(pushing):
+    while done < len(with_target):
         passed = ends[done - 1] if done else 0
-        stop = max(done + 1, int(np.searchsorted(ends, passed + PAIRS_AT_ONCE, side="right")))
+        stop = max(done + 1, int(np.searchsorted(ends, passed + BLOCK_PAIRS, side="right")))
         part = slice(done, stop)
         starts = ends[part] - counts[part] - passed
         losers = np.arange(ends[stop - 1] - passed) + np.repeat(first[part] - starts, counts[part])
-        yield pushing[part], starts, losers
+        yield with_target[part], starts, losers
         done = stop

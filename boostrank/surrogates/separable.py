@@ -17,10 +17,11 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
+from boostrank import exponential
 from boostrank.segments import Floats, Segments
 from boostrank.surrogates.base import Surrogate, is_defined_with
 
-# exp(-800) is 0: a score that stands for "minus infinity" and still can be multiplied by a zero target.
+# A finite score in place of minus infinity: exp(-800) is 0, and the product with a target of 0 is 0 and not NaN.
 LOG_ZERO = -800.0
 
 
@@ -167,8 +168,9 @@ class Poisson(Separable):
     ``sum_j u_j log(u_j / exp(s_j)) - u_j + exp(s_j)``; potential ``exp(s)``; minimizer ``log E[u]``; Hessian
     ``exp(s)``, exact. The consistent cross entropy of Ravikumar, Tewari and Yang (AISTATS 2011), Section 3.3.
 
-    Beyond a score of 50 the potential goes on as its own second-order Taylor polynomial. It stays strictly convex,
-    hence consistent, and nothing overflows.
+    Beyond a score of 50 the potential continues as its own second-order Taylor polynomial, see
+    :mod:`boostrank.exponential`. It stays strictly convex, so that the surrogate stays consistent, and does not
+    overflow.
 
     Examples
     --------
@@ -178,22 +180,14 @@ class Poisson(Separable):
     [0.0966]
     """
 
-    largest_exponent: ClassVar[float] = 50.0
-
     def potential(self, scores: Floats) -> Floats:
-        excess = np.maximum(scores - self.largest_exponent, 0.0)
-        return np.exp(scores - excess) * (1.0 + excess + 0.5 * excess**2)
+        return exponential.value(scores)
 
     def slope_curvature(self, scores: Floats) -> tuple[Floats, Floats]:
-        excess = np.maximum(scores - self.largest_exponent, 0.0)
-        curvature = np.exp(scores - excess)
-        return curvature * (1.0 + excess), curvature
+        return exponential.slope_curvature(scores)
 
     def inverse_slope(self, slopes: Floats) -> Floats:
-        with np.errstate(divide="ignore"):
-            scores = np.log(slopes)
-        excess = np.maximum(np.exp(scores - self.largest_exponent) - 1.0, 0.0)
-        return np.minimum(scores, self.largest_exponent) + excess
+        return exponential.inverse_slope(slopes)
 
     def dual(self, targets: Floats) -> Floats:
         return xlogy(targets, targets) - targets
@@ -201,7 +195,7 @@ class Poisson(Separable):
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         with np.errstate(divide="ignore"):
             logs = np.log(mass)
-        if logs.max() > self.largest_exponent:
+        if logs.max() > exponential.MAX_EXPONENT:
             return super().intercept(scores, mass, queries)
         return np.maximum(logs, LOG_ZERO) - queries.logsumexp(scores)
 
@@ -226,7 +220,7 @@ class Logistic(Separable):
     (array([-0.5 ,  0.25]), array([0.25, 0.25]))
     """
 
-    target_bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    target_bounds = (0.0, 1.0)
 
     def potential(self, scores: Floats) -> Floats:
         return np.logaddexp(0.0, scores)

@@ -13,7 +13,7 @@ from boostrank.dcg import DCG
 from boostrank.objective import is_consistent
 from boostrank.queries import Queries
 from boostrank.surrogates import (
-    REGISTRY,
+    SURROGATES,
     Cosine,
     Logistic,
     NormalizedPNorm,
@@ -85,7 +85,7 @@ def test_the_counterexamples_of_proposition_7(surrogate, normalize, distribution
     assert distribution.ndcg_regret(repaired) == 0.0
 
 
-@pytest.mark.parametrize("surrogate", [name for name in REGISTRY if name != "pairwise-hinge"])
+@pytest.mark.parametrize("surrogate", [name for name in SURROGATES if name != "pairwise-hinge"])
 def test_with_the_repaired_targets_the_search_finds_what_is_declared(surrogate):
     report = check_consistency(surrogate, **FEW)
     assert report.consistent == report.declared == is_consistent(surrogate)

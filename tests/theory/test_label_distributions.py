@@ -7,6 +7,7 @@ import oracles
 import pytest
 
 import boostrank as br
+from boostrank.dcg import DCG
 from boostrank.theory import (
     SECTION_3_2_1,
     LabelDistribution,
@@ -43,7 +44,7 @@ def test_bayes_scores_are_the_mean_of_normalized_gains(discount, k, gain):
     for distribution in RANDOM:
         vectors = [oracles.normalized_gains(labels, discount, k, gain) for labels in distribution.labels]
         expected = distribution.probabilities @ np.array(vectors)
-        np.testing.assert_allclose(distribution.bayes_scores(br.DCG(k, gain, discount)), expected, rtol=1e-12)
+        np.testing.assert_allclose(distribution.bayes_scores(DCG(k, gain, discount)), expected, rtol=1e-12)
 
 
 @every
@@ -53,12 +54,12 @@ def test_expected_ndcg_is_the_mean_over_outcomes_and_over_the_orders_of_ties(dis
         scores = random.integers(0, 3, size=distribution.n_documents).astype(float)
         orders = list(oracles.orders_by(scores.tolist()))
         expected = np.mean([expectation(distribution, order, discount, k, gain) for order in orders])
-        assert distribution.expected_ndcg(scores, br.DCG(k, gain, discount)) == pytest.approx(expected, abs=1e-12)
+        assert distribution.expected_ndcg(scores, DCG(k, gain, discount)) == pytest.approx(expected, abs=1e-12)
 
 
 @every
 def test_no_order_beats_the_optimal_ranking(discount, k, gain):
-    dcg = br.DCG(k, gain, discount)
+    dcg = DCG(k, gain, discount)
     for distribution in RANDOM:
         m = distribution.n_documents
         values = [expectation(distribution, order, discount, k, gain) for order in itertools.permutations(range(m))]
@@ -71,7 +72,7 @@ def test_no_order_beats_the_optimal_ranking(discount, k, gain):
 
 
 def test_with_a_cutoff_scores_need_not_sort_like_the_bayes_scores():
-    dcg, distribution = br.DCG(k=1), LabelDistribution([[3, 2, 1]], [1.0])
+    dcg, distribution = DCG(k=1), LabelDistribution([[3, 2, 1]], [1.0])
     assert distribution.ndcg_regret([3.0, 1.0, 2.0], dcg) == 0.0
     assert distribution.ndcg_regret([3.0, 1.0, 2.0]) > 0.0
 

@@ -11,7 +11,7 @@ from scipy import optimize
 from boostrank.dcg import DCG
 from boostrank.queries import Queries
 from boostrank.surrogates import (
-    REGISTRY,
+    SURROGATES,
     Cosine,
     Logistic,
     NormalizedPNorm,
@@ -49,7 +49,7 @@ WITH_CLOSED_FORM = [
     PairwiseSquared(),
 ]
 NUMERIC = [CENTERED_LOGISTIC, Arc(), SteepBowl(), FlatBowl(), Profiled(Arc())]
-SMOOTH = [get_surrogate(name) for name in REGISTRY if name != "pairwise-hinge"]
+SMOOTH = [get_surrogate(name) for name in SURROGATES if name != "pairwise-hinge"]
 
 
 def some(m, n=60, max_label=4, seed=0):

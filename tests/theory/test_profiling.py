@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from oracles import Arc
 
-from boostrank.surrogates import REGISTRY, Poisson, Profiled, Separable, get_surrogate
+from boostrank.surrogates import SURROGATES, Poisson, Profiled, Separable, get_surrogate
 from boostrank.theory import check_consistency
 
-SEPARABLE = [each for each in map(get_surrogate, REGISTRY) if isinstance(each, Separable)]
+SEPARABLE = [each for each in map(get_surrogate, SURROGATES) if isinstance(each, Separable)]
 pytestmark = pytest.mark.usefixtures("short_search")
 
 

@@ -11,7 +11,7 @@ from oracles import Arc
 from boostrank.dcg import DCG
 from boostrank.queries import Queries
 from boostrank.surrogates import (
-    REGISTRY,
+    SURROGATES,
     Cosine,
     Logistic,
     NormalizedPNorm,
@@ -312,7 +312,7 @@ def test_constants_by_name():
 
 
 def test_surrogates_without_a_constant_are_refused_unless_one_is_given():
-    for surrogate in (*(name for name in REGISTRY if name.startswith("pairwise")), Arc(), Profiled(Arc()), Steeper()):
+    for surrogate in (*(name for name in SURROGATES if name.startswith("pairwise")), Arc(), Profiled(Arc()), Steeper()):
         with pytest.raises(ValueError, match="no strong convexity constant is known"):
             regret_bound(surrogate, 0.1, 5)
     # The curvature of Arc is at most 5/4.

@@ -73,7 +73,7 @@ from boostrank.surrogates import (
     NormalizedPNorm,
     PNorm,
     Poisson,
-    Separable,
+    Profiled,
     Squared,
     Surrogate,
     get_surrogate,
@@ -120,9 +120,8 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
     """
     _check_count(n_documents)
     chosen = get_surrogate(surrogate)
-    # With the intercept profiled out, a separable surrogate keeps its constant.
-    potential = getattr(chosen, "potential", None)
-    base = potential if isinstance(potential, Separable) else chosen
+    # With the query's intercept profiled out, a separable surrogate keeps its constant.
+    base = chosen.potential if isinstance(chosen, Profiled) else chosen
     # Not of base classes: a subclass may have another loss.
     constant = CONSTANTS.get(type(base))
     if constant is None:

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
-from boostrank.metrics.inputs import labels_scores_queries
-from boostrank.metrics.mean import Empty, QueryMean
-from boostrank.metrics.ties import rankings
+from boostrank.metrics.base import Empty, QueryMean
+from boostrank.metrics.input_checks import labels_scores_queries
+from boostrank.metrics.ranked_documents import ranked_blocks
 from boostrank.segments import Floats, Ints, Segments
+from boostrank.weights import query_weights
 
 
 def ndcg_curve(
@@ -29,8 +30,8 @@ def ndcg_curve(
 ) -> Floats:
     """NDCG@k for each k of `ks`, as :func:`boostrank.ndcg_score` with that k, at the cost of about two of them.
 
-    Documents are sorted once, by score and by gain; every cutoff reads off the cumulated discounted gains. Averaged
-    ties give each rank of a run of equal scores the run's mean gain, whichever cutoff falls within the run.
+    Documents are sorted once by score and once by gain, and their discounted gains are cumulated. With averaged ties
+    each rank of a run of equal scores has the mean gain of the run, also where a cutoff falls within the run.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def ndcg_curve(
     Raises
     ------
     ValueError
-        As :func:`boostrank.ndcg_score`, and for `ks` that are none or not whole numbers of at least 1.
+        As :func:`boostrank.ndcg_score`, and if `ks` is empty or has other values than integers of at least 1.
 
     Examples
     --------
@@ -58,16 +59,14 @@ def ndcg_curve(
     cutoffs = check_ks(ks)
     check_ties(ties)
     relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
-    # Beyond the longest query nothing is added.
+    # The ranks beyond the longest query add nothing.
     last = min(int(cutoffs.max()), int(queries.sizes.max()))
     dcg = DCG(last, gain, discount)
     gains = dcg.gains(relevance)
     ideal = _cumulated(gains, gains, queries, dcg, "stable", last)
     chosen = np.minimum(cutoffs, last) - 1
     values = normalize(_cumulated(gains, scores, queries, dcg, ties, last), ideal)[:, chosen]
-    if sample_weight is not None and np.shape(sample_weight) == (queries.n_documents,) != (queries.n_segments,):
-        sample_weight = queries.group(np.asarray(sample_weight))
-    mean = QueryMean(ideal[:, 0] == 0, queries, empty, sample_weight)
+    mean = QueryMean(ideal[:, 0] == 0, queries, empty, query_weights(sample_weight, queries))
     if per_query:
         return np.stack([mean.fill(column) for column in values.T], axis=1)
     return np.array([mean(column) for column in values.T])
@@ -76,7 +75,7 @@ def ndcg_curve(
 def _cumulated(gains: Floats, scores: Floats, queries: Segments, dcg: DCG, ties: Ties, last: int) -> Floats:
     """Expected DCG@1 to DCG@last of each query, shape (n_queries, last)."""
     discounts, result = dcg.discounts(last), np.zeros((queries.n_segments, last))
-    for ranked in rankings(gains, scores, queries, dcg, ties):
+    for ranked in ranked_blocks(gains, scores, queries, dcg, ties):
         segments, rows = ranked.block.part, result[ranked.block.segments]
         expected = ranked.tied.repeat(ranked.tied.mean(ranked.quality))[ranked.counts]
         position = segments.positions[ranked.counts]
@@ -86,7 +85,7 @@ def _cumulated(gains: Floats, scores: Floats, queries: Segments, dcg: DCG, ties:
 
 
 def check_ks(ks: Iterable[int]) -> Ints:
-    """Cutoffs as an array, or an error that names them."""
+    """Cutoffs as an array; an error if one is not an integer of at least 1."""
     given = list(ks) if isinstance(ks, Iterable) else []
     whole = [isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 1 for k in given]
     if not given or not all(whole):

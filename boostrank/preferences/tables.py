@@ -1,4 +1,4 @@
-"""Preference graphs from tables of pairs or of side-by-side judgments, and as text files."""
+"""Preference graphs from tables of pairs or of side-by-side judgments, and from and to CSV files."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def read_preferences(
     """Read a CSV file of pairs, as :func:`write_preferences` writes it.
 
     Its first line names the columns: winner, loser, and perhaps weight and qid (see :func:`from_pairs`). Files may be
-    compressed (".gz" and what else pandas opens).
+    compressed (".gz" and the other suffixes that pandas knows).
 
     Raises
     ------
@@ -128,7 +128,7 @@ def write_preferences(graph: PreferenceGraph, path: str | os.PathLike[str], docu
     ----------
     graph : PreferenceGraph
     path : str or path
-        A file of that name appears only when it is whole.
+        The file appears under this name only when it is complete.
     documents : array-like, shape (n_documents,), optional
         Ids to write in place of row numbers; with the column qid, since they may be unique only within a query.
 
@@ -180,14 +180,14 @@ def _find_rows(frame: pd.DataFrame, column: str, qid: ArrayLike, documents: Arra
         raise ValueError(f"documents has {len(keys[0])} ids for {np.shape(qid)[0]} rows of qid")
     if "qid" in frame:
         keys, ids = [pd.Index(np.asarray(qid)), *keys], [pd.Index(frame["qid"].to_numpy()), *ids]
-    rows, places = _joint_codes(keys, ids)
+    rows, wanted_codes = _joint_codes(keys, ids)
     if len(np.unique(rows)) != len(rows):
         repeated = keys[-1][pd.Index(rows).duplicated()][0]
         raise ValueError(
             f"several rows have the document {repeated!r}"
             + ("" if "qid" in frame else ": name the query in a column qid")
         )
-    found = pd.Index(rows).get_indexer(pd.Index(places))
+    found = pd.Index(rows).get_indexer(pd.Index(wanted_codes))
     if (found < 0).any():
         edge = int(np.argmin(found))
         where = f" in query {str(frame['qid'].iloc[edge])!r}" if "qid" in frame else ""
@@ -196,11 +196,12 @@ def _find_rows(frame: pd.DataFrame, column: str, qid: ArrayLike, documents: Arra
 
 
 def _joint_codes(keys: list[Any], wanted: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One number for each combination of keys; what is wanted but no key gets -1."""
-    code, place = np.zeros(len(keys[0]), np.int64), np.zeros(len(wanted[0]), np.int64)
+    """One number for each combination of keys; wanted combinations that are no key get -1."""
+    key_codes, wanted_codes = np.zeros(len(keys[0]), np.int64), np.zeros(len(wanted[0]), np.int64)
     for key, want in zip(keys, wanted, strict=True):
         levels = key.unique()
-        here, there = levels.get_indexer(key), levels.get_indexer(want)
-        code = code * len(levels) + here
-        place = np.where((place < 0) | (there < 0), -1, place * len(levels) + there)
-    return code, place
+        of_key, of_wanted = levels.get_indexer(key), levels.get_indexer(want)
+        key_codes = key_codes * len(levels) + of_key
+        unknown = (wanted_codes < 0) | (of_wanted < 0)
+        wanted_codes = np.where(unknown, -1, wanted_codes * len(levels) + of_wanted)
+    return key_codes, wanted_codes

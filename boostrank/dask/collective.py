@@ -1,0 +1,142 @@
+"""Communication between the workers of one training: sums over all workers, and what is computed from such sums.
+
+The sums go through XGBoost's collective, for LightGBM too, because LightGBM's own network has no public function for
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from xgboost import collective
+from xgboost.core import XGBoostError
+from xgboost.tracker import RabitTracker
+
+from boostrank.metrics import BoundMeasure
+from boostrank.objective import BoundLoss, Objective, unit_scale
+from boostrank.segments import Floats, Segments
+
+#: Seconds that workers wait for each other at the start and at the end.
+TIMEOUT = 300
+#: Attempts to connect. The tracker and the other workers run already when a worker connects, so that one attempt is
+#: enough, and an error shows without a delay.
+RETRIES = 1
+
+
+class Tracker:
+    """The tracker of XGBoost's collective, which connects the workers. It runs as long as this object lives."""
+
+    def __init__(self, host: str, n_workers: int) -> None:
+        self._tracker = RabitTracker(n_workers, host, sortby="task", timeout=TIMEOUT)
+        self._tracker.start()
+        self.address = self._tracker.worker_args()
+
+    def __del__(self) -> None:
+        # Where a worker was lost, the tracker still waits for it, and raises an error when it is stopped.
+        with suppress(XGBoostError):
+            self._tracker.free()
+
+
+@contextmanager
+def communicator(address: dict[str, Any] | None, rank: int) -> Iterator[None]:
+    """Connect to the other workers as worker `rank` while the context lasts; without an address there are no others."""
+    if address is None:
+        yield
+        return
+    # The tracker sorts workers by these ids as strings.
+    with collective.CommunicatorContext(
+        **address, dmlc_task_id=f"{rank:08d}", dmlc_timeout=TIMEOUT, dmlc_retry=RETRIES
+    ):
+        yield
+
+
+def allreduce_sum(values: ArrayLike) -> Floats:
+    """Sum over all workers, which must all call it, with arrays of one shape."""
+    return _allreduce(values, collective.Op.SUM)
+
+
+def allreduce_max(value: float) -> float:
+    """Largest value of all workers, which must all call it."""
+    return float(_allreduce([value], collective.Op.MAX)[0])
+
+
+def _allreduce(values: ArrayLike, operation: collective.Op) -> Floats:
+    local = np.asarray(values, dtype=np.float64)
+    if not collective.is_distributed():
+        return local
+    return collective.allreduce(local, operation).reshape(local.shape)
+
+
+class StoppedError(RuntimeError):
+    """Another worker stopped with an error, or the training was cancelled."""
+
+
+def raise_on_all_workers(error: Exception | None) -> None:
+    """Raise an error on every worker if one of them has an error; all must call it.
+
+    Otherwise the other workers of LightGBM would wait forever: LightGBM takes a closed connection for a slow one.
+    """
+    if allreduce_sum(error is not None) > 0:
+        raise StoppedError("another worker stopped") if error is None else error
+
+
+class GlobalMeasure:
+    """A measure of validation data that lie on several workers: the mean over the queries of all.
+
+    Parameters
+    ----------
+    bound : BoundMeasure
+        The measure bound to the validation data of this worker.
+    present : bool
+        False if this worker has no validation data, and `bound` only stands in for it.
+    """
+
+    def __init__(self, bound: BoundMeasure, present: bool) -> None:
+        self._bound, self._present = bound, present
+
+    def __str__(self) -> str:
+        return str(self._bound)
+
+    def mean(self, scores: NDArray[Any]) -> float:
+        """Mean over the queries of all workers, which must all call it."""
+        values = self._bound.per_query(scores) if self._present else np.empty(0)
+        values = values[~np.isnan(values)]
+        total, n_queries = allreduce_sum([values.sum(), len(values)])
+        return float(total / n_queries)
+
+
+def use_global_start(objective: BoundLoss) -> None:
+    """Give the objective of each worker's data the offset and the scale that an objective of all the data would have.
+
+    Both depend on the data. Without this, each worker would boost another loss. All workers must call it.
+    """
+    if isinstance(objective, Objective):
+        objective.offset = _best_constant(objective)
+    weight, hessian = allreduce_sum(objective.weight_and_hessian())
+    objective.scale = float(unit_scale(weight, hessian))
+
+
+def _best_constant(objective: Objective) -> float:
+    """The surrogate's best constant score for the targets of all workers.
+
+    At a constant score ``c`` a query's loss is ``W(c) - c sum(u)`` plus terms that do not depend on ``c``, and ``W(c)``
+    depends on the number of its documents alone. So all queries of equal size may be replaced by one query with their
+    mean target and the sum of their weights; there are few sizes.
+    """
+    queries = objective.queries
+    sizes = queries.repeat(queries.sizes)
+    weights = np.ones(len(sizes)) if objective.weights is None else objective.weights
+    n_sizes = int(allreduce_max(queries.sizes.max())) + 1
+    weight, mass = allreduce_sum(
+        [np.bincount(sizes, weights=part, minlength=n_sizes) for part in (weights, weights * objective.targets)]
+    )
+    present = np.flatnonzero(weight)
+    if len(present) == 0:
+        raise ValueError("sample_weight is zero for all queries to train on")
+    merged = Segments.from_sizes(present)
+    targets = merged.repeat(mass[present] / weight[present])
+    return objective.surrogate.best_constant(targets, merged, merged.repeat(weight[present] / present))

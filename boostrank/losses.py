@@ -1,0 +1,40 @@
+"""All losses by the name that rankers take: surrogates of NDCG, and losses of the edges of preference graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from boostrank.preferences import EDGE_LOSSES, EdgeLoss
+from boostrank.surrogates import SURROGATES, Surrogate
+
+Loss = Surrogate | EdgeLoss
+
+#: Losses with their default settings by name.
+LOSSES: Mapping[str, Loss] = MappingProxyType({**SURROGATES, **EDGE_LOSSES})
+
+#: The loss that rankers train unless told otherwise: of the consistent surrogates the one that did best without any
+#: tuning on held-out training queries of four data sets (benchmarks/README.md, "Defaults").
+DEFAULT_LOSS = "pairwise-exponential"
+
+
+def get_loss(loss: str | Loss) -> Loss:
+    """The loss of that name with its default settings; an instance is returned as it is.
+
+    Raises
+    ------
+    ValueError
+        If no loss has that name.
+
+    Examples
+    --------
+    >>> get_loss("edge-logistic")
+    EdgeLoss(margin='logistic')
+    """
+    if isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, str) and loss in LOSSES:
+        return LOSSES[loss]
+    raise ValueError(
+        f"unknown objective {loss!r}; use one of {', '.join(LOSSES)}, or an instance of Surrogate or EdgeLoss"
+    )

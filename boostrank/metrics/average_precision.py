@@ -1,0 +1,95 @@
+"""Average precision: precision averaged over the ranks of relevant documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.dcg import DCG, Ties
+from boostrank.metrics.base import Empty
+from boostrank.metrics.binary_gains import BinaryMeasure
+from boostrank.metrics.ranked_documents import RankedBlock, ranked_blocks
+from boostrank.segments import Floats, Segments
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AveragePrecision(BinaryMeasure):
+    """Average precision as a measure; see :func:`average_precision_score`."""
+
+    name: ClassVar[str] = "map"
+
+    def values(self, gains: Floats, scores: Floats, queries: Segments) -> Floats:
+        result = np.empty(queries.n_segments)
+        for ranking in ranked_blocks(gains, scores, queries, DCG(self.k), self.ties):
+            result[ranking.block.segments] = ranking.block.part.sum(_precision_at_relevant(ranking))
+        return result / queries.sum(gains)
+
+
+def average_precision_score(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    k: int | float | None = None,
+    threshold: float = 1,
+    ties: Ties = "average",
+    empty: Empty = "zero",
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+) -> float | Floats:
+    """Mean average precision (MAP): the mean over queries of the precision at the ranks of relevant documents.
+
+    ``AP@k = (1/R) sum over relevant documents of rank r <= k of Prec@r``, where ``R`` is the number of all relevant
+    documents of the query, also of those beyond `k`: trec_eval's ``map`` and ``map_cut_k``.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, k, empty, sample_weight, per_query
+        See :func:`boostrank.ndcg_score`.
+    threshold : float, default 1
+        Labels of at least this are relevant.
+    ties : {"average", "stable", "best", "worst"}, default "average"
+        As in :func:`boostrank.ndcg_score`; the expectation over all permutations of the tied documents is
+        exact. scikit-learn's average precision differs: it puts all tied documents at the rank of the last of them.
+
+    Returns
+    -------
+    float in [0, 1], or ndarray of shape (n_queries,)
+
+    Raises
+    ------
+    ValueError
+        For labels, scores, ids, weights or settings that are invalid; the message names the argument.
+
+    References
+    ----------
+    McSherry and Najork, "Computing information retrieval performance measures efficiently in the presence of tied
+    scores", ECIR 2008. Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.4.
+
+    Examples
+    --------
+    >>> round(average_precision_score([1, 0, 1], [0.9, 0.5, 0.1]), 4)  # (1 + 2/3) / 2
+    0.8333
+    >>> average_precision_score([1, 0], [0.5, 0.5])  # (1 + 1/2) / 2 over both permutations
+    0.75
+    """
+    measure = AveragePrecision(k=k, threshold=threshold, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
+
+
+def _precision_at_relevant(ranking: RankedBlock) -> Floats:
+    """Expected precision at each rank if the rank has a relevant document, else 0; 0 beyond the cutoff.
+
+    Consider a run of ``n`` tied documents of which ``m`` are relevant, with ``A`` relevant documents before the run.
+    The rank at position t = 1..n of the run has a relevant document with probability ``m / n``. If it has, the expected
+    number of relevant documents before it is ``A + (t - 1)(m - 1)/(n - 1)``.
+    """
+    tied, gains = ranking.tied, ranking.quality
+    size, relevant = tied.sizes, tied.sum(gains)
+    before = ranking.block.part.sum_before(gains)[tied.starts]
+    others = (relevant - 1.0) / np.maximum(size - 1, 1)
+    found = tied.repeat(before) + 1.0 + tied.positions * tied.repeat(others)
+    return np.where(ranking.counts, tied.repeat(relevant / size) * found / ranking.ranks, 0.0)

@@ -1,0 +1,76 @@
+"""Measures that only tell relevant documents from irrelevant ones."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from boostrank.dcg import DCG, Ties, check_ties
+from boostrank.metrics.base import Prepared, QueryMeasure
+from boostrank.segments import Floats, Segments
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BinaryMeasure(QueryMeasure):
+    """A measure of the ranks of relevant documents, undefined for a query without any.
+
+    Parameters
+    ----------
+    k : int or float, optional
+        Ranks that count, as in :class:`boostrank.dcg.DCG`.
+    threshold : float, default 1
+        Labels of at least this are relevant.
+    ties : {"average", "stable", "best", "worst"}, default "average"
+    empty : {"zero", "one", "skip", "raise"}, default "zero"
+    """
+
+    k: int | float | None = None
+    threshold: float = 1
+    ties: Ties = "average"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_threshold(self.threshold)
+        check_ties(self.ties)
+        DCG(self.k)
+
+    @abstractmethod
+    def values(self, gains: Floats, scores: Floats, queries: Segments) -> Floats:
+        """Value of each query from gains of 1 for relevant and 0 for other documents; anything where none is."""
+
+    @property
+    def undefined_reason(self) -> str:
+        return f"has no relevant document (a label of at least {self.threshold:g})"
+
+    def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
+        gains = binary_gains(relevance, self.threshold)
+
+        def values(scores: Floats) -> Floats:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return self.values(gains, scores, queries)
+
+        return Prepared(queries.max(gains) == 0, values)
+
+
+def binary_gains(relevance: Floats, threshold: float) -> Floats:
+    """1 for labels of at least `threshold`, else 0."""
+    return (relevance >= threshold).astype(np.float64)
+
+
+def check_threshold(threshold: float) -> None:
+    """Refuse a threshold that is no number, or that makes the label 0 relevant."""
+    if not (isinstance(threshold, Real) and 0 < threshold < np.inf):
+        raise ValueError(f"threshold must be a finite number above 0, the label of no relevance; got {threshold!r}")
+
+
+def precision_depths(dcg: DCG, queries: Segments) -> Floats:
+    """Number of ranks that precision is taken over, for each query.
+
+    An integer cutoff is taken as it is, also where a query has fewer documents.
+    """
+    if isinstance(dcg.k, (int, np.integer)):
+        return np.full(queries.n_segments, float(dcg.k))
+    return dcg.cutoffs(queries).astype(np.float64)

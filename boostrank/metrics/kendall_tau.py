@@ -1,0 +1,98 @@
+"""Kendall's tau between labels and scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.metrics.base import Empty, Prepared, QueryMeasure
+from boostrank.metrics.pair_counts import count_inversions, count_tied_pairs, label_codes
+from boostrank.segments import Floats, Ints, Segments
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class KendallTau(QueryMeasure):
+    """Kendall's tau-b as a measure; see :func:`kendall_tau_score`."""
+
+    name: ClassVar[str] = "kendall_tau"
+    empty: Empty = "skip"
+
+    @property
+    def undefined_reason(self) -> str:
+        return "has labels or scores that are all equal"
+
+    def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
+        codes, same_label = label_codes(relevance, queries)
+
+        def values(scores: Floats) -> Floats:
+            result = np.empty(queries.n_segments)
+            for block in queries.blocks():
+                tau = _kendall_tau(codes[block.rows], same_label[block.segments], scores[block.rows], block.part)
+                result[block.segments] = tau
+            return result
+
+        return Prepared(queries.max(codes) == 0, values)
+
+
+def kendall_tau_score(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    empty: Empty = "skip",
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+) -> float | Floats:
+    """Mean over queries of Kendall's tau-b between labels and scores.
+
+    ``tau_b = (C - D) / sqrt((N - N_y) (N - N_s))`` with, of the ``N = n (n - 1) / 2`` pairs of a query's documents,
+    ``C`` that labels and scores sort alike, ``D`` that they sort oppositely, ``N_y`` of equal labels and ``N_s`` of
+    equal scores. All ranks count the same; there is no cutoff.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, sample_weight, per_query
+        See :func:`boostrank.ndcg_score`.
+    empty : {"zero", "one", "skip", "raise"}, default "skip"
+        A query whose labels or whose scores are all equal, where tau is 0/0 (also one of a single document), is left
+        out, counts 0 (no association), 1 (nothing is out of order), or is an error. Constant scores are skipped too,
+        so compare rankers of few distinct scores with ``"zero"``.
+
+    Returns
+    -------
+    float in [-1, 1], or ndarray of shape (n_queries,)
+
+    Raises
+    ------
+    ValueError
+        For labels, scores, ids, weights or settings that are invalid, and if no query is left; the message names the
+        argument.
+
+    References
+    ----------
+    Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
+
+    Examples
+    --------
+    >>> round(kendall_tau_score([3, 2, 1, 0], [0.9, 0.1, 0.5, 0.2]), 4)  # 4 pairs alike, 2 oppositely
+    0.3333
+    """
+    measure = KendallTau(empty=empty)
+    return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
+
+
+def _kendall_tau(codes: Ints, same_label: Ints, scores: Floats, queries: Segments) -> Floats:
+    """Tau-b of each query from the codes of its labels and the number of its pairs of equal labels; NaN for 0/0."""
+    # By decreasing score, and by label within equal scores: no pair of equal scores is then an inversion.
+    permutation = queries.sort(scores, codes)
+    codes, sorted_scores = codes[permutation], scores[permutation]
+    same_score = count_tied_pairs(queries.runs(sorted_scores), queries)
+    same_both = count_tied_pairs(queries.runs(codes, sorted_scores), queries)
+    n_pairs = queries.sizes * (queries.sizes - 1) // 2
+    balance = n_pairs - same_label - same_score + same_both - 2 * count_inversions(codes, queries)
+    norm = np.sqrt((n_pairs - same_label).astype(np.float64)) * np.sqrt((n_pairs - same_score).astype(np.float64))
+    tau = np.divide(balance, norm, out=np.full(len(norm), np.nan), where=norm > 0)
+    return np.clip(tau, -1.0, 1.0)

@@ -1,0 +1,92 @@
+"""DCG rank by rank: the contribution of each document of a query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties
+from boostrank.metrics.input_checks import labels_scores_queries
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def dcg_breakdown(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    k: int | float | None = None,
+    gain: Gain = "exp2",
+    discount: Discount = "log2",
+    ties: Ties = "stable",
+) -> pd.DataFrame:
+    """The contribution of each rank to DCG@k, beside its contribution in the ideal ranking.
+
+    ``DCG@k = sum over rows of contribution``, ``contribution = gain * discount``; the last `cumulative` of a query is
+    its DCG@k, the last `ideal_cumulative` its ideal DCG@k, and their ratio NDCG@k.
+
+    Parameters
+    ----------
+    y_true, y_score, k, gain, discount
+        As in :func:`boostrank.ndcg_score`.
+    qid : array-like, shape (n_documents,), optional
+        Query of each row. None: the rows are one query, and the table has no column `qid`.
+    ties : {"stable", "average", "best", "worst"}, default "stable"
+        How documents of equal score are ranked. With ``"average"`` tied documents are listed by row, each with its
+        expected discount and its expected contribution over all permutations of them. Documents that some of these
+        permutations rank within the cutoff are listed, also where their rank in the table is beyond it.
+
+    Returns
+    -------
+    DataFrame
+        A row per rank up to the cutoff, queries in order of first appearance. Columns: qid (if given), rank, document
+        (row of `y_true`), relevance, gain, discount, contribution, cumulative, ideal_relevance, ideal_contribution,
+        ideal_cumulative.
+
+    Raises
+    ------
+    ValueError
+        As :func:`boostrank.ndcg_score`.
+
+    Examples
+    --------
+    >>> table = dcg_breakdown([0, 2, 1], [0.3, 0.2, 0.1], k=2)
+    >>> table[["rank", "document", "contribution", "ideal_contribution"]].round(4)
+       rank  document  contribution  ideal_contribution
+    0     1         0        0.0000              3.0000
+    1     2         1        1.8928              0.6309
+    """
+    import pandas as pd
+
+    check_ties(ties)
+    relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
+    dcg = DCG(k, gain, discount)
+    gains = dcg.gains(relevance)
+    permutation = queries.sort(scores, {"best": -gains, "worst": gains}.get(ties))
+    ideal_permutation = queries.sort(gains)
+    shown = queries.positions < queries.repeat(dcg.cutoffs(queries))
+    by_rank = np.where(shown, dcg.discounts(int(queries.sizes.max()))[queries.positions], 0.0)
+    discounts = by_rank
+    if ties == "average":
+        tied = queries.runs(scores[permutation])
+        discounts, shown = tied.repeat(tied.mean(by_rank)), tied.repeat(tied.max(shown))
+    rows = np.arange(queries.n_documents) if queries.permutation is None else queries.permutation
+    columns = {
+        "rank": queries.positions + 1,
+        "document": rows[permutation],
+        "relevance": relevance[permutation],
+        "gain": gains[permutation],
+        "discount": discounts,
+        "contribution": gains[permutation] * discounts,
+        "ideal_relevance": relevance[ideal_permutation],
+        "ideal_contribution": gains[ideal_permutation] * by_rank,
+    }
+    table = pd.DataFrame(columns if qid is None else {"qid": queries.repeat(queries.ids), **columns})
+    running = table.groupby(queries.repeat(np.arange(queries.n_queries)))
+    table.insert(list(table).index("contribution") + 1, "cumulative", running["contribution"].cumsum())
+    table["ideal_cumulative"] = running["ideal_contribution"].cumsum()
+    return table[shown].reset_index(drop=True)

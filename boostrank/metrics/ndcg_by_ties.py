@@ -1,0 +1,76 @@
+"""The range of NDCG over the permutations of tied documents."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numpy.typing import ArrayLike
+
+from boostrank.dcg import DCG, Discount, Gain, Ties, normalize
+from boostrank.metrics.base import Empty, QueryMean
+from boostrank.metrics.input_checks import labels_scores_queries
+from boostrank.segments import Floats
+
+
+class TieRange(NamedTuple):
+    """NDCG with ties in the worst order, on average over all permutations, and in the best order.
+
+    Numbers, or arrays of shape (n_queries,).
+    """
+
+    worst: Any
+    average: Any
+    best: Any
+
+
+def tie_range(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    k: int | float | None = None,
+    gain: Gain = "exp2",
+    discount: Discount = "log2",
+    empty: Empty = "zero",
+    per_query: bool = False,
+) -> TieRange:
+    """NDCG with tied documents in the worst order, on average over their permutations, and in the best order.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, k, gain, discount, empty
+        As in :func:`boostrank.ndcg_score`.
+    per_query : bool, default False
+        Return the values of each query, in order of first appearance, NaN where skipped.
+
+    Returns
+    -------
+    TieRange
+        ``ndcg_score(..., ties=t)`` for t "worst", "average" and "best": numbers, or of shape (n_queries,).
+
+    Raises
+    ------
+    ValueError
+        As :func:`boostrank.ndcg_score`.
+
+    References
+    ----------
+    Cabanac, Hubert, Boughanem and Chrisment, "Tie-breaking bias: effect of an uncontrolled parameter on information
+    retrieval evaluation", CLEF 2010.
+
+    Examples
+    --------
+    >>> [round(value, 4) for value in tie_range([0, 1], [0.5, 0.5])]
+    [0.6309, 0.8155, 1.0]
+    """
+    relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
+    dcg = DCG(k, gain, discount)
+    gains = dcg.gains(relevance)
+    ideal = dcg.ideal(gains, queries)
+    mean = QueryMean(ideal == 0, queries, empty)
+
+    def value(ties: Ties) -> float | Floats:
+        ndcg = normalize(dcg.of_ranking(gains, scores, queries, ties), ideal)
+        return mean.fill(ndcg) if per_query else mean(ndcg)
+
+    return TieRange(worst=value("worst"), average=value("average"), best=value("best"))

@@ -1,0 +1,76 @@
+"""Precision: the share of relevant documents among the first ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.dcg import DCG, Ties
+from boostrank.metrics.base import Empty
+from boostrank.metrics.binary_gains import BinaryMeasure, precision_depths
+from boostrank.segments import Floats, Segments
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Precision(BinaryMeasure):
+    """Precision as a measure; see :func:`precision_score`."""
+
+    name: ClassVar[str] = "precision"
+
+    def values(self, gains: Floats, scores: Floats, queries: Segments) -> Floats:
+        counts = DCG(self.k, discount=np.ones_like)
+        return counts.of_ranking(gains, scores, queries, self.ties) / precision_depths(counts, queries)
+
+
+def precision_score(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    k: int | float | None = None,
+    threshold: float = 1,
+    ties: Ties = "average",
+    empty: Empty = "zero",
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+) -> float | Floats:
+    """Mean precision over queries: the share of relevant documents among the first `k`.
+
+    ``Prec@k = #{relevant documents of rank <= k} / k``.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, ties, empty, sample_weight, per_query
+        See :func:`boostrank.ndcg_score`.
+    k : int or float, optional
+        Ranks that count. An integer is the divisor also where a query has fewer documents, as in trec_eval: the
+        documents that are missing count as irrelevant. A float in (0, 1] is a fraction of the query's documents,
+        rounded up; None is all.
+    threshold : float, default 1
+        Labels of at least this are relevant.
+
+    Returns
+    -------
+    float in [0, 1], or ndarray of shape (n_queries,)
+
+    Raises
+    ------
+    ValueError
+        For labels, scores, ids, weights or settings that are invalid; the message names the argument.
+
+    References
+    ----------
+    Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.4.
+
+    Examples
+    --------
+    >>> precision_score([1, 0, 1], [0.9, 0.5, 0.5], k=2)
+    0.75
+    >>> precision_score([1, 0, 1], [0.9, 0.5, 0.5], k=6)
+    0.3333333333333333
+    """
+    measure = Precision(k=k, threshold=threshold, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)

@@ -1,0 +1,116 @@
+"""Rank-biased precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import ClassVar
+
+from numpy.typing import ArrayLike
+
+from boostrank.dcg import DCG, Gain, Ties, check_ties
+from boostrank.metrics.base import Empty, Prepared, QueryMeasure, as_value
+from boostrank.metrics.binary_gains import binary_gains, check_threshold
+from boostrank.segments import Floats, Segments
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RankBiasedPrecision(QueryMeasure):
+    """Rank-biased precision as a measure; see :func:`rbp_score`."""
+
+    name: ClassVar[str] = "rbp"
+    p: float = 0.8
+    k: int | float | None = None
+    gain: Gain | None = None
+    threshold: float = 1
+    ties: Ties = "average"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ties(self.ties)
+        if not (isinstance(self.p, Real) and 0 < self.p < 1):
+            raise ValueError(f"p must be a number above 0 and below 1; got {self.p!r}")
+        if self.gain is None:
+            check_threshold(self.threshold)
+        elif self.threshold != 1:
+            raise ValueError(
+                f"threshold acts only on binary gains, gain=None; got threshold={self.threshold!r} with "
+                f"gain={self.gain!r}"
+            )
+        _ = self.dcg
+        object.__setattr__(self, "gain", as_value(self.gain))
+
+    @property
+    def dcg(self) -> DCG:
+        """Gain, discount and cutoff."""
+        p = self.p
+        return DCG(self.k, "exp2" if self.gain is None else self.gain, lambda ranks: (1.0 - p) * p ** (ranks - 1.0))
+
+    @property
+    def undefined_reason(self) -> str:
+        if self.gain is None:
+            return f"has no relevant document (a label of at least {self.threshold:g})"
+        return super().undefined_reason
+
+    def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
+        dcg = self.dcg
+        gains = binary_gains(relevance, self.threshold) if self.gain is None else dcg.gains_of(relevance)
+        return Prepared(queries.max(gains) == 0, lambda scores: dcg.of_ranking(gains, scores, queries, self.ties))
+
+
+def rbp_score(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    p: float = 0.8,
+    k: int | float | None = None,
+    gain: Gain | None = None,
+    threshold: float = 1,
+    ties: Ties = "average",
+    empty: Empty = "zero",
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+) -> float | Floats:
+    """Mean rank-biased precision over queries.
+
+    ``RBP = (1 - p) sum over ranks r <= k of G(y) p^(r-1)``: the expected gain per document read, for a user who reads
+    from the top and, after each document, reads the next one with probability `p`. It is not normalized: a perfect
+    ranking of ``n`` relevant documents has ``1 - p^n``, because the list is thought to continue without relevant
+    documents.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, k, ties, empty, sample_weight, per_query
+        See :func:`boostrank.ndcg_score`.
+    p : float, default 0.8
+        Persistence of the user, in (0, 1); 0.5 is impatient, 0.95 patient.
+    gain : optional
+        None: the gain is 1 for labels of at least `threshold` and 0 for others. Otherwise as in
+        :class:`boostrank.dcg.DCG`, such as a table ``[0, 0.25, 0.5, 1]`` by label; RBP is at most 1 for gains in
+        [0, 1].
+    threshold : float, default 1
+        Labels of at least this are relevant; only with ``gain=None``.
+
+    Returns
+    -------
+    float, or ndarray of shape (n_queries,)
+
+    Raises
+    ------
+    ValueError
+        For labels, scores, ids, weights or settings that are invalid; the message names the argument.
+
+    References
+    ----------
+    Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
+
+    Examples
+    --------
+    >>> rbp_score([1, 0, 1], [0.9, 0.5, 0.1], p=0.5)
+    0.625
+    >>> rbp_score([2, 0, 1], [0.9, 0.5, 0.1], p=0.5, gain=[0, 0.5, 1])
+    0.5625
+    """
+    measure = RankBiasedPrecision(p=p, k=k, gain=gain, threshold=threshold, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)

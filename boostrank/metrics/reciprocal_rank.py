@@ -1,0 +1,92 @@
+"""Reciprocal rank of the first relevant document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.dcg import DCG, Ties
+from boostrank.metrics.base import Empty
+from boostrank.metrics.binary_gains import BinaryMeasure
+from boostrank.metrics.ranked_documents import RankedBlock, ranked_blocks
+from boostrank.segments import Floats, Segments
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ReciprocalRank(BinaryMeasure):
+    """Reciprocal rank as a measure; see :func:`reciprocal_rank_score`."""
+
+    name: ClassVar[str] = "mrr"
+
+    def values(self, gains: Floats, scores: Floats, queries: Segments) -> Floats:
+        result = np.empty(queries.n_segments)
+        for ranking in ranked_blocks(gains, scores, queries, DCG(self.k), self.ties):
+            first = np.where(ranking.counts, _first_relevant(ranking) / ranking.ranks, 0.0)
+            result[ranking.block.segments] = ranking.block.part.sum(first)
+        return result
+
+
+def reciprocal_rank_score(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    k: int | float | None = None,
+    threshold: float = 1,
+    ties: Ties = "average",
+    empty: Empty = "zero",
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+) -> float | Floats:
+    """Mean reciprocal rank (MRR): the mean over queries of one over the rank of the first relevant document.
+
+    ``RR@k = 1 / min{rank of a relevant document}``, and 0 if that rank is beyond `k`.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, k, ties, empty, sample_weight, per_query
+        See :func:`boostrank.ndcg_score`.
+    threshold : float, default 1
+        Labels of at least this are relevant.
+
+    Returns
+    -------
+    float in [0, 1], or ndarray of shape (n_queries,)
+
+    Raises
+    ------
+    ValueError
+        For labels, scores, ids, weights or settings that are invalid; the message names the argument.
+
+    References
+    ----------
+    Voorhees, "The TREC-8 question answering track report", 1999. McSherry and Najork, "Computing information
+    retrieval performance measures efficiently in the presence of tied scores", ECIR 2008.
+
+    Examples
+    --------
+    >>> reciprocal_rank_score([0, 1, 1], [0.9, 0.5, 0.1])
+    0.5
+    >>> reciprocal_rank_score([0, 1], [0.5, 0.5])  # (1 + 1/2) / 2 over both permutations
+    0.75
+    """
+    measure = ReciprocalRank(k=k, threshold=threshold, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
+
+
+def _first_relevant(ranking: RankedBlock) -> Floats:
+    """Probability that each rank has the first relevant document of its query.
+
+    Only the first run of tied documents with a relevant one has it. If the run has ``n`` documents of which ``m`` are
+    relevant, its position t = 1..n has the first one with probability ``C(n - t, m - 1) / C(n, m)``. This is a product:
+    the document is one of the ``m`` relevant ones among the ``n - t + 1`` that are left, and none before it was.
+    """
+    tied, gains = ranking.tied, ranking.quality
+    none_before = ranking.block.part.sum_before(gains)[tied.starts] == 0
+    left = tied.repeat(tied.sizes) - tied.positions
+    # Once as many positions are left as there are relevant documents, the product is 0. Beyond 1 it could overflow.
+    hit = np.minimum(tied.repeat(tied.sum(gains)) / left, 1.0)
+    return tied.repeat(none_before) * tied.product_before(1.0 - hit) * hit

@@ -1,0 +1,270 @@
+"""Measures by name: :func:`get_measure`, :func:`evaluate`, and functions of users as measures."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.metrics.agreement import Agreement
+from boostrank.metrics.auc import AUC
+from boostrank.metrics.average_precision import AveragePrecision
+from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure
+from boostrank.metrics.err import ExpectedReciprocalRank
+from boostrank.metrics.kendall_tau import KendallTau
+from boostrank.metrics.mean_precision import MeanPrecision
+from boostrank.metrics.ndcg import NDCG, DiscountedCumulativeGain
+from boostrank.metrics.precision import Precision
+from boostrank.metrics.rbp import RankBiasedPrecision
+from boostrank.metrics.recall import Recall
+from boostrank.metrics.reciprocal_rank import ReciprocalRank
+from boostrank.preferences import PreferenceGraph
+from boostrank.queries import Queries
+from boostrank.segments import Floats
+from boostrank.weights import query_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CLASSES: tuple[type[QueryMeasure], ...] = (
+    NDCG,
+    DiscountedCumulativeGain,
+    Precision,
+    Recall,
+    AveragePrecision,
+    MeanPrecision,
+    ReciprocalRank,
+    ExpectedReciprocalRank,
+    RankBiasedPrecision,
+    KendallTau,
+    AUC,
+    Agreement,
+)
+#: Classes of measures by the name that :func:`get_measure` takes.
+MEASURES: Mapping[str, type[QueryMeasure]] = MappingProxyType({measure.name: measure for measure in _CLASSES})
+
+
+def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> Measure:
+    """A measure: a metric with its settings.
+
+    Everything that takes a measure takes the arguments of this function or its result: :func:`evaluate`,
+    :func:`make_scorer`, :func:`boostrank.compare`, :func:`boostrank.cross_validate`, the metrics for native users of
+    LightGBM and XGBoost.
+
+    Parameters
+    ----------
+    measure : str, Measure or callable, default "ndcg@10"
+        A name in :data:`boostrank.metrics.MEASURES`: "ndcg", "dcg", "precision", "recall", "map", "mean_precision",
+        "mrr", "err", "rbp", "kendall_tau", "auc" or "agreement". All but the last three also take a cutoff, as in
+        ``"ndcg@10"``. Or a measure, of which settings are replaced. Or a function ``(y_true, y_score, qid,
+        **settings)`` of which higher values are better.
+    **settings
+        Settings of the measure (`k`, `gain`, `discount`, `ties`, `empty`, `threshold`, `p`, `max_grade`, as they
+        apply): the arguments of the function of the metric, such as :func:`boostrank.ndcg_score`.
+
+    Returns
+    -------
+    Measure
+
+    Raises
+    ------
+    ValueError
+        For a name that is not known, or a setting that is invalid.
+    TypeError
+        For a setting that the measure does not have.
+
+    Examples
+    --------
+    >>> get_measure("ndcg", k=5, empty="skip")
+    get_measure('ndcg@5', empty='skip')
+    >>> measure = get_measure("map", threshold=2)
+    >>> round(measure([2, 0, 1, 2], [0.4, 0.3, 0.2, 0.1]), 4)
+    0.75
+    >>> get_measure(measure, k=1)
+    get_measure('map@1', threshold=2)
+    """
+    if isinstance(measure, Measure):
+        return _changed(measure, settings)
+    if callable(measure):
+        return FunctionMeasure(measure, settings)
+    name, at, cutoff = measure.partition("@") if isinstance(measure, str) else ("", "", "")
+    if name not in MEASURES or bool(at) != _is_cutoff(cutoff):
+        raise ValueError(
+            f"measure must be a Measure, a function, or one of {', '.join(MEASURES)}, with a cutoff as in 'ndcg@10'; "
+            f"got {measure!r}"
+        )
+    if at:
+        if "k" in settings:
+            raise ValueError(f"{measure!r} has its cutoff in the name; got k={settings['k']!r} too")
+        settings = {"k": int(cutoff) if cutoff.isdecimal() else float(cutoff), **settings}
+    _check_names(MEASURES[name], settings)
+    return MEASURES[name](**settings)
+
+
+def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Measure]:
+    """Measures by name, from one of them, a list, or a mapping of a name to each."""
+    if isinstance(measures, Mapping):
+        return {str(name): get_measure(measure) for name, measure in measures.items()}
+    if isinstance(measures, (str, Measure)) or callable(measures):
+        measures = [measures]
+    named: dict[str, Measure] = {}
+    for measure in map(get_measure, measures):
+        if str(measure) in named:
+            raise ValueError(f"two measures are called {str(measure)!r}: give a mapping of a name to each measure")
+        named[str(measure)] = measure
+    return named
+
+
+def evaluate(
+    y_true: ArrayLike | PreferenceGraph,
+    y_score: ArrayLike,
+    qid: ArrayLike | None = None,
+    measures: str | Measure | Iterable[Any] | Mapping[str, Any] = ("ndcg@10",),
+    *,
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+) -> dict[str, float] | pd.DataFrame:
+    """Several measures of the same scores.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, sample_weight
+        See :func:`boostrank.ndcg_score`. For ``"agreement"`` the labels may be a PreferenceGraph.
+    measures : list of str, Measure or callable, or mapping of names to such, default ("ndcg@10",)
+        As in :func:`get_measure`. Without a mapping the names are those of the measures, such as "ndcg@10".
+    per_query : bool, default False
+        Return the values of each query.
+
+    Returns
+    -------
+    dict of str to float, or DataFrame
+        Means over queries by the name of the measure; or a column for each measure and a row for each query, in order
+        of first appearance, with the query ids as index "qid".
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`get_measure` and :func:`boostrank.ndcg_score`.
+
+    Examples
+    --------
+    >>> labels, scores, qid = [0, 1, 2, 1, 0], [0.3, 0.2, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"]
+    >>> evaluate(labels, scores, qid, ["precision@1", "mrr"])
+    {'precision@1': 0.5, 'mrr': 0.75}
+    >>> evaluate(labels, scores, qid, ["precision@1", "mrr"], per_query=True)
+         precision@1  mrr
+    qid
+    a            0.0  0.5
+    b            1.0  1.0
+    """
+    values = {
+        name: measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
+        for name, measure in named_measures(measures).items()
+    }
+    if not per_query:
+        return {name: float(value) for name, value in values.items()}
+    import pandas as pd
+
+    if isinstance(y_true, PreferenceGraph):
+        ids = y_true.queries.ids
+    else:
+        ids = np.zeros(1, dtype=np.int64) if qid is None else Queries.from_qid(qid).ids
+    return pd.DataFrame(values, index=pd.Index(ids, name="qid"))
+
+
+@dataclass(frozen=True, repr=False)
+class FunctionMeasure(Measure):
+    """A function of a user as a measure; made by :func:`get_measure`.
+
+    Parameters
+    ----------
+    function : callable
+        ``(y_true, y_score, qid, **settings)``. It is given `sample_weight` and `per_query` only where a caller asks
+        for them.
+    settings : dict
+    """
+
+    function: Callable[..., Any]
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        try:
+            signature = inspect.signature(self.function)
+        except ValueError:
+            # Functions that are not written in Python may have no signature.
+            return
+        signature.bind("y_true", "y_score", "qid", **self.settings)
+
+    def __str__(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def __call__(
+        self,
+        y_true: ArrayLike | PreferenceGraph,
+        y_score: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        per_query: bool = False,
+    ) -> float | Floats:
+        asked: dict[str, Any] = dict(self.settings)
+        if sample_weight is not None:
+            asked["sample_weight"] = sample_weight
+        if per_query:
+            return np.asarray(self.function(y_true, y_score, qid, per_query=True, **asked))
+        return float(self.function(y_true, y_score, qid, **asked))
+
+    def bind(
+        self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: ArrayLike | None = None
+    ) -> BoundMeasure:
+        per_query = None if weights is None else query_weights(weights, queries, grouped=True)
+        return _BoundFunction(self, labels, queries, per_query)
+
+    def arguments(self) -> str:
+        return ", ".join([str(self), *(f"{name}={value!r}" for name, value in self.settings.items())])
+
+
+class _BoundFunction(BoundMeasure):
+    """A function with the labels of one data set."""
+
+    def __init__(self, measure: Measure, labels: Any, queries: Queries, weights: Floats | None) -> None:
+        super().__init__(measure, queries)
+        self._labels, self._weights, self._qid = labels, weights, queries.repeat(queries.ids)
+
+    def per_query(self, scores: NDArray[Any]) -> Floats:
+        return np.asarray(self.measure(self._labels, scores, self._qid, per_query=True))
+
+    def mean(self, scores: NDArray[Any]) -> float:
+        return float(self.measure(self._labels, scores, self._qid, sample_weight=self._weights))
+
+
+def _changed(measure: Measure, settings: dict[str, Any]) -> Measure:
+    """The measure with other settings."""
+    if not settings:
+        return measure
+    if isinstance(measure, FunctionMeasure):
+        return FunctionMeasure(measure.function, {**measure.settings, **settings})
+    if not isinstance(measure, QueryMeasure):
+        raise TypeError(f"the settings of {measure!r} cannot be replaced: make another one")
+    _check_names(type(measure), settings)
+    return replace(measure, **settings)
+
+
+def _check_names(measure: type[QueryMeasure], settings: Mapping[str, Any]) -> None:
+    known = [setting.name for setting in fields(measure)]
+    for name in settings:
+        if name not in known:
+            raise TypeError(
+                f"the measure {measure.name!r} has no setting {name!r}; its settings are {', '.join(known)}"
+            )
+
+
+def _is_cutoff(text: str) -> bool:
+    """Whether this is an integer, or a fraction such as 0.5."""
+    whole, point, decimals = text.partition(".")
+    return whole.isdecimal() and (decimals.isdecimal() if point else True)

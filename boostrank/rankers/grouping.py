@@ -1,0 +1,33 @@
+"""Rows of a data set, checked and grouped by query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
+
+from boostrank.backends.base import GroupedData
+from boostrank.labels import as_labels
+from boostrank.queries import Queries
+from boostrank.weights import document_weights, group_weights
+
+
+def group_data(X: Any, y: Any, qid: ArrayLike, sample_weight: ArrayLike | None = None) -> GroupedData:
+    """Group checked features by query, with their labels and weights.
+
+    Raises
+    ------
+    ValueError
+        For labels, query ids or weights that are invalid, or whose number is not that of the rows of `X`.
+    """
+    queries, labels = Queries.from_qid(qid), as_labels(y)
+    for name, length in (("y", len(labels)), ("qid", queries.n_documents)):
+        if length != X.shape[0]:
+            raise ValueError(f"{name} has {length} values for the {X.shape[0]} rows of X")
+    weights = None
+    if sample_weight is not None:
+        weights = document_weights(group_weights(sample_weight, queries), queries, separable=True)
+    if queries.permutation is not None:
+        X = _safe_indexing(X, queries.permutation)
+    return GroupedData(X, labels.group(queries), queries, weights)

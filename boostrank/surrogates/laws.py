@@ -1,0 +1,262 @@
+"""A check of the laws that every surrogate obeys, for surrogates of your own."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from boostrank.segments import Floats, Segments
+from boostrank.surrogates.base import Surrogate
+
+SIZES = [4, 1, 3, 2, 6]
+#: Step of numeric differentiation, and the relative error that it is allowed.
+STEP, DERIVATIVE_TOLERANCE = 1e-5, 1e-4
+#: Different orders of summation, and iterations that stop, may change a result by this much.
+ROUNDING_TOLERANCE = 1e-6
+#: Two expected targets that differ by more than this must have different scores where the expected loss is least.
+MIN_TARGET_GAP = 0.1
+
+
+class _Sample(NamedTuple):
+    scores: Floats
+    targets: Floats
+    queries: Segments
+
+
+def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
+    """Check a surrogate by numbers, at random scores and targets, and raise an error for the first law that it breaks.
+
+    The laws: results have the right shapes, are finite and leave the arguments unchanged; the gradient is the
+    derivative of the loss; the Hessian is the one that `hessian` names; queries do not depend on each other; permuting
+    the documents of a query permutes the results; `best_constant` is the best; and what the traits `convex`,
+    `shift_invariant`, `separable`, `target_bounds` and `consistent` promise holds. For consistency, expected losses
+    over random distributions of targets are minimized, and the minimizers must sort like the expected targets
+    (Ravikumar, Tewari and Yang, AISTATS 2011, Theorem 6); :func:`boostrank.theory.check_consistency` searches far
+    longer for a counterexample.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+    random_state : int, default 0
+        Seed of the scores and targets.
+
+    Raises
+    ------
+    TypeError
+        If it is no instance of Surrogate.
+    ValueError
+        For a law that the surrogate breaks, with the numbers that show it.
+
+    Examples
+    --------
+    >>> from boostrank.surrogates import Separable
+    >>> class Quartic(Separable):
+    ...     def potential(self, scores):
+    ...         return scores**2 / 2 + scores**4 / 4
+    ...     def slope_curvature(self, scores):
+    ...         return scores + scores**3, 1.0 + scores**2
+    >>> check(Quartic())
+    Traceback (most recent call last):
+    ValueError: Quartic(): the Hessian is not its exact diagonal: it is 1.0223 where numeric derivatives give 1.06691
+    """
+    if not isinstance(surrogate, Surrogate):
+        raise TypeError(f"surrogate must be an instance of Surrogate; got {surrogate!r}")
+    random = np.random.default_rng(random_state)
+    for size in (0.1, 1.0, 3.0):
+        sample = _sample(surrogate, size, random)
+        for law in (_check_results, _check_derivatives, _check_queries, _check_permutation, _check_shift):
+            law(surrogate, sample, random)
+    _check_separability(surrogate, _sample(surrogate, 1.0, random))
+    _check_best_constant(surrogate, _sample(surrogate, 1.0, random))
+    _check_bounds(surrogate)
+    if surrogate.consistent:
+        _check_consistency(surrogate, random)
+
+
+def _sample(surrogate: Surrogate, size: float, random: np.random.Generator) -> _Sample:
+    """Scores, and targets within the bounds of which the last query has none but the smallest."""
+    low, high = _finite_bounds(surrogate)
+    n_documents = sum(SIZES)
+    shares = random.random(n_documents) * random.integers(0, 2, n_documents)
+    shares[-SIZES[-1] :] = 0.0
+    return _Sample(size * random.normal(size=n_documents), low + (high - low) * shares, Segments.from_sizes(SIZES))
+
+
+def _finite_bounds(surrogate: Surrogate) -> tuple[float, float]:
+    low, high = surrogate.target_bounds
+    return max(low, 0.0), min(high, 1.0)
+
+
+def _check_results(surrogate: Surrogate, sample: _Sample, random: np.random.Generator) -> None:
+    scores, targets, queries = sample
+    before = scores.copy(), targets.copy()
+    results = {"loss": surrogate.loss(*sample)}
+    results["gradient"], results["Hessian"] = surrogate.gradient_hessian(*sample)
+    if not all(np.array_equal(old, new) for old, new in zip(before, (scores, targets), strict=True)):
+        _fail(surrogate, "it changes the arrays of scores or targets that it is given")
+    for name, values in results.items():
+        shape = (queries.n_segments,) if name == "loss" else scores.shape
+        if np.shape(values) != shape:
+            _fail(surrogate, f"the {name} must have shape {shape}; got {np.shape(values)}")
+        if not np.isfinite(values).all():
+            _fail(surrogate, f"the {name} is not finite")
+
+
+def _check_derivatives(surrogate: Surrogate, sample: _Sample, random: np.random.Generator) -> None:
+    gradient, hessian = surrogate.gradient_hessian(*sample)
+    expected, matrices = _differentiate(surrogate, sample)
+    _compare(surrogate, gradient, expected, "the gradient is not the derivative of the loss")
+    diagonals = np.concatenate([np.diag(matrix) for matrix in matrices])
+    if surrogate.hessian == "exact":
+        _compare(surrogate, hessian, diagonals, "the Hessian is not its exact diagonal")
+    parts = np.split(hessian, sample.queries.ends[:-1])
+    for matrix, part in zip(matrices, parts, strict=True):
+        tolerance = DERIVATIVE_TOLERANCE * max(1.0, np.abs(matrix).max())
+        if surrogate.hessian == "majorant" and np.linalg.eigvalsh(np.diag(part) - matrix)[0] < -tolerance:
+            _fail(
+                surrogate, f"the Hessian is no majorant: diag({part.round(6).tolist()}) does not dominate the Hessian"
+            )
+        if surrogate.convex and np.linalg.eigvalsh(matrix)[0] < -tolerance:
+            least = np.linalg.eigvalsh(matrix)[0]
+            _fail(surrogate, f"convex is True, but the Hessian of a query has the negative eigenvalue {least:g}")
+
+
+def _differentiate(surrogate: Surrogate, sample: _Sample) -> tuple[Floats, list[NDArray[np.float64]]]:
+    """Gradient from differences of the loss, and the Hessian matrix of each query from differences of the gradient.
+
+    The documents at one position of all queries are moved together: their losses do not depend on each other.
+    """
+    scores, targets, queries = sample
+    gradient, columns = np.empty_like(scores), np.zeros((int(queries.sizes.max()), len(scores)))
+    for position in range(len(columns)):
+        moved = queries.positions == position
+        step = np.where(moved, STEP, 0.0)
+        losses = [surrogate.loss(scores + sign * step, targets, queries) for sign in (1.0, -1.0)]
+        gradients = [surrogate.gradient_hessian(scores + sign * step, targets, queries)[0] for sign in (1.0, -1.0)]
+        gradient[moved] = queries.repeat(losses[0] - losses[1])[moved] / (2.0 * STEP)
+        columns[position] = (gradients[0] - gradients[1]) / (2.0 * STEP)
+    matrices = []
+    for start, end in zip(queries.starts, queries.ends, strict=True):
+        matrix = columns[: end - start, start:end]
+        matrices.append((matrix + matrix.T) / 2.0)
+    return gradient, matrices
+
+
+def _check_queries(surrogate: Surrogate, sample: _Sample, random: np.random.Generator) -> None:
+    scores, targets, queries = sample
+    others = queries.repeat(np.arange(queries.n_segments) != 2)
+    changed = np.where(others, scores, scores + random.normal(size=len(scores)))
+    for one, other in _results(surrogate, sample, _Sample(changed, targets, queries)):
+        if not np.allclose(one[others], other[others], atol=ROUNDING_TOLERANCE):
+            _fail(surrogate, "the scores of one query change the gradient or Hessian of another")
+
+
+def _check_permutation(surrogate: Surrogate, sample: _Sample, random: np.random.Generator) -> None:
+    scores, targets, queries = sample
+    permutation = queries.sort(random.random(len(scores)))
+    permuted = _Sample(scores[permutation], targets[permutation], queries)
+    for one, other in _results(surrogate, sample, permuted):
+        if not np.allclose(one[permutation], other, rtol=ROUNDING_TOLERANCE, atol=ROUNDING_TOLERANCE):
+            _fail(surrogate, "permuting the documents of a query does not permute its gradient and Hessian")
+
+
+def _check_shift(surrogate: Surrogate, sample: _Sample, random: np.random.Generator) -> None:
+    if not surrogate.shift_invariant:
+        return
+    scores, targets, queries = sample
+    shifted = _Sample(scores + queries.repeat(random.normal(size=queries.n_segments)), targets, queries)
+    pairs = [*_results(surrogate, sample, shifted), (surrogate.loss(*sample), surrogate.loss(*shifted))]
+    if not all(np.allclose(one, other, rtol=ROUNDING_TOLERANCE, atol=ROUNDING_TOLERANCE) for one, other in pairs):
+        _fail(surrogate, "shift_invariant is True, but adding a constant to the scores of a query changes the results")
+
+
+def _check_separability(surrogate: Surrogate, sample: _Sample) -> None:
+    if not surrogate.separable:
+        return
+    scores, targets, queries = sample
+    alone = _Sample(scores, targets, Segments.from_sizes(np.ones(len(scores), dtype=np.int64)))
+    same_losses = np.allclose(queries.sum(surrogate.loss(*alone)), surrogate.loss(*sample))
+    if not same_losses or not all(np.allclose(one, other) for one, other in _results(surrogate, sample, alone)):
+        _fail(surrogate, "separable is True, but the loss of a query is not the sum of the losses of its documents")
+
+
+def _check_best_constant(surrogate: Surrogate, sample: _Sample) -> None:
+    _, targets, queries = sample
+    best = surrogate.best_constant(targets, queries, None)
+
+    def total(constant: float) -> float:
+        return float(surrogate.loss(np.full(len(targets), constant), targets, queries).sum())
+
+    for other in (best - 0.1, best + 0.1):
+        # 0 is right, too, for a loss that no constant minimizes.
+        if best != 0.0 and total(other) < total(best) - ROUNDING_TOLERANCE:
+            _fail(surrogate, f"best_constant gives {best:g}, but {other:g} has a smaller total loss")
+
+
+def _check_bounds(surrogate: Surrogate) -> None:
+    """A sum over documents is bounded below at a target if the slope changes its sign, or gets to 0, far out."""
+    if not surrogate.separable:
+        return
+    low, high = surrogate.target_bounds
+    one = Segments.from_sizes([1])
+    for name, target, score, sign in (("largest", min(high, 1e3), 1e6, 1.0), ("smallest", max(low, -1e3), -1e6, -1.0)):
+        slope = sign * surrogate.gradient_hessian(np.array([score]), np.array([target]), one)[0][0]
+        if slope < -1e-3:
+            _fail(
+                surrogate,
+                f"target_bounds is {surrogate.target_bounds}, but at the target {target:g} the loss still decreases at a "
+                f"score of {score:g}, with the slope {slope:g}, so it is not bounded below: narrow the {name} bound",
+            )
+
+
+def _check_consistency(surrogate: Surrogate, random: np.random.Generator) -> None:
+    low, high = _finite_bounds(surrogate)
+    for n_documents, n_outcomes in [(2, 2), (3, 2), (3, 3), (4, 3)] * 4:
+        outcomes = Segments.from_sizes(np.full(n_outcomes, n_documents))
+        targets = low + (high - low) * random.uniform(0.02, 0.95, (n_outcomes, n_documents)) ** 2
+        probabilities = random.dirichlet(np.ones(n_outcomes))
+        expected = probabilities @ targets
+        scores = _minimize(surrogate, targets, probabilities, outcomes)
+        better = expected[:, None] - expected[None, :] > MIN_TARGET_GAP * (high - low)
+        wrong = better & (scores[:, None] - scores[None, :] <= 1e-4 * np.ptp(scores))
+        if wrong.any():
+            _fail(
+                surrogate,
+                f"consistent is True, but for expected targets {expected.round(4).tolist()} the minimizer of the "
+                f"expected loss is {scores.round(4).tolist()}, which does not sort like them; the targets are "
+                f"{targets.round(4).tolist()} with the probabilities {probabilities.round(4).tolist()}",
+            )
+
+
+def _minimize(surrogate: Surrogate, targets: Floats, probabilities: Floats, outcomes: Segments) -> Floats:
+    n_outcomes, n_documents = targets.shape
+
+    def expected_loss(scores: Floats) -> tuple[float, Floats]:
+        tiled = np.tile(scores, n_outcomes)
+        loss = probabilities @ surrogate.loss(tiled, targets.ravel(), outcomes)
+        gradient = surrogate.gradient_hessian(tiled, targets.ravel(), outcomes)[0]
+        return float(loss), probabilities @ gradient.reshape(targets.shape)
+
+    return np.asarray(minimize(expected_loss, np.zeros(n_documents), jac=True, method="BFGS").x)
+
+
+def _results(surrogate: Surrogate, one: _Sample, other: _Sample) -> list[tuple[Floats, Floats]]:
+    """Gradients, and Hessians, of both samples."""
+    return list(zip(surrogate.gradient_hessian(*one), surrogate.gradient_hessian(*other), strict=True))
+
+
+def _compare(surrogate: Surrogate, values: Floats, expected: Floats, complaint: str) -> None:
+    error = np.abs(values - expected)
+    if error.max() > DERIVATIVE_TOLERANCE * max(1.0, np.abs(expected).max()):
+        worst = int(np.argmax(error))
+        _fail(
+            surrogate,
+            f"{complaint}: it is {values[worst]:g} where numeric derivatives give {expected[worst]:g}",
+        )
+
+
+def _fail(surrogate: Surrogate, complaint: str) -> NoReturn:
+    raise ValueError(f"{surrogate!r}: {complaint}")
