@@ -1,56 +1,57 @@
-"""Time of a whole fit with our objectives against the backends' own ranking objectives, at equal trees and leaves.
+"""Time of a whole fit with our losses against the ranking objectives of each library, with trees of equal size.
 
-Each turn fits every objective once, in one process; ratios are taken within a turn, and the table gives their median.
+python benchmarks/fit_time.py [--documents 200000] [--libraries lightgbm xgboost] [--rounds 30] [--turns 3]
 
-    python benchmarks/fit_time.py [--documents 200000] [--features 136]
+In each turn every objective is fitted once, in one process. A ratio is taken within a turn, and the table has the
+median over turns.
 """
 
-import argparse
-import time
-
 import numpy as np
-from environment import describe
+import pandas as pd
+from reporting import make_parser, publish
+from timing import median_ratios, seconds_in_turns
+from workloads import LAMBDAMART, N_DOCUMENTS, N_FEATURES, make_ranker
 
 import boostrank as br
 
+OTHER_NATIVE = {"lightgbm": "rank_xendcg", "xgboost": "rank:pairwise"}
 SURROGATES = ("softmax", "centered-squared", "logistic", "centered-logistic", "cosine")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--documents", type=int, default=200_000)
-    parser.add_argument("--features", type=int, default=136)
-    parser.add_argument("--backends", nargs="+", choices=("lightgbm", "xgboost"), default=["lightgbm", "xgboost"])
+    parser.add_argument("--libraries", nargs="+", choices=list(LAMBDAMART), default=list(LAMBDAMART))
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--leaves", type=int, default=31)
     parser.add_argument("--turns", type=int, default=3)
     arguments = parser.parse_args()
-    X, y, qid = br.make_ranking(
-        arguments.documents // 120, n_documents=(40, 200), n_features=arguments.features, random_state=0
-    )
+    n_queries = max(1, arguments.documents // N_DOCUMENTS)
+    X, y, qid = br.make_ranking(n_queries, n_documents=(40, 200), n_features=N_FEATURES, random_state=0)
     X = X.astype(np.float32)
-    trees = {"n_estimators": arguments.rounds, "learning_rate": 0.1, "random_state": 0}
-    depthless = {"max_leaves": arguments.leaves, "max_depth": 0, "grow_policy": "lossguide"}
-    print(f"{describe()}\n{X.shape[0]:,} x {X.shape[1]}, {arguments.rounds} trees of {arguments.leaves} leaves")
-    rankers = {
-        "lightgbm": (
-            lambda o: br.LightGBMRanker(o, num_leaves=arguments.leaves, **trees),
-            ("lambdarank", "rank_xendcg"),
-        ),
-        "xgboost": (lambda o: br.XGBoostRanker(o, **depthless, **trees), ("rank:ndcg", "rank:pairwise")),
-    }
-    for make, peers in (rankers[name] for name in arguments.backends):
-        seconds = {name: [] for name in (*peers, *SURROGATES)}
-        for _ in range(arguments.turns):
-            for name, values in seconds.items():
-                start = time.perf_counter()
-                ranker = make(name).fit(X, y, qid)
-                values.append(time.perf_counter() - start)
-        print(f"\n| {type(ranker).__name__} | median s | " + " | ".join(f"times {peer}" for peer in peers) + " |")
-        print("|---|---:" + "|---:" * len(peers) + "|")
-        for name, values in seconds.items():
-            ratios = [np.median(np.array(values) / np.array(seconds[peer])) for peer in peers]
-            print(f"| {name} | {np.median(values):.2f} | " + " | ".join(f"{ratio:.2f}" for ratio in ratios) + " |")
+
+    def make_call(library, objective):
+        settings = {"n_estimators": arguments.rounds, "learning_rate": 0.1, "random_state": 0}
+        return lambda: make_ranker(library, objective, arguments.leaves, **settings).fit(X, y, qid)
+
+    parts = []
+    for library in arguments.libraries:
+        objectives = [LAMBDAMART[library], OTHER_NATIVE[library], *SURROGATES]
+        seconds = seconds_in_turns({name: make_call(library, name) for name in objectives}, arguments.turns)
+        part = pd.DataFrame({"median_s": seconds.median()})
+        part["times_lambdamart"] = median_ratios(seconds, LAMBDAMART[library])
+        part["times_other_native"] = median_ratios(seconds, OTHER_NATIVE[library])
+        part = part.rename_axis("objective").reset_index()
+        part.insert(0, "library", library)
+        parts.append(part)
+    publish(
+        pd.concat(parts),
+        "fit_time",
+        arguments.output,
+        title=f"Seconds of a fit: {len(y):,} documents x {N_FEATURES} features, {arguments.rounds} rounds",
+        seeds="0",
+        notes=["the other native objective is rank_xendcg of LightGBM and rank:pairwise of XGBoost"],
+    )
 
 
 if __name__ == "__main__":

@@ -1,54 +1,54 @@
-"""Time boostrank's LETOR reader against other loaders, in turns in one process.
+"""Time of boostrank's LETOR reader against other loaders.
 
-    python benchmarks/letor_loading.py                          # a generated dense and a generated sparse file
-    python benchmarks/letor_loading.py train.txt rank.train     # files given
-    python benchmarks/letor_loading.py --megabytes 200 --digits 17
+python benchmarks/letor_loading.py                          # a generated dense and a generated sparse file
+python benchmarks/letor_loading.py train.txt rank.train     # files of yours
+python benchmarks/letor_loading.py --megabytes 200 --digits 17 [--output FOLDER]
 
-All read the same file, one after another, so that a slow moment of the machine hits them all; ratios are within a turn.
-scikit-learn returns arrays as we do, and what both read is compared once before. The loaders of LightGBM and XGBoost
-return their own data sets (LightGBM's with bins), so that they compare with reading and making the data set of arrays.
-LightGBM does not read query ids in lines: it gets a copy without them, and their sizes in a file beside it.
+All loaders read the same file, in turns in one process; a ratio is taken within a turn. scikit-learn returns arrays as
+`read_letor` does, and the script first checks that both read the same. The loaders of LightGBM and XGBoost return their
+own data sets (those of LightGBM with bins). They are therefore compared with `read_letor` followed by making the data
+set of the arrays. LightGBM does not read query ids in lines: it gets a copy without them, and the sizes of the queries
+in a file beside it.
 """
 
-import argparse
-import gc
-import statistics
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import xgboost as xgb
-from environment import describe
+from reporting import make_parser, publish
 from sklearn.datasets import load_svmlight_file
+from timing import seconds_in_turns
 
-from boostrank import Queries
 from boostrank.datasets import read_letor
+from boostrank.queries import Queries
+
+MIN_TURNS = 5
 
 
-def generate(path, megabytes, n_features, share, digits, seed=0):
+def generate(path, megabytes, n_features, share, digits):
     """Write about so many megabytes of rows that list a share of the features each, with so many digits."""
-    rng = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     left, qid = megabytes * 1_000_000, 0
     with path.open("w") as file:
         while left > 0:
             qid += 1
-            for row in rng.random((int(rng.integers(5, 200)), n_features)):
-                columns = np.flatnonzero(rng.random(n_features) < share) + 1
-                pairs = zip(columns.tolist(), row.tolist(), strict=False)
-                features = " ".join(f"{column}:{value:.{digits}f}" for column, value in pairs)
-                left -= file.write(f"{rng.integers(5)} qid:{qid} {features}\n")
+            for row in random.random((int(random.integers(5, 200)), n_features)):
+                columns = np.flatnonzero(random.random(n_features) < share)
+                features = " ".join(f"{column + 1}:{row[column]:.{digits}f}" for column in columns)
+                left -= file.write(f"{random.integers(5)} qid:{qid} {features}\n")
 
 
-def read_theirs(path, with_qid):
-    """Read with scikit-learn; the default of read_letor is index 1 first, so this is asked here too."""
+def read_with_scikit_learn(path, with_qid):
+    """Read with scikit-learn; features are numbered from 1, as `read_letor` assumes."""
     return load_svmlight_file(str(path), query_id=with_qid, zero_based=False)
 
 
-def without_qid(path, folder):
-    """Write the file as LightGBM reads it: lines without query id, and the sizes of queries beside it."""
+def write_without_qid(path, folder):
+    """Write the file as LightGBM reads it: lines without query id, and the sizes of queries in a file beside it."""
     lines = [line.partition("#")[0].split() for line in path.read_text().splitlines()]
     copy = Path(folder, "without_qid.txt")
     copy.write_text("".join(f"{label} {' '.join(rest)}\n" for label, _, *rest in lines))
@@ -62,103 +62,96 @@ def lightgbm_data(data, **arrays):
     return lgb.Dataset(data, params={"verbosity": -1, "num_threads": 1}, **arrays).construct()
 
 
-def through_us(path, make):
-    """Read with boostrank, and give the arrays to a backend."""
-    read = read_letor(path)
-    queries = Queries.from_qid(read.qid)
-    return make(queries.group(read.X), label=queries.group(read.y), group=queries.sizes)
+def xgboost_data(data, **arrays):
+    """XGBoost's data set of arrays or of a file."""
+    return xgb.DMatrix(data, nthread=1, **arrays)
 
 
-def loaders(path, copy):
-    """Functions by name, the first of each table the one that others are compared with."""
-    uri = f"{path}?format=libsvm&indexing_mode=1"
+def read_and_convert(path, make):
+    """Read with boostrank, and make the data set of a library of the arrays."""
+    data = read_letor(path)
+    queries = Queries.from_qid(data.qid)
+    return make(queries.group(data.X), label=queries.group(data.y), group=queries.sizes)
+
+
+def comparisons(path, copy):
+    """Lists of loaders by name; the first of each list is the one that the others are compared with."""
     with_qid = copy is not None
-    arrays = {"read_letor": lambda: read_letor(path), "scikit-learn": lambda: read_theirs(path, with_qid)}
+    arrays = {
+        "read_letor": lambda: read_letor(path),
+        "scikit-learn": lambda: read_with_scikit_learn(path, with_qid),
+    }
     if not with_qid:
         return [arrays]
-    return [
-        arrays,
-        {
-            "read_letor, then lightgbm.Dataset": lambda: through_us(path, lightgbm_data),
-            "lightgbm.Dataset of the file": lambda: lightgbm_data(str(copy)),
-        },
-        {
-            "read_letor, then xgboost.DMatrix": lambda: through_us(
-                path, lambda X, **rest: xgb.DMatrix(X, nthread=1, **rest)
-            ),
-            "xgboost.DMatrix of the file": lambda: xgb.DMatrix(uri, nthread=1),
-        },
-    ]
-
-
-def timed(read):
-    """Return the seconds a call takes."""
-    gc.collect()
-    start = time.perf_counter()
-    read()
-    return time.perf_counter() - start
+    to_lightgbm = {
+        "read_letor, then lightgbm.Dataset": lambda: read_and_convert(path, lightgbm_data),
+        "lightgbm.Dataset of the file": lambda: lightgbm_data(str(copy)),
+    }
+    to_xgboost = {
+        "read_letor, then xgboost.DMatrix": lambda: read_and_convert(path, xgboost_data),
+        "xgboost.DMatrix of the file": lambda: xgboost_data(f"{path}?format=libsvm&indexing_mode=1"),
+    }
+    return [arrays, to_lightgbm, to_xgboost]
 
 
 def check_equal(path, with_qid):
-    """Stop if the two readers do not read the same."""
-    ours, theirs = read_letor(path, sparse=True), read_theirs(path, with_qid)
-    if (theirs[0] != ours.X).nnz or not np.array_equal(ours.y, theirs[1]):
-        raise SystemExit(f"{path}: the two readers read different features or labels")
-    if with_qid and not np.array_equal(ours.qid, theirs[2]):
-        raise SystemExit(f"{path}: the two readers read different qids")
-    share = theirs[0].nnz / np.prod(theirs[0].shape)
-    print(f"  {theirs[0].shape[0]:,} rows x {theirs[0].shape[1]} features, {share:.0%} listed; both read the same")
+    """Stop unless boostrank and scikit-learn read the same."""
+    ours = read_letor(path, sparse=True)
+    X, y, *qid = read_with_scikit_learn(path, with_qid)
+    if (X != ours.X).nnz or not np.array_equal(ours.y, y):
+        raise SystemExit(f"{path}: boostrank and scikit-learn read different features or labels")
+    if with_qid and not np.array_equal(ours.qid, qid[0]):
+        raise SystemExit(f"{path}: boostrank and scikit-learn read different query ids")
 
 
-def compare(path, turns):
-    """Print the times of all loaders on one file, and their ratios."""
+def compare(path, name, turns):
+    """Rows of one file: a row per loader."""
     with path.open("rb") as file:
         with_qid = b" qid:" in file.readline()
     megabytes = path.stat().st_size / 1e6
-    print(f"\n{path.parent.name}/{path.name}: {megabytes:.1f} MB, {turns} turns")
     check_equal(path, with_qid)
-    print("\n| loader | median s | MB/s | times boostrank | lowest | highest |\n|---|---:|---:|---:|---:|---:|")
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        copy = without_qid(path, folder) if with_qid else None
-        for table in loaders(path, copy):
-            compare_loaders(table, megabytes, turns)
-
-
-def compare_loaders(table, megabytes, turns):
-    """Print a row for each loader."""
-    times = {name: [] for name in table}
-    for turn in range(turns):  # who goes first alternates too
-        for name in list(table)[:: 1 if turn % 2 else -1]:
-            times[name].append(timed(table[name]))
-    first = times[next(iter(table))]
-    for name, seconds in times.items():
-        ratios = sorted(b / a for a, b in zip(first, seconds, strict=True))
-        s, ratio = statistics.median(seconds), statistics.median(ratios)
-        print(
-            f"| {name} | {s:.3f} | {megabytes / s:.0f} | {ratio:.2f} | {ratios[0]:.2f} | {ratios[-1]:.2f} |", flush=True
-        )
+        copy = write_without_qid(path, folder) if with_qid else None
+        for loaders in comparisons(path, copy):
+            unit = next(iter(loaders))
+            seconds = seconds_in_turns(loaders, turns)
+            ratios = seconds.div(seconds[unit], axis=0)
+            for loader in loaders:
+                median, ratio = seconds[loader].median(), ratios[loader]
+                rows.append((name, loader, megabytes / median, ratio.median(), ratio.min(), ratio.max(), megabytes))
+    return rows
 
 
 def main():
-    """Read the command line, and compare on each file."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("files", nargs="*", type=Path, help="files to read; none: generate a dense and a sparse one")
+    parser = make_parser(__doc__)
+    parser.add_argument(
+        "files", nargs="*", type=Path, help="files to read; without any, a dense and a sparse are generated"
+    )
     parser.add_argument("--megabytes", type=float, default=20, help="size of each generated file (default 20)")
     parser.add_argument("--digits", type=int, default=6, help="decimals of generated values (default 6)")
     parser.add_argument("--turns", type=int, default=9, help="turns a file, at least 5 (default 9)")
-    options = parser.parse_args()
-    if options.turns < 5:
-        parser.error("--turns must be at least 5")
+    arguments = parser.parse_args()
+    if arguments.turns < MIN_TURNS:
+        parser.error(f"--turns must be at least {MIN_TURNS}")
     warnings.filterwarnings("ignore", message=".*Text file input has been deprecated")
-    print(describe())
-    for path in options.files:
-        compare(path, options.turns)
-    if not options.files:
+    rows = []
+    for path in arguments.files:
+        rows += compare(path, f"{path.parent.name}/{path.name}", arguments.turns)
+    if not arguments.files:
         with tempfile.TemporaryDirectory() as folder:
             for name, n_features, share in (("dense", 136, 1.0), ("sparse", 1000, 0.05)):
                 path = Path(folder, f"{name}.txt")
-                generate(path, options.megabytes, n_features, share, options.digits)
-                compare(path, options.turns)
+                generate(path, arguments.megabytes, n_features, share, arguments.digits)
+                rows += compare(path, f"generated, {name}", arguments.turns)
+    columns = ["file", "loader", "mb_per_s", "times_boostrank", "lowest_ratio", "highest_ratio", "file_mb"]
+    publish(
+        pd.DataFrame(rows, columns=columns),
+        "letor_loading",
+        arguments.output,
+        title=f"Megabytes per second of loaders of LETOR files, medians of {arguments.turns} turns on one thread",
+        seeds="0",
+    )
 
 
 if __name__ == "__main__":

@@ -1,34 +1,27 @@
-"""NDCG as other libraries compute it, each by its public functions, called as :func:`boostrank.reconcile` names it.
+"""NDCG as other libraries compute it, each by its public functions, under the names of :func:`boostrank.reconcile`.
 
-Every function takes the metric's name in that library, then labels, scores and sorted query ids, and gives its mean.
-Libraries without a function of labels and scores get the scores as the start of a model without trees.
+Every function takes the name of the metric in that library, then labels, scores and sorted query ids, and returns the
+library's mean. A library that has no function of labels and scores gets the scores as the initial scores of a model
+without trees.
 """
-
-from importlib.metadata import version
 
 import numpy as np
 
-DISTRIBUTIONS = {
-    "scikit-learn": "scikit-learn",
-    "LightGBM": "lightgbm",
-    "XGBoost": "xgboost",
-    "CatBoost": "catboost",
-    "pytrec_eval": "pytrec-eval-terrier",
-    "ranx": "ranx",
-}
+#: Distributions of the libraries that boostrank does not depend on.
+OTHERS = ("catboost", "pytrec-eval-terrier", "ranx")
 
 
 def scikit_learn(metric, y, scores, qid, weights=None):
-    """A loop over queries; those of one document, which raise, get an irrelevant one after it."""
+    """A loop over queries; a query of one document, for which scikit-learn raises, gets an irrelevant last document."""
     from sklearn.metrics import ndcg_score
 
     k = int(metric.split("=")[1].rstrip(")")) if "=" in metric else None
     values = []
     for query in np.unique(qid):
-        labels, by = y[qid == query], scores[qid == query]
+        labels, predicted = y[qid == query], scores[qid == query]
         if len(labels) == 1:
-            labels, by = np.append(labels, 0), np.append(by, by[0] - 1)
-        values.append(ndcg_score([labels], [by], k=k))
+            labels, predicted = np.append(labels, 0), np.append(predicted, predicted[0] - 1)
+        values.append(ndcg_score([labels], [predicted], k=k))
     return np.average(values, weights=weights)
 
 
@@ -51,7 +44,7 @@ def lightgbm(metric, y, scores, qid, weights=None):
 
 
 def xgboost(metric, y, scores, qid, weights=None):
-    """Evaluation of a booster of no rounds at its base margin."""
+    """Evaluation of a booster without rounds at its base margin."""
     import xgboost as xgb
 
     data = xgb.DMatrix(np.zeros((len(y), 1)), y, qid=qid, base_margin=scores, weight=weights)
@@ -60,7 +53,7 @@ def xgboost(metric, y, scores, qid, weights=None):
 
 
 def catboost(metric, y, scores, qid, weights=None):
-    """CatBoost's eval_metric."""
+    """CatBoost's function eval_metric."""
     from catboost.utils import eval_metric
 
     per_document = None if weights is None else np.repeat(weights, np.unique(qid, return_counts=True)[1])
@@ -68,7 +61,7 @@ def catboost(metric, y, scores, qid, weights=None):
 
 
 def by_query(values, qid):
-    """Dictionaries by query and row, of Python's numbers."""
+    """Python numbers in dictionaries, by query and then by row."""
     nested = {}
     for row, (query, value) in enumerate(zip(qid.tolist(), values.tolist(), strict=True)):
         nested.setdefault(f"q{query}", {})[str(row)] = value
@@ -76,7 +69,7 @@ def by_query(values, qid):
 
 
 def pytrec_eval(metric, y, scores, qid):
-    """trec_eval's measures; documents are named by their row."""
+    """Measures of trec_eval; the name of a document is its row."""
     import pytrec_eval
 
     name = metric.replace("_cut_", "_cut.")
@@ -85,7 +78,7 @@ def pytrec_eval(metric, y, scores, qid):
 
 
 def ranx(metric, y, scores, qid):
-    """Qrels and Run from dictionaries."""
+    """Evaluation of Qrels and Run that are made of dictionaries."""
     import ranx
 
     return float(ranx.evaluate(ranx.Qrels(by_query(y, qid)), ranx.Run(by_query(scores, qid)), metric))
@@ -99,8 +92,3 @@ CALLS = {
     "pytrec_eval": pytrec_eval,
     "ranx": ranx,
 }
-
-
-def versions():
-    """Versions of the libraries."""
-    return {library: version(name) for library, name in DISTRIBUTIONS.items()}

@@ -1,30 +1,35 @@
-"""Largest difference of what a library prints to what `br.reconcile` says that it prints, over many random data sets.
+"""Largest difference between NDCG of a library and what `br.reconcile` says of it, over many random data sets.
 
-Queries have 1 to 15 documents, or 1 to 60, graded labels, a fifth of them none, and tied scores or all different ones;
-cutoffs are 1, 3, 10 and none. Where no rule orders a library's ties (ranx, long queries), `br.reconcile` gives bounds,
-and the difference is how far the library lies outside.
+python benchmarks/metric_parity.py [--data-sets 50] [--output FOLDER]
 
-    python benchmarks/metric_parity.py [--data-sets 50]
+Queries have 1 to 15 documents, or 1 to 60, with graded labels, and scores that are tied or all different. A fifth of
+the queries has no relevant document. Cutoffs are 1, 3, 10 and none. Where a library breaks ties by no fixed rule (ranx,
+in long queries), `br.reconcile` gives bounds, and the difference is how far the library lies outside.
 """
 
-import argparse
-import collections
 import warnings
 
 import libraries
 import numpy as np
-from environment import describe
+import pandas as pd
+from reporting import PACKAGES, make_parser, publish
 
 import boostrank as br
 from boostrank.metrics import CONVENTIONS
 
-KINDS = {"up to 15 documents, ties": (15, True), "up to 60, ties": (60, True), "up to 60, no ties": (60, False)}
+#: Number of documents of the longest query, and whether scores are tied.
+KINDS = {
+    "up to 15 documents, ties": (15, True),
+    "up to 60 documents, ties": (60, True),
+    "up to 60 documents, no ties": (60, False),
+}
 CUTOFFS = (1, 3, 10, None)
 TIES = {"average": "averaged", "stable": "by row", "worst": "worst", "names": "by name, last first"}
+EMPTY = {"zero": "counts 0", "one": "counts 1"}
 
 
 def make_data(longest, tied, seed, n_queries=60):
-    """Labels, scores and ids of ragged queries."""
+    """Labels, scores and query ids of queries of 1 to `longest` documents."""
     random = np.random.default_rng(seed)
     qid = np.repeat(np.arange(n_queries), random.integers(1, longest + 1, n_queries))
     y = random.choice(5, len(qid), p=[0.5, 0.2, 0.15, 0.1, 0.05]) * (qid % 5 > 0)
@@ -32,7 +37,7 @@ def make_data(longest, tied, seed, n_queries=60):
 
 
 def differences(data):
-    """Largest difference over cutoffs for each convention."""
+    """Largest difference over cutoffs, for each convention."""
     largest = np.zeros(len(CONVENTIONS))
     for k in CUTOFFS:
         for i, row in enumerate(br.reconcile(*data, k=k).table.itertuples()):
@@ -41,29 +46,40 @@ def differences(data):
     return largest
 
 
+def describe(convention):
+    """The columns that say what a library computes."""
+    ties = TIES[convention.ties]
+    if convention.unstable_above is not None:
+        ties += f" up to {convention.unstable_above} documents"
+    return {
+        "library": convention.library,
+        "metric": convention.metric.format(k="k"),
+        "gain": convention.gain,
+        "ties": ties,
+        "empty_query": EMPTY[convention.empty],
+        "scores": convention.scores,
+    }
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--data-sets", type=int, default=50)
-    n = parser.parse_args().data_sets
-    # numba's, of what ranx does with hashes of names.
+    arguments = parser.parse_args()
+    # numba warns of what ranx does with hashes of names.
     warnings.filterwarnings("ignore", message="unsafe cast")
-    largest = collections.defaultdict(lambda: np.zeros(len(CONVENTIONS)))
+    table = pd.DataFrame([describe(convention) for convention in CONVENTIONS])
     for kind, (longest, tied) in KINDS.items():
-        for seed in range(n):
-            largest[kind] = np.maximum(largest[kind], differences(make_data(longest, tied, seed)))
-    print(describe())
-    print(", ".join(f"{library} {version}" for library, version in libraries.versions().items()))
-    print(f"{n} data sets of each kind, 60 queries each, k = 1, 3, 10 and none\n")
-    head = ["library", "metric", "gain", "ties", "empty query", "scores", *KINDS]
-    print("| " + " | ".join(head) + " |\n|" + "---|" * 6 + "---:|" * len(KINDS))
-    for i, convention in enumerate(CONVENTIONS):
-        empty = {"zero": "0", "one": "1"}[convention.empty]
-        ties = TIES[convention.ties]
-        if convention.unstable_above is not None:
-            ties += f" up to {convention.unstable_above} documents"
-        cells = [convention.library, f"`{convention.metric.format(k='k')}`", convention.gain, ties]
-        cells += [empty, convention.scores, *(f"{values[i]:.0e}" for values in largest.values())]
-        print("| " + " | ".join(cells) + " |")
+        by_seed = [differences(make_data(longest, tied, seed)) for seed in range(arguments.data_sets)]
+        table[kind] = np.max(by_seed, axis=0)
+    publish(
+        table,
+        "metric_parity",
+        arguments.output,
+        title=f"Largest difference of NDCG: {arguments.data_sets} data sets of each kind, 60 queries each",
+        seeds=f"0 to {arguments.data_sets - 1}",
+        formats=dict.fromkeys(KINDS, ".0e"),
+        packages=[*PACKAGES, *libraries.OTHERS],
+    )
 
 
 if __name__ == "__main__":

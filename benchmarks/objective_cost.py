@@ -1,73 +1,64 @@
-"""Cost of an objective per boosting round and document, round trip included.
+"""Cost of an objective per boosting round and document in LightGBM, the round trip to Python included.
 
-Trees of two leaves on one feature cost next to nothing, so that what a round takes beyond plain regression is the
-objective: computing gradients, and for ours handing scores and gradients over between LightGBM and Python. All
-boosters live in one process and take turns round by round, so that a slow moment of the machine hits all of them; the
-table gives medians over rounds, minus the median of plain regression.
+python benchmarks/objective_cost.py [--queries 10000] [--documents 120] [--rounds 40] [--output FOLDER]
 
-    python benchmarks/objective_cost.py [--queries 10000] [--documents 120]
+Trees of two leaves on one feature cost almost nothing. The time of a round beyond that of plain regression is therefore
+the objective: computing gradients, and for our losses also passing scores and gradients between LightGBM and Python.
+All boosters live in one process and take turns round by round. The table has medians over rounds, minus the median of
+plain regression.
 """
-
-import argparse
-import time
 
 import lightgbm as lgb
 import numpy as np
-from environment import describe
+import pandas as pd
+from reporting import make_parser, publish
+from timing import seconds_in_turns
+from workloads import ragged_sizes
 
 import boostrank as br
-from boostrank.surrogates import REGISTRY
+from boostrank.surrogates import SURROGATES
 
 PARAMETERS = {"num_leaves": 2, "max_bin": 15, "metric": "None", "verbosity": -1, "force_col_wise": True}
+NATIVE = ("lambdarank", "rank_xendcg")
 
 
-def make_booster(objective, X, y, sizes):
-    """A booster and the function that boosts it by one round."""
+def make_update(objective, X, y, sizes):
+    """A function that boosts a new booster by one round."""
     dataset = lgb.Dataset(X, y, group=sizes, params={"verbosity": -1, "max_bin": 15}).construct()
-    custom = br.lightgbm_objective(objective) if objective in REGISTRY else None
-    booster = lgb.Booster({**PARAMETERS, **({} if custom else {"objective": objective})}, dataset)
-    return booster, (lambda: booster.update(fobj=custom)) if custom else booster.update
-
-
-def seconds_of_rounds(updates, rounds):
-    """Seconds of each round of each booster, taking turns; first a round that binds objectives to the data."""
-    seconds = {name: [] for name in updates}
-    for i in range(rounds + 1):
-        for name, update in updates.items():
-            start = time.perf_counter()
-            update()
-            if i > 0:
-                seconds[name].append(time.perf_counter() - start)
-    return seconds
+    if objective not in SURROGATES:
+        return lgb.Booster({**PARAMETERS, "objective": objective}, dataset).update
+    booster, function = lgb.Booster(PARAMETERS, dataset), br.lightgbm_objective(objective)
+    return lambda: booster.update(fobj=function)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--documents", type=int, default=120, help="mean number of documents a query")
     parser.add_argument("--rounds", type=int, default=40)
     arguments = parser.parse_args()
     random = np.random.default_rng(0)
-    low, high = max(1, arguments.documents // 6), 2 * arguments.documents - max(1, arguments.documents // 6)
-    sizes = random.integers(low, high + 1, arguments.queries)
+    sizes = ragged_sizes(arguments.queries, arguments.documents, random)
     X = random.normal(size=(sizes.sum(), 1))
     y = random.choice(5, len(X), p=[0.6, 0.2, 0.12, 0.05, 0.03])
-    print(describe())
-    print(f"{len(X):,} documents in {len(sizes):,} queries, {arguments.rounds} rounds")
-    names = ["regression", "lambdarank", "rank_xendcg", *REGISTRY]
-    boosters = {name: make_booster(name, X, y, sizes) for name in names}
-    seconds = seconds_of_rounds({name: update for name, (_, update) in boosters.items()}, arguments.rounds)
-    quartiles = {name: np.percentile(values, [25, 50, 75]) / len(X) * 1e9 for name, values in seconds.items()}
-    plain = quartiles.pop("regression")[1]
-    print(f"plain regression: {plain:.1f} ns a document and round, left out below\n")
-    print("| objective | ns a document and round | quartiles | times rank_xendcg | times lambdarank |")
-    print("|---|---:|---:|---:|---:|")
-    for name, (low, median, high) in quartiles.items():
-        ratios = [(median - plain) / (quartiles[peer][1] - plain) for peer in ("rank_xendcg", "lambdarank")]
-        print(
-            f"| {name} | {median - plain:.1f} | {low - plain:.1f} to {high - plain:.1f} "
-            f"| {ratios[0]:.2f} | {ratios[1]:.2f} |"
-        )
+    updates = {name: make_update(name, X, y, sizes) for name in ("regression", *NATIVE, *SURROGATES)}
+    # The first round, which binds an objective to the data, is the untimed one.
+    ns = seconds_in_turns(updates, arguments.rounds, warm_up=True) / len(X) * 1e9
+    plain = ns.pop("regression").median()
+    ns -= plain
+    table = pd.DataFrame(
+        {"ns_per_document": ns.median(), "quartile_1": ns.quantile(0.25), "quartile_3": ns.quantile(0.75)}
+    )
+    for peer in reversed(NATIVE):
+        table[f"times_{peer}"] = table["ns_per_document"] / ns[peer].median()
+    publish(
+        table.rename_axis("objective").reset_index(),
+        "objective_cost",
+        arguments.output,
+        title=f"Nanoseconds per document and round: {len(X):,} documents in {len(sizes):,} queries",
+        seeds="0",
+        notes=[f"plain regression, {plain:.1f} ns, is subtracted"],
+    )
 
 
 if __name__ == "__main__":

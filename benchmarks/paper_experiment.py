@@ -1,30 +1,33 @@
-"""Section 6 of Ravikumar, Tewari and Yang (AISTATS 2011) again: original losses against their repairs.
+"""The experiment of Section 6 of Ravikumar, Tewari and Yang (AISTATS 2011): original losses against their repairs.
 
-python benchmarks/paper_experiment.py FOLDS ... [--output FOLDER] [--scorers linear,trees]
+python benchmarks/paper_experiment.py FOLDS ... [--scorers linear,trees] [--output FOLDER]
 
-Cross entropy, cosine and least squares as they were published, and repaired with the DCG norms Z_1, Z_10 and Z; and
-the paper's new loss, the normalized p-norm with q = log(m) + 2. Better, same and worse count the cells, data set x loss
-x NDCG@{1, 5, 10}, in which the repair with Z_10 differs from the original by a paired randomization test at 5%, as in
+Cross entropy, cosine and least squares as they were published, and repaired with the DCG norms Z_1, Z_10 and Z; and the
+paper's new loss, the normalized p-norm with q = log(m) + 2. Better, same and worse count the cells, data set x loss x
+NDCG@{1, 5, 10}, in which the repair with Z_10 differs from the original by a paired randomization test at 5%, as in
 Table 1 of the paper.
 
-Scorers are linear, as in the paper, by L-BFGS from zero on standardized features, with nothing to tune: the paper's
-plain gradient descent, run to the end, finds the same minimum where the loss is convex, and takes longer. Or they are
-trees: LightGBM with 15 leaves and learning rate 0.1, stopped early by NDCG@10 on the validation queries.
+Linear scorers, as in the paper, are trained by L-BFGS from zero on standardized features, without anything to tune. The
+paper uses plain gradient descent, which reaches the same minimum more slowly where the loss is convex. Trees are those
+of LightGBM with 15 leaves and learning rate 0.1, stopped early by NDCG@10 on the validation queries.
 """
 
-import argparse
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pandas as pd
-from environment import describe
+from reporting import make_parser, picture_path, publish
 from rich.progress import track
 from scipy.optimize import minimize
 
 import boostrank as br
+from boostrank.datasets import Fold
+from boostrank.dcg import DCG
 from boostrank.displays import import_pyplot, style
 from boostrank.model_selection import with_validation
+from boostrank.queries import Queries
+from boostrank.targets import make_targets
 
 #: Surrogate and target of each original loss, and the surrogate of its repair.
 PAIRS = {
@@ -34,12 +37,12 @@ PAIRS = {
 }
 NORMS = {"Z_1": 1, "Z_10": 10, "Z": None}
 CUTOFFS, TABLE_CUTOFFS = range(1, 11), (1, 5, 10)
-#: Rounding of scores and of the optimizer's last steps.
-TOLERANCE = {"maxiter": 1000, "gtol": 1e-7, "ftol": 1e-12, "maxcor": 20}
+#: Options of L-BFGS.
+OPTIONS = {"maxiter": 1000, "gtol": 1e-7, "ftol": 1e-12, "maxcor": 20}
 
 
 def losses():
-    """Name of each loss and how it is made: surrogate, normalization of the targets, and their cutoff."""
+    """Name of each loss with its surrogate, normalization of the targets, and cutoff of the targets."""
     for name, (surrogate, target, repaired) in PAIRS.items():
         yield f"{name}, original", (surrogate, target, None)
         yield from ((f"{name}, {norm}", (repaired, "dcg", k)) for norm, k in NORMS.items())
@@ -47,13 +50,13 @@ def losses():
 
 
 def fit_linear(surrogate, normalize, k, fold):
-    """Scores of the test documents by the weights of features that minimize the loss on the training queries."""
-    queries = br.Queries.from_qid(fold.train.qid)
+    """Scores of the test documents, with the weights of features that minimize the loss on the training queries."""
+    queries = Queries.from_qid(fold.train.qid)
     center, scale = fold.train.X.mean(axis=0), fold.train.X.std(axis=0)
     X = queries.group((fold.train.X - center) / np.where(scale > 0, scale, 1.0))
-    targets = br.make_targets(queries.group(fold.train.y), queries, br.DCG(k), normalize)
+    targets = make_targets(queries.group(fold.train.y), queries, DCG(k), normalize)
     loss = br.surrogates.get_surrogate(surrogate)
-    # All targets alike, the loss knows no best shift: start where a constant is best.
+    # Weights of zero then give every document the best constant score.
     offset = loss.best_constant(targets, queries, None)
 
     def value_and_gradient(weights):
@@ -62,11 +65,12 @@ def fit_linear(surrogate, normalize, k, fold):
         by_weight = np.concatenate([[gradient.sum()], gradient @ X])
         return loss.loss(scores, targets, queries).sum() / queries.n_queries, by_weight / queries.n_queries
 
-    weights = minimize(value_and_gradient, np.zeros(X.shape[1] + 1), jac=True, method="L-BFGS-B", options=TOLERANCE).x
+    weights = minimize(value_and_gradient, np.zeros(X.shape[1] + 1), jac=True, method="L-BFGS-B", options=OPTIONS).x
     return (fold.test.X - center) / np.where(scale > 0, scale, 1.0) @ weights[1:]
 
 
 def fit_trees(surrogate, normalize, k, fold):
+    """Scores of the test documents by boosted trees."""
     settings = {"n_estimators": 500, "early_stopping_rounds": 50, "num_leaves": 15, "random_state": 0}
     ranker = br.LightGBMRanker(surrogate, normalize=normalize, k=k, **settings)
     return ranker.fit(*fold.train, eval_set=[tuple(fold.validation)]).predict(fold.test.X)
@@ -95,19 +99,20 @@ def run(folders, scorers):
 def dense(fold):
     """The fold with features as arrays."""
     parts = (part._replace(X=part.X.toarray()) if part and hasattr(part.X, "toarray") else part for part in fold[1:])
-    return br.Fold(fold.name, *parts)
+    return Fold(fold.name, *parts)
 
 
 def means(values):
-    """Mean NDCG@1, 5 and 10, and the p-value against the original at NDCG@10."""
+    """Mean NDCG@1, 5 and 10, and the test against the original loss at NDCG@10."""
     rows = []
     for scorer, data, name in dict.fromkeys(key[:3] for key in values):
-        row = {"scorer": scorer, "data": data, "loss": name}
-        row |= {f"NDCG@{k}": values[scorer, data, name, k].mean() for k in TABLE_CUTOFFS}
+        row = {"data": data, "scorer": scorer, "loss": name}
+        for k in TABLE_CUTOFFS:
+            row[f"ndcg@{k}"] = values[scorer, data, name, k].mean()
         original = f"{name.split(',')[0]}, original"
         if name != original and (scorer, data, original, 10) in values:
             test = br.permutation_test(values[scorer, data, name, 10], values[scorer, data, original, 10])
-            row |= {"difference": test.difference, "p": test.p_value}
+            row["difference"], row["p"] = test.difference, test.p_value
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -119,15 +124,14 @@ def counts(values, norm="Z_10"):
         verdicts, changes = [], []
         for loss in PAIRS:
             for k in TABLE_CUTOFFS:
-                ours, original = (
-                    values[scorer, data, f"{loss}, {norm}", k],
-                    values[scorer, data, f"{loss}, original", k],
-                )
-                test = br.permutation_test(ours, original)
+                repaired, original = (values[scorer, data, f"{loss}, {kind}", k] for kind in (norm, "original"))
+                test = br.permutation_test(repaired, original)
                 verdicts.append(np.sign(test.difference) if test.p_value < 0.05 else 0)
                 changes.append(test.difference / original.mean())
-        row = {"scorer": scorer, "data": data, "better": verdicts.count(1), "same": verdicts.count(0)}
-        rows.append(row | {"worse": verdicts.count(-1), "mean change %": 100 * np.mean(changes)})
+        row = {"data": data, "scorer": scorer}
+        row["better"], row["same"], row["worse"] = (verdicts.count(sign) for sign in (1, 0, -1))
+        row["mean_change"] = np.mean(changes)
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -159,22 +163,28 @@ def plot(values, scorer, data, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("folds", nargs="+", type=Path)
-    parser.add_argument("--output", type=Path, default=None)
     parser.add_argument("--scorers", default="linear,trees")
     arguments = parser.parse_args()
     matplotlib.use("Agg")
     values = run(arguments.folds, arguments.scorers.split(","))
-    print(describe(), "\n")
-    for table, digits in ((means(values), 4), (counts(values), 1)):
-        lines = table.round(digits).astype(object).where(table.notna(), "")
-        print("| " + " | ".join(lines.columns) + " |\n" + "|---" * len(lines.columns) + "|")
-        print("\n".join("| " + " | ".join(map(str, row)) + " |" for row in lines.to_numpy()), "\n")
-    if arguments.output is not None:
-        arguments.output.mkdir(parents=True, exist_ok=True)
-        for scorer, data in dict.fromkeys(key[:2] for key in values):
-            plot(values, scorer, data, arguments.output / f"paper_{data}_{scorer}.png")
+    publish(
+        means(values),
+        "paper_experiment",
+        arguments.output,
+        title="NDCG of original losses and their repairs; differences to the original loss at NDCG@10",
+        seeds="0",
+    )
+    publish(
+        counts(values),
+        "paper_counts",
+        arguments.output,
+        title="Cells in which the repair with Z_10 is better, the same or worse at 5%: three losses, NDCG@1, 5 and 10",
+        seeds="0",
+    )
+    for scorer, data in dict.fromkeys(key[:2] for key in values):
+        plot(values, scorer, data, picture_path(f"paper_{data}_{scorer}", arguments.output))
 
 
 if __name__ == "__main__":

@@ -1,25 +1,23 @@
-"""Peak memory of a fit against the native library's fit of the same trees on the same rows, each in a fresh process.
+"""Peak memory of a fit of our rankers against the library's own fit of equal trees on the same rows.
 
-Rows are grouped by query, features float32 or float64, 136 of them. The native fit is `lightgbm.LGBMRanker` or
-`xgboost.XGBRanker` with its LambdaMART; ours is the ranker with that objective, and with softmax.
+python benchmarks/peak_memory.py [--documents 500000] [--runs 3] [--output FOLDER]
 
-python benchmarks/peak_memory.py [--documents 500000] [--runs 3]
+Rows are grouped by query and have 136 features, in float32 or float64. The native fit is that of `lightgbm.LGBMRanker`
+or `xgboost.XGBRanker` with LambdaMART; ours are the ranker with LambdaMART and with softmax. Each fit has five rounds
+and a process of its own.
 """
 
-import argparse
-import itertools
-import subprocess
-import sys
-
 import numpy as np
-from environment import describe
+import pandas as pd
+from reporting import make_parser, publish
+from timing import run_in_fresh_process
 
 CODE = """
 import resource, numpy as np
-rng = np.random.default_rng(0)
-sizes = rng.integers(20, 221, {documents} // 120)
-X = rng.standard_normal((sizes.sum(), 136), dtype=np.{dtype})
-y = np.clip(np.round(X[:, 0] + rng.standard_normal(len(X)) - 0.5), 0, 4).astype(int)
+random = np.random.default_rng(0)
+sizes = random.integers(20, 221, {documents} // 120)
+X = random.standard_normal((sizes.sum(), 136), dtype=np.{dtype})
+y = np.clip(np.round(X[:, 0] + random.standard_normal(len(X)) - 0.5), 0, 4).astype(int)
 qid = np.repeat(np.arange(len(sizes)), sizes)
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -43,29 +41,31 @@ FITS = {
 }
 
 
-def measure(fit, dtype, arguments):
-    """Median peak memory before and after the fit, MB, over fresh processes."""
-    code = CODE.format(documents=arguments.documents, dtype=dtype, fit=fit)
-    runs = [
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-        for _ in range(arguments.runs)
-    ]
-    return np.median(np.array(runs, dtype=float), axis=0)
+def measure(fit, dtype, documents, runs):
+    """Median peak memory before and after the fit in MB, over fresh processes."""
+    code = CODE.format(documents=documents, dtype=dtype, fit=fit)
+    return np.median([run_in_fresh_process(code) for _ in range(runs)], axis=0)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--documents", type=int, default=500_000)
     parser.add_argument("--runs", type=int, default=3)
     arguments = parser.parse_args()
-    print(describe())
-    print("| fit | features | data, MB | peak, MB | times native |\n|---|---|---:|---:|---:|")
-    for backend, dtype in itertools.product(FITS, ("float32", "float64")):
-        native = None
-        for name, fit in FITS[backend].items():
-            before, peak = measure(fit, dtype, arguments)
-            native = peak if native is None else native
-            print(f"| {name} | {dtype} | {before:.0f} | {peak:.0f} | {peak / native:.2f} |", flush=True)
+    rows = []
+    for library, fits in FITS.items():
+        for dtype in ("float32", "float64"):
+            peaks = [measure(fit, dtype, arguments.documents, arguments.runs) for fit in fits.values()]
+            native = peaks[0][1]
+            for name, (before, peak) in zip(fits, peaks, strict=True):
+                rows.append((library, name, dtype, before, peak, peak / native))
+    publish(
+        pd.DataFrame(rows, columns=["library", "fit", "features", "data_mb", "peak_mb", "times_native"]),
+        "peak_memory",
+        arguments.output,
+        title=f"Peak memory of a fit: about {arguments.documents:,} documents x 136 features, five rounds",
+        seeds="0",
+    )
 
 
 if __name__ == "__main__":

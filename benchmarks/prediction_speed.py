@@ -1,52 +1,60 @@
-"""Time of `predict` against the backend's own prediction by the same trees, in turns in one process.
+"""Time of `predict` of our rankers against the prediction of each library with the same trees.
 
-python benchmarks/prediction_speed.py [--documents 200000] [--turns 9]
+python benchmarks/prediction_speed.py [--documents 200000] [--turns 9] [--output FOLDER]
+
+The two calls of a library take turns in one process. A ratio is taken within a turn, and the table has the median over
+turns.
 """
 
-import argparse
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 import xgboost as xgb
-from environment import describe
+from reporting import make_parser, publish
+from timing import median_ratios, seconds_in_turns
+from workloads import make_queries
 
 import boostrank as br
 
+N_TRAINING = 12_000
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--documents", type=int, default=200_000)
-    parser.add_argument("--turns", type=int, default=9)
-    arguments = parser.parse_args()
-    random = np.random.default_rng(0)
-    X = random.standard_normal((arguments.documents // 120 * 120, 136), dtype=np.float32)
-    y = np.clip(np.round(X[:, 0] + random.standard_normal(len(X)) - 0.5), 0, 4)
-    few = slice(0, 12_000)
-    qid = np.repeat(np.arange(100), 120)
-    lightgbm = br.LightGBMRanker(random_state=0).fit(X[few], y[few], qid)
-    xgboost = br.XGBoostRanker(random_state=0).fit(X[few], y[few], qid)
+
+def predictors(data):
+    """Functions that predict, by library and name; the first of each library is the library's own."""
+    few = data.take(slice(0, N_TRAINING))
+    lightgbm = br.LightGBMRanker(random_state=0).fit(*few)
+    xgboost = br.XGBoostRanker(random_state=0).fit(*few)
     with tempfile.TemporaryDirectory() as folder:
         xgboost.save_model(Path(folder, "model.json"))
         native = xgb.XGBRanker()
         native.load_model(Path(folder, "model.json"))
-    contestants = {
+    return {
         "lightgbm": {"lightgbm.Booster": lightgbm.booster_.predict, "LightGBMRanker": lightgbm.predict},
         "xgboost": {"xgboost.XGBRanker": native.predict, "XGBoostRanker": xgboost.predict},
     }
-    print(f"{describe()}\n{X.shape[0]:,} x {X.shape[1]} float32, 100 trees")
-    for backend, predictors in contestants.items():
-        seconds = {name: [] for name in predictors}
-        for turn in range(arguments.turns):
-            for name in list(predictors)[:: 1 if turn % 2 else -1]:
-                start = time.perf_counter()
-                predictors[name](X)
-                seconds[name].append(time.perf_counter() - start)
-        own = np.array(next(iter(seconds.values())))
-        print(f"\n| {backend} | median s | times native |\n|---|---:|---:|")
-        for name, values in seconds.items():
-            print(f"| {name} | {np.median(values):.3f} | {np.median(np.array(values) / own):.2f} |")
+
+
+def main():
+    parser = make_parser(__doc__)
+    parser.add_argument("--documents", type=int, default=200_000)
+    parser.add_argument("--turns", type=int, default=9)
+    arguments = parser.parse_args()
+    data = make_queries(arguments.documents)
+    rows = []
+    for library, functions in predictors(data).items():
+        calls = {name: partial(predict, data.X) for name, predict in functions.items()}
+        seconds = seconds_in_turns(calls, arguments.turns)
+        ratios = median_ratios(seconds, next(iter(calls)))
+        rows += [(library, name, seconds[name].median(), ratios[name]) for name in calls]
+    publish(
+        pd.DataFrame(rows, columns=["library", "call", "median_s", "times_native"]),
+        "prediction_speed",
+        arguments.output,
+        title=f"Seconds of a prediction: {len(data.y):,} documents x {data.X.shape[1]} features, 100 trees",
+        seeds="0",
+    )
 
 
 if __name__ == "__main__":

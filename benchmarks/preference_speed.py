@@ -1,26 +1,30 @@
-"""Time of a call on preferences, paired in turns: gradients of edges, disagreement, gain-weighted pairs.
+"""Time of the gradients of losses of edges and of gain-weighted pairs.
 
-python benchmarks/preference_speed.py [--edges N] [--turns N]
+python benchmarks/preference_speed.py [--edges 10000000] [--turns 9] [--output FOLDER]
 
-Edges are random within 10,000 queries of 120 documents. One weighted np.bincount over the losers of the same edges is
-the unit: adding one number per edge to one of its ends. Gain-weighted pairs are compared with softmax.
+Edges are random within 10,000 queries of 120 documents. They are compared with one weighted `np.bincount` over the
+losers of the same edges, which adds one number per edge to one of its two documents. Gain-weighted pairs are compared
+with softmax. Calls take turns in one process, on one thread; ratios are medians over turns.
 """
 
-import argparse
-import time
 from functools import partial
 
 import numpy as np
-from environment import describe
+import pandas as pd
+from reporting import make_parser, publish
+from timing import median_ratios, seconds_in_turns
 
 import boostrank as br
-from boostrank.objective import EdgeObjective
+from boostrank.objective import EdgeObjective, Objective
 from boostrank.preferences import EDGE_LOSSES
+from boostrank.queries import Queries
+from boostrank.surrogates import SURROGATES
 
 N_QUERIES, N_DOCUMENTS = 10_000, 120
 
 
 def make_graph(n_edges, weighted, random):
+    """A graph of random edges within queries."""
     query = np.sort(random.integers(0, N_QUERIES, n_edges))
     winner = random.integers(0, N_DOCUMENTS, n_edges)
     loser = (winner + random.integers(1, N_DOCUMENTS, n_edges)) % N_DOCUMENTS
@@ -29,61 +33,57 @@ def make_graph(n_edges, weighted, random):
     return br.PreferenceGraph(qid, query * N_DOCUMENTS + winner, query * N_DOCUMENTS + loser, weight).grouped
 
 
-def in_turns(calls, turns):
-    """Seconds of each call, shape (turns, calls), after one call of each to warm up."""
-    for call in calls.values():
-        call()
-    seconds = np.empty((turns, len(calls)))
-    for turn in range(turns):
-        for i, call in enumerate(calls.values()):
-            start = time.perf_counter()
-            call()
-            seconds[turn, i] = time.perf_counter() - start
-    return seconds
-
-
-def report(calls, turns, unit):
-    seconds = in_turns(calls, turns)
-    names = list(calls)
-    print(f"| | median ms | times {unit} |")
-    print("|---|---:|---:|")
-    for i, name in enumerate(names):
-        ratio = np.median(seconds[:, i] / seconds[:, names.index(unit)])
-        print(f"| {name} | {1e3 * np.median(seconds[:, i]):.1f} | {ratio:.2f} |")
-
-
 def edge_calls(graph, scores):
+    """The gradients of each loss of edges, and the `np.bincount` that they are compared with."""
     loser, weights = graph.loser.astype(np.intp), graph.weights
     buffers = np.empty(len(graph), np.float32), np.empty(len(graph), np.float32)
     calls = {"np.bincount": partial(np.bincount, loser, weights, len(graph))}
     for name, loss in EDGE_LOSSES.items():
         calls[name] = partial(EdgeObjective(loss, graph).gradient_hessian, scores, buffers)
-    return calls | {"agreement_score": partial(br.agreement_score, graph, scores)}
+    return calls
 
 
 def pair_calls(sizes, random):
-    queries = br.Queries.from_sizes(sizes)
+    """The gradients of softmax and of gain-weighted pairs."""
+    queries = Queries.from_sizes(sizes)
     labels = (random.random(queries.n_documents) < 0.2) * random.integers(1, 5, queries.n_documents)
     scores = random.normal(size=queries.n_documents)
-    names = ["softmax", *(name for name in br.surrogates.REGISTRY if name.startswith("pairwise"))]
-    return {name: partial(br.Objective(name, labels, queries).gradient_hessian, scores) for name in names}
+    names = ["softmax", *(name for name in SURROGATES if name.startswith("pairwise"))]
+    return {name: partial(Objective(name, labels, queries).gradient_hessian, scores) for name in names}
+
+
+def rows_of(data, calls, turns):
+    """Rows of one data set: the first call is the one that the others are compared with."""
+    unit = next(iter(calls))
+    seconds = seconds_in_turns(calls, turns, warm_up=True)
+    ratios = median_ratios(seconds, unit)
+    return [(data, name, 1e3 * seconds[name].median(), ratios[name], unit) for name in calls]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--edges", type=int, default=10_000_000)
     parser.add_argument("--turns", type=int, default=9)
     arguments = parser.parse_args()
     random = np.random.default_rng(0)
     scores = random.normal(size=N_QUERIES * N_DOCUMENTS)
-    print(describe())
+    rows = []
     for weighted in (False, True):
-        print(f"\n{arguments.edges:,} edges, {'weighted' if weighted else 'all of weight 1'}\n")
+        data = f"{arguments.edges:,} edges, {'weighted' if weighted else 'all of weight 1'}"
         graph = make_graph(arguments.edges, weighted, random)
-        report(edge_calls(graph, scores), arguments.turns, "np.bincount")
-    for sizes in ([N_DOCUMENTS] * 2_000, [10_000]):
-        print(f"\n{len(sizes):,} queries of {sizes[0]:,} documents, one in five relevant\n")
-        report(pair_calls(sizes, random), arguments.turns, "softmax")
+        rows += rows_of(data, edge_calls(graph, scores), arguments.turns)
+    for sizes, data in (
+        ([N_DOCUMENTS] * 2_000, "2,000 queries of 120 documents"),
+        ([10_000], "1 query of 10,000 documents"),
+    ):
+        rows += rows_of(f"{data}, one in five relevant", pair_calls(sizes, random), arguments.turns)
+    publish(
+        pd.DataFrame(rows, columns=["data", "call", "median_ms", "ratio", "ratio_to"]),
+        "preference_speed",
+        arguments.output,
+        title="Milliseconds of one call of the gradients, on one thread",
+        seeds="0",
+    )
 
 
 if __name__ == "__main__":

@@ -1,31 +1,34 @@
-"""Tables and pictures of the runs of quality.py, as Markdown.
+"""Table and picture of the runs of quality.py.
 
-python benchmarks/quality_report.py FOLDER [--output FOLDER] [--baseline "lightgbm lambdarank"]
+python benchmarks/quality_report.py FOLDER [--baseline "lightgbm lambdarank"] [--output FOLDER]
 
-Per data set and method: mean NDCG over the test queries of all folds, each the mean over seeds; the difference to the
-baseline at NDCG@10 with its 95% paired bootstrap interval, the p-value of the paired randomization test adjusted for
-the number of methods (Holm), and queries won, tied and lost. Before them a summary by the methods' mean rank over the
-data sets, with a star where the adjusted p-value is below 5%.
+A row per data set and method: mean NDCG over the test queries of all folds, each query the mean over seeds; the
+difference to the baseline at NDCG@10 with its 95% paired bootstrap interval, the p-value of the paired randomization
+test adjusted for the number of methods (Holm), and queries won, tied and lost. In the two columns named "empty" the
+queries without a relevant document count 1 or not at all; elsewhere they count 0. Only the seeds for which most methods
+are complete are used. Rows are sorted by data set, library and method, because on real data the differences are not
+significant.
 """
 
-import argparse
 import json
 from pathlib import Path
 
-import contenders
 import matplotlib
 import numpy as np
 import pandas as pd
+from quality_methods import METHODS
+from reporting import make_parser, markdown, picture_path, publish
 
 import boostrank as br
 from boostrank.displays import import_pyplot, style
+from boostrank.significance import bootstrap_interval, holm
 
-CUTOFFS = {"1": "NDCG@1", "5": "NDCG@5", "10": "NDCG@10", "None": "NDCG"}
-EMPTY = {"zero": 0.0, "one": 1.0}
+#: Columns by cutoff, which is text in the files of quality.py.
+CUTOFFS = {"1": "ndcg@1", "5": "ndcg@5", "10": "ndcg@10", "None": "ndcg"}
 
 
 def read(folder):
-    """A row per run: data, method, fold, seed, budget, and the test queries' NDCG@k, NaN for empty queries."""
+    """A row per run: data, method, fold, seed, budget, and NDCG@k of the test queries, NaN for empty queries."""
     runs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     if not runs:
         raise SystemExit(f"no results in {folder}")
@@ -37,7 +40,7 @@ def read(folder):
 
 
 def complete(runs):
-    """Runs of the seeds that most methods have all folds of, so that all are tested on the same queries."""
+    """Runs of the seeds for which most methods have all folds, so that all are tested on the same queries."""
     n_folds = runs.groupby(["seed", "method"])["fold"].nunique()
     methods = n_folds[n_folds == runs["fold"].nunique()].reset_index().groupby("seed")["method"].agg(set)
     seeds = methods.index[methods.map(len) == methods.map(len).max()]
@@ -45,7 +48,7 @@ def complete(runs):
 
 
 def by_query(runs, k):
-    """NDCG@k, a row per method and a column per test query of all folds; the mean over seeds."""
+    """NDCG@k with a row per method and a column per test query of all folds; the mean over seeds."""
     values = {}
     for method, of_method in runs.groupby("method"):
         folds = [np.mean([test[k] for test in of_fold["test"]], axis=0) for _, of_fold in of_method.groupby("fold")]
@@ -53,107 +56,85 @@ def by_query(runs, k):
     return pd.DataFrame(values).T
 
 
-def table_of(runs, baseline):
-    """A row per method, the best mean NDCG@10 first."""
+def table_of(data, runs, baseline):
+    """The rows of one data set."""
     values = {name: by_query(runs, k) for k, name in CUTOFFS.items()}
-    rows = pd.DataFrame({name: part.fillna(0.0).mean(axis=1) for name, part in values.items()})
-    ten = values["NDCG@10"]
-    rows["empty one"], rows["empty skipped"] = ten.fillna(1.0).mean(axis=1), ten.mean(axis=1)
+    ten = values["ndcg@10"]
     zero = ten.fillna(0.0)
     tests = {name: br.permutation_test(row, zero.loc[baseline], random_state=0) for name, row in zero.iterrows()}
-    intervals = {name: br.bootstrap_interval(row, zero.loc[baseline], random_state=0) for name, row in zero.iterrows()}
-    others = [name for name in rows.index if name != baseline]
-    rows["difference"] = pd.Series({name: tests[name].difference for name in others})
-    rows["low"], rows["high"] = (
-        pd.Series({name: getattr(intervals[name], end) for name in others}) for end in ("low", "high")
-    )
-    rows["p (Holm)"] = pd.Series(br.holm([tests[name].p_value for name in others]), others)
-    rows["w/t/l"] = pd.Series({n: f"{tests[n].wins}/{tests[n].ties}/{tests[n].losses}" for n in others})
-    return rows.sort_values("NDCG@10", ascending=False)
+    others = [name for name in zero.index if name != baseline]
+    adjusted = dict(zip(others, holm([tests[name].p_value for name in others]), strict=True))
+    rows = []
+    for name in zero.index:
+        method, test = METHODS[name], tests[name]
+        row = {"data": data, "library": method.library, "method": method.title}
+        row["folds"], row["seeds"] = runs["fold"].nunique(), runs["seed"].nunique()
+        for cutoff, part in values.items():
+            row[cutoff] = part.loc[name].fillna(0.0).mean()
+        row["ndcg@10_empty_one"], row["ndcg@10_empty_skipped"] = ten.loc[name].fillna(1.0).mean(), ten.loc[name].mean()
+        if name != baseline:
+            interval = bootstrap_interval(zero.loc[name], zero.loc[baseline], random_state=0)
+            row |= {"difference": test.difference, "low": interval.low, "high": interval.high}
+            row |= {"p_holm": adjusted[name], "wins": test.wins, "ties": test.ties, "losses": test.losses}
+        rows.append(row)
+    return pd.DataFrame(rows).astype({"wins": "Int64", "ties": "Int64", "losses": "Int64"})
 
 
-def markdown(rows, columns):
-    head = ["method", *columns]
-    lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * len(columns) + "|"]
-    for name, row in rows.iterrows():
-        lines.append("| " + " | ".join([name, *(text(column, row[column]) for column in columns)]) + " |")
-    return "\n".join(lines)
+def summary(table):
+    """NDCG@10 with a row per method and a column per data set; a star where it differs from the baseline."""
+    stars = np.where(table["p_holm"] < 0.05, "*", "")
+    cells = table.assign(cell=table["ndcg@10"].map("{:.4f}".format) + stars)
+    return cells.pivot(index=["library", "method"], columns="data", values="cell").reset_index()
 
 
-def text(column, value):
-    if isinstance(value, str):
-        return value
-    if pd.isna(value):
-        return ""
-    if column == "p (Holm)":
-        return "<.001" if value < 0.001 else f"{value:.3f}"
-    if column in ("difference", "low", "high"):
-        return f"{value:+.4f}"
-    return f"{value:.4f}"
-
-
-def mean_ranks(tables):
-    """Rank of each method by NDCG@10 on each data set, 1 the best, and their mean; of methods that have all of them."""
-    ranks = pd.DataFrame({f"rank on {name}": rows["NDCG@10"].rank(ascending=False) for name, rows in tables.items()})
-    ranks.insert(0, "rank, mean", ranks.mean(axis=1, skipna=False))
-    return ranks.dropna().sort_values("rank, mean")
-
-
-def summary(tables):
-    """Mean rank and NDCG@10 on each data set with its rank there; a star where it differs from the baseline."""
-    ranks = mean_ranks(tables)
-    lines = [f"| method | mean rank | {' | '.join(tables)} |", "|---" + "|---:" * (len(tables) + 1) + "|"]
-    for method in ranks.index:
-        cells = [f"{ranks.loc[method, 'rank, mean']:.1f}"]
-        for data, rows in tables.items():
-            row, rank = rows.loc[method], ranks.loc[method, f"rank on {data}"]
-            cells.append(f"{row['NDCG@10']:.4f}{'*' if row['p (Holm)'] < 0.05 else ''} ({rank:.0f})")
-        lines.append(f"| {method} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def plot(tables, baseline, path):
-    """Differences to the baseline at NDCG@10 with their intervals, a panel per data set, in order of mean rank."""
+def plot(table, baseline, path):
+    """Differences to the baseline at NDCG@10 with their intervals, a panel per data set."""
     plt = import_pyplot()
-    order = [name for name in mean_ranks(tables).index if name != baseline][::-1]
-    height = np.arange(len(order))
-    ours = np.array([contenders.METHODS[name].is_ours for name in order])
-    figure, axes = plt.subplots(1, len(tables), figsize=(9, 0.22 * len(order) + 1.2), sharey=True, layout="constrained")
-    for ax, (name, rows) in zip(np.atleast_1d(axes), tables.items(), strict=True):
-        part = rows.reindex(order)
+    data_sets = list(table["data"].unique())
+    table = table.assign(name=table["library"] + " " + table["method"]).dropna(subset="difference")
+    names = sorted(table["name"].unique(), reverse=True)
+    height = np.arange(len(names))
+    figure, axes = plt.subplots(
+        1, len(data_sets), figsize=(9, 0.22 * len(names) + 1.2), sharey=True, squeeze=False, layout="constrained"
+    )
+    ours = np.array([METHODS[name].is_ours for name in names])
+    for ax, data in zip(axes[0], data_sets, strict=True):
+        part = table[table["data"] == data].set_index("name").reindex(names)
         lengths = np.abs(part[["low", "high"]].sub(part["difference"], axis=0)).T.to_numpy()
         for chosen, color, label in ((ours, style.BLUE, "ours"), (~ours, style.ORANGE, "the libraries' own")):
             look = {"fmt": "o", "markersize": 4, "linewidth": 1, "color": color, "label": label}
             ax.errorbar(part["difference"][chosen], height[chosen], xerr=lengths[:, chosen], **look)
         ax.axvline(0, color=style.BLACK, linewidth=0.8)
-        ax.set_title(name, fontsize="medium")
+        ax.set_title(data, fontsize="medium")
         style.light_grid(ax, "x")
-    first = np.atleast_1d(axes)[0]
-    first.set_yticks(height, order, fontsize="small")
-    first.set_ylim(-1, len(order))
-    figure.legend(*first.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
+    axes[0, 0].set_yticks(height, names, fontsize="small")
+    axes[0, 0].set_ylim(-1, len(names))
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
     figure.supxlabel(f"NDCG@10 minus that of {baseline}, 95% intervals", fontsize="medium")
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--output", type=Path, default=None)
+    parser = make_parser(__doc__)
+    parser.add_argument("folder", type=Path, help="the folder of the runs of quality.py")
     parser.add_argument("--baseline", default="lightgbm lambdarank")
     arguments = parser.parse_args()
     matplotlib.use("Agg")
     runs = read(arguments.folder)
-    parts = {data: complete(part) for data, part in runs.groupby("data", sort=False)}
-    tables = {data: table_of(part, arguments.baseline) for data, part in parts.items()}
-    print(f"{runs['versions'].iloc[0]}; {runs['budget'].iloc[0]} draws\n\n{summary(tables)}\n")
-    for data, rows in tables.items():
-        print(f"**{data}**: {parts[data]['fold'].nunique()} folds, {parts[data]['seed'].nunique()} seeds\n")
-        print(f"{markdown(rows, rows.columns)}\n")
-    if arguments.output is not None:
-        arguments.output.mkdir(parents=True, exist_ok=True)
-        plot(tables, arguments.baseline, arguments.output / "quality.png")
+    parts = [table_of(data, complete(part), arguments.baseline) for data, part in runs.groupby("data")]
+    table = pd.concat(parts).sort_values(["data", "library", "method"])
+    publish(
+        table,
+        "quality",
+        arguments.output,
+        title=f"NDCG of each method with {runs['budget'].iloc[0]} draws of hyperparameters; "
+        f"differences to {arguments.baseline} at NDCG@10",
+        seeds=", ".join(map(str, sorted(runs["seed"].unique()))),
+        notes=[f"runs were made with {runs['versions'].iloc[0]}"],
+    )
+    print(f"\nNDCG@10; * differs from {arguments.baseline} at 5%\n\n{markdown(summary(table))}")
+    plot(table, arguments.baseline, picture_path("quality", arguments.output))
 
 
 if __name__ == "__main__":

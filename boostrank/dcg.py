@@ -1,11 +1,11 @@
-"""Gain, discount, cutoff, ideal DCG and normalized gains: the one home of what NDCG means.
+"""Gain, discount, cutoff, ideal DCG and normalized gains: the definition of NDCG for metrics and surrogates.
 
-Everything rests on one identity. With gain ``G``, discount ``d`` and the ideal DCG ``Z`` of the labels ``y``,
+Everything follows from one identity. With gain ``G``, discount ``d`` and the ideal DCG ``Z`` of the labels ``y``,
 
     NDCG(s) = sum_i u_i d(rank_i(s)),      u_i = G(y_i) / Z(y),
 
 where the *normalized gains* ``u`` do not depend on the scores ``s``. With a cutoff ``k`` the discount is zero beyond
-rank ``k``, and ``Z`` becomes ``Z_k``, the exact normalizer of NDCG@k.
+rank ``k``, and ``Z`` is replaced by ``Z_k``, the ideal DCG@k.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ Discount = Literal["log2", "zipf"] | tuple[str, float] | Callable[[Floats], Floa
 Ties = Literal["average", "stable", "best", "worst"]
 
 TIES: tuple[str, ...] = get_args(Ties)
-# Sums of 2^y over a query must stay finite too: 2^1000 times 2^23 documents does.
+# Sums of 2^y over a query must be finite too: 2^1000 times 2^23 documents is.
 MAX_EXP2_LABEL = 1000
-# Up to this many different gains, counting each of them costs less than sorting documents. A sample of the gains finds
-# most of the different ones.
-MAX_COUNTED_LEVELS, LEVELS_SAMPLE = 8, 2048
-# Sums of the same terms in another order differ by less than this, relatively.
-ROUNDING = 1e-13
+# If there are at most this many different gains, counting each of them takes less time than sorting documents.
+MAX_COUNTED_LEVELS = 8
+# Size of the sample of gains from which it is estimated how many of them differ.
+LEVEL_SAMPLE_SIZE = 2048
+# The relative difference of two sums of the same terms, added in different sequences, is below this.
+ROUNDING_TOLERANCE = 1e-13
 
 
 @dataclass(frozen=True)
 class DCG:
     """Discounted cumulative gain: a gain, a discount and a cutoff.
 
-    ``DCG@k(s) = sum_{i: rank_i <= k} G(y_i) d(rank_i)``, ranks from 1 by decreasing score.
+    ``DCG@k(s) = sum_{i: rank_i <= k} G(y_i) d(rank_i)``, where the highest score has rank 1.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class DCG:
         finite and not negative.
     discount : {"log2", "zipf"}, ("power", beta), ("exponential", base), or callable, default "log2"
         ``d(r)`` for ranks r = 1, 2, ...: ``1 / log2(1 + r)``, ``1 / r``, ``r^-beta``, ``base^-r``, or a vectorized
-        function. It must be positive at rank 1, and neither increase nor be negative.
+        function. It must be positive at rank 1, and must not increase or be negative.
 
     References
     ----------
@@ -94,11 +95,11 @@ class DCG:
         return self.gains_of(check_relevance(relevance))
 
     def gains_of(self, labels: Floats) -> Floats:
-        """Gain of labels that :func:`check_relevance` has passed."""
+        """Gain of labels that :func:`check_relevance` has checked already."""
         if isinstance(self.gain, str):
             gains = labels if self.gain == "linear" else _exp2_gain(labels)
         elif callable(self.gain):
-            gains = _called(self.gain, labels, "gain")
+            gains = _call_vectorized(self.gain, labels, "gain")
         else:
             gains = _table_gain(labels, np.asarray(self.gain, dtype=np.float64))
         _raise_where(~np.isfinite(gains), labels, "has a gain that is not finite")
@@ -108,10 +109,10 @@ class DCG:
     def discounts(self, n: int) -> Floats:
         """Discounts of ranks 1 to `n`, without the cutoff, shape (n,)."""
         ranks = np.arange(1.0, n + 1.0)
-        discounts = _called(discount_function(self.discount), ranks, "discount")
+        discounts = _call_vectorized(discount_function(self.discount), ranks, "discount")
         if not np.isfinite(discounts).all() or discounts[0] <= 0 or (np.diff(discounts) > 0).any() or discounts[-1] < 0:
             raise ValueError(
-                f"discount must be finite, positive at rank 1, and neither increase nor be negative; "
+                f"discount must be finite and positive at rank 1, and must not increase or be negative; "
                 f"{self.discount!r} gives {discounts[:5].tolist()} at ranks 1, 2, ..."
             )
         return discounts
@@ -122,29 +123,30 @@ class DCG:
             return queries.sizes
         if isinstance(self.k, (int, np.integer)):
             return np.minimum(queries.sizes, int(self.k))
-        # 0.29 * 100 is a little below 29 in floating point, 0.1 * 30 a little above 3: round up with a margin.
+        # In floating point 0.07 * 100 is slightly above 7 and must not be rounded up to 8: subtract a tolerance.
         return np.maximum(1, np.ceil(self.k * queries.sizes - 1e-9)).astype(np.int64)
 
     def ideal(self, gains: Floats, queries: Segments) -> Floats:
-        """Ideal DCG, the norm ``Z_k = max_s DCG@k(s)`` of the grouped gains, shape (n_queries,)."""
+        """Ideal DCG ``Z_k = max_s DCG@k(s)`` of grouped gains, shape (n_queries,)."""
         by_counting = self._ideal_by_counting(gains, queries)
         return self.of_ranking(gains, gains, queries, ties="stable") if by_counting is None else by_counting
 
     def normalized_gains(self, gains: Floats, queries: Segments) -> Floats:
-        """``u = G / Z_k``, grouped, shape (n_documents,); zero in a query without any gain."""
+        """Normalized gains ``u = G / Z_k``, grouped, shape (n_documents,); zero in queries whose gains are all 0."""
         return gains * queries.repeat(reciprocal_or_zero(self.ideal(gains, queries)))
 
     def of_ranking(self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average") -> Floats:
-        """DCG of each query when ranked by `scores`, shape (n_queries,).
+        """DCG of each query whose documents are ranked by `scores`, shape (n_queries,).
 
         Parameters
         ----------
         gains, scores : ndarray, shape (n_documents,)
-            Grouped. Scores without NaN.
+            Grouped values; scores must not be NaN.
         queries : Segments
         ties : {"average", "stable", "best", "worst"}, default "average"
-            Equal scores: the expected DCG over all their orders (exact), the order of rows, the order that is best
-            for DCG, or the worst.
+            How documents of equal score are ranked. "average" gives the exact mean of DCG over all orders of these
+            documents, "stable" ranks them by row number, "best" and "worst" take the orders with the highest and the
+            lowest DCG.
         """
         check_ties(ties)
         discounts = self.discounts(int(queries.sizes.max()))
@@ -153,27 +155,27 @@ class DCG:
         for block in queries.blocks():
             part = block.part
             tiebreak_part = None if tiebreak is None else tiebreak[block.rows]
-            order = part.sort(scores[block.rows], tiebreak_part, stable=ties != "average")
+            permutation = part.sort(scores[block.rows], tiebreak_part, stable=ties != "average")
             weights = _rank_weights(discounts, part, cutoffs[block.segments])
             if ties == "average":
-                weights = _averaged(weights, scores[block.rows][order], part)
-            result[block.segments] = part.sum(gains[block.rows][order] * weights)
+                weights = _tie_averages(weights, scores[block.rows][permutation], part)
+            result[block.segments] = part.sum(gains[block.rows][permutation] * weights)
         return result
 
     def ndcg(self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average") -> Floats:
-        """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query without any gain."""
+        """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query whose gains are all 0."""
         return normalize(self.of_ranking(gains, scores, queries, ties), self.ideal(gains, queries))
 
     def _ideal_by_counting(self, gains: Floats, queries: Segments) -> Floats | None:
-        """Ideal DCG from how often each gain occurs, without sorting; None where there are many gains."""
-        levels = np.unique(gains[:: max(1, len(gains) // LEVELS_SAMPLE)])[::-1]
+        """Ideal DCG from the number of times that each gain occurs, without sorting; None for many different gains."""
+        levels = np.unique(gains[:: max(1, len(gains) // LEVEL_SAMPLE_SIZE)])[::-1]
         if len(levels) > MAX_COUNTED_LEVELS:
             return None
         counts = np.stack([queries.sum((gains == level).view(np.int8).astype(np.int64)) for level in levels], axis=1)
         last = np.cumsum(counts, axis=1)
         if not np.array_equal(last[:, -1], queries.sizes):
             return None
-        # Documents of one level stand at the ranks from the last one of the level above on.
+        # In the ideal ranking, the documents of a gain come directly after those of the next higher gain.
         cutoffs = self.cutoffs(queries)[:, None]
         table = np.concatenate([[0.0], np.cumsum(self.discounts(int(queries.sizes.max())))])
         until = table[np.minimum(last, cutoffs)]
@@ -181,20 +183,20 @@ class DCG:
 
 
 def normalize(dcg: Floats, ideal: Floats) -> Floats:
-    """``dcg / ideal``, at most 1; NaN where the ideal is 0. What is 1 but for rounding is 1."""
+    """``dcg / ideal``, and NaN where the ideal is 0; a ratio that differs from 1 only by rounding is 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = dcg / ideal
-    return np.where(ratio > 1.0 - ROUNDING, 1.0, ratio)
+    return np.where(ratio > 1.0 - ROUNDING_TOLERANCE, 1.0, ratio)
 
 
 def check_ties(ties: str) -> None:
-    """Refuse a tie rule that is not in :data:`TIES`."""
+    """Raise ValueError for a tie rule that is not in :data:`TIES`."""
     if ties not in TIES:
         raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
 
 
 def check_relevance(relevance: ArrayLike) -> Floats:
-    """Labels as a float64 array, shape (n_documents,), with NaN, infinite and negative labels refused."""
+    """Return labels as float64, shape (n_documents,); raise ValueError if one is infinite, NaN or negative."""
     try:
         given = np.asarray(relevance)
         refuse_not_real(given, "relevance")
@@ -208,18 +210,18 @@ def check_relevance(relevance: ArrayLike) -> Floats:
             f"relevance must be a non-empty one-dimensional array, one label per document; got shape {labels.shape}"
         )
     _raise_where(~np.isfinite(labels), labels, "is not finite; drop the document or give it a label")
-    _raise_where(labels < 0, labels, "is negative; shift the labels to start at 0, the label of no relevance")
+    _raise_where(labels < 0, labels, "is negative; shift the labels so that 0 is the label of irrelevant documents")
     return labels
 
 
 def refuse_not_real(array: NDArray[Any], name: str) -> None:
-    """Refuse complex numbers, dates and durations, which NumPy would turn into floats, and NaT into a number."""
+    """Raise ValueError for complex numbers, dates and durations, which NumPy would convert to floats."""
     if array.dtype.kind in "cmM":
         raise ValueError(f"{name} must be real numbers; got dtype {array.dtype}")
 
 
 def _rank_weights(discounts: Floats, queries: Segments, cutoffs: Ints) -> Floats:
-    """Discount of each position of sorted queries, zero beyond the cutoff."""
+    """Discount of each row of sorted queries, zero beyond the cutoff."""
     weights = discounts[queries.positions]
     beyond = cutoffs < queries.sizes
     if beyond.any():
@@ -227,8 +229,8 @@ def _rank_weights(discounts: Floats, queries: Segments, cutoffs: Ints) -> Floats
     return weights
 
 
-def _averaged(weights: Floats, scores: Floats, queries: Segments) -> Floats:
-    """Weights of sorted positions, averaged over each run of equal scores."""
+def _tie_averages(weights: Floats, scores: Floats, queries: Segments) -> Floats:
+    """Weights of sorted rows, averaged over each run of equal scores."""
     tied = queries.runs(scores)
     if tied.n_segments == len(scores):
         return weights
@@ -236,7 +238,7 @@ def _averaged(weights: Floats, scores: Floats, queries: Segments) -> Floats:
 
 
 def reciprocal_or_zero(norms: Floats) -> Floats:
-    """``1 / norms``, and 0 where a norm is 0 (a query without any gain has no ranking to learn)."""
+    """``1 / norms``, and 0 where a norm is 0, so that queries whose gains are all 0 have targets 0."""
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
@@ -273,7 +275,7 @@ def _table_gain(labels: Floats, table: Floats) -> Floats:
 
 
 def discount_function(discount: Discount) -> Callable[[Floats], Floats]:
-    """The discount as a function of ranks, neither cut off nor checked."""
+    """Return the discount as a function of ranks, without cutoff and without checks of its values."""
     if callable(discount):
         return discount
     if discount == "log2":
@@ -292,7 +294,7 @@ def discount_function(discount: Discount) -> Callable[[Floats], Floats]:
     )
 
 
-def _called(function: Callable[[Floats], Floats], values: Floats, name: str) -> Floats:
+def _call_vectorized(function: Callable[[Floats], Floats], values: Floats, name: str) -> Floats:
     result = np.asarray(function(values), dtype=np.float64)
     if result.shape != values.shape:
         raise ValueError(
@@ -301,7 +303,7 @@ def _called(function: Callable[[Floats], Floats], values: Floats, name: str) -> 
     return result
 
 
-def _raise_where(bad: NDArray[np.bool_], labels: Floats, complaint: str) -> None:
+def _raise_where(bad: NDArray[np.bool_], labels: Floats, fault: str) -> None:
     if bad.any():
         first = int(np.argmax(bad))
-        raise ValueError(f"relevance[{first}] = {labels[first]:g} {complaint}")
+        raise ValueError(f"relevance[{first}] = {labels[first]:g} {fault}")

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Write files atomically."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from collections.abc import Callable
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[str], None]) -> None:
-    """Let `write` fill a draft beside `path`, of the same suffix, then put it there: never half a file, or a lost one.
+    """Write a file such that `path` never names an incomplete file.
 
-    A link keeps pointing to the file that is replaced.
+    `write` gets the path of a temporary file in the same folder, with the same suffix. After it returns, the
+    temporary file replaces `path`; if it raises, `path` is unchanged and the temporary file is deleted. If `path` is a
+    symbolic link, the file that it points to is replaced, and the link stays.
     """
     target = os.path.realpath(path)
     stem, suffix = os.path.splitext(target)
-    draft = f"{stem}.{uuid.uuid4().hex}{suffix}"
+    temporary = f"{stem}.{uuid.uuid4().hex}{suffix}"
     try:
-        write(draft)
-        os.replace(draft, target)
+        write(temporary)
+        os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
+            os.unlink(temporary)
         raise

@@ -1,4 +1,4 @@
-"""DataFrames of any library at scikit-learn's doors: the query ids that they carry, and their features."""
+"""Query ids and features of DataFrames of pandas, polars and pyarrow."""
 
 from __future__ import annotations
 
@@ -7,23 +7,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: Column or index level of a DataFrame that holds the query ids.
+#: Name of the column, or of the index level, of a DataFrame that contains the query ids.
 QID = "qid"
 
 
 def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLike | None]:
-    """Features and query ids; where `qid` is None, those that `y` or `X` hold.
+    """Return the features and the query ids.
 
-    Labels that are preferences know their queries (the attribute `qid` of their class); a DataFrame has them in a
-    column or an index level named "qid".
+    If `qid` is None, the query ids are searched for in this sequence: the attribute `qid` of `y`, if its class defines
+    one (preferences do); the column "qid" of `X`; the index level "qid" of `X`. A column "qid" of a pandas or polars
+    DataFrame or a pyarrow Table is removed from the features in any case.
 
-    The column of a pandas or polars DataFrame or a pyarrow Table is dropped from the features. Query ids are None
-    when there are none to be found.
+    Parameters
+    ----------
+    X : array-like, sparse matrix, DataFrame or pyarrow Table, shape (n_documents, n_features)
+    qid : array-like, shape (n_documents,), or None
+    y : array-like or labels of boostrank, optional
+
+    Returns
+    -------
+    X : the type of `X`
+        The features, without a column "qid".
+    qid : array-like, shape (n_documents,), or None
+        None if there are no query ids.
 
     Raises
     ------
     ValueError
-        If the column holds numbers that are not whole: scaled or imputed ids are not ids any more.
+        If the column contains numbers that are not integers: scaled or imputed ids no longer identify queries.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X, qid = find_qid(pd.DataFrame({"price": [1.5, 2.5], "qid": [7, 8]}), None)
+    >>> list(X.columns), qid.tolist()
+    (['price'], [7, 8])
     """
     names = _column_names(X)
     if qid is None and hasattr(type(y), QID):
@@ -36,24 +54,24 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
 
 
 def require_qid(qid: ArrayLike | None, receiver: str) -> ArrayLike:
-    """The query ids, or an error that says how to hand them to `receiver`."""
+    """Return the query ids; if they are None, raise ValueError that says how to pass them to `receiver`."""
     if qid is None:
         raise ValueError(
-            f"{receiver} got no qid, so it cannot know the queries. Pass qid= (to a splitter, groups=); through "
-            "scikit-learn's model selection enable metadata routing "
-            "(sklearn.set_config(enable_metadata_routing=True)), or let X be a DataFrame with a column or an index "
-            "named 'qid'. For rows of one single query pass qid=numpy.zeros(len(X))."
+            f"{receiver} got no qid, so it does not know which rows belong to which query. Pass qid= (to a splitter, "
+            "groups=). With scikit-learn's model selection, enable metadata routing "
+            "(sklearn.set_config(enable_metadata_routing=True)), or pass X as a DataFrame with a column or an index "
+            "named 'qid'. If all rows belong to one query, pass qid=numpy.zeros(len(X))."
         )
     return qid
 
 
 def to_pandas(X: Any) -> Any:
-    """A polars DataFrame or a pyarrow Table as a pandas DataFrame; anything else as it is."""
+    """Convert a polars DataFrame or a pyarrow Table to a pandas DataFrame; return anything else unchanged."""
     return X.to_pandas() if _column_names(X) and not hasattr(X, "iloc") else X
 
 
 def _column_names(X: Any) -> list[Any]:
-    # pandas and polars call them columns, pyarrow column_names, whose "columns" are data.
+    # The names are called `columns` in pandas and polars, `column_names` in pyarrow; its `columns` are the data.
     return list(getattr(X, "column_names", getattr(X, "columns", ())))
 
 
@@ -67,7 +85,7 @@ def _ids(column: Any) -> NDArray[Any]:
     ids = np.asarray(column)
     if ids.dtype.kind == "f" and (ids[np.isfinite(ids)] % 1 != 0).any():
         raise ValueError(
-            f"the column {QID!r} of X holds numbers that are not whole, as after scaling: keep the query "
-            f"ids in the index (X.set_index({QID!r}) and set_output(transform='pandas')), or pass qid="
+            f"the column {QID!r} of X contains numbers that are not whole, probably because it was scaled; keep the "
+            f"query ids in the index (X.set_index({QID!r}) and set_output(transform='pandas')), or pass qid="
         )
     return ids

@@ -45,8 +45,8 @@ class BoundLoss(ABC):
         """Loss of each query, shape (n_queries,), at boosting's `scores`, not scaled."""
 
     @abstractmethod
-    def weight_and_hessian(self) -> tuple[float, float]:
-        """Total weight, and total weighted Hessian where boosting starts, before scaling; see :func:`unit_scale`."""
+    def total_weight(self, hessian: NDArray[Any]) -> float:
+        """Total weight of the documents whose mean Hessian is to be 1, from the Hessian where boosting starts."""
 
     @abstractmethod
     def _parts(self, scores: NDArray[Any]) -> Iterator[tuple[slice, tuple[Floats, Floats], Floats | float]]:
@@ -156,7 +156,7 @@ class Objective(BoundLoss):
         _check_bounds(self.surrogate, self.targets, normalize)
         self.weights = None if weights is None else document_weights(weights, queries, self.surrogate.separable)
         self.offset = self.surrogate.best_constant(self.targets, queries, self.weights)
-        self.scale = unit_scale(*self.weight_and_hessian())
+        self.scale = unit_scale(self.total_weight(), self._total_hessian())
 
     @property
     def consistent(self) -> bool:
@@ -179,16 +179,18 @@ class Objective(BoundLoss):
             derivatives = self.surrogate.gradient_hessian(shifted, self.targets[documents], part)
             yield documents, derivatives, self.scale if self.weights is None else self.scale * self.weights[documents]
 
-    def weight_and_hessian(self) -> tuple[float, float]:
-        """Total weight, and total weighted Hessian where boosting starts, before scaling; see :func:`unit_scale`."""
-        weight, total = float(self.queries.n_documents), 0.0
+    def total_weight(self, hessian: NDArray[Any] | None = None) -> float:
+        """Number of documents, or the sum of their weights."""
+        return float(self.queries.n_documents if self.weights is None else self.weights.sum())
+
+    def _total_hessian(self) -> float:
+        """Total weighted Hessian where boosting starts, before scaling."""
+        total = 0.0
         for _, documents, part in self.queries.blocks():
             start = np.full(part.n_rows, self.offset)
             hessian = self.surrogate.gradient_hessian(start, self.targets[documents], part)[1]
             total += float(hessian.sum() if self.weights is None else hessian @ self.weights[documents])
-        if self.weights is not None:
-            weight = float(self.weights.sum())
-        return weight, total
+        return total
 
 
 class EdgeObjective(BoundLoss):
@@ -231,7 +233,8 @@ class EdgeObjective(BoundLoss):
         self.graph = graph.grouped
         if not self.graph.weights.any():
             raise ValueError("the preferences have no edge of positive weight: there is nothing to learn")
-        self.scale = unit_scale(*self.weight_and_hessian())
+        hessian = self._sums(np.zeros(self.queries.n_documents))[1]
+        self.scale = unit_scale(self.total_weight(hessian), float(hessian.sum()))
 
     def loss(self, scores: ArrayLike) -> Floats:
         """Loss of each query, neither scaled nor with the weights of queries divided out, shape (n_queries,)."""
@@ -242,10 +245,9 @@ class EdgeObjective(BoundLoss):
         self._check_finite(scores, scores, documents)
         yield documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale
 
-    def weight_and_hessian(self) -> tuple[float, float]:
-        """Number of documents that have an edge, and total Hessian where boosting starts, before scaling."""
-        hessian = self._sums(np.zeros(self.queries.n_documents))[1]
-        return float(np.count_nonzero(hessian)), float(hessian.sum())
+    def total_weight(self, hessian: NDArray[Any]) -> float:
+        """Number of documents that have an edge."""
+        return float(np.count_nonzero(hessian))
 
     def _sums(self, scores: Floats) -> tuple[Floats, Floats]:
         gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)

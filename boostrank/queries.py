@@ -1,4 +1,4 @@
-"""Queries: the segments of a data set, with the ids of the queries and the permutation that groups their rows."""
+"""Queries: the segments of a data set, with the ids of the queries and the permutation that groups the rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.segments import Ints, Segments, indptr_of_sizes
@@ -13,20 +14,21 @@ from boostrank.segments import Ints, Segments, indptr_of_sizes
 
 @dataclass(frozen=True, eq=False)
 class Queries(Segments):
-    """The documents of each query as segments, in the order in which the queries first appear.
+    """The documents of each query as segments, in the sequence in which the queries first appear.
 
-    Build it with :meth:`from_qid` or :meth:`from_sizes`. The reductions of :class:`~boostrank.segments.Segments` take
-    *grouped* values: the documents of a query next to each other. :meth:`group` brings rows into that order (it is
-    stable, and does nothing where rows are grouped already), and :meth:`ungroup` puts results back.
+    Construct it with :meth:`from_qid` or :meth:`from_sizes`. The reductions of :class:`~boostrank.segments.Segments`
+    take *grouped* values: the documents of a query are next to each other. :meth:`group` permutes values of rows so
+    that they are grouped (documents of a query stay in the sequence in which they came; rows that are grouped already
+    are returned unchanged), and :meth:`ungroup` undoes the permutation.
 
     Attributes
     ----------
     indptr : ndarray of int64, shape (n_queries + 1,)
-        Query ``i`` owns the grouped documents ``indptr[i]:indptr[i + 1]``; there is at least one.
+        Query ``i`` has the grouped documents ``indptr[i]:indptr[i + 1]``, at least one.
     ids : ndarray, shape (n_queries,)
-        The query's id as given, in order of first appearance.
+        Id of each query, as it was given.
     permutation : ndarray of int64, shape (n_documents,), or None
-        ``rows[permutation]`` are the grouped rows. None when the rows came grouped.
+        ``rows[permutation]`` are the grouped rows. None if the rows were grouped already.
 
     Examples
     --------
@@ -46,18 +48,18 @@ class Queries(Segments):
 
     @classmethod
     def from_qid(cls, qid: ArrayLike) -> Self:
-        """Queries from one query id per row.
+        """Make queries from one query id per row.
 
         Parameters
         ----------
         qid : array-like, shape (n_documents,)
-            Integers, strings or other hashable ids, in any order; rows of one query need not be adjacent.
-            Ids are compared by equality and never sorted by value.
+            Integers, strings or other hashable ids. Rows of one query need not be adjacent. Ids are compared by
+            equality and never sorted by value.
 
         Raises
         ------
         ValueError
-            If `qid` is empty, not one-dimensional, or has missing ids.
+            If `qid` is empty or not one-dimensional, or if an id is missing.
         """
         ids = _as_ids(qid)
         starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
@@ -71,7 +73,7 @@ class Queries(Segments):
 
     @classmethod
     def from_sizes(cls, sizes: ArrayLike) -> Self:
-        """Queries from the number of documents of each, for rows that are grouped already; ids are 0, 1, ...
+        """Make queries from the number of documents of each, for rows that are grouped already; ids are 0, 1, ...
 
         Parameters
         ----------
@@ -81,7 +83,7 @@ class Queries(Segments):
         Raises
         ------
         ValueError
-            If `sizes` is empty, not integer, or has a size below 1.
+            If `sizes` is empty or not integer, or if a size is below 1.
         """
         indptr = indptr_of_sizes(sizes)
         return cls(indptr, np.arange(len(indptr) - 1))
@@ -98,15 +100,15 @@ class Queries(Segments):
 
     @property
     def qid(self) -> NDArray[Any]:
-        """Query id of every row, in the order in which the rows came, shape (n_documents,)."""
+        """Query id of each row, not grouped, shape (n_documents,)."""
         return self.ungroup(self.repeat(self.ids))
 
     def group(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Bring row values, shape (n_documents, ...), into grouped order; the same array if they are there."""
+        """Group values of rows, shape (n_documents, ...); the result is the same array if they are grouped already."""
         return rows if self.permutation is None else rows[self.permutation]
 
     def ungroup(self, grouped: NDArray[Any]) -> NDArray[Any]:
-        """Put grouped values, shape (n_documents, ...), back to the order of the rows."""
+        """Undo :meth:`group`: return grouped values, shape (n_documents, ...), to their original rows."""
         if self.permutation is None:
             return grouped
         rows = np.empty_like(grouped)
@@ -114,7 +116,7 @@ class Queries(Segments):
         return rows
 
     def take(self, chosen: NDArray[Any]) -> Ints:
-        """Rows, in their given order, of the queries in `chosen` (indices or a mask of queries)."""
+        """Increasing original row numbers of the queries in `chosen` (indices or a mask of queries)."""
         mask = np.zeros(self.n_queries, dtype=bool)
         mask[chosen] = True
         return np.flatnonzero(self.ungroup(self.repeat(mask)))
@@ -128,8 +130,6 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
         raise ValueError(
             f"qid must have one query id per row: a non-empty one-dimensional array; got shape {ids.shape}"
         )
-    import pandas as pd
-
     missing = pd.isna(ids)
     if np.any(missing):
         raise ValueError(f"qid must not be missing; qid[{int(np.argmax(missing))}] is {ids[np.argmax(missing)]!s}")
@@ -137,9 +137,7 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
 
 
 def _factorize(ids: NDArray[Any]) -> tuple[NDArray[np.intp], Any]:
-    # pandas hashes ids of any type in order of appearance; imported here to keep `import boostrank` quick.
-    import pandas as pd
-
+    """Number ids of any type by their first appearance; return the number of each row, and the different ids."""
     if ids.dtype.kind in "US":
         ids = ids.astype(object)
     return pd.factorize(ids)

@@ -1,7 +1,7 @@
 """Segments: runs of rows that belong together, and vectorized reductions over all of them at once.
 
-The documents of a query are a segment, and so are documents of equal score, or the outcomes of a distribution. Data
-stay ragged: there is no padding and no mask. No operation loops over segments or rows.
+The documents of a query are a segment, and so are the documents of equal score, or the outcomes of a distribution. Data
+stay ragged: there is no padding and no mask. No operation has a Python loop over segments or rows.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-# Long enough to amortize NumPy's overhead per call, short enough that the temporaries of one block stay in the
-# second-level cache, where a pass costs a third of what it costs over fresh pages.
+# Blocks of this many rows are long enough that NumPy's overhead per call does not matter. They are short enough that
+# the temporary arrays of a block stay in the second-level cache; a pass over newly allocated memory takes three times
+# as long.
 BLOCK_ROWS = 16_384
 
 
 class Block(NamedTuple):
-    """Consecutive whole segments.
+    """Some consecutive segments.
 
     Attributes
     ----------
     segments : slice
-        The segments of this block, among all segments.
+        Which of all segments the block contains.
     rows : slice
-        The rows of this block, among all rows.
+        Which of all rows the block contains.
     part : Segments
-        The segments of this block on their own: their rows are counted from the first row of the block.
+        The segments of the block alone: row 0 is the first row of the block.
     """
 
     segments: slice
@@ -47,7 +48,7 @@ class Segments:
     Attributes
     ----------
     indptr : ndarray of int64, shape (n_segments + 1,)
-        Segment ``i`` owns the rows ``indptr[i]:indptr[i + 1]``; there is at least one.
+        Segment ``i`` has the rows ``indptr[i]:indptr[i + 1]``, at least one.
 
     Examples
     --------
@@ -63,7 +64,7 @@ class Segments:
 
     @classmethod
     def from_sizes(cls, sizes: ArrayLike) -> Self:
-        """Segments from the number of rows of each.
+        """Make segments from the number of rows of each.
 
         Parameters
         ----------
@@ -73,7 +74,7 @@ class Segments:
         Raises
         ------
         ValueError
-            If `sizes` is empty, not integer, or has a size below 1.
+            If `sizes` is empty or not integer, or if a size is below 1.
         """
         return cls(indptr_of_sizes(sizes))
 
@@ -94,25 +95,25 @@ class Segments:
 
     @property
     def ends(self) -> Ints:
-        """One more than the last row of each segment, shape (n_segments,)."""
+        """Number of the last row of each segment plus 1, shape (n_segments,)."""
         return self.indptr[1:]
 
     @cached_property
     def sizes(self) -> Ints:
-        """Rows per segment, shape (n_segments,)."""
+        """Number of rows of each segment, shape (n_segments,)."""
         return np.diff(self.indptr)
 
     @cached_property
     def positions(self) -> Ints:
-        """Position of each row in its segment, from 0, shape (n_rows,)."""
+        """Position of each row in its segment, counted from 0, shape (n_rows,)."""
         return np.arange(self.n_rows) - self.repeat(self.starts)
 
     def repeat(self, per_segment: NDArray[Any]) -> NDArray[Any]:
-        """Repeat one value per segment, shape (n_segments,), for each of its rows."""
+        """Repeat the value of each segment, shape (n_segments,), for each of its rows: shape (n_rows,)."""
         return np.repeat(per_segment, self.sizes)
 
     def take(self, chosen: NDArray[Any]) -> Ints:
-        """Rows of the segments in `chosen` (indices or a mask of segments), in their order."""
+        """Increasing row numbers of the segments in `chosen` (indices or a mask of segments)."""
         mask = np.zeros(self.n_segments, dtype=bool)
         mask[chosen] = True
         return np.flatnonzero(self.repeat(mask))
@@ -134,14 +135,14 @@ class Segments:
         return np.minimum.reduceat(rows, self.starts)
 
     def logsumexp(self, rows: Floats) -> Floats:
-        """``log(sum(exp(x)))`` of each segment, without overflow, shape (n_segments,)."""
+        """``log(sum(exp(rows)))`` of each segment, computed without overflow, shape (n_segments,)."""
         highest = self.max(rows)
         return np.log(self.sum(np.exp(rows - self.repeat(highest)))) + highest
 
     def softmax(self, rows: Floats, mass: Floats | float = 1.0) -> Floats:
-        """Softmax within each segment, times the segment's `mass` (a number or shape (n_segments,)).
+        """Softmax within each segment, times the segment's `mass` (a number, or an array of shape (n_segments,)).
 
-        Shape (n_rows,); the rows of segment ``i`` sum to ``mass[i]``.
+        The result has shape (n_rows,), and the rows of segment ``i`` sum to ``mass[i]``.
         """
         exponentials = rows - self.repeat(self.max(rows))
         np.exp(exponentials, out=exponentials)
@@ -149,15 +150,14 @@ class Segments:
         return exponentials
 
     def sum_before(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Sum over the rows that stand before each one in its segment; exact for whole numbers."""
+        """Sum over the rows before each row in its segment, shape (n_rows,); exact for integers."""
         before = np.cumsum(rows) - rows
         return before - self.repeat(before[self.starts])
 
     def product_before(self, rows: Floats) -> Floats:
-        """Product over the rows that stand before each one in its segment.
+        """Product over the rows before each row in its segment, shape (n_rows,).
 
-        The number of passes is the logarithm (to base 2) of the longest segment. No factor is divided out again, so
-        zeros do no harm.
+        It takes log2(size of the longest segment) passes. Nothing is divided, so zeros among the rows are allowed.
         """
         product = np.ones_like(rows)
         product[1:] = rows[:-1]
@@ -169,7 +169,7 @@ class Segments:
         return product
 
     def runs(self, *values: NDArray[Any]) -> Segments:
-        """Runs of rows, within a segment, over which none of `values`, of shape (n_rows,), changes."""
+        """Runs of successive rows of a segment that agree in all of `values`, arrays of shape (n_rows,)."""
         is_start = np.zeros(self.n_rows, dtype=bool)
         is_start[self.starts] = True
         for value in values:
@@ -177,21 +177,22 @@ class Segments:
         return Segments(np.append(np.flatnonzero(is_start), self.n_rows))
 
     def sort(self, scores: Floats, tiebreak: NDArray[Any] | None = None, *, stable: bool = True) -> Ints:
-        """Indices that sort the rows of each segment by decreasing score.
+        """Permutation that sorts the rows of each segment by decreasing score.
 
         Parameters
         ----------
         scores : ndarray, shape (n_rows,)
-            Without NaN.
+            They must not be NaN.
         tiebreak : ndarray, shape (n_rows,), optional
-            Among equal scores a smaller value comes first; then, and by default, the row that stands first.
+            Rows of equal score are sorted by increasing `tiebreak`, then by row number; without `tiebreak`, by row
+            number.
         stable : bool, default True
-            False leaves rows of equal score in any order, which is faster; only without `tiebreak`.
+            With False, and without `tiebreak`, rows of equal score come in an arbitrary sequence, which is faster.
 
         Returns
         -------
         ndarray of int64, shape (n_rows,)
-            ``scores[result]`` decreases within each segment; segments stay where they are.
+            ``scores[result]`` decreases within each segment; no row leaves its segment.
         """
         result = np.empty(self.n_rows, dtype=np.int64)
         for block in self.blocks():
@@ -201,26 +202,27 @@ class Segments:
         return result
 
     def ranks(self, scores: Floats) -> Ints:
-        """Rank of each row in its segment, from 1 at the highest score; of equal scores the first row ranks first."""
+        """Rank of each row in its segment, shape (n_rows,): 1 for the highest score; ties are ranked by row number."""
         ranks = np.empty(self.n_rows, dtype=np.int64)
         ranks[self.sort(scores)] = self.positions + 1
         return ranks
 
     def search(self, ascending: Floats, values: Floats, side: Literal["left", "right"] = "left") -> Ints:
-        """Where each row's value belongs among the sorted values of its segment: ``np.searchsorted`` per segment.
+        """Apply ``np.searchsorted`` in each segment: find where values belong among the sorted values of their segment.
 
         Parameters
         ----------
         ascending : ndarray, shape (n_rows,)
-            Increasing within each segment.
+            Sorted values, increasing within each segment.
         values : ndarray, shape (n_rows,)
+            Value to search for in the segment of the row.
         side : {"left", "right"}, default "left"
-            Before or after equal values.
+            Whether the place is before or after equal values.
 
         Returns
         -------
         ndarray of int64, shape (n_rows,)
-            From the start of the segment to its end.
+            A row number, from the start of the segment to its end (one more than its last row).
         """
         low, high = self.repeat(self.starts), self.repeat(self.ends)
         for _ in range(int(self.sizes.max()).bit_length()):
@@ -231,12 +233,12 @@ class Segments:
         return low
 
     def blocks(self, n_rows: int = BLOCK_ROWS) -> list[Block]:
-        """Blocks of whole segments of about `n_rows` rows; a longer segment is a block of its own."""
+        """Divide the segments into blocks of at most `n_rows` rows; a longer segment is a block of its own."""
         return self._blocks if n_rows == BLOCK_ROWS else self._cut(n_rows)
 
     @cached_property
     def _blocks(self) -> list[Block]:
-        # Cached, with the positions that their parts cache: metrics and objectives go through them in every round.
+        # Cached because metrics and objectives use the blocks, and the positions that these cache, in every round.
         return self._cut(BLOCK_ROWS)
 
     def _cut(self, n_rows: int) -> list[Block]:
@@ -252,8 +254,8 @@ class Segments:
         return blocks
 
     def _sort_block(self, scores: Floats, tiebreak: NDArray[Any] | None, stable: bool = True) -> Ints:
-        # Sorting all scores first and then moving rows to their segments by a stable radix sort of small integers
-        # is several times faster than a lexicographic sort of (segment, score).
+        # First sort all scores, then sort the result by segment with a stable radix sort of small integers. This is
+        # several times faster than a lexicographic sort by (segment, score).
         by_score = np.argsort(-scores)
         if self.n_segments > 1:
             code_type = np.uint16 if self.n_segments <= np.iinfo(np.uint16).max else np.int64
@@ -275,7 +277,7 @@ class Segments:
 
 
 def indptr_of_sizes(sizes: ArrayLike) -> Ints:
-    """Where segments of these sizes start, and where the last one ends, shape (n_segments + 1,)."""
+    """Start of each segment, and end of the last one, from the sizes of segments; shape (n_segments + 1,)."""
     array = np.asarray(sizes)
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(f"sizes must be a non-empty one-dimensional array; got shape {array.shape}")
@@ -283,5 +285,5 @@ def indptr_of_sizes(sizes: ArrayLike) -> Ints:
         raise ValueError(f"sizes must be integers; got dtype {array.dtype}")
     if array.min() < 1:
         bad = int(np.argmin(array))
-        raise ValueError(f"sizes must be at least 1; sizes[{bad}] is {array[bad]}: leave empty ones out")
+        raise ValueError(f"sizes must be at least 1; sizes[{bad}] is {array[bad]} (leave out empty segments)")
     return np.concatenate([[0], np.cumsum(array)]).astype(np.int64)

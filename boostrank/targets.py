@@ -1,9 +1,10 @@
-"""What a surrogate is trained towards: labels turned into targets, by the normalization that it is paired with.
+"""Targets of surrogates: gains of labels, normalized in one of several ways.
 
-A loss is a pair, surrogate and target, and NDCG consistency belongs to the pair: a consistent surrogate sorts like
-the expectation of its targets, and by Lemma 4 and Corollary 5 of Ravikumar, Tewari and Yang (AISTATS 2011) a ranking
-is NDCG-optimal exactly when it sorts like the expected *normalized gains* ``E[G / Z]``. Only ``"dcg"`` has those; the
-others are the targets of the original losses that the paper shows to be inconsistent.
+A loss is a pair of a surrogate and a target, and NDCG consistency is a property of the pair. The minimizer of a
+consistent surrogate sorts documents by their expected targets. By Lemma 4 and Corollary 5 of Ravikumar, Tewari and Yang
+(AISTATS 2011) a ranking is NDCG-optimal exactly if it sorts by the expected *normalized gains* ``E[G / Z]``. These are
+the targets of the normalization ``"dcg"``. The other normalizations give the original losses that the paper shows to be
+inconsistent.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ CONSISTENT_NORMALIZATION = "dcg"
 def make_targets(
     relevance: ArrayLike, queries: Segments, dcg: DCG | None = None, normalize: Normalize = "dcg"
 ) -> Floats:
-    """Targets of grouped labels, float64, shape (n_documents,).
+    """Compute the targets of grouped labels, float64, shape (n_documents,).
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ def make_targets(
         Gain, discount and cutoff; the default is ``DCG()``.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         ======== ====================== ================================================================
-        name     target                 with which surrogate it is a loss of the paper
+        name     target                 surrogate with which it is a loss of the paper
         ======== ====================== ================================================================
         dcg      ``G / Z_k``            any: the repaired, consistent losses of Section 3.3
         none     ``G``                  squared: the original least squares
@@ -44,7 +45,7 @@ def make_targets(
         softmax  ``exp(y) / sum exp``   softmax: the original ListNet, on raw labels
         ======== ====================== ================================================================
 
-        Queries without any gain have targets 0 (``"softmax"``: the uniform distribution).
+        If all gains of a query are 0, so are its targets (with ``"softmax"`` they are the uniform distribution).
 
     Raises
     ------
@@ -67,8 +68,7 @@ def make_targets(
     if normalize == "none":
         return gains
     if normalize == "l2":
-        highest = queries.repeat(reciprocal_or_zero(queries.max(gains)))
-        scaled = gains * highest
+        scaled = gains * queries.repeat(reciprocal_or_zero(queries.max(gains)))  # The squares then cannot overflow.
         return scaled * queries.repeat(reciprocal_or_zero(np.sqrt(queries.sum(scaled**2))))
     if normalize == "sum":
         return gains * queries.repeat(reciprocal_or_zero(queries.sum(gains)))

@@ -1,4 +1,4 @@
-"""NDCG taken apart in pictures: discount, gain, one query's ranks and cutoffs, ties, and NDCG while training.
+"""NDCG in pictures: discounts and gains, the ranks and cutoffs of one query, ties, and NDCG during training.
 
 python examples/ndcg_anatomy.py [FOLDER]
 """
@@ -12,23 +12,35 @@ import numpy as np
 
 import boostrank as br
 from boostrank import displays, metrics
+from boostrank.dcg import DCG
 
 matplotlib.use("Agg")
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
 folder.mkdir(parents=True, exist_ok=True)
+plt = displays.import_pyplot()
 
 
 def save(display, name):
     display.figure_.savefig(folder / f"{name}.png", dpi=150)
-    displays.import_pyplot().close(display.figure_)
+    plt.close(display.figure_)
     return display
 
 
-# What NDCG is made of: a discount by rank and a gain by label.
-save(displays.DiscountDisplay.from_discounts(["log2", "zipf"], n_ranks=10), "discount")
-save(displays.GainDisplay.from_gains(["exp2", "linear"], labels=range(5)), "gain")
+# DCG is a sum of gain times discount: the discount depends on the rank, the gain on the relevance.
+figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
+ranks, relevance = np.arange(1, 11), np.arange(5)
+left.plot(ranks, DCG(discount="log2").discounts(10), "o-", label="log2: 1 / log2(1 + rank)")
+left.plot(ranks, DCG(discount="zipf").discounts(10), "s--", label="zipf: 1 / rank")
+left.set(xlabel="rank", ylabel="discount", xticks=ranks, ylim=(0.0, 1.05))
+right.plot(relevance, DCG(gain="exp2").gains(relevance), "o-", label="exp2: 2^relevance - 1")
+right.plot(relevance, DCG(gain="linear").gains(relevance), "s--", label="linear: relevance")
+right.set(xlabel="relevance", ylabel="gain", xticks=relevance)
+for ax in (left, right):
+    ax.legend(frameon=False)
+figure.savefig(folder / "discount_and_gain.png", dpi=150)
+plt.close(figure)
 
-# One query of eight documents: what each rank adds, and the same query by cutoff.
+# One query of eight documents: what each rank adds to its DCG, and its NDCG by cutoff.
 documents = list("ABCDEFGH")
 labels = [3, 2, 3, 0, 1, 2, 0, 1]
 scores = [0.60, 0.20, 0.80, 0.40, 0.10, 0.30, 0.05, 0.70]
@@ -39,14 +51,14 @@ cutoffs = range(1, 9)
 curve = save(displays.NDCGCurveDisplay.from_predictions(labels, scores, ks=cutoffs), "cutoffs")
 print("NDCG@k for k = 1 to 8:", *(f"{value:.4f}" for value in curve.mean[0]))
 
-# Three of five documents have the same score: NDCG depends on who decides their order.
+# Three of five documents have the same score: NDCG depends on the rule that ranks them.
 labels, scores = [3, 2, 1, 0, 0], [0.9, 0.8, 0.8, 0.8, 0.1]
-spread = save(displays.TieSpreadDisplay.from_predictions(labels, scores, k=5), "ties_of_one_query")
+tied = save(displays.TieRangeDisplay.from_predictions(labels, scores, k=5), "ties_of_one_query")
 by_row = br.ndcg_score(labels, scores, k=5, ties="stable")
-worst, average, best = spread.worst[0], spread.average[0], spread.best[0]
+worst, average, best = tied.worst[0], tied.average[0], tied.best[0]
 print(f"ties: worst {worst:.4f}, average {average:.4f}, by row {by_row:.4f}, best {best:.4f}")
 
-# Three losses on many queries, the first of them blind to the queries, scored after each round.
+# Three losses on many queries, and NDCG after each round. The first loss does not use the queries.
 X, y, qid = br.make_ranking(n_queries=300, random_state=0)
 train, validation = ((X[rows], y[rows], qid[rows]) for rows in br.split_queries(qid, 0.2, random_state=0))
 settings = {"n_estimators": 150, "early_stopping_rounds": 50, "k": 5, "num_leaves": 7, "random_state": 0, "n_jobs": 1}
@@ -59,20 +71,20 @@ for ranker in rankers.values():
     ranker.fit(*train, eval_set=[train, validation])
 names = {"valid_0": "training", "valid_1": "validation"}
 training = displays.TrainingCurveDisplay.from_estimator(rankers, datasets=names)
-# Scores that are all alike are ordered by chance, and ties count by their expectation.
-chance = br.ndcg_score(validation[1], np.zeros(len(validation[1])), validation[2], k=5)
-training.ax_.axhline(chance, color="0.4", linewidth=1)
-training.ax_.annotate("order by chance (validation)", (1.0, chance), va="bottom", color="0.3")
+# Equal scores give a random ranking, and ties count by the expectation of NDCG over all rankings.
+random_ndcg = br.ndcg_score(validation[1], np.zeros(len(validation[1])), validation[2], k=5)
+training.ax_.axhline(random_ndcg, color="0.4", linewidth=1)
+training.ax_.annotate("random ranking (validation)", (1.0, random_ndcg), va="bottom", color="0.3")
 save(training, "training")
-print(f"NDCG@5 of an order by chance, validation: {chance:.4f}")
+print(f"NDCG@5 of a random ranking, validation: {random_ndcg:.4f}")
 for (name, part), values in training.curves.items():
     rounds = training.best[name]
     print(f"{name}, {part}: NDCG@5 {values[0]:.4f} after 1 round, {values[rounds - 1]:.4f} after {rounds}")
 
-# The same rankers by cutoff, and how much of a rounded score is left to chance.
+# The same rankers by cutoff, and how much NDCG depends on ties after scores are rounded.
 save(displays.NDCGCurveDisplay.from_estimator(rankers, *validation, ks=range(1, 16)), "rankers")
 rounded = rankers["softmax"].predict(validation[0]).round()
-save(displays.TieSpreadDisplay.from_predictions(validation[1], rounded, validation[2], k=5), "ties")
-spread = metrics.tie_range(validation[1], rounded, validation[2], k=5)
-print(f"rounded scores, mean NDCG@5: worst {spread.worst:.4f}, average {spread.average:.4f}, best {spread.best:.4f}")
+save(displays.TieRangeDisplay.from_predictions(validation[1], rounded, validation[2], k=5), "ties")
+tied = metrics.tie_range(validation[1], rounded, validation[2], k=5)
+print(f"rounded scores, mean NDCG@5: worst {tied.worst:.4f}, average {tied.average:.4f}, best {tied.best:.4f}")
 print(f"pictures: {folder}")

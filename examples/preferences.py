@@ -71,7 +71,7 @@ def summarize(results, choices):
     rows = []
     for labels in (*choices, *ON_GRADES):
         asked = results.loc[results["labels"] == labels, "edges"].mean()
-        low, high = br.bootstrap_interval(values[labels], baseline, random_state=0)
+        low, high = br.significance.bootstrap_interval(values[labels], baseline, random_state=0)
         p = br.permutation_test(values[labels], baseline, random_state=0).p_value if labels != "lambdarank" else np.nan
         name = f"all grades: {ON_GRADES[labels]}" if labels in ON_GRADES else f"{labels} choices a query"
         mean = values[labels].mean()

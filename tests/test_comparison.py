@@ -9,7 +9,8 @@ from rich.console import Console
 from scipy import stats
 
 import boostrank as br
-from boostrank import reports
+from boostrank.cli import reports
+from boostrank.comparison import Comparison
 from boostrank.displays import ComparisonDisplay
 
 
@@ -96,9 +97,9 @@ def test_table_equals_a_hand_written_loop(comparison):
     test = br.permutation_test(values["squared"], values["softmax"])
     assert row["difference"] == pytest.approx(test.difference, abs=1e-12)
     assert row["p_value"] == test.p_value
-    interval = br.bootstrap_interval(values["squared"], values["softmax"])
+    interval = br.significance.bootstrap_interval(values["squared"], values["softmax"])
     assert (row["low"], row["high"]) == pytest.approx(interval, abs=1e-12)
-    assert row["effect"] == pytest.approx(br.effect_size(values["squared"], values["softmax"]), abs=1e-9)
+    assert row["effect"] == pytest.approx(br.significance.effect_size(values["squared"], values["softmax"]), abs=1e-9)
     assert row["Fold1"] == pytest.approx(values["squared"][:20].mean(), abs=1e-12)
     assert result.baseline == "softmax"
 
@@ -108,7 +109,7 @@ def test_p_values_are_adjusted_within_each_metric(comparison):
     more = rankers | {"small": br.LightGBMRanker(n_estimators=2, n_jobs=1, random_state=0)}
     table = br.compare(more, folds, baseline="squared", cutoffs=[1, 10]).table
     for _, rows in table.groupby("metric"):
-        np.testing.assert_array_equal(rows["p_holm"], br.holm(rows["p_value"]))
+        np.testing.assert_array_equal(rows["p_holm"], br.significance.holm(rows["p_value"]))
         compared = rows["ranker"] != "squared"
         tests = rows[["p_value", "p_holm", "low", "high", "effect"]]
         assert tests[compared].notna().all(axis=None)
@@ -122,7 +123,7 @@ def test_tables_show_adjusted_p_values_and_fit_a_terminal(comparison, tmp_path):
     table["ranker"] = table["ranker"].map({"softmax": "lightgbm lambdarank", "squared": "lightgbm centered-logistic"})
     table[["wins", "ties", "losses"]] = 12345
     table.loc[table["p_holm"].notna(), "p_holm"] = 0.0123
-    wide = br.Comparison(table, comparison[3].per_query, "lightgbm lambdarank")
+    wide = Comparison(table, comparison[3].per_query, "lightgbm lambdarank")
     console = Console(width=80, file=io.StringIO())
     for part in reports.comparison_tables(wide):
         console.print(part)

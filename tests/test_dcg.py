@@ -1,4 +1,4 @@
-"""DCG: gains, discounts, cutoffs, ideals and ties, each from the definition, over permutations where it has any."""
+"""DCG: gains, discounts, cutoffs, ideals and ties, by definition, if possible over all permutations."""
 
 import itertools
 import math
@@ -180,7 +180,7 @@ def test_str_names_the_metric():
 
 
 @pytest.mark.parametrize(
-    ("labels", "complaint"),
+    ("labels", "fault"),
     [
         ([0, np.nan, 1], r"relevance\[1\] = nan is not finite"),
         ([0, np.inf], r"relevance\[1\] = inf is not finite"),
@@ -195,8 +195,8 @@ def test_str_names_the_metric():
     ],
     ids=str,
 )
-def test_bad_labels_are_errors_that_name_the_document(labels, complaint):
-    with pytest.raises(ValueError, match=complaint):
+def test_bad_labels_are_errors_that_name_the_document(labels, fault):
+    with pytest.raises(ValueError, match=fault):
         DCG().gains(labels)
 
 
@@ -217,7 +217,7 @@ def test_labels_outside_a_gain_table_are_errors(label):
 
 
 @pytest.mark.parametrize(
-    ("gain", "complaint"),
+    ("gain", "fault"),
     [
         (lambda y: y - 1, "negative gain"),
         (lambda y: y * np.nan, "not finite"),
@@ -226,8 +226,8 @@ def test_labels_outside_a_gain_table_are_errors(label):
     ],
     ids=["negative", "nan", "scalar", "table"],
 )
-def test_bad_gains_of_labels_are_errors(gain, complaint):
-    with pytest.raises(ValueError, match=complaint):
+def test_bad_gains_of_labels_are_errors(gain, fault):
+    with pytest.raises(ValueError, match=fault):
         DCG(gain=gain).gains([0, 1])
 
 
@@ -274,5 +274,5 @@ def test_bad_discount_functions_are_errors(discount):
 def test_a_discount_that_increases_late_is_an_error_where_it_matters():
     dcg = DCG(discount=lambda ranks: np.where(ranks < 3, 1 / ranks, ranks))
     assert dcg.ideal(np.ones(2), Queries.from_sizes([2])).tolist() == [1.5]
-    with pytest.raises(ValueError, match="neither increase"):
+    with pytest.raises(ValueError, match="must not increase"):
         dcg.ideal(np.ones(3), Queries.from_sizes([3]))

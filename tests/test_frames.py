@@ -1,4 +1,4 @@
-"""DataFrames of any library: query ids found and set apart, features of every kind, categories."""
+"""DataFrames of pandas, polars and pyarrow: query ids, features of every kind, categories, missing values."""
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,7 @@ def test_find_qid_looks_in_the_argument_then_the_column_then_the_index():
             features, qid = find_qid(X, given)
             assert list(getattr(features, "column_names", features.columns)) == ["a"]
             assert list(qid) == expected
-            assert len(getattr(X, "column_names", X.columns)) == 2  # the caller's frame keeps its column
+            assert len(getattr(X, "column_names", X.columns)) == 2  # The caller's frame keeps its column.
     for index in (pandas.set_index("qid"), pandas.set_index(["qid", "a"]).assign(b=0.0)):
         assert list(find_qid(index, None)[1]) == [7, 8]
     for X in (pandas[["a"]], kinds[1][["a"]], np.ones((2, 1)), sp.eye_array(2, format="csr"), [[1.0], [2.0]]):
@@ -89,12 +89,12 @@ def test_kinds_of_features_agree(ranker_class, data):
 @both
 def test_sparse_features(ranker_class, data):
     X, y, qid = data
-    order = np.random.default_rng(0).permutation(len(y))
-    # XGBoost takes what a sparse matrix does not store for missing, LightGBM for zero.
+    permutation = np.random.default_rng(0).permutation(len(y))
+    # Values that a sparse matrix does not store are missing for XGBoost, and zero for LightGBM.
     dense = X if ranker_class is br.LightGBMRanker else np.where(X == 0, np.nan, X)
-    expected = small(ranker_class).fit(dense[order], y[order], qid[order]).predict(dense)
+    expected = small(ranker_class).fit(dense[permutation], y[permutation], qid[permutation]).predict(dense)
     for kind in (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.coo_array):
-        ranker = small(ranker_class).fit(kind(X[order]), y[order], qid[order])
+        ranker = small(ranker_class).fit(kind(X[permutation]), y[permutation], qid[permutation])
         np.testing.assert_allclose(ranker.predict(kind(X)), expected, rtol=1e-5, atol=1e-6)
 
 

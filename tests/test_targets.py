@@ -1,4 +1,4 @@
-"""Targets: each normalization by its formula, and the paper's own numbers."""
+"""Targets: each normalization by its formula, and the numbers of the paper."""
 
 import math
 
@@ -47,7 +47,7 @@ def test_targets_by_formula(normalize, sizes, highest):
 @pytest.mark.parametrize("discount", DISCOUNTS, ids=str)
 @pytest.mark.parametrize("k", [None, 1, 2])
 @pytest.mark.parametrize("gain", ["exp2", "linear"])
-def test_normalized_gains_know_gain_discount_and_cutoff(gain, k, discount):
+def test_normalized_gains_use_gain_discount_and_cutoff(gain, k, discount):
     labels, queries = [3, 0, 1, 1, 0, 2], Queries.from_sizes([4, 2])
     expected = [normalized_gains(part, discount, k, gain) for part in (labels[:4], labels[4:])]
     targets = make_targets(labels, queries, DCG(k=k, gain=gain, discount=discount))

@@ -1,4 +1,4 @@
-"""The command line: ``boostrank compare | fit | predict | evaluate | check``, a file for each."""
+"""The command line: ``boostrank compare | fit | predict | evaluate | check``, one module per command."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ for command in (compare, fit, predict, evaluate, check):
 
 
 def main() -> None:
-    """Run the command line: exit code 0, or 2 with one line on what was wrong."""
+    """Run the command line; after an error print one line that says what is wrong, and exit with code 2."""
     try:
         app()
     except (ValueError, OSError, ImportError, FloatingPointError) as error:

@@ -1,15 +1,17 @@
-"""``boostrank check``: is a loss NDCG consistent."""
+"""``boostrank check``: whether a loss is consistent with NDCG."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from boostrank.cli.options import GainName, GainOption, SeedOption, console
+from boostrank.cli.surrogate_file import load_surrogate
 from boostrank.dcg import DCG
-from boostrank.surrogates import SURROGATES
+from boostrank.surrogates import SURROGATES, Surrogate
 from boostrank.targets import NORMALIZATIONS
 from boostrank.theory import check_consistency
 
@@ -23,33 +25,55 @@ class DiscountName(StrEnum):
 
 def check(
     surrogate: Annotated[
-        str, typer.Argument(help="SURROGATE, or SURROGATE/NORMALIZE: softmax/softmax is ListNet.", show_default=False)
+        str,
+        typer.Argument(
+            help="Name of a surrogate (softmax); or FILE.py:NAME for a class or an instance in a file of your own. "
+            "Either may be followed by /NORMALIZE for other targets: softmax/softmax is ListNet.",
+            show_default=False,
+        ),
     ],
     normalize: Annotated[
-        str | None, typer.Option(help=f"Targets: {', '.join(NORMALIZATIONS)}; dcg by default.", show_default=False)
+        str | None,
+        typer.Option(help=f"Targets of the loss: {', '.join(NORMALIZATIONS)}; dcg by default.", show_default=False),
     ] = None,
-    k: Annotated[int | None, typer.Option("-k", "--k", min=1, help="Cutoff of both targets and NDCG.")] = None,
+    k: Annotated[int | None, typer.Option("-k", "--k", min=1, help="Cutoff of both the targets and NDCG.")] = None,
     gain: GainOption = GainName.exp2,
-    discount: Annotated[DiscountName, typer.Option(help="Discount: 1 / log2(1 + rank), or 1 / rank.")] = (
-        DiscountName.log2
-    ),
-    distributions: Annotated[int, typer.Option(min=1, help="Distributions of labels to try, about.")] = 1600,
+    discount: Annotated[
+        DiscountName, typer.Option(help="Discount of a rank: 1 / log2(1 + rank) (log2) or 1 / rank (zipf).")
+    ] = DiscountName.log2,
+    distributions: Annotated[int, typer.Option(min=1, help="Approximate number of label distributions to try.")] = 1600,
     seed: SeedOption = 0,
 ) -> None:
-    """Search for labels on which minimizing the loss does not maximize expected NDCG.
+    """Search for label distributions on which a loss is not consistent with NDCG.
 
-    Prints the worst counterexample found. Exit code 0: none was found; 1: the loss is not consistent; 2: bad input.
+    On such a distribution the scores that minimize the expected loss do not
+    maximize the expected NDCG. The worst one that is found is printed. The
+    exit code is 0 if none is found, 1 if one is found, and 2 if the input is
+    invalid.
     """
-    name, _, target = surrogate.partition("/")
-    if name not in SURROGATES:
-        raise ValueError(f"unknown surrogate {name!r}; known are {', '.join(SURROGATES)}")
-    if "/" in surrogate and normalize is not None and normalize != target:
-        raise ValueError(f"{surrogate!r} and --normalize {normalize} disagree; give the targets once")
-    chosen: Any = target if "/" in surrogate else normalize or "dcg"
+    found, targets = _parse(surrogate)
+    if targets is not None and normalize is not None and normalize != targets:
+        raise ValueError(f"{surrogate!r} and --normalize {normalize} disagree; name the targets once")
+    chosen: Any = targets if targets is not None else normalize or "dcg"
     if chosen not in NORMALIZATIONS:
         raise ValueError(f"targets must be one of {', '.join(NORMALIZATIONS)}; got {chosen!r}")
     dcg = DCG(k, gain.value, discount.value)
-    report = check_consistency(name, chosen, dcg, n_distributions=distributions, random_state=seed)
+    report = check_consistency(found, chosen, dcg, n_distributions=distributions, random_state=seed)
     console.print(repr(report), highlight=False, markup=False, soft_wrap=True)
     if not report.consistent:
         raise typer.Exit(1)
+
+
+def _parse(text: str) -> tuple[str | Surrogate, str | None]:
+    """Surrogate and targets of ``NAME``, ``NAME/NORMALIZE``, ``FILE.py:NAME`` or ``FILE.py:NAME/NORMALIZE``."""
+    file, colon, rest = text.rpartition(".py:")
+    name, slash, targets = (rest if colon else text).partition("/")
+    if colon:
+        return load_surrogate(Path(f"{file}.py"), name), targets if slash else None
+    if text.endswith(".py"):
+        raise ValueError(f"{text!r} names a file; add the name of a surrogate in it, as in {text}:NAME")
+    if name not in SURROGATES:
+        raise ValueError(
+            f"unknown surrogate {name!r}; use one of {', '.join(SURROGATES)}, or FILE.py:NAME for your own"
+        )
+    return name, targets if slash else None

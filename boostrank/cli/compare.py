@@ -1,4 +1,4 @@
-"""``boostrank compare``: who beats whom on the same folds."""
+"""``boostrank compare``: train rankers on the same folds and compare their NDCG."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from boostrank import reports
+from boostrank.cli import reports
 from boostrank.cli.options import (
     Backend,
     BackendOption,
@@ -36,26 +36,34 @@ from boostrank.datasets.synthetic import make_ranking
 from boostrank.files import write_atomically
 from boostrank.metrics import expected_ndcg, get_measure
 from boostrank.model_selection import query_folds
+from boostrank.surrogates import SURROGATES
 
-DEFAULT_OBJECTIVES = (
-    "lambdarank,rank_xendcg,rank:ndcg,squared,poisson,logistic,softmax,centered-squared,centered-logistic,pnorm,"
-    "cosine,normalized-pnorm,pairwise-exponential,pairwise-squared,squared/none,softmax/softmax,cosine/l2"
-)
+NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")
+# Surrogates that take more time than LambdaMART in a boosting round (benchmarks/README.md): they run if asked for.
+SLOW = ("pairwise-logistic", "pairwise-squared-hinge", "pairwise-hinge")
+# Losses of the literature that are not consistent: least squares on gains, ListNet and RankCosine.
+INCONSISTENT = ("squared/none", "softmax/softmax", "cosine/l2")
 SYNTHETIC_OBJECTIVES = "lambdarank,rank:ndcg,pairwise-exponential,softmax,logistic,squared,squared/none,softmax/softmax"
 SYNTHETIC_QUERIES = 600
+
+
+def default_objectives() -> str:
+    """Objectives that are compared on a user's data: native ones, all surrogates that are not slow, and controls."""
+    return ",".join([*NATIVE, *(name for name in SURROGATES if name not in SLOW), *INCONSISTENT])
 
 
 def compare(
     path: Annotated[
         Path | None,
-        typer.Argument(help="Folder of LETOR folds, or one LETOR file. Synthetic data without it.", show_default=False),
+        typer.Argument(help="Folder of LETOR folds, or one LETOR file. By default synthetic data.", show_default=False),
     ] = None,
     backend: BackendOption = Backend.both,
     objectives: Annotated[
         str | None,
         typer.Option(
-            help="Comma separated; SURROGATE/NORMALIZE for other targets, e.g. softmax/softmax is ListNet. "
-            "A native objective runs on its own backend only. The first is the baseline.",
+            help="Objectives, separated by commas: surrogates (softmax), surrogates with other targets "
+            "(softmax/softmax is ListNet), losses of edges (edge-logistic), and objectives of LightGBM (lambdarank) or "
+            "XGBoost (rank:ndcg), which run on their own library only. The first one is the baseline.",
             show_default=False,
         ),
     ] = None,
@@ -67,24 +75,31 @@ def compare(
     patience: PatienceOption = 50,
     learning_rate: RateOption = 0.1,
     leaves: LeavesOption = 15,
-    folds: Annotated[int, typer.Option(min=3, help="Folds of a single file or of the synthetic data.")] = 5,
+    folds: Annotated[int, typer.Option(min=3, help="Number of folds of a single file or of the synthetic data.")] = 5,
     seed: SeedOption = 0,
-    output: Annotated[Path | None, typer.Option(help="Write the table as .csv, .json or .md.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the differences at the last cutoff into this file.")] = None,
+    output: Annotated[Path | None, typer.Option(help="File to write the table to: .csv, .json or .md.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Image file for a plot of the differences in the last measure of the table.")
+    ] = None,
 ) -> None:
-    """Train rankers on the same folds and compare their NDCG on test queries.
+    """Train rankers on the same folds and compare their NDCG on the test queries.
 
-    All have the same learning rate, leaves and most rounds; the number of rounds is chosen on validation queries.
+    All rankers have the same learning rate, the same number of leaves and the
+    same maximum number of rounds. How many rounds each of them uses is
+    decided on the validation queries.
     """
     ks = parse_cutoffs(cutoffs)
     reports.check_suffix(output)
-    rankers = make_rankers(
-        objectives or (DEFAULT_OBJECTIVES if path else SYNTHETIC_OBJECTIVES),
-        backend,
-        {"gain": gain.value, "k": k, "n_estimators": rounds, "early_stopping_rounds": patience}
-        | {"learning_rate": learning_rate, "random_state": seed},
-        leaves,
-    )
+    settings = {
+        "gain": gain.value,
+        "k": k,
+        "n_estimators": rounds,
+        "early_stopping_rounds": patience,
+        "learning_rate": learning_rate,
+        "random_state": seed,
+    }
+    chosen = objectives or (default_objectives() if path else SYNTHETIC_OBJECTIVES)
+    rankers = make_rankers(chosen, backend, settings, leaves)
     extra = {}
     if path is None:
         X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
@@ -95,12 +110,12 @@ def compare(
             return expected_ndcg(known, scores, fold.test.qid) - expected_ndcg(known, known, fold.test.qid)
 
         extra = {"-regret": regret}
-        console.print(f"Synthetic data: {SYNTHETIC_QUERIES} queries whose Bayes-optimal ranking is known.")
+        console.print(f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known.")
     else:
         parts = read_letor_folds(path) if path.is_dir() else query_folds(read_letor(path), folds, random_state=seed)
     with _progress() as progress:
         total = len(rankers) * len(parts)
-        # The bar moves when a training begins, so it starts one behind.
+        # `advance` is called before each training, so the bar starts at -1.
         task = progress.add_task("", total=total, completed=-1)
 
         def advance(fold: str, name: str) -> None:
@@ -109,7 +124,7 @@ def compare(
         comparison = compare_rankers(
             rankers,
             parts,
-            measures=[get_measure("ndcg", k=k, gain=gain.value, empty=empty.value) for k in ks],
+            measures=[get_measure("ndcg", k=cutoff, gain=gain.value, empty=empty.value) for cutoff in ks],
             extra_measures=extra,
             random_state=seed,
             progress=advance,
@@ -131,11 +146,15 @@ def _progress() -> Progress:
 
 
 def _show(comparison: Comparison, output: Path | None, plot: Path | None) -> None:
-    for table in reports.comparison_tables(comparison):
-        console.print(table)
+    console.print(repr(comparison), highlight=False, markup=False, soft_wrap=True)
+    console.print()
+    if "-regret" in comparison.measures:
+        console.print("-regret: expected NDCG of the ranking minus that of the optimal ranking.", highlight=False)
     console.print(
-        "p (Holm): two-sided paired randomization test over the test queries of all folds, adjusted for the number of "
-        "rankers."
+        "diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over the test "
+        "queries of all folds, adjusted for the number of rankers by Holm's method. w/t/l: queries won, tied and lost. "
+        "rounds: mean number of boosting rounds.",
+        highlight=False,
     )
     if output is not None:
         write_atomically(output, lambda name: reports.write_table(comparison, name))

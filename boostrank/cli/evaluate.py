@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from boostrank import reports
+from boostrank.cli import reports
 from boostrank.cli.options import (
     CutoffsOption,
     DataPath,
@@ -21,7 +21,7 @@ from boostrank.cli.options import (
     parse_cutoffs,
 )
 from boostrank.datasets import read_letor
-from boostrank.metrics import check_scores, ndcg_score, reconcile
+from boostrank.metrics import check_scores, get_measure, reconcile
 from boostrank.queries import Queries
 
 DEFAULT_CUTOFFS = "1,5,10,all"
@@ -29,37 +29,52 @@ DEFAULT_CUTOFFS = "1,5,10,all"
 
 def evaluate(
     data: DataPath,
-    scores: Annotated[Path, typer.Argument(help="One score a line, as written by predict.", show_default=False)],
+    scores: Annotated[
+        Path, typer.Argument(help="File with one score per line, as predict writes it.", show_default=False)
+    ],
     cutoffs: CutoffsOption = DEFAULT_CUTOFFS,
     gain: GainOption = GainName.exp2,
     empty: EmptyOption = EmptyName.zero,
-    ties: Annotated[TiesName, typer.Option(help="Order of documents of equal score.")] = TiesName.average,
+    ties: Annotated[
+        TiesName,
+        typer.Option(
+            help="How documents of equal score are ranked: all permutations on average, in the order of the rows "
+            "(stable), or so that NDCG is best or worst."
+        ),
+    ] = TiesName.average,
     explain: Annotated[
         bool,
         typer.Option(
             "--explain",
-            help="Also say what other libraries print for these scores, and why: at the first of --cutoffs, or 10.",
+            help="Also print the NDCG that other libraries compute for these scores, and why it differs, at the first "
+            "of --cutoffs (by default at 10).",
         ),
     ] = False,
 ) -> None:
-    """Print the NDCG of scores on a LETOR file."""
+    """Print the NDCG of scores for the documents of a LETOR file."""
     ks = parse_cutoffs(cutoffs)
-    ranking = read_letor(data)
+    dataset = read_letor(data)
     values = _read_scores(scores)
     settings: dict[str, Any] = {"gain": gain.value, "empty": empty.value, "ties": ties.value}
-    results = {str(k or "all"): ndcg_score(ranking.y, values, ranking.qid, k=k, **settings) for k in ks}
-    queries = Queries.from_qid(ranking.qid).n_queries
-    console.print(f"{queries} queries, {len(values)} documents; gain {gain}, ties {ties}, empty queries {empty}")
-    console.print(reports.key_value_table(results))
+    measures = {str(k or "all"): get_measure("ndcg", k=k, **settings) for k in ks}
+    results = {name: measure(dataset.y, values, dataset.qid) for name, measure in measures.items()}
+    queries = Queries.from_qid(dataset.qid).n_queries
+    console.print(
+        f"{queries} queries, {len(values)} documents; gain: {gain}, ties: {ties}, empty queries: {empty}",
+        highlight=False,
+    )
+    console.print(reports.ndcg_table(results))
     if explain:
         k = 10 if cutoffs == DEFAULT_CUTOFFS else ks[0]
-        found = reconcile(ranking.y, values, ranking.qid, k=k, **settings)
+        found = reconcile(dataset.y, values, dataset.qid, k=k, **settings)
         console.print(f"\n{found.head}", highlight=False)
         console.print(reports.reconciliation_table(found))
         console.print(
-            "Each line: what a library prints for these scores, its difference to the value above the table, and the "
-            "parts of that difference, from changing one convention of ours to its own after the other; ties from "
-            "one value to another where no rule orders them."
+            "Each row shows the NDCG that a library computes for these scores, its difference to the value above, and "
+            "the parts of this difference. For these parts the settings of boostrank are replaced by those of the "
+            "library, one after the other, and each part is the change of NDCG by one replacement. Where a library has "
+            "no fixed rule for ties, the lowest and the highest possible NDCG are shown.",
+            highlight=False,
         )
 
 

@@ -1,4 +1,4 @@
-"""``boostrank fit``: train a ranker and save it."""
+"""``boostrank fit``: train a ranker and save its model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from boostrank.cli.options import (
     GainOption,
     KOption,
     LeavesOption,
-    ModelPath,
     PatienceOption,
     RateOption,
     RoundsOption,
@@ -29,12 +28,23 @@ from boostrank.losses import DEFAULT_LOSS
 
 def fit(
     train: DataPath,
-    model: ModelPath,
+    model: Annotated[
+        Path, typer.Argument(help="File to write the model to, in its backend's own format.", show_default=False)
+    ],
     objective: Annotated[
-        str, typer.Option(help="SURROGATE, SURROGATE/NORMALIZE or a native objective.")
+        str,
+        typer.Option(
+            help="A surrogate (softmax), a surrogate with other targets (softmax/softmax), a loss of edges "
+            "(edge-logistic), or an objective of the backend itself (lambdarank)."
+        ),
     ] = DEFAULT_LOSS,
     backend: BackendOption = Backend.lightgbm,
-    validation: Annotated[Path | None, typer.Option(help="LETOR file to stop early on.", show_default=False)] = None,
+    validation: Annotated[
+        Path | None,
+        typer.Option(
+            help="LETOR file of validation queries. Without it there is no early stopping.", show_default=False
+        ),
+    ] = None,
     gain: GainOption = GainName.exp2,
     k: KOption = None,
     rounds: RoundsOption = 100,
@@ -43,15 +53,24 @@ def fit(
     leaves: LeavesOption = 31,
     seed: SeedOption = 0,
 ) -> None:
-    """Train a ranker on a LETOR file and save it in its backend's native format."""
-    settings = {"gain": gain.value, "k": k, "n_estimators": rounds, "learning_rate": learning_rate}
-    settings |= {"random_state": seed, "early_stopping_rounds": patience if validation else None}
+    """Train a ranker on a LETOR file and save the model in its backend's own format."""
+    settings = {
+        "gain": gain.value,
+        "k": k,
+        "n_estimators": rounds,
+        "early_stopping_rounds": patience if validation else None,
+        "learning_rate": learning_rate,
+        "random_state": seed,
+    }
     rankers = make_rankers(objective, backend, settings, leaves)
     if len(rankers) != 1:
-        raise ValueError(f"fit trains one model; {objective!r} with --backend {backend} is {', '.join(rankers)}")
+        raise ValueError(
+            f"fit trains one model, but {objective!r} with --backend {backend} asks for {len(rankers)}: "
+            f"{', '.join(rankers)}"
+        )
     (ranker,) = rankers.values()
     if not model.absolute().parent.is_dir():
-        raise FileNotFoundError(f"no folder {str(model.absolute().parent)!r} to write the model to")
+        raise FileNotFoundError(f"there is no folder {str(model.absolute().parent)!r} to write the model to")
     data = read_letor(train)
     parts = [tuple(read_letor(validation, n_features=data.X.shape[1]))] if validation else None
     ranker.fit(*data, eval_set=parts).save_model(model)

@@ -1,4 +1,4 @@
-"""What the commands share: their options, and what these turn into."""
+"""Options that several commands share, and the cutoffs and rankers that are made of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.console import Console
 
 from boostrank.backends.lightgbm import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
 from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
-from boostrank.preferences import EDGE_LOSSES
+from boostrank.losses import LOSSES
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.surrogates import SURROGATES
 from boostrank.targets import NORMALIZATIONS
@@ -35,7 +35,7 @@ class GainName(StrEnum):
 
 
 class EmptyName(StrEnum):
-    """What a query without relevant documents counts."""
+    """Values of a query without relevant documents."""
 
     zero = "zero"
     one = "one"
@@ -43,7 +43,7 @@ class EmptyName(StrEnum):
 
 
 class TiesName(StrEnum):
-    """How documents of equal score are ordered."""
+    """Rules for documents of equal score."""
 
     average = "average"
     stable = "stable"
@@ -51,39 +51,65 @@ class TiesName(StrEnum):
     worst = "worst"
 
 
-DataPath = Annotated[Path, typer.Argument(help="A LETOR file (gzip allowed).", show_default=False)]
-ModelPath = Annotated[Path, typer.Argument(help="A model in its backend's native format.", show_default=False)]
+DataPath = Annotated[Path, typer.Argument(help="LETOR file, plain or compressed by gzip.", show_default=False)]
 BackendOption = Annotated[Backend, typer.Option(help="Boosting library.")]
-GainOption = Annotated[GainName, typer.Option(help="Gain of a label: 2^y - 1, or y.")]
-EmptyOption = Annotated[EmptyName, typer.Option(help="What a query without relevant documents counts.")]
-CutoffsOption = Annotated[str, typer.Option(help='Cutoffs of NDCG, comma separated; "all" is no cutoff.')]
-RoundsOption = Annotated[int, typer.Option(min=1, help="Most boosting rounds.")]
-PatienceOption = Annotated[int, typer.Option(min=1, help="Stop after so many rounds without a better validation NDCG.")]
+GainOption = Annotated[GainName, typer.Option(help="Gain of a label y: 2^y - 1 (exp2) or y (linear).")]
+EmptyOption = Annotated[
+    EmptyName, typer.Option(help="Value of a query without relevant documents: 0, 1, or left out of the mean (skip).")
+]
+CutoffsOption = Annotated[
+    str, typer.Option(help='Cutoffs k of NDCG@k, separated by commas; "all" is NDCG without a cutoff.')
+]
+RoundsOption = Annotated[int, typer.Option(min=1, help="Maximum number of boosting rounds.")]
+PatienceOption = Annotated[
+    int, typer.Option(min=1, help="Stop when NDCG on validation queries has not improved for this number of rounds.")
+]
 RateOption = Annotated[float, typer.Option(min=1e-6, help="Learning rate.")]
-LeavesOption = Annotated[int, typer.Option(min=2, help="Leaves of a tree.")]
-KOption = Annotated[int | None, typer.Option(min=1, help="Cutoff in the targets and in early stopping.")]
-SeedOption = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+LeavesOption = Annotated[int, typer.Option(min=2, help="Maximum number of leaves of a tree.")]
+KOption = Annotated[
+    int | None, typer.Option(min=1, help="Cutoff k of NDCG in training targets and early stopping; none by default.")
+]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 
 
 def parse_cutoffs(text: str) -> list[int | None]:
     """Cutoffs of an option such as ``1,5,all``."""
     cutoffs = [None if part.strip() == "all" else part.strip() for part in text.split(",")]
     if not all(part is None or (part.isdecimal() and int(part) > 0) for part in cutoffs):
-        raise ValueError(f'--cutoffs must be positive integers or "all", comma separated; got {text!r}')
+        raise ValueError(f'--cutoffs must be positive integers or "all", separated by commas; got {text!r}')
     return [None if part is None else int(part) for part in cutoffs]
 
 
 def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], leaves: int) -> dict[str, Any]:
-    """Rankers by name, for every objective on every backend that can train it."""
+    """Unfitted rankers by name such as "lightgbm softmax": each objective on each backend that can train it.
+
+    Parameters
+    ----------
+    objectives : str
+        Separated by commas, each as OBJECTIVE or SURROGATE/NORMALIZE.
+    backend : Backend
+    settings : dict
+        Parameters that rankers of both backends have.
+    leaves : int
+        Maximum number of leaves of a tree, which the backends call by different names.
+
+    Raises
+    ------
+    ValueError
+        For an unknown objective or normalization, and if no objective runs on the backend.
+    """
     rankers: dict[str, Any] = {}
     for spec in (part.strip() for part in objectives.split(",")):
         objective, _, normalize = spec.partition("/")
-        known = (*SURROGATES, *EDGE_LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES)
+        known = (*LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES)
         if objective not in known:
-            raise ValueError(f"unknown objective {objective!r}; known are {', '.join(known)}")
+            raise ValueError(f"unknown objective {objective!r}; use one of {', '.join(known)}")
         if normalize and (normalize not in NORMALIZATIONS or objective not in SURROGATES):
-            raise ValueError(f"{spec!r}: after / stands one of {', '.join(NORMALIZATIONS)}, for surrogates only")
-        options = settings | ({"normalize": normalize} if normalize else {})
+            raise ValueError(
+                f"{spec!r} is not SURROGATE/NORMALIZE: NORMALIZE must be one of {', '.join(NORMALIZATIONS)}, and "
+                f"SURROGATE one of {', '.join(SURROGATES)}"
+            )
+        options = {**settings, "normalize": normalize} if normalize else settings
         if backend != Backend.xgboost and objective not in XGBOOST_OBJECTIVES:
             rankers[f"lightgbm {spec}"] = LightGBMRanker(objective, num_leaves=leaves, **options)
         if backend != Backend.lightgbm and objective not in LIGHTGBM_OBJECTIVES:

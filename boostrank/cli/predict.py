@@ -9,24 +9,27 @@ from typing import Annotated
 import typer
 
 from boostrank.backends.model_files import require_file
-from boostrank.cli.options import DataPath, ModelPath
+from boostrank.cli.options import DataPath
 from boostrank.datasets import read_letor
 from boostrank.files import write_atomically
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 
 
 def predict(
-    model: ModelPath,
+    model: Annotated[
+        Path, typer.Argument(help="Model in LightGBM's or XGBoost's own format, as fit writes it.", show_default=False)
+    ],
     data: DataPath,
-    output: Annotated[Path | None, typer.Option(help="File to write; standard output without it.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="File to write the scores to. By default standard output.")
+    ] = None,
 ) -> None:
-    """Score the documents of a LETOR file, one score a line."""
+    """Score the documents of a LETOR file, and write one score per line."""
     with open(require_file(model), "rb") as file:
         ranker = LightGBMRanker() if file.read(5) == b"tree\n" else XGBoostRanker()
     ranker.load_model(model)
-    lines = "".join(
-        f"{score!r}\n" for score in ranker.predict(read_letor(data, n_features=ranker.n_features_in_).X).tolist()
-    )
+    scores = ranker.predict(read_letor(data, n_features=ranker.n_features_in_).X)
+    lines = "".join(f"{score!r}\n" for score in scores.tolist())
     if output is None:
         sys.stdout.write(lines)
     else:

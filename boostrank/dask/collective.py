@@ -116,8 +116,10 @@ def use_global_start(objective: BoundLoss) -> None:
     """
     if isinstance(objective, Objective):
         objective.offset = _best_constant(objective)
-    weight, hessian = allreduce_sum(objective.weight_and_hessian())
-    objective.scale = float(unit_scale(weight, hessian))
+    objective.scale = 1.0
+    hessian = objective.gradient_hessian(np.zeros(objective.queries.n_documents, dtype=np.float32))[1]
+    weight, total = allreduce_sum([objective.total_weight(hessian), hessian.sum(dtype=np.float64)])
+    objective.scale = float(unit_scale(weight, total))
 
 
 def _best_constant(objective: Objective) -> float:

@@ -1,7 +1,8 @@
 """Data sets of many queries: the record (X, y, qid), LETOR files, and synthetic data whose best ranking is known."""
 
 from boostrank.datasets.dataset import Dataset, Fold
-from boostrank.datasets.letor_reader import read_letor, read_letor_folds
+from boostrank.datasets.letor_folds import read_letor_folds
+from boostrank.datasets.letor_reader import read_letor
 from boostrank.datasets.letor_writer import write_letor
 from boostrank.datasets.synthetic import make_ranking
 

@@ -1,4 +1,4 @@
-"""The record of a data set, and of a fold of data sets."""
+"""The records of a data set and of a fold of a cross-validation."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from boostrank.segments import Floats
+
 if TYPE_CHECKING:
     from scipy import sparse as sp
 
 
 class Dataset(NamedTuple):
-    """Documents of many queries, one row each; unpacks as ``X, y, qid``.
+    """Documents of many queries, one per row; it unpacks as ``X, y, qid``.
 
     Attributes
     ----------
@@ -32,25 +34,25 @@ class Dataset(NamedTuple):
     """
 
     X: NDArray[Any] | sp.csr_matrix
-    y: NDArray[np.float64]
+    y: Floats
     qid: NDArray[Any]
 
     def take(self, rows: Any) -> Dataset:
-        """The data set of these rows (row numbers, a slice or a mask)."""
+        """Return the data set of the given rows (row numbers, a slice or a mask)."""
         return Dataset(_safe_indexing(self.X, rows), np.asarray(self.y)[rows], np.asarray(self.qid)[rows])
 
 
 class Fold(NamedTuple):
-    """One fold of a cross-validation: data sets to train, to validate and to test on.
+    """One fold of a cross-validation: data sets for training, validation and test.
 
     Attributes
     ----------
     name : str
         Name of the fold, such as "Fold1".
     train, test : Dataset
-        Documents to learn from, and to measure on.
+        Documents to train on, and documents to evaluate on.
     validation : Dataset or None
-        Documents to choose settings on; None where the fold has none.
+        Documents to choose settings with; None if the fold has none.
     """
 
     name: str

@@ -1,23 +1,43 @@
-"""Synthetic rankings whose Bayes-optimal ranking is known."""
+"""Synthetic data whose Bayes-optimal ranking is known."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.utils import check_random_state
 
+from boostrank.datasets.dataset import Dataset
 from boostrank.queries import Queries
-from boostrank.segments import Floats
+from boostrank.segments import Floats, Ints
 from boostrank.targets import make_targets
 
-# Shares of documents, from the least to the most relevant, with each label.
-USUAL_GRADES = np.array([0.55, 0.25, 0.15, 0.05])
-RARE_GRADES = np.array([0.50, 0.10, 0.10, 0.10, 0.12, 0.08])
+# Fraction of the documents that have the label 0, 1, 2, ...
+USUAL_FRACTIONS = np.array([0.55, 0.25, 0.15, 0.05])
+RARE_FRACTIONS = np.array([0.50, 0.10, 0.10, 0.10, 0.12, 0.08])
 
 
+@overload
+def make_ranking(
+    n_queries: int = 200,
+    *,
+    n_documents: int | tuple[int, int] = (10, 40),
+    n_features: int = 10,
+    noise: float = 0.3,
+    random_state: Any = None,
+    return_bayes: Literal[False] = False,
+) -> Dataset: ...
+@overload
+def make_ranking(
+    n_queries: int = 200,
+    *,
+    n_documents: int | tuple[int, int] = (10, 40),
+    n_features: int = 10,
+    noise: float = 0.3,
+    random_state: Any = None,
+    return_bayes: Literal[True],
+) -> tuple[Floats, Floats, Ints, Floats]: ...
 def make_ranking(
     n_queries: int = 200,
     *,
@@ -26,23 +46,23 @@ def make_ranking(
     noise: float = 0.3,
     random_state: Any = None,
     return_bayes: bool = False,
-) -> tuple[NDArray[np.float64], Floats, NDArray[np.int64]] | tuple[Any, ...]:
-    """Synthetic queries with two kinds of labels: a usual kind, and a rare kind with large gains.
+) -> Dataset | tuple[Floats, Floats, Ints, Floats]:
+    """Make synthetic queries with two kinds of labels: a usual kind, and a rare kind with large gains.
 
     Each document has two qualities, which are functions of its features. With probability ``1 - noise`` a query has
-    the usual kind of labels: 0 to 3, by the first quality. Otherwise it has the rare kind: 0 to 5, by the second
-    quality, with gains ``2^y - 1`` that are several times larger. This enlarges the example of Section 3.2.1 of
-    Ravikumar, Tewari and Yang (AISTATS 2011): the rare, large gains dominate the expected gain ``E[G]``, and mislead
-    losses that do not normalize by the ideal DCG. They do not dominate ``E[G / Z]``, by which the NDCG-optimal ranking
-    sorts.
+    the usual kind of labels: 0 to 3, determined by the first quality. Otherwise it has the rare kind: 0 to 5,
+    determined by the second quality, with gains ``2^y - 1`` that are several times larger. This is the example of
+    Section 3.2.1 of Ravikumar, Tewari and Yang (AISTATS 2011) on a larger scale: the rare, large gains dominate the
+    expected gain ``E[G]`` and mislead losses that do not normalize by the ideal DCG. They do not dominate
+    ``E[G / Z]``, and the NDCG-optimal ranking sorts by ``E[G / Z]``.
 
     Parameters
     ----------
     n_queries : int, default 200
     n_documents : int or (low, high), default (10, 40)
-        Documents per query: a number, or a range, both ends included, to draw from uniformly.
+        Documents per query: a number, or a range (both ends included) from which it is drawn uniformly.
     n_features : int, default 10
-        Standard normal; at least 5, of which the first five matter.
+        Number of features, at least 5. They are standard normal, and only the first five influence the labels.
     noise : float in [0, 1), default 0.3
         Probability of the rare kind of labels. With 0 the labels are a function of the features.
     random_state : int, RandomState or None
@@ -50,17 +70,16 @@ def make_ranking(
 
     Returns
     -------
-    X : ndarray, shape (n_documents, n_features)
-    y : ndarray of float64, shape (n_documents,)
-    qid : ndarray of int64, shape (n_documents,)
-    bayes : ndarray of float64, shape (n_documents,), only with `return_bayes`
-        ``E[G / Z | X]`` for NDCG's usual gain and discount, exact: no scores have a larger expected NDCG. The
-        expected NDCG of any scores is :func:`boostrank.expected_ndcg`.
+    Dataset or tuple
+        ``(X, y, qid)``: X is float64 of shape (n_documents, n_features), y float64 and qid int64. With
+        ``return_bayes=True`` it is the tuple ``(X, y, qid, bayes)``, where `bayes`, shape (n_documents,), is the exact
+        ``E[G / Z | X]`` for the default gain and discount of NDCG: no scores have a larger expected NDCG. The function
+        :func:`boostrank.expected_ndcg` computes the expected NDCG of any scores.
 
     Raises
     ------
     ValueError
-        If a setting is out of its range.
+        If an argument is out of its range.
 
     Examples
     --------
@@ -70,7 +89,10 @@ def make_ranking(
     """
     low, high = (n_documents, n_documents) if isinstance(n_documents, int) else n_documents
     if n_queries < 1 or low < 1 or high < low:
-        raise ValueError(f"need n_queries >= 1 and 1 <= low <= high; got {n_queries=} and {n_documents=}")
+        raise ValueError(
+            "n_queries must be at least 1, and n_documents a number or (low, high) with 1 <= low <= high; "
+            f"got {n_queries=} and {n_documents=}"
+        )
     if n_features < 5:
         raise ValueError(f"n_features must be at least 5; got {n_features}")
     if not 0 <= noise < 1:
@@ -78,17 +100,17 @@ def make_ranking(
     random = check_random_state(random_state)
     queries = Queries.from_sizes(random.randint(low, high + 1, size=n_queries))
     X = random.standard_normal((queries.n_documents, n_features))
-    usual = _grade((X[:, 0] + 0.5 * X[:, 1] * X[:, 0] + 0.5 * X[:, 2]) / np.sqrt(1.5), USUAL_GRADES)
-    rare = _grade((X[:, 3] + 0.5 * np.abs(X[:, 4]) - 0.4) / np.sqrt(1.1), RARE_GRADES)
+    usual = _labels((X[:, 0] + 0.5 * X[:, 1] * X[:, 0] + 0.5 * X[:, 2]) / np.sqrt(1.5), USUAL_FRACTIONS)
+    rare = _labels((X[:, 3] + 0.5 * np.abs(X[:, 4]) - 0.4) / np.sqrt(1.1), RARE_FRACTIONS)
     is_rare = queries.repeat(random.random_sample(n_queries) < noise)
     y = np.where(is_rare, rare, usual)
     qid = queries.repeat(np.arange(n_queries))
     if not return_bayes:
-        return X, y, qid
+        return Dataset(X, y, qid)
     bayes = (1.0 - noise) * make_targets(usual, queries) + noise * make_targets(rare, queries)
     return X, y, qid, bayes
 
 
-def _grade(quality: Floats, shares: Floats) -> Floats:
-    """Label of a standard normal quality, such that labels have these shares."""
-    return np.searchsorted(np.cumsum(shares)[:-1], ndtr(quality)).astype(np.float64)
+def _labels(quality: Floats, fractions: Floats) -> Floats:
+    """Labels of standard normal qualities; label ``i`` has the probability ``fractions[i]``."""
+    return np.searchsorted(np.cumsum(fractions)[:-1], ndtr(quality)).astype(np.float64)

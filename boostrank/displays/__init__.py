@@ -1,20 +1,21 @@
-"""Pictures, in scikit-learn's style: computed values as attributes, and `plot`; matplotlib is imported on use."""
+"""Plots in the style of scikit-learn's displays.
 
-from boostrank.displays.breakdown import DCGBreakdownDisplay
-from boostrank.displays.comparison import ComparisonDisplay
-from boostrank.displays.conventions import DiscountDisplay, GainDisplay
-from boostrank.displays.curve import NDCGCurveDisplay
+Each class method ``from_...`` computes values and draws them; the values are attributes, and ``plot`` draws them again.
+matplotlib is imported on use.
+"""
+
+from boostrank.displays.breakdown_display import DCGBreakdownDisplay
+from boostrank.displays.comparison_display import ComparisonDisplay
+from boostrank.displays.ndcg_curve_display import NDCGCurveDisplay
 from boostrank.displays.style import import_pyplot
-from boostrank.displays.ties import TieSpreadDisplay
-from boostrank.displays.training import TrainingCurveDisplay
+from boostrank.displays.tie_display import TieRangeDisplay
+from boostrank.displays.training_display import TrainingCurveDisplay
 
 __all__ = [
     "ComparisonDisplay",
     "DCGBreakdownDisplay",
-    "DiscountDisplay",
-    "GainDisplay",
     "NDCGCurveDisplay",
-    "TieSpreadDisplay",
+    "TieRangeDisplay",
     "TrainingCurveDisplay",
     "import_pyplot",
 ]

@@ -1,4 +1,4 @@
-"""What pictures share: matplotlib on use, axes to draw on, and styles that are told apart without colour."""
+"""Style of all plots: colours and line styles, axes, grids, legends; and the import of matplotlib on use."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from typing import Any, NamedTuple
 
 from boostrank.dcg import DCG
 
-# The palette of Okabe and Ito, "Color universal design" (2008), made to be told apart with any colour vision.
-BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, BLACK = (
-    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
-    "#000000",
-)
+# The palette of Okabe and Ito, "Color universal design" (2008), which people of any colour vision can distinguish.
+BLUE = "#0072B2"
+ORANGE = "#D55E00"
+GREEN = "#009E73"
+PINK = "#CC79A7"
+YELLOW = "#E69F00"
+SKY = "#56B4E9"
+BLACK = "#000000"
 COLORS = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")
 GREY = "0.6"
-# Inches; at matplotlib's 100 dots per inch 700 pixels wide, the width of a README.
+# In inches. At matplotlib's 100 dots per inch this is a width of 700 pixels, which fits into a README.
 WIDTH, HEIGHT = 7.0, 4.0
-# More points than this are drawn as a line without markers.
+# Lines with more points than this have no markers.
 MAX_MARKERS = 25
 
 
 class Style(NamedTuple):
-    """Colour, marker and dashes of one line."""
+    """Colour, marker and line style of one line."""
 
     color: str
     marker: str
@@ -31,7 +34,7 @@ class Style(NamedTuple):
 
 
 def import_pyplot() -> Any:
-    """Import matplotlib's pyplot, or say how to install it."""
+    """The module matplotlib.pyplot; an error that says how to install it where it is missing."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -50,7 +53,7 @@ def axes(ax: Any, height: float = HEIGHT) -> Any:
 
 
 def styles(n: int, n_points: int = 0) -> list[Style]:
-    """Styles of `n` lines of `n_points` points; without markers where these are many."""
+    """Styles of `n` lines of `n_points` points each; lines with more than `MAX_MARKERS` points have no markers."""
     colors, markers, dashes = (islice(cycle(values), n) for values in (COLORS, MARKERS, DASHES))
     return [
         Style(color, "" if n_points > MAX_MARKERS else marker, dash)
@@ -59,31 +62,31 @@ def styles(n: int, n_points: int = 0) -> list[Style]:
 
 
 def whole_ticks(ax: Any) -> None:
-    """Ticks of x at whole numbers only."""
+    """Put the ticks of the x axis at whole numbers only."""
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=2, steps=[1, 2, 5, 10]))
 
 
 def light_grid(ax: Any, axis: str = "y") -> None:
-    """Thin lines behind the data, no frame above and to the right."""
+    """Draw thin grid lines behind the data, and no frame at the top and at the right."""
     ax.grid(axis=axis, color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def legend_below(ax: Any, handles: Any = None, n_columns: int = 2) -> None:
-    """Legend under the axes, where no data can run through it."""
+    """Draw the legend below the axes, where it covers no data."""
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
-    ax.legend(handles=handles, ncols=min(n_columns, len(handles)), frameon=False, **place)
+    columns = min(n_columns, len(handles))
+    ax.legend(handles=handles, ncols=columns, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14))
 
 
 def ndcg_name(k: Any) -> str:
-    """NDCG@k as one writes it."""
-    return metric_name(str(DCG(k)))
+    """Name of NDCG with cutoff `k` in a plot, such as "NDCG@10"."""
+    return measure_name(str(DCG(k)))
 
 
-def metric_name(metric: str) -> str:
-    """A metric's name in a table as one writes it."""
-    return metric.replace("ndcg", "NDCG")
+def measure_name(measure: str) -> str:
+    """Name of a measure in a plot: "NDCG@10" for "ndcg@10"."""
+    return measure.replace("ndcg", "NDCG")

@@ -44,7 +44,7 @@ class PreferenceGraph:
     Parameters
     ----------
     qid : array-like, shape (n_documents,)
-        Query of each row, as for :meth:`boostrank.Queries.from_qid`.
+        Query of each row, as for :meth:`boostrank.queries.Queries.from_qid`.
     winner, loser : array-like of int, shape (n_edges,)
         Row numbers. Parallel edges add up; contradictions and cycles are allowed, see :meth:`conflicts`.
     weight : array-like, shape (n_edges,), optional
@@ -196,7 +196,7 @@ class PreferenceGraph:
 
     @cached_property
     def grouped(self) -> PreferenceGraph:
-        """The same graph over grouped rows (see :meth:`boostrank.Queries.group`), its edges sorted by winner."""
+        """The same graph over grouped rows (see :meth:`boostrank.queries.Queries.group`), its edges sorted by winner."""
         queries, winner, loser = self.queries, self.winner, self.loser
         if queries.permutation is not None:
             position = np.empty(self.n_documents, dtype=self.winner.dtype)

@@ -126,7 +126,7 @@ class BoostedRanker(BaseEstimator):
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Mean NDCG@k over queries with this ranker's `gain`, `discount` and `k`; see :func:`boostrank.ndcg_score`.
 
-        With a PreferenceGraph for `y` it is :func:`boostrank.agreement_score`. An error where the queries are not
+        With a PreferenceGraph for `y` it is :func:`boostrank.metrics.agreement_score`. An error where the queries are not
         known, never all rows as one query.
         """
         _, found = find_qid(X, qid, y)

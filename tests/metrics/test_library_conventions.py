@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from boostrank.metrics.conventions import CONVENTIONS
 
 import boostrank as br
 from boostrank.metrics import METRICS
-from boostrank.metrics.conventions import CONVENTIONS
 
 spec = importlib.util.spec_from_file_location("libraries", Path(__file__).parents[1] / "benchmarks" / "libraries.py")
 libraries = importlib.util.module_from_spec(spec)
@@ -197,7 +197,7 @@ def test_expected_reciprocal_rank_is_catboost_s(k):
     y, _, qid = ragged(15)
     scores = np.random.default_rng(9).permutation(len(y)) / 8.0
     theirs = libraries.catboost("ERR" if k is None else f"ERR:top={k}", (2.0**y - 1) / 16, scores, qid)
-    assert br.err_score(y, scores, qid, k=k, max_grade=4) == pytest.approx(theirs, abs=1e-6)
+    assert br.metrics.err_score(y, scores, qid, k=k, max_grade=4) == pytest.approx(theirs, abs=1e-6)
 
 
 def test_average_precision_of_trec_eval_and_scikit_learn_without_ties():
@@ -205,7 +205,7 @@ def test_average_precision_of_trec_eval_and_scikit_learn_without_ties():
 
     y, _, qid = ragged(15)
     scores = np.random.default_rng(9).permutation(len(y)) / 8.0
-    values = br.average_precision_score(y, scores, qid, per_query=True, empty="skip")
+    values = br.metrics.average_precision_score(y, scores, qid, per_query=True, empty="skip")
     for value, query in zip(values, np.unique(qid), strict=True):
         relevant, by = y[qid == query] > 0, scores[qid == query]
         if relevant.any():

@@ -97,8 +97,8 @@ def test_kinds_of_scores_keep_their_order():
 def test_dcg_is_the_mean_of_the_unnormalized(ragged):
     y, scores, qid = ragged
     for gain, discount in itertools.product(["exp2", "linear"], ["log2", "zipf"]):
-        dcg = br.dcg_score(y, scores, qid, k=4, gain=gain, discount=discount, per_query=True)
-        ideal = br.dcg_score(y, y, qid, k=4, gain=gain, discount=discount, per_query=True)
+        dcg = br.metrics.dcg_score(y, scores, qid, k=4, gain=gain, discount=discount, per_query=True)
+        ideal = br.metrics.dcg_score(y, y, qid, k=4, gain=gain, discount=discount, per_query=True)
         ndcg = br.ndcg_score(y, scores, qid, k=4, gain=gain, discount=discount, per_query=True)
         np.testing.assert_allclose(dcg, ideal * ndcg, atol=1e-12)
 

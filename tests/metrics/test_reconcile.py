@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from boostrank.metrics.conventions import CONVENTIONS, STEPS
 
 import boostrank as br
 from boostrank.metrics import tie_range
-from boostrank.metrics.conventions import CONVENTIONS, STEPS
 
 PARTS = [f"from_{step}" for step in STEPS]
 GAINS = {"linear": lambda label: label, "exp2": lambda label: 2.0**label - 1}
@@ -276,7 +276,7 @@ def test_bad_input_is_an_error_that_names_it(change, message):
         br.reconcile(**{"y_true": [0, 1], "y_score": [0.1, 0.2], **change})
 
 
-@pytest.mark.parametrize("metric", [br.ndcg_score, br.dcg_score, br.reconcile])
+@pytest.mark.parametrize("metric", [br.ndcg_score, br.metrics.dcg_score, br.reconcile])
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -1,0 +1,119 @@
+"""Plot of how much the NDCG of each query depends on the ranking of documents with equal scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.dcg import Discount, Gain
+from boostrank.displays.predictions import predictions
+from boostrank.displays.style import BLACK, SKY, axes, legend_below, light_grid, ndcg_name, whole_ticks
+from boostrank.metrics import Empty, tie_range
+from boostrank.queries import Queries
+from boostrank.segments import Floats
+
+# Differences of NDCG up to this are rounding errors.
+ROUNDING_TOLERANCE = 1e-12
+
+
+@dataclass
+class TieRangeDisplay:
+    """Range of the NDCG of each query over all orders of its tied documents, and the average over them.
+
+    Created by :meth:`from_predictions` or :meth:`from_estimator`.
+
+    Attributes
+    ----------
+    queries : ndarray, shape (n_queries,)
+        Query ids, sorted by increasing average; queries that are skipped are left out.
+    worst, average, best : ndarray, shape (n_queries,)
+    k : int, float or None
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> labels, scores, qid = [0, 1, 1, 0], [2, 2, 1, 0], ["a", "a", "b", "b"]
+    >>> display = TieRangeDisplay.from_predictions(labels, scores, qid, ax=Figure().subplots())
+    >>> display.queries.tolist(), display.worst.round(4).tolist(), display.best.tolist()
+    (['a', 'b'], [0.6309, 1.0], [1.0, 1.0])
+    """
+
+    queries: NDArray[Any]
+    worst: Floats
+    average: Floats
+    best: Floats
+    k: int | float | None
+    figure_: Any = None
+    ax_: Any = None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        k: int | float | None = None,
+        gain: Gain = "exp2",
+        discount: Discount = "log2",
+        empty: Empty = "zero",
+        ax: Any = None,
+    ) -> TieRangeDisplay:
+        """Compute the range of each query's NDCG, and plot it.
+
+        Parameters
+        ----------
+        y_true, y_score, qid, k, gain, discount, empty
+            As in :func:`boostrank.ndcg_score`.
+        ax : matplotlib axes, optional
+        """
+        settings: dict[str, Any] = {"k": k, "gain": gain, "discount": discount, "empty": empty}
+        values = tie_range(y_true, y_score, qid, **settings, per_query=True)
+        ids = np.zeros(1, dtype=np.int64) if qid is None else Queries.from_qid(qid).ids
+        permutation = np.argsort(values.average, kind="stable")
+        kept = permutation[~np.isnan(values.average[permutation])]
+        return cls(ids[kept], values.worst[kept], values.average[kept], values.best[kept], k).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, **settings: Any
+    ) -> TieRangeDisplay:
+        """Predict with a fitted estimator, and plot the range of each query's NDCG.
+
+        `qid` may be a column or the index of `X`, as in the rankers' `fit`. `settings` are the other parameters of
+        :meth:`from_predictions`.
+        """
+        scores, found = predictions({"": estimator}, X, qid, f"{cls.__name__}.from_estimator")
+        return cls.from_predictions(y, scores[""], found, **settings)
+
+    def plot(self, ax: Any = None) -> TieRangeDisplay:
+        """Draw onto `ax`, or onto the axes of a new figure."""
+        ax = axes(ax)
+        n, name = len(self.queries), ndcg_name(self.k)
+        positions = np.arange(1, n + 1)
+        # Many queries need thin lines and small points, or neighbours would cover each other.
+        width = float(np.clip(300 / n, 0.6, 12.0))
+        ax.vlines(positions, self.worst, self.best, color=SKY, linewidth=width, label="worst to best order of ties")
+        size = float(np.clip(200 / n, 1.0, 5.0))
+        ax.plot(positions, self.average, "o", color=BLACK, markersize=size, label="average over all orders")
+        affected = int((self.best - self.worst > ROUNDING_TOLERANCE).sum())
+        ax.set_xlabel(
+            f"query, sorted by average {name} ({affected} of {n} depend on the order of ties)" if n > 1 else "query"
+        )
+        ax.set_ylabel(name)
+        means = f"worst {self.worst.mean():.4f}, average {self.average.mean():.4f}, best {self.best.mean():.4f}"
+        ax.set_title(f"{f'mean {name} over queries' if n > 1 else name}: {means}", fontsize="medium")
+        if n <= 10:
+            ax.set_xticks(positions, [str(query) for query in self.queries])
+            ax.set_xlim(0.5, n + 0.5)
+        else:
+            whole_ticks(ax)
+        legend_below(ax)
+        light_grid(ax)
+        self.figure_, self.ax_ = ax.figure, ax
+        return self

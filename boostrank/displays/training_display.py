@@ -1,0 +1,155 @@
+"""Plot of a metric by boosting round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+
+from boostrank.displays.predictions import named_estimators
+from boostrank.displays.style import (
+    COLORS,
+    DASHES,
+    GREY,
+    MARKERS,
+    axes,
+    legend_below,
+    light_grid,
+    measure_name,
+    whole_ticks,
+)
+from boostrank.segments import Floats
+
+
+@dataclass
+class TrainingCurveDisplay:
+    """A metric on validation sets by boosting round, of one fitted ranker or several.
+
+    Created by :meth:`from_estimator`. A marker shows the number of rounds that predictions use; it is on the curve of
+    the last validation set, which decides on early stopping.
+
+    Attributes
+    ----------
+    curves : dict of (str, str) to ndarray, shape (n_rounds,)
+        Values after each round, by name of the ranker and title of the validation set.
+    best : dict of str to int
+        Number of rounds that the predictions of each ranker use; rankers that do not know it are left out.
+    metric : str
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
+
+    Examples
+    --------
+    >>> from boostrank import LightGBMRanker, make_ranking
+    >>> data = make_ranking(n_queries=50, random_state=0)
+    >>> ranker = LightGBMRanker(n_estimators=20, n_jobs=1).fit(*data, eval_set=[data])
+    >>> from matplotlib.figure import Figure
+    >>> titles = {"valid_0": "training"}
+    >>> display = TrainingCurveDisplay.from_estimator(ranker, datasets=titles, ax=Figure().subplots())
+    >>> curve = display.curves["LightGBMRanker", "training"]
+    >>> len(curve), bool(curve[-1] > curve[0])
+    (20, True)
+    """
+
+    curves: dict[tuple[str, str], Floats]
+    best: dict[str, int]
+    metric: str
+    figure_: Any = None
+    ax_: Any = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        metric: str | None = None,
+        datasets: Mapping[str, str] | None = None,
+        name: str | None = None,
+        ax: Any = None,
+    ) -> TrainingCurveDisplay:
+        """Plot `evals_result_` of a fitted estimator, or of several.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, or mapping of name to fitted estimator
+            They were fitted with an `eval_set` or a `validation_fraction`.
+        metric : str, optional
+            Name of a metric in `evals_result_`, such as "ndcg@10"; the first one there by default.
+        datasets : mapping of str to str, optional
+            Titles in the plot of the validation sets to show, by their names in `evals_result_`; by default all sets
+            are shown under those names.
+        name : str, optional
+            Name of a single estimator in the legend.
+        ax : matplotlib axes, optional
+        """
+        rankers = named_estimators(estimator, name)
+        curves: dict[tuple[str, str], Floats] = {}
+        for ranker, fitted in rankers.items():
+            results = _results(ranker, fitted)
+            titles = {key: key for key in results} if datasets is None else dict(datasets)
+            for key, title in titles.items():
+                if key not in results:
+                    raise ValueError(
+                        f"datasets must be among {', '.join(results)}, the validation sets of {ranker!r}; got {key!r}"
+                    )
+                metric = next(iter(results[key])) if metric is None else metric
+                if metric not in results[key]:
+                    raise ValueError(
+                        f"metric must be one of {', '.join(results[key])}, the metrics of {ranker!r}; got {metric!r}"
+                    )
+                curves[ranker, title] = np.asarray(results[key][metric], dtype=np.float64)
+        if metric is None:
+            raise ValueError("datasets must not be empty")
+        best = {ranker: getattr(fitted, "best_iteration_", None) for ranker, fitted in rankers.items()}
+        rounds = {ranker: len(curve) for (ranker, _), curve in curves.items()}
+        # In LightGBM's own estimators 0 or -1 means that there is no best round.
+        known = {ranker: int(value) for ranker, value in best.items() if value and 1 <= value <= rounds[ranker]}
+        return cls(curves, known, metric).plot(ax)
+
+    def plot(self, ax: Any = None) -> TrainingCurveDisplay:
+        """Draw onto `ax`, or onto the axes of a new figure."""
+        ax = axes(ax)
+        rankers = list(dict.fromkeys(ranker for ranker, _ in self.curves))
+        titles = list(dict.fromkeys(title for _, title in self.curves))
+        dashes = dict(zip(titles[::-1], cycle(DASHES), strict=False))
+        handles = []
+        for i, ranker in enumerate(rankers):
+            look = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 8}
+            curves = {title: values for (name, title), values in self.curves.items() if name == ranker}
+            best, label = self.best.get(ranker), ranker
+            if best is not None:
+                label += f": {curves[list(curves)[-1]][best - 1]:.4f} after {best} rounds"
+            for title, values in curves.items():
+                # Matplotlib draws the marker at one of the points of the line.
+                marked = [best - 1] if best is not None and title == titles[-1] else []
+                name = f"{ranker}, {title}"
+                rounds = np.arange(1, len(values) + 1)
+                (line,) = ax.plot(rounds, values, label=name, linestyle=dashes[title], markevery=marked, **look)
+            handles.append(_legend_line(line, label, **look))
+        if len(titles) > 1:
+            handles += [_legend_line(line, title, color=GREY, linestyle=dashes[title]) for title in titles]
+        legend_below(ax, handles)
+        whole_ticks(ax)
+        light_grid(ax)
+        ax.set_xlabel("boosting round (marker: number of rounds that predictions use)")
+        ax.set_ylabel(f"{measure_name(self.metric)}, mean over queries")
+        self.figure_, self.ax_ = ax.figure, ax
+        return self
+
+
+def _legend_line(line: Any, label: str, **look: Any) -> Any:
+    """Line for the legend, of the same class and without data."""
+    return type(line)([], [], label=label, **look)
+
+
+def _results(name: str, fitted: Any) -> Mapping[str, Mapping[str, Any]]:
+    results = getattr(fitted, "evals_result_", None)
+    if not results:
+        raise ValueError(
+            f"estimator {name!r} has no evals_result_; fit it with eval_set= or validation_fraction=, so that it "
+            "records a metric"
+        )
+    return dict(results)

@@ -1,0 +1,54 @@
+"""The command line in the process of the tests, and a folder of LETOR files for it."""
+
+import sys
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+import boostrank as br
+from boostrank.cli import main
+from boostrank.cli.options import console
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Small data train faster on one thread, above all when tests run in several processes."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a command; returns standard output, or the error message where an exit code other than 0 is expected."""
+
+    def run_command(*arguments, code=0, width=80):
+        monkeypatch.setattr(sys, "argv", ["boostrank", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setattr(console, "width", width)
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        out, err = capsys.readouterr()
+        assert stopped.value.code == code, err
+        return err if code == 2 else out
+
+    return run_command
+
+
+@pytest.fixture(scope="session")
+def data():
+    return br.make_ranking(n_queries=60, random_state=0)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory, data):
+    """LETOR folds, one of them without a validation part, and a file of all queries."""
+    path = tmp_path_factory.mktemp("letor")
+    X, y, qid = data
+    for i in (1, 2):
+        (path / f"Fold{i}").mkdir()
+        for j, part in enumerate(("train", "vali", "test")):
+            rows = (qid + i) % 3 == j
+            if (i, part) != (2, "vali"):
+                br.write_letor(path / f"Fold{i}" / f"{part}.txt", X[rows], y[rows], qid[rows])
+    br.write_letor(path / "all.txt", X, y, qid)
+    return path

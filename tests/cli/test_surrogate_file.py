@@ -1,0 +1,111 @@
+"""Surrogates of a user's own file: loaded by class or instance, and errors that say what is wrong with the file."""
+
+import re
+
+import pytest
+
+from boostrank.cli.surrogate_file import load_surrogate
+from boostrank.surrogates import Surrogate
+
+OWN = '''
+"""A module as users write it: a dataclass, annotations as strings, an import of the file beside it."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from boostrank.surrogates import Cosine, Profiled, Separable, Squared, Surrogate
+from file_beside import LENGTH
+
+
+@dataclass(frozen=True)
+class Hyperbola(Separable):
+    """Potential sqrt(length^2 + s^2) - length."""
+
+    length: float = LENGTH
+    target_bounds = (-1.0, 1.0)
+
+    def potential(self, scores):
+        return np.hypot(self.length, scores)
+
+    def slope_curvature(self, scores):
+        norm = np.hypot(self.length, scores)
+        return scores / norm, self.length**2 * norm**-3
+
+
+class SignError(Hyperbola):
+    def slope_curvature(self, scores):
+        slope, curvature = super().slope_curvature(scores)
+        return -slope, curvature
+
+
+class Unfinished(Surrogate):
+    pass
+
+
+wide = Hyperbola(2.0)
+centered = Profiled(wide)
+number = 3
+
+if __name__ == "__main__":
+    raise RuntimeError("a script")
+'''
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "own.py").write_text(OWN)
+    (folder / "file_beside.py").write_text("LENGTH = 1.0")
+    return folder / "own.py"
+
+
+def test_a_class_is_instantiated_and_an_instance_is_taken_as_it_is(path):
+    assert isinstance(load_surrogate(path, "Hyperbola"), Surrogate)
+    assert repr(load_surrogate(path, "Hyperbola")) == "Hyperbola(length=1.0)"
+    assert repr(load_surrogate(path, "wide")) == "Hyperbola(length=2.0)"
+
+
+def test_check_of_a_file(run, path):
+    out = run("check", f"{path}:Hyperbola", "--distributions", 40)
+    assert out.startswith("Hyperbola(length=1.0) with targets 'dcg'\nno counterexample")
+    assert "not consistent" in run("check", f"{path}:wide/softmax", "--distributions", 100, code=1)
+    assert "not consistent" in run("check", f"{path}:Cosine", "--normalize", "none", "--distributions", 40, code=1)
+    assert "does not give the gradient" in run("check", f"{path}:SignError", "--distributions", 40, code=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Absent", "own.py has no 'Absent'; the surrogates in it are Hyperbola, SignError, Unfinished, wide, centered"),
+        ("number", "number, of type int, is not a boostrank.surrogates.Surrogate"),
+        ("dataclass", "dataclass, of type function, is not"),
+        ("Profiled", "Profiled() raises TypeError: .*Name an instance of the class"),
+        ("Unfinished", "the class Unfinished must define gradient_hessian, loss"),
+    ],
+)
+def test_what_is_no_surrogate_is_named(path, name, message):
+    pattern = re.escape(message).replace(r"\.\*", ".*")
+    with pytest.raises(ValueError, match=pattern):
+        load_surrogate(path, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\ny = x / 0\n", r"bad\.py, line 2: ZeroDivisionError: division by zero"),
+        ("x = (\n", r"bad\.py: SyntaxError: .*line 1"),
+        ("import no_such_module\n", r"bad\.py, line 1: ModuleNotFoundError: .*no_such_module"),
+        ("x = 1\n", "has no 'Mine'; it defines no surrogates"),
+        ("class Mine:\n    pass\n", "the class Mine is not a boostrank.surrogates.Surrogate"),
+    ],
+)
+def test_errors_in_a_file_are_told_with_their_line(tmp_path, text, message):
+    (tmp_path / "bad.py").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        load_surrogate(tmp_path / "bad.py", "Mine")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no file .*absent\.py"):
+        load_surrogate(tmp_path / "absent.py", "Mine")

@@ -1,0 +1,221 @@
+"""The parser of LETOR files against a slow parser, and against ``float``."""
+
+import gzip
+import math
+import re
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from letor_oracle import oracle, put, read, same
+
+from boostrank.datasets import letor_parser, read_letor
+
+WORDS_TEXT = """\
+1 -1 +2.5 0.25 nan -inf 1e-3 x 1_0 . + 1e 0x1 ++1 1e400 --1 1.2.3 Infinity infinit qid:3 qid:3 qid:3 qid:a
+qid: qid:: qid:1:2 qid :7 1:0.5 2:1e-3 3: : :: :5 3:4:5 0:1 1.5:2 -1:2 +2:1 4:nan 5:inf 6:. 6:-.5 7:5. 8:-0 x:1
+9:12345678.1234567 9:0.12345678901234567 9:1234567.8.1 9:.1234567.8 10:1_0 10:0x10 11:1e400 11:5e-324 12:nana
+13:99999999 14:9999999999999999 15:9007199254740993 16:123456789012345678901234567890 00000000017:1 ١:1 18:١
+2147483648:1 99999999999999999999999999:1 2147483647:2 19:/ 19:1/ 19:1;2 19:123456789;2 19:- 20:+1 # #c #c:1 é"""
+WORDS = [*re.split(r"\s", WORDS_TEXT), "\r", "\x0b", "\x00", "\xa0"]
+GOOD = ["1:0.5", "2:3", "3:-1", "4:0", "5:1e3", "00000000017:1", "#c", "\t", ""]
+
+
+@st.composite
+def nearly_valid_files(draw):
+    """Draw lines of which most are valid, so that faults occur at all places."""
+    lines = []
+    for _ in range(draw(st.integers(1, 5))):
+        words = [draw(st.sampled_from(["1", "0", "-2.5"])), "qid:3", *draw(st.lists(st.sampled_from(GOOD), max_size=4))]
+        for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
+            at = draw(st.integers(0, len(words)))
+            words[at : at + draw(st.integers(0, 1))] = [draw(st.sampled_from(WORDS))]
+        lines.append(draw(st.sampled_from([" ", "  ", "\t"])).join(words) + draw(st.sampled_from(["", "", " ", "\r"])))
+    return "\n".join(lines) + draw(st.sampled_from(["", "\n", "\n\n"]))
+
+
+@given(text=nearly_valid_files())
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_slow_and_fast_parser_agree_on_invalid_lines_and_on_all_values(tmp_path, block, text):
+    broken, documents = oracle(text)
+    if broken:
+        with pytest.raises(
+            ValueError,
+            match=rf"data\.txt, line {broken}: .+ \(in the line .+\); a line must have the form 'label qid:ID",
+        ):
+            read(tmp_path, text)
+    elif not documents:
+        with pytest.raises(ValueError, match="but no documents"):
+            read(tmp_path, text)
+    else:
+        sizes = None if documents[0][1] else [len(documents)]
+        X, y, qid = read(tmp_path, text, sparse=True, sizes=sizes)
+        assert same(y, [d[0] for d in documents])
+        assert [str(q) for q in qid] == [d[1] or "0" for d in documents]
+        for i, (_, _, features) in enumerate(documents):
+            row = slice(X.indptr[i], X.indptr[i + 1])
+            assert X.indices[row].tolist() == [index - 1 for index in sorted(features)]
+            assert same(X.data[row], np.array([features[j] for j in sorted(features)], float))
+
+
+def random_decimals(rng, n):
+    """Yield texts of 1 to 22 digits with a dot anywhere or nowhere, signed or not, some with an exponent."""
+    for _ in range(n):
+        digits = "".join(rng.choice(list("0123456789"), rng.integers(1, 23)))
+        at = int(rng.integers(0, len(digits) + 1))
+        dotted = digits if rng.random() < 0.3 else f"{digits[:at]}.{digits[at:]}"
+        yield rng.choice(["", "", "-", "+"]) + dotted + rng.choice(["", "", "", "", "e-7", "E+12"])
+
+
+def test_numbers_are_those_of_float_to_the_last_bit(tmp_path):
+    rng = np.random.default_rng(0)
+    texts = [*random_decimals(rng, 12_000), *map(repr, rng.normal(size=2000).tolist())]
+    texts += [f"{x:.6f}" for x in rng.normal(size=2000)] + ["9007199254740991.", "9007199254740993", "9007199254740995"]
+    X, y, _ = read(tmp_path, "".join(f"{t} qid:1 1:{t}\n" for t in texts))
+    expected = np.array([float(t) for t in texts])
+    assert same(X[:, 0], expected)
+    assert same(y, expected)
+    narrow = read(tmp_path, "".join(f"{t} qid:1 1:{t}\n" for t in texts), dtype=np.float32).X
+    assert same(narrow[:, 0], expected.astype(np.float32))
+
+
+NO_NUMBERS = re.split(
+    r"\s",
+    """. + - +. ++1 1- 1.2.3 1.2.345678 12345678.9.1 1234.5678.12345 1.2345678.1234567 e5 1e 1e+ 1e1.5 0x10 1_0
+1/2 1;2 123456789/ 1,5 na nan() infinit - 1-2 12345678-1 1.-2 1.12345678-1 ١ ½ 12345678١ 1234567890123456.7.8""",
+)
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_tokens_that_are_no_numbers_are_errors(tmp_path, text):
+    for line in (f"{text} qid:1 1:1", f"1 qid:1 1:{text}"):
+        with pytest.raises(ValueError, match=rf"line 2: '{re.escape(text)}' is not a number|line 2: '\\\\x"):
+            read(tmp_path, f"1 qid:1 1:0.5\n{line}\n")
+
+
+FAULTS = [
+    ("qid:1 1:2", "there is no label before 'qid:1'"),
+    ("1:2 2:3", "there is no label before '1:2'"),
+    ("abc qid:1 1:2", r"'abc' is not a number \(in the line 'abc qid:1 1:2'\)"),
+    ("1 1:2", "it has no qid, but the lines before do"),
+    ("1", "it has no qid, but"),
+    ("1 qid: 1:2", "'qid:' is not qid:ID"),
+    ("1 qid:1:2 1:2", "'qid:1:2' is not qid:ID"),
+    ("1 1:2 qid:1", "it has no qid, but the lines before do"),
+    ("1 qid:1 1:2 qid:1", "'qid:1' does not follow the label directly, or is a second qid"),
+    ("1 qid:1 3:", "'3:' is not index:value"),
+    ("1 qid:1 :5", "':5' is not index:value"),
+    ("1 qid:1 3:4:5", "'3:4:5' is not index:value"),
+    ("1 qid:1 3", "'3' is not index:value"),
+    ("1 qid:1 1.5:2", r"'1\.5' is not a feature index, which must be an integer"),
+    ("1 qid:1 -1:2", "'-1' is not a feature index"),
+    ("1 qid:1 0:2", "it has the index 0; pass zero_based=True if the first feature of this file has index 0"),
+    ("1 qid:1 1099511627776:2", "index '1099511627776' is above 2147483647, the largest index that an int32 allows"),
+    ("1 qid:1 2:1 1:1 2:1", "index 2 occurs twice"),
+    ("1 qid:1 2:1,5", "'1,5' is not a number"),
+    ("1 qid:1 2:0.5\x00", "it has the byte 0x00, so this is not plain text"),
+    ("1 qid:1 2:0.5\r1 qid:1 2:0.5", "it has the byte 0x0d"),
+    ("1 qid:1 2:0.5\r3:0.5", "it has the byte 0x0d"),
+    ("1 qid:1 2:0.5 # a\r1 qid:1 2:0.5 # b", "it has the byte 0x0d"),
+    (
+        "1 qid:1 1:" + "9" * 900 + "x",
+        r"'9{37}\.\.\.' is not a number \(in the line '1 qid:1 1:9+\.\.\.'\); a line",
+    ),
+    (b"1 qid:1 1:\xff", r"'\\\\xff' is not a number"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), FAULTS)
+def test_an_invalid_line_is_named_with_its_fault(tmp_path, block, line, message):
+    line = line if isinstance(line, bytes) else line.encode()
+    content = b"# head\n\n2 qid:1 1:1 2:2 # doc\r\n" + line + b"\n1 qid:1 1:x\n"
+    with pytest.raises(ValueError, match=rf"data\.txt, line 4: {message}"):
+        read(tmp_path, content)
+
+
+def test_two_labels_in_one_line_and_none_in_the_next_are_an_error(tmp_path):
+    with pytest.raises(ValueError, match=r"line 1: '2' is not index:value"):
+        read(tmp_path, "1 2 1:1\n1:2 1:3\n", sizes=[2])
+
+
+@pytest.mark.parametrize(
+    ("options", "line", "message"),
+    [
+        ({"n_features": 2}, "3:1", "index '3' is above 2, the largest index that n_features=2 allows"),
+        (
+            {"n_features": 2, "zero_based": True},
+            "2:1",
+            "index '2' is above 1, the largest .* n_features=2",
+        ),
+        ({"dtype": np.float32}, "1:1e39", "'1e39' is too large for float32"),
+    ],
+)
+def test_a_line_that_the_options_do_not_allow_is_named(tmp_path, options, line, message):
+    with pytest.raises(ValueError, match=f"line 2: {message}"):
+        read(tmp_path, f"1 qid:1 1:1\n1 qid:1 {line}\n", **options)
+
+
+def test_a_qid_after_lines_without_is_named_across_blocks(tmp_path, block):
+    with pytest.raises(ValueError, match="line 3: it has a qid, but the lines before have none"):
+        read(tmp_path, "1 1:0.123456789 2:0.123456789\n" * 2 + "1 qid:1 1:1\n")
+
+
+def test_layout_of_text_does_not_matter(tmp_path, block):
+    plain = read(tmp_path, "1 qid:3 1:0.5 2:2\n-1.5 qid:3 1:1\n0 qid:4\n", sparse=False)
+    other = read(
+        tmp_path,
+        b"\xef\xbb\xbf# head\r\n\r\n 1\tqid:3  2:2 1:5e-1 \r\n\n-1.5 qid:3 1:+1.#\xff\r\n0 qid:004",
+    )
+    assert plain.X.tolist() == [[0.5, 2], [1, 0], [0, 0]]
+    assert plain.y.tolist() == [1, -1.5, 0]
+    assert plain.qid.tolist() == [3, 3, 4]
+    assert same(other.X, plain.X)
+    assert same(other.y, plain.y)
+    assert other.qid.tolist() == [3, 3, 4]
+
+
+def test_rows_that_stop_being_regular_keep_their_values(tmp_path, monkeypatch):
+    monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 1)  # Each line is a block.
+    lines = ["1 qid:1 1:1 2:2\n", "1 qid:1 1:3 2:4\n", "1 qid:1 1:5 2:6 3:7\n", "1 qid:1 3:8\n", "1 qid:1\n"]
+    expected = [[1, 2, 0], [3, 4, 0], [5, 6, 7], [0, 0, 8], [0, 0, 0]]
+    for sparse in (True, False):
+        for permutation in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [3, 0, 2, 1, 4]):
+            X = read(tmp_path, "".join(lines[i] for i in permutation), sparse=sparse).X
+            assert same(X, np.array([expected[i] for i in permutation], float))
+            assert not sparse or (X.nnz == 8 and X.has_canonical_format)
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "# only\n#comments", "\r\n"])
+def test_a_file_without_documents(tmp_path, content):
+    with pytest.raises(ValueError, match=r"data\.txt has \d lines, but no documents"):
+        read(tmp_path, content)
+
+
+def test_gzip_that_is_damaged(tmp_path):
+    content = "".join(f"{i} qid:{i} 1:{math.sqrt(i)}\n" for i in range(3000)).encode()
+    complete = gzip.compress(content)
+    assert read(tmp_path, complete).y.size == 3000  # known by content, not by name
+    wrong_sum = complete[:-8] + b"1234" + complete[-4:]
+    for damaged in (
+        complete[:-20],
+        complete[:-4],
+        wrong_sum,
+        complete[:2000] + b"\x00" * 200 + complete[2200:],
+        complete + b"x",
+    ):
+        with pytest.raises(ValueError, match=r"data\.txt.*(gzip data is damaged or cut off|, line \d+:)"):
+            read(tmp_path, damaged)
+
+
+def test_peak_memory_is_near_that_of_the_result(tmp_path, monkeypatch):
+    monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 1 << 16)
+    path = put(tmp_path, ("1 qid:1 " + " ".join(f"{i}:0.25" for i in range(1, 51)) + "\n") * 8000)
+    read_letor(path)
+    for sparse, limit in ((False, 1.6), (True, 1.6)):
+        tracemalloc.start()
+        X = read_letor(path, sparse=sparse).X
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < limit * (X.data.nbytes + X.indices.nbytes if sparse else X.nbytes)

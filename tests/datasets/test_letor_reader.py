@@ -1,0 +1,169 @@
+"""Reading LETOR files: the options, query sizes, qids and comments; agreement with scikit-learn; real data."""
+
+import gzip
+import io
+
+import numpy as np
+import pytest
+from letor_oracle import put, read, same
+from scipy import sparse as sp
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from boostrank.datasets import Dataset, read_letor, read_letor_folds
+
+
+@pytest.mark.parametrize("fraction", [1.0, 0.6, 0.1])
+def test_agrees_with_scikit_learn(tmp_path, block, fraction):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 30)) * (rng.random((120, 30)) < fraction)
+    X[:, -1] = 1  # so that both find 30 columns
+    y, qid = rng.integers(0, 5, 120), np.repeat(rng.integers(0, 10**15, 12), 10)
+    buffer = io.BytesIO()
+    dump_svmlight_file(X, y, buffer, zero_based=False, query_id=qid)
+    theirs = load_svmlight_file(io.BytesIO(buffer.getvalue()), query_id=True)
+    ours = read(tmp_path, buffer.getvalue())
+    assert sp.issparse(ours.X) == (fraction == 0.1)
+    assert same(ours.X, theirs[0])
+    assert same(ours.y, theirs[1])
+    assert ours.qid.dtype == np.int64
+    assert np.array_equal(ours.qid, theirs[2])
+    assert same(read(tmp_path, buffer.getvalue(), sparse=True).X, read(tmp_path, buffer.getvalue(), sparse=False).X)
+
+
+def test_indices_count_from_one_unless_told(tmp_path):
+    assert read(tmp_path, "1 qid:1 0:5 1:6\n", zero_based=True).X.tolist() == [[5, 6]]
+    assert read(tmp_path, "1 qid:1 1:6\n", zero_based=True, sparse=False).X.tolist() == [[0, 6]]
+    assert read(tmp_path, "1 qid:1 1:6\n").X.tolist() == [[6]]
+    assert read(tmp_path, "1 qid:1 1:6\n", n_features=3, sparse=False).X.tolist() == [[6, 0, 0]]
+    assert read(tmp_path, "1 qid:1 0:5 2:6\n", n_features=3, zero_based=True).X.tolist() == [[5, 0, 6]]
+
+
+def test_empty_columns_take_no_memory_in_a_sparse_matrix_and_too_much_in_an_array(tmp_path):
+    content = "1 qid:1 2147483647:1\n" + "1 qid:1\n" * 70_000
+    assert read(tmp_path, content).X.shape == (70_001, 2**31 - 1)
+    with pytest.raises(MemoryError, match="70001 x 2147483647 features does not fit in memory; pass sparse=True"):
+        read(tmp_path, content, sparse=False)
+
+
+@pytest.mark.parametrize(("listed", "dense"), [(2, True), (1, False)])
+def test_auto_is_dense_from_half_of_the_values_on(tmp_path, listed, dense):
+    X = read(tmp_path, "1 qid:1 " + " ".join(f"{i}:1" for i in range(1, listed + 1)) + "\n1 qid:1 4:1 1:0\n").X
+    assert sp.issparse(X) != dense
+    assert X.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["10", "010", "-3", "+4"], [10, 10, -3, 4]),
+        (["9223372036854775807", "9007199254740993"], [2**63 - 1, 2**53 + 1]),
+        (["9223372036854775808", "7"], ["9223372036854775808", "7"]),
+        (["7", "07", "abc-1", "é"], ["7", "07", "abc-1", "é"]),
+        (["1_0", "1.0"], ["1_0", "1.0"]),
+    ],
+)
+def test_qids_keep_their_digits(tmp_path, block, texts, expected):
+    qid = read(tmp_path, "".join(f"1 qid:{t} 1:1 # a comment to fill the block\n" for t in texts for _ in "ab")).qid
+    assert qid.tolist() == [e for e in expected for _ in "ab"]
+    assert qid.dtype.kind == ("i" if isinstance(expected[0], int) else "U")
+
+
+def test_different_bytes_that_are_not_utf8_stay_different_qids(tmp_path):
+    assert read(tmp_path, b"1 qid:\xff 1:1\n1 qid:\xfe 1:1\n").qid.tolist() == ["\\xff", "\\xfe"]
+
+
+def test_comments_belong_to_their_documents(tmp_path, block):
+    content = b"# head\n1 qid:1 1:2 #docid = A # b\n\n2 qid:1 1:3\n#\n3 qid:2 1:4 # \xff\xc3\xa9 \r\n4 qid:2 1:1"
+    X, y, qid, comments = read(tmp_path, content, comments=True)
+    assert comments == ["docid = A # b", "", "\\xffé", ""]
+    assert (X.shape, y.tolist(), qid.tolist()) == ((4, 1), [1, 2, 3, 4], [1, 1, 2, 2])
+    assert isinstance(read(tmp_path, content), Dataset)
+
+
+@pytest.mark.parametrize("ending", [".query", ".group"])
+@pytest.mark.parametrize("name", ["rank", "rank.gz"])
+def test_sizes_beside_the_file(tmp_path, ending, name):
+    content = b"1 1:2\n0 1:3\n2 1:1\n"
+    path = put(tmp_path, gzip.compress(content) if name.endswith("gz") else content, name)
+    put(tmp_path, b"2\r\n\n1", "rank" + ending)
+    dataset = read_letor(str(path))
+    assert dataset.qid.tolist() == [0, 0, 1]
+    assert dataset.qid.dtype == np.int64
+    assert read_letor(path, sizes=[1, 2]).qid.tolist() == [0, 1, 1]
+    assert read_letor(path, sizes=put(tmp_path, "3", "other")).qid.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ([2, 2], r"sizes: the 2 query sizes sum to 4, but .*data\.txt has 3 documents"),
+        ([1, 2], r"sizes: query 1 has size 1, but by the qids of .*data\.txt it has 2 documents"),
+        ([3], r"query 1 has size 3, but .* 2 documents"),
+        ([2, 1, 0], r"sizes must be a path, or integers of at least 1.* got \[2, 1, 0\]"),
+        ([2.0, 1.0], "sizes must be a path, or integers"),
+        ([[2, 1]], "sizes must be a path, or integers"),
+        ("2\n1.0\n", r"sizes\.txt, line 2: expected one query size of at least 1; got '1\.0'"),
+        ("2 1\n", r"sizes\.txt, line 1: .* got '2 1'"),
+        ("3\n0\n", r"sizes\.txt, line 2: .* got '0'"),
+    ],
+)
+def test_sizes_that_do_not_fit(tmp_path, sizes, message):
+    content = "1 qid:5 1:2\n0 qid:5 1:3\n2 qid:6 1:1\n"
+    assert read(tmp_path, content, sizes=np.array([2, 1])).qid.tolist() == [5, 5, 6]
+    sizes = put(tmp_path, sizes, "sizes.txt") if isinstance(sizes, str) else sizes
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, content, sizes=sizes)
+
+
+def test_sizes_agree_with_a_query_that_spans_blocks(tmp_path, block):
+    content = "1 qid:5 1:0.123456789 # comment\n" * 5 + "0 qid:6 1:1\n" + "0 qid:5 1:1\n"
+    assert read(tmp_path, content, sizes=[5, 1, 1]).qid.tolist() == [5] * 5 + [6, 5]
+
+
+def test_a_sizes_file_that_disagrees_with_the_qids_is_not_ignored(tmp_path):
+    put(tmp_path, "1\n1\n", "data.txt.query")
+    with pytest.raises(ValueError, match=r"data\.txt\.query: query 1 has size 1, but"):
+        read(tmp_path, "1 qid:5 1:2\n0 qid:5 1:3\n")
+
+
+def test_neither_qid_nor_sizes(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"no line has a qid, and there is no file .*data\.txt\.query or \.group; pass sizes="
+    ):
+        read(tmp_path, "1 1:2\n0 1:3\n")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(IsADirectoryError, match="read_letor_folds"):
+        read_letor(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"missing\.txt"):
+        read_letor(tmp_path / "missing.txt")
+    with pytest.raises(ValueError, match=r"line 1: it has the byte 0x[01]., so this is not plain text"):
+        read(tmp_path, bytes(range(256)) * 100)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"n_features": 0}, "n_features must be None or an integer from 1"),
+        ({"n_features": 2.0}, r"n_features .* got 2\.0"),
+        ({"n_features": True}, "n_features .* got True"),
+        ({"sparse": "yes"}, "sparse must be 'auto', True or False; got 'yes'"),
+        ({"zero_based": "auto"}, "zero_based must be True or False, it is never guessed; got 'auto'"),
+        ({"dtype": np.int64}, r"dtype must be numpy\.float64 or numpy\.float32"),
+    ],
+)
+def test_options_are_checked(tmp_path, option, message):
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, "1 qid:1 1:1\n", **option)
+    with pytest.raises(ValueError, match=message):
+        read_letor_folds(tmp_path, **option)
+
+
+def test_lightgbm_example(shared_data):
+    folder = shared_data / "lightgbm-example"
+    train, test = (read_letor(folder / name, n_features=300) for name in ("rank.train", "rank.test"))
+    assert (train.X.shape, test.X.shape) == ((3005, 300), (768, 300))
+    assert (np.unique(train.qid).size, np.unique(test.qid).size) == (201, 50)
+    assert sp.issparse(train.X)
+    assert same(train.X, load_svmlight_file(str(folder / "rank.train"), n_features=300)[0])

@@ -1,0 +1,39 @@
+"""Range of NDCG over the orders of ties: its numbers are those of the metric, and the lines show them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from artists import legend_texts, line
+
+from boostrank import displays
+from boostrank.metrics import tie_range
+from boostrank.queries import Queries
+
+
+def test_lines_go_from_the_worst_to_the_best_order(ragged):
+    labels, scores, qid = ragged
+    display = displays.TieRangeDisplay.from_predictions(labels, scores, qid, k=3, empty="skip")
+    expected = tie_range(labels, scores, qid, k=3, empty="skip", per_query=True)
+    known = pd.DataFrame(expected._asdict(), index=Queries.from_qid(qid).ids).dropna()
+    assert sorted(display.queries) == sorted(known.index)
+    for name in expected._fields:
+        np.testing.assert_array_equal(getattr(display, name), known.loc[display.queries, name])
+    assert (np.diff(display.average) >= 0).all()
+    segments = np.array([segment[:, 1] for segment in display.ax_.collections[0].get_segments()])
+    np.testing.assert_array_equal(segments, np.c_[display.worst, display.best])
+    np.testing.assert_array_equal(line(display.ax_, "average over all orders").get_ydata(), display.average)
+    affected = (known["best"] - known["worst"] > 1e-12).sum()
+    assert f"{affected} of {len(known)}" in display.ax_.get_xlabel()
+    means = ", ".join(f"{name} {known[name].mean():.4f}" for name in ("worst", "average", "best"))
+    assert display.ax_.get_title() == f"mean NDCG@3 over queries: {means}"
+    assert legend_texts(display.ax_) == ["worst to best order of ties", "average over all orders"]
+
+
+def test_predictions_of_an_estimator_and_one_query(data, rankers):
+    X, y, qid = data
+    display = displays.TieRangeDisplay.from_estimator(rankers["a"], X, y, qid, k=5)
+    assert display.average.mean() == pytest.approx(rankers["a"].score(X, y, qid), abs=1e-12)
+    one = displays.TieRangeDisplay.from_predictions([1, 0], [1, 1])
+    assert one.ax_.get_title() == "NDCG: worst 0.6309, average 0.8155, best 1.0000"
+    with pytest.raises(ValueError, match="empty must be"):
+        displays.TieRangeDisplay.from_predictions([1, 0], [1, 1], empty="none")
