@@ -11,6 +11,7 @@ that share a line do not import each other. A test reads this list and checks it
     exponential              the exponential function, continued so that it does not overflow
     queries                  segments with query ids, grouped and ungrouped
     dcg                      gain, discount, cutoff, ideal DCG and normalized gains
+    discounts                names of discounts and cutoffs, and cutoffs that grow slower than the list
     targets                  normalizations of gains, the targets of surrogates
     weights                  weights of queries and documents
     margins                  convex functions of the difference of two scores

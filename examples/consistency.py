@@ -1,10 +1,10 @@
-"""Which losses are NDCG consistent, and what a loss guarantees: the paper's examples, a search, and regret bounds.
+"""NDCG consistency of losses: the examples of the paper, a search for counterexamples, and regret bounds.
 
 python examples/consistency.py [FOLDER] [--small]
 
 Figures 3 and 4 of Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods" (AISTATS 2011), are
-redrawn from Proposition 7; counterexamples are searched for every surrogate with every target; and regrets are set
-against the bounds of Theorems 10 and 11.
+redrawn from Proposition 7. Counterexamples are searched for every surrogate with every kind of targets. Regrets are
+compared with the bounds of Theorems 10 and 11.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from rich.progress import track
 from boostrank import theory
 from boostrank.displays import import_pyplot, style
 from boostrank.queries import Queries
-from boostrank.surrogates import REGISTRY
+from boostrank.surrogates import SURROGATES
 from boostrank.targets import NORMALIZATIONS, make_targets
 
 CONSOLE = Console(stderr=True)
@@ -54,13 +54,13 @@ def section_3_2_1():
     gains = theory.minimizer("squared", distribution, normalize="none")
     print("Section 3.2.1: labels (5, 4) with probability 0.3, (1, 3) with 0.7")
     print("  E[G]   =", gains.round(4), "sorts document 1 first")
-    print("  E[G/Z] =", theory.bayes_scores(distribution).round(4), "sorts document 2 first, and NDCG agrees:")
-    for name, scores in (("E[G]", gains), ("E[G/Z]", theory.bayes_scores(distribution))):
-        print(f"  expected NDCG of the ranking by {name}: {theory.expected_ndcg(distribution, scores):.4f}")
+    print("  E[G/Z] =", distribution.bayes_scores().round(4), "sorts document 2 first, and NDCG agrees:")
+    for name, scores in (("E[G]", gains), ("E[G/Z]", distribution.bayes_scores())):
+        print(f"  expected NDCG of the ranking by {name}: {distribution.expected_ndcg(scores):.4f}")
 
 
 def draw_means(ax, distribution, own, label, zoom):
-    """Points of both normalizations and their weighted means, by which the two losses sort."""
+    """Targets of both losses as points, and their weighted means, by which the losses sort."""
     for transform, color, marker, name in (
         (normalized_gains, style.GREEN, "o", "G / Z, as NDCG"),
         (own, style.BLUE, "s", label),
@@ -101,26 +101,30 @@ def proposition_7(folder):
     cases = (
         ("cosine", "l2", theory.PROPOSITION_7_COSINE, unit_gains, "G / ||G||₂, as RankCosine", "figure_3"),
         (
-            *("softmax", "softmax", theory.PROPOSITION_7_CROSS_ENTROPY, softmax_of_labels),
-            *("softmax of labels, as ListNet", "figure_4"),
+            "softmax",
+            "softmax",
+            theory.PROPOSITION_7_CROSS_ENTROPY,
+            softmax_of_labels,
+            "softmax of labels, as ListNet",
+            "figure_4",
         ),
     )
     for surrogate, normalize, distribution, own, label, name in cases:
         scores = theory.minimizer(surrogate, distribution, normalize, method="numeric")
-        regret = theory.ndcg_regret(distribution, scores)
+        regret = distribution.ndcg_regret(scores)
         print(f"Proposition 7, {surrogate}/{normalize}: {distribution}")
-        own_mean, bayes = expected(own, distribution)[1], theory.bayes_scores(distribution)
+        own_mean, bayes = expected(own, distribution)[1], distribution.bayes_scores()
         print(f"  mean of its own targets {own_mean.round(4)}, E[G/Z] {bayes.round(4)}")
         print(f"  numeric minimizer {scores.round(4)}, regret {regret:.4f}")
         repaired = theory.minimizer(surrogate, distribution, method="numeric")
-        print(f"  repaired: minimizer {repaired.round(4)}, regret {theory.ndcg_regret(distribution, repaired):.4f}")
+        print(f"  repaired: minimizer {repaired.round(4)}, regret {distribution.ndcg_regret(repaired):.4f}")
         p = distribution.probabilities[0]
         title = f"Figure {name[-1]}: labels (1, 5) with probability {p:g}, (2, 1) with {1 - p:g}"
         figure_of_proposition_7(distribution, own, label, title, folder / f"{name}.png")
 
 
 def search(folder, surrogates, n_distributions):
-    """The worst counterexample of every loss, as a table of regrets."""
+    """Print and draw the largest regret found for every loss."""
     pairs = [(surrogate, normalize) for surrogate in surrogates for normalize in NORMALIZATIONS]
     found = {}
     for surrogate, normalize in track(pairs, "searching for counterexamples", console=CONSOLE, transient=True):
@@ -142,20 +146,25 @@ def search(folder, surrogates, n_distributions):
     for (i, j), regret in np.ndenumerate(regrets):
         text = f"{regret:.3f}" if regret else "none found"
         ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", color="white" if regret > 0.4 else "black")
-    titles = {"dcg": "G / Z\n(dcg)", "none": "G\n(none)", "l2": "G / ||G||₂\n(l2)", "sum": "G / ΣG\n(sum)"}
-    titles["softmax"] = "softmax\nof labels"
+    titles = {
+        "dcg": "G / Z\n(dcg)",
+        "none": "G\n(none)",
+        "l2": "G / ||G||₂\n(l2)",
+        "sum": "G / ΣG\n(sum)",
+        "softmax": "softmax\nof labels",
+    }
     ax.set_xticks(np.arange(len(NORMALIZATIONS)) + 0.5, [titles[name] for name in NORMALIZATIONS])
     ax.set_yticks(np.arange(len(surrogates)) + 0.5, surrogates)
     ax.tick_params(length=0)
     ax.invert_yaxis()
     ax.spines[:].set_visible(False)
-    ax.set_title("largest NDCG regret of a loss's minimizer that was found, by targets", fontsize="medium")
+    ax.set_title("largest NDCG regret found for the minimizer of a loss, by targets", fontsize="medium")
     figure.colorbar(image, ax=ax, label="regret")
     save(figure, folder / "registry.png")
 
 
 def some_scores(minimizer, random):
-    """Scores around a minimizer, random ones, and the cheapest mistakes: nearly tied in the wrong order."""
+    """Scores near a minimizer, and scores that nearly tie some documents in the wrong order, at a small excess loss."""
     finite = np.clip(minimizer, -8.0, 8.0)
     yield from (finite + size * random.normal(size=len(finite)) for size in (0.01, 0.1, 1.0))
     order = np.argsort(-finite)
@@ -167,15 +176,15 @@ def some_scores(minimizer, random):
 
 
 def excess_and_regret(surrogate, distributions, random):
-    """Of many scores on each distribution."""
+    """Excess losses and regrets of many scores on each distribution."""
     rows = []
     for distribution in distributions:
         best = theory.minimizer(surrogate, distribution)
-        # Where only the direction counts, the smoothing must not.
+        # Only the direction of these scores should count, not the smoothing of the loss at short lengths.
         length = 1e4 if surrogate == "cosine" else 1.0
         for scores in some_scores(best, random):
             rows.append(
-                (theory.excess_loss(surrogate, distribution, length * scores), theory.ndcg_regret(distribution, scores))
+                (theory.excess_loss(surrogate, distribution, length * scores), distribution.ndcg_regret(scores))
             )
     return np.array(rows).T
 
@@ -183,12 +192,12 @@ def excess_and_regret(surrogate, distributions, random):
 def tightness(folder, n_distributions):
     random = np.random.default_rng(0)
     distributions = [
-        theory.LabelDistribution.random(N_DOCUMENTS, 1 + i % 4, highest=1 + i % 4, random_state=i)
+        theory.LabelDistribution.random(N_DOCUMENTS, 1 + i % 4, max_label=1 + i % 4, random_state=i)
         for i in range(n_distributions)
     ]
     figure, axes = import_pyplot().subplots(2, 3, figsize=(10, 6.4), sharex=True, sharey=True, layout="constrained")
     grid = np.geomspace(1e-6, 10, 50)
-    print("regret against its bound: the largest share of it that is reached, and the median")
+    print("regret divided by its bound: the maximum and the median")
     for ax, surrogate in zip(axes.flat, track(BOUNDED, "regret bounds", console=CONSOLE, transient=True), strict=True):
         excess, regret = excess_and_regret(surrogate, distributions, random)
         bounds = {sharp: theory.regret_bound(surrogate, excess, N_DOCUMENTS, sharp=sharp) for sharp in (False, True)}
@@ -216,20 +225,20 @@ def tightness(folder, n_distributions):
 
 
 def low_noise(folder, n_queries):
-    """Mean regret over queries, least squares with ever less error, and the bounds of Theorems 10 and 11."""
+    """Mean regret of least squares over queries, for decreasing errors, and the bounds of Theorems 10 and 11."""
     random = np.random.default_rng(0)
-    drawn = [theory.LabelDistribution.random(3, 2, highest=3, random_state=i) for i in range(4 * n_queries)]
+    drawn = [theory.LabelDistribution.random(3, 2, max_label=3, random_state=i) for i in range(4 * n_queries)]
     margins = np.array([theory.ndcg_margin(query) for query in drawn])
-    # Queries whose documents are clearly apart: low noise.
+    # Low noise: the queries with the largest margins.
     chosen = np.argsort(-np.where(np.isfinite(margins), margins, 0.0))[:n_queries]
     queries, margins = [drawn[i] for i in chosen], margins[chosen]
     errors = random.normal(size=(n_queries, 3))
     rows = []
     for size in np.geomspace(3e-3, 1, 14):
-        scores = [theory.bayes_scores(query) + size * error for query, error in zip(queries, errors, strict=True)]
+        scores = [query.bayes_scores() + size * error for query, error in zip(queries, errors, strict=True)]
         pairs = list(zip(queries, scores, strict=True))
         mean_excess = np.mean([theory.excess_loss("squared", *pair) for pair in pairs])
-        rows.append((mean_excess, np.mean([theory.ndcg_regret(*pair) for pair in pairs])))
+        rows.append((mean_excess, np.mean([query.ndcg_regret(each) for query, each in pairs])))
     excess, regret = np.array(rows).T
     figure, ax = import_pyplot().subplots(figsize=(style.WIDTH, style.HEIGHT), layout="constrained")
     ax.plot(excess, np.where(regret > 1e-9, regret, np.nan), color=style.BLUE, marker="o", label="mean regret")
@@ -251,14 +260,14 @@ def low_noise(folder, n_queries):
     save(figure, folder / "low_noise.png")
     print(f"low noise: {n_queries} queries, margins from {margins.min():.4f} to {margins.max():.4f}")
     wrong = regret > 1e-9
-    print(f"  no query is ranked wrongly up to a mean excess of {excess[~wrong].max(initial=0.0):.2g}")
-    print(f"  largest share of a bound that mean regret reaches: {(regret / bound).max():.3f}")
+    print(f"  every query is ranked optimally up to a mean excess of {excess[~wrong].max(initial=0.0):.2g}")
+    print(f"  mean regret divided by the smallest bound: at most {(regret / bound).max():.3f}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, help="where the pictures go; a new folder by default")
-    parser.add_argument("--small", action="store_true", help="seconds in place of minutes")
+    parser.add_argument("folder", nargs="?", type=Path, help="folder for the pictures; by default a new one")
+    parser.add_argument("--small", action="store_true", help="run in seconds instead of minutes, with rough pictures")
     arguments = parser.parse_args()
     folder = arguments.folder or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
@@ -270,7 +279,7 @@ def main():
         tightness(folder, n_distributions=20)
         low_noise(folder, n_queries=20)
     else:
-        search(folder, list(REGISTRY), n_distributions=500)
+        search(folder, list(SURROGATES), n_distributions=500)
         tightness(folder, n_distributions=400)
         low_noise(folder, n_queries=300)
     print(f"pictures: {folder}")

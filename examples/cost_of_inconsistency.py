@@ -1,21 +1,25 @@
-"""What inconsistency costs: NDCG regret by number of training queries, of original losses and of their repairs.
+"""The cost of inconsistency: NDCG regret by number of training queries, for original losses and their repairs.
 
 python examples/cost_of_inconsistency.py [FOLDER] [--features grades|raw] [--small] [--sizes 1000,3162,...] [--seeds N]
                                          [--jobs N]
 
-The queries are those of br.make_ranking, whose best ranking E[u] is known. With --features grades the features of a
-document are the labels that it has in the usual and in the rare mood of its query, and the query's ideal DCG in both.
-E[u] is a simple function of these, so that the regret left with much data is the loss's own. With --features raw the
-five features that make the labels stand in their place. Trees blur the edges between labels then, which costs every
-loss; the grey line, least squares on E[u] in place of labels, shows how much. (The two ideal DCGs are there
-because E[u] depends on the other documents: without them the regret of the best scorer of single documents is 0.004.)
+The queries are those of br.make_ranking, for which E[u], and with it the best ranking, is known. In this data every
+query has two possible outcomes of its labels, a usual and a rare one. With --features grades the features of a document
+are its labels in both outcomes, and the ideal DCG of its query in both. E[u] is a simple function of these, so that
+with many queries the remaining regret is due to the loss. With --features raw, the five features from which the labels
+are computed take the place of the labels. Trees can only approximate the thresholds between labels then, which adds
+regret to every loss; the grey line, least squares trained on E[u] instead of labels, shows how much. (The ideal DCGs
+are features because E[u] depends on the other documents of the query: without them the regret of the best scorer of
+single documents is 0.004.)
 
-Where a loss ends with endless data is known: it sorts by its own expected target. All have the same settings: learning
-rate 0.1; 16 leaves, which raw features need more of with more data, as n^(2/3), up to 345 for 100,000 queries; at most
-500 rounds, stopped early by NDCG on a fifth of the n queries, which helps the inconsistent losses too. LambdaMART has
-its library's own settings beyond these. Regret is measured on 5,000 further queries.
+The limit of a loss for infinitely many queries is known: the scores sort by the loss's own expected target. All losses
+have the same settings: learning rate 0.1; 16 leaves with grades, and with raw features a number of leaves that
+increases as n^(2/3), up to 345 for 100,000 queries; at most 500 rounds, with early stopping by NDCG on a fifth of the n
+queries, which improves the inconsistent losses too. All other settings of LambdaMART are the defaults of its library.
+Regret is measured on 5,000 other queries.
 
-Every training is a line of FOLDER/cost_FEATURES.csv. After an interruption only what is missing there is trained.
+Every trained ranker is a line of FOLDER/cost_FEATURES.csv. When the script is started again, it trains only the rankers
+that are missing there.
 """
 
 import argparse
@@ -37,14 +41,14 @@ from boostrank.displays import import_pyplot, style
 from boostrank.queries import Queries
 from boostrank.targets import make_targets
 
-NOISE, TEST_SEED, HIGHEST = 0.3, 1_000_000, 0.2
+NOISE, TEST_SEED, MAX_REGRET = 0.3, 1_000_000, 0.2
 BACKENDS = {"lightgbm": "LightGBM", "xgboost": "XGBoost"}
 FEATURES = {
-    "grades": "Features: the document's label in either mood, the query's ideal DCG in either mood.",
-    "raw": "Features: the five that make the labels, the query's ideal DCGs. Grey: least squares without label noise.",
+    "grades": "Features: the document's labels in both outcomes, and the query's ideal DCGs in both.",
+    "raw": "Features: the five that determine the labels, and the query's ideal DCGs. Grey: trained on E[u].",
 }
 NATIVE = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg"}
-# Label, colour, dashes and the targets by which a loss sorts in the end, if that is known.
+# Label, colour, dashes, and the targets by whose expectation the loss sorts in the limit, if known.
 LOSSES = {
     "E[u]": ("trained on E[u]", "0.5", (0, (4, 1, 1, 1)), "dcg"),
     "native": ("LambdaMART", style.BLACK, "-.", None),
@@ -58,18 +62,18 @@ LOSSES = {
 REPAIRS = {"squared/none": "squared", "softmax/softmax": "softmax", "cosine/l2": "cosine"}
 
 
-# Queries, their E[u], and the labels that they would have in each mood.
-Data = namedtuple("Data", "X y qid bayes moods")
+# Queries, their E[u], and their labels in the usual and in the rare outcome.
+Data = namedtuple("Data", "X y qid bayes outcomes")
 
 
 @lru_cache(maxsize=2)
 def make_data(features, n_queries, seed):
     settings = {"n_features": 5, "random_state": seed}
     X, y, qid, bayes = br.make_ranking(n_queries, noise=NOISE, return_bayes=True, **settings)
-    # The same draws, with all queries in the usual mood and with all in the rare one.
-    moods = [br.make_ranking(n_queries, noise=noise, **settings)[1] for noise in (0.0, np.nextafter(1.0, 0.0))]
-    ideal = [br.metrics.dcg_score(labels, labels, qid, per_query=True)[qid] for labels in moods]
-    return Data(np.column_stack([*(moods if features == "grades" else X.T), *ideal]), y, qid, bayes, moods)
+    # The same queries, first all with their usual labels, then all with their rare labels.
+    outcomes = [br.make_ranking(n_queries, noise=noise, **settings)[1] for noise in (0.0, np.nextafter(1.0, 0.0))]
+    ideal = [br.metrics.dcg_score(labels, labels, qid, per_query=True)[qid] for labels in outcomes]
+    return Data(np.column_stack([*(outcomes if features == "grades" else X.T), *ideal]), y, qid, bayes, outcomes)
 
 
 def regret(data, scores):
@@ -81,12 +85,12 @@ def limit(data, normalize):
     if normalize is None:
         return np.nan
     queries = Queries.from_qid(data.qid)
-    usual, rare = (make_targets(labels, queries, normalize=normalize) for labels in data.moods)
+    usual, rare = (make_targets(labels, queries, normalize=normalize) for labels in data.outcomes)
     return regret(data, (1.0 - NOISE) * usual + NOISE * rare)
 
 
 def train(task):
-    """Train one ranker: one line of the results."""
+    """Train one ranker, and return its line of the results."""
     (backend, loss, n_queries, seed), features, rounds, n_test = task
     data, test = make_data(features, n_queries, seed), make_data(features, n_test, TEST_SEED)
     leaves, labels = 16 if features == "grades" else max(4, round(16 * (n_queries / 1000) ** (2 / 3))), data.y
@@ -109,7 +113,7 @@ def train(task):
 
 
 def run(path, features, sizes, seeds, jobs, *settings):
-    """Train what is missing in the file, and read all of it."""
+    """Train the rankers that are missing in the file, and read the whole file."""
     names = ["backend", "loss", "n", "seed"]
     known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=names)
     done = set(known[names].itertuples(index=False, name=None))
@@ -131,7 +135,7 @@ def run(path, features, sizes, seeds, jobs, *settings):
 
 
 def summarize(results):
-    """Mean regret, and the factor of its 95% band; the relative spread over seeds is pooled over n."""
+    """Mean regret, and the factor of its 95% band; the relative standard deviation over seeds is pooled over n."""
     rows = results.assign(log=np.log(results["regret"]))
     means = rows.groupby(["backend", "loss", "n"]).agg(mean=("regret", "mean"), var=("log", "var"), seeds=("n", "size"))
     means["freedom"] = means["seeds"] - 1
@@ -141,14 +145,14 @@ def summarize(results):
     return means.assign(band=np.exp(stats.t.ppf(0.975, pooled["freedom"]) * error)).reset_index()
 
 
-def spread_out(heights, gap):
-    """Heights for labels, in the same order: near those given, and a gap apart."""
-    order, placed = np.argsort(heights), np.sort(heights)
+def separate(heights, gap):
+    """Heights of text labels near the given heights, in the same order, with at least a gap between neighbours."""
+    permutation, placed = np.argsort(heights), np.sort(heights)
     for _ in range(1000):
-        push = np.maximum(gap - np.diff(placed), 0.0) / 2
-        placed[:-1] -= push
-        placed[1:] += push
-    return placed[np.argsort(order)]
+        shift = np.maximum(gap - np.diff(placed), 0.0) / 2
+        placed[:-1] -= shift
+        placed[1:] += shift
+    return placed[np.argsort(permutation)]
 
 
 def draw_panel(ax, rows, limits, lowest):
@@ -158,16 +162,16 @@ def draw_panel(ax, rows, limits, lowest):
         n, mean, band = of_loss[["n", "mean", "band"]].to_numpy().T
         ax.plot(n, mean, color=color, linestyle=dash, linewidth=1.8)
         ax.fill_between(n, mean / band, mean * band, color=color, alpha=0.15, linewidth=0)
-        ends[loss] = np.log(mean[-1] / lowest) / np.log(HIGHEST / lowest)
+        ends[loss] = np.log(mean[-1] / lowest) / np.log(MAX_REGRET / lowest)
         if loss in REPAIRS and limits[loss] > 3 * lowest:
             ax.axhline(limits[loss], color=color, linestyle=":", linewidth=1.2)
-            # On the side of the limit where the line is not.
+            # On the side of the limit on which the line of the loss is not.
             side, va = (-3, "top") if mean.mean() > limits[loss] else (2, "bottom")
             where = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "ha": "center", "va": va}
             ax.annotate(f"limit {limits[loss]:.4f}", (0.37, limits[loss]), (0, side), color=color, size=7.5, **where)
-    ax.set(xscale="log", yscale="log", ylim=(lowest, HIGHEST), xlabel="training queries n")
+    ax.set(xscale="log", yscale="log", ylim=(lowest, MAX_REGRET), xlabel="training queries n")
     ax.minorticks_off()
-    ticks = [tick for tick in np.outer(10.0 ** np.arange(-6, 0), [1, 2, 5]).ravel() if lowest <= tick <= HIGHEST]
+    ticks = [tick for tick in np.outer(10.0 ** np.arange(-6, 0), [1, 2, 5]).ravel() if lowest <= tick <= MAX_REGRET]
     ax.set_xticks(sizes, [f"{float(f'{n:.2g}') / 1000:g}k" for n in sizes])
     ax.set_yticks(ticks, [f"{tick:.10g}" for tick in ticks])
     style.light_grid(ax)
@@ -177,7 +181,7 @@ def draw_panel(ax, rows, limits, lowest):
     ax.text(
         0.02, 0.015, optimum, transform=ax.transAxes, size=7, color="0.3", bbox={"fc": "white", "ec": "none", "pad": 1}
     )
-    for (loss, height), place in zip(ends.items(), spread_out(np.array([*ends.values()]), 0.045), strict=True):
+    for (loss, height), place in zip(ends.items(), separate(np.array([*ends.values()]), 0.045), strict=True):
         label, color, *_ = LOSSES[loss]
         pointer = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 0}
         where = {"xycoords": "axes fraction", "va": "center", "annotation_clip": False, "size": 8.5}
@@ -191,13 +195,13 @@ def draw(rows, limits, features, path):
     inner, largest = figure.subfigures(), rows[rows["n"] == rows["n"].max()].groupby("loss")["mean"].mean()
     times = {LOSSES[loss][0]: largest[loss] / largest[repair] for loss, repair in REPAIRS.items()}
     inner.suptitle(
-        f"With {rows['n'].max():,} queries the original loses this many times the NDCG that its repair loses: "
+        f"With {rows['n'].max():,} queries, regret of the original loss divided by that of its repair: "
         + ", ".join(f"{name} {ratio:.{1 if ratio < 9.95 else 0}f}" for name, ratio in times.items()),
         size=9,
     )
     inner.supxlabel(
-        "Dashed: original losses; dotted: where they end for n → ∞. Solid: repaired, on gains divided by ideal DCGs.\n"
-        f"Axes are logarithmic. Bands: 95%, over training sets. {FEATURES[features]}",
+        "Dashed: original losses; dotted: their limits for n → ∞. Solid: repaired, on gains divided by ideal DCGs.\n"
+        f"Axes are logarithmic. Bands: 95% intervals over training sets. {FEATURES[features]}",
         size=8,
     )
     panels = inner.subplots(1, 2, sharey=True)
@@ -222,12 +226,12 @@ def print_table(rows, limits):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, help="where results and picture go")
-    parser.add_argument("--features", choices=["grades", "raw"], default="grades", help="what a document is known by")
-    parser.add_argument("--small", action="store_true", help="a few seconds: to see it run, not to learn from")
+    parser.add_argument("folder", nargs="?", type=Path, help="folder for results and picture; by default a new one")
+    parser.add_argument("--features", choices=["grades", "raw"], default="grades", help="features of a document")
+    parser.add_argument("--small", action="store_true", help="run in a few seconds, with results that mean nothing")
     parser.add_argument("--sizes", help="numbers of queries to train on, comma separated")
-    parser.add_argument("--seeds", type=int, help="with 1,000 queries; fewer with more")
-    parser.add_argument("--jobs", type=int, default=2, help="trainings at the same time, of one thread each")
+    parser.add_argument("--seeds", type=int, help="training sets of 1,000 queries; of larger ones fewer")
+    parser.add_argument("--jobs", type=int, default=2, help="rankers trained at the same time, with one thread each")
     given = parser.parse_args()
     folder = given.folder or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)

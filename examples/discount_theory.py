@@ -1,8 +1,8 @@
-"""Which discounts and cutoffs of NDCG tell rankers apart: figures 1 to 4 of Wang et al. (COLT 2013), and two more.
+"""Discounts and cutoffs with which NDCG distinguishes rankers: figures 1 to 4 of Wang et al. (COLT 2013), and two more.
 
-Three rankers, two that are trained and one that is random, order ever longer lists of documents from one population.
-Bands hold 90% of the lists, a thin line follows one list as it grows, dots are the pseudo-expectation from the
-ranker's curve, and a dotted line at the right edge is the limit that the theorems give.
+Two trained rankers and a random one rank lists of increasing length, whose documents come from one population. Bands
+contain 90% of the lists, a thin line shows one list whose length increases, dots are the pseudo-expectation computed
+from the ranker's score curve, and a dotted line at the right edge is the limit by the theorems.
 
 python examples/discount_theory.py [FOLDER] [--small]
 """
@@ -17,7 +17,7 @@ import numpy as np
 from rich.progress import Progress
 
 import boostrank as br
-from boostrank import displays, theory
+from boostrank import displays, significance, theory
 from boostrank.displays.style import HEIGHT, WIDTH, axes, legend_below, light_grid, styles
 
 matplotlib.use("Agg")
@@ -25,8 +25,9 @@ matplotlib.use("Agg")
 BETTER, GOOD, RANDOM = "three features", "two features", "random"
 # Of the quality of a document: labels 1 and 2, about 15% and 5% of all.
 THRESHOLDS = (2.0, 4.0)
-# Standard deviation of what no feature tells. With it, and bounded features, no document's label is sure, as Theorem 10
-# assumes; were the top sure, every discount would do.
+# Standard deviation of the part of the quality that does not depend on the features. With it, no document's label is
+# certain, which Theorem 10 assumes. If the labels of the highest scores were certain, NDCG would converge for every
+# discount.
 NOISE = 2.0
 FIGURES = {
     "figure_1_standard": ("log2", None, "NDCG, discount 1 / log2(1 + rank)"),
@@ -34,9 +35,9 @@ FIGURES = {
     "figure_3_too_fast": (("exponential", 2), None, "NDCG, discount 2^-rank"),
     "figure_4_cutoff": ("log2", 0.2, "NDCG@n/5, discount 1 / log2(1 + rank)"),
 }
-KEY = "bold: mean, thin: one list, band: 90% of lists\ndots: from the curve, dotted: limit"
-# Measures whose orders are followed, with the discount and cutoff that tables of the theory name.
-ORDERS = {
+LEGEND = "bold: mean, thin: one list, band: 90% of lists\ndots: from the curve, dotted: limit"
+# Discounts and cutoffs of the figure of correct lists, with the names that tables show.
+MEASURES = {
     "log2": ("log2", "n"),
     "log2, k = n/5": ("log2", "0.2 n"),
     "rank^-1/2": ("rank^-0.5", "n"),
@@ -55,7 +56,7 @@ def documents(n, random):
 
 
 def train(random, n_queries):
-    """Two rankers: one sees every feature, the other only two."""
+    """Two rankers: one uses all three features, the other only two."""
     X, y = documents(40 * n_queries, random)
     qid = np.repeat(np.arange(n_queries), 40)
     rankers = {}
@@ -66,14 +67,14 @@ def train(random, n_queries):
 
 
 def scored_list(rankers, n, random):
-    """Labels of a list, and its scores by ranker."""
+    """Labels of a list of documents, and their scores by each ranker."""
     X, y = documents(n, random)
     scores = {name: ranker.predict(X[:, :used]) for name, (ranker, used) in rankers.items()}
     return y, scores | {RANDOM: random.random(n)}
 
 
 def growing(y, scores, lengths):
-    """NDCG of the beginnings of a list, shape (n_figures, n_rankers, n_lengths)."""
+    """NDCG of the first documents of a list, by length, shape (n_figures, n_rankers, n_lengths)."""
     values = np.empty((len(FIGURES), len(scores), len(lengths)))
     for i, (discount, k, _) in enumerate(FIGURES.values()):
         for j, score in enumerate(scores.values()):
@@ -82,7 +83,7 @@ def growing(y, scores, lengths):
 
 
 def plot_growing(ax, values, curves, lengths, discount, k):
-    """NDCG by length of the list, shape (n_lists, n_rankers, n_lengths), beside what the theory says."""
+    """Draw NDCG by length of the list, shape (n_lists, n_rankers, n_lengths), and the values of the theory."""
     for j, (name, curve) in enumerate(curves.items()):
         color = styles(len(curves))[j].color
         low, high = np.quantile(values[:, j], [0.05, 0.95], axis=0)
@@ -99,7 +100,7 @@ def plot_growing(ax, values, curves, lengths, discount, k):
 
 
 def plot_figure(name, values, curves, lengths):
-    """One of the paper's figures; the first with an enlarged part."""
+    """Draw one of the paper's figures; the first one with an enlarged part."""
     discount, k, title = FIGURES[name]
     plt = displays.import_pyplot()
     enlarge = name == "figure_1_standard"
@@ -116,9 +117,7 @@ def plot_figure(name, values, curves, lengths):
     ax = panels[0, 0]
     ax.set_ylim(0.0, 1.02)
     ax.set_ylabel(title)
-    ax.set_title(
-        "bold: mean, thin: one list, band: 90% of lists\ndots: from the curve, dotted: limit", fontsize="small"
-    )
+    ax.set_title(LEGEND, fontsize="small")
     legend_below(ax, n_columns=3)
     if enlarge:
         last = lengths >= lengths[-1] / 10
@@ -128,27 +127,27 @@ def plot_figure(name, values, curves, lengths):
     return figure
 
 
-def plot_orders(table):
-    """Share of lists on which a measure ranks the better ranker first."""
+def plot_correct(table):
+    """Draw the share of lists on which NDCG is larger for the better ranker."""
     ax = axes(None, HEIGHT + 0.8)
-    for (label, measure), style in zip(ORDERS.items(), styles(len(ORDERS)), strict=True):
+    for (label, measure), style in zip(MEASURES.items(), styles(len(MEASURES)), strict=True):
         rows = table[(table["discount"] == measure[0]) & (table["k"] == measure[1])]
         ax.plot(rows["n"], rows["correct"], label=label, markersize=5, **style._asdict())
     ax.set_xscale("log")
     ax.set_xlabel("documents in the list, n")
-    ax.set_ylabel(f"share of lists that put\n'{BETTER}' before '{GOOD}'")
+    ax.set_ylabel(f"share of lists with larger NDCG\nof '{BETTER}' than of '{GOOD}'")
     light_grid(ax)
     legend_below(ax, n_columns=3)
     return ax.figure
 
 
 def plot_queries(tables, n):
-    """Queries needed by cutoff, a line for each discount with its interval."""
+    """Draw the number of queries needed by cutoff, with a line and an interval for each discount."""
     ax = axes(None)
     for (name, rows), style in zip(tables.items(), styles(len(tables)), strict=True):
         ks = np.where(rows["k"] == "n", n, rows["k"]).astype(int)
-        order = np.argsort(ks)
-        ks, rows = ks[order], rows.iloc[order]
+        increasing = np.argsort(ks)
+        ks, rows = ks[increasing], rows.iloc[increasing]
         ax.plot(ks, rows["queries"], label=name, markersize=5, **style._asdict())
         ax.fill_between(ks, rows["low"], rows["high"], color=style.color, alpha=0.12, linewidth=0)
     ax.set_xscale("log")
@@ -168,13 +167,13 @@ def plot_queries(tables, n):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="?", default=None, type=Path)
-    parser.add_argument("--small", action="store_true", help="seconds instead of minutes, with rough pictures")
+    parser.add_argument("--small", action="store_true", help="run in seconds instead of minutes, with rough pictures")
     arguments = parser.parse_args()
     folder = arguments.folder or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     small, random = arguments.small, np.random.default_rng(0)
     n_lists, longest, n_lengths = (6, 2_000, 7) if small else (40, 100_000, 16)
-    n_orders, orders_at = (40, [30, 100, 1_000]) if small else (400, [30, 100, 300, 1_000, 3_000, 10_000])
+    n_drawn, drawn_at = (40, [30, 100, 1_000]) if small else (400, [30, 100, 300, 1_000, 3_000, 10_000])
     n_queries, n_documents = (100, 50) if small else (1_000, 200)
     lengths = np.unique(np.geomspace(100, longest, n_lengths).astype(int))
 
@@ -193,14 +192,14 @@ def main():
         )
         y = np.concatenate([labels for labels, _ in lists])
         pool = {name: np.concatenate([scores[name] for _, scores in lists]) for name in (BETTER, GOOD, RANDOM)}
-        # Narrow bins, for it is the very top that some discounts look at.
+        # Narrow bins, because with some discounts the limits depend on the highest scores alone.
         n_bins = len(y) // 2_000
         curves = {name: theory.estimate_curve(y, scores, n_bins=n_bins) for name, scores in pool.items()}
-        bar = progress.add_task("orders of two rankers")
+        bar = progress.add_task("compare two rankers on lists")
         table = theory.distinguishability(
             theory.RankedData(y, pool[BETTER], pool[GOOD]),
-            orders_at,
-            n_lists=n_orders,
+            drawn_at,
+            n_lists=n_drawn,
             progress=lambda done, total: progress.update(bar, completed=done, total=total),
         )
 
@@ -212,13 +211,13 @@ def main():
             limit, last = theory.ndcg_limit(curve, discount=discount, k=k), values[:, i, j, -1]
             print(
                 f"  {ranker:12} at n = {longest}: mean {last.mean():.3f}, sd {last.std(ddof=1):.3f}; "
-                f"limit {limit.value:.3f}, sd {limit.spread:.3f} ({limit.source})"
+                f"limit {limit.value:.3f}, sd {limit.standard_deviation:.3f} ({limit.source})"
             )
-    save(plot_orders(table), "orders")
+    save(plot_correct(table), "correct")
     print(table[["discount", "k", "n", "correct", "settled"]].round(3).to_string(index=False))
 
     rows = np.arange(n_queries * n_documents)
-    needed = partial(theory.queries_needed, y[rows], pool[BETTER][rows], pool[GOOD][rows], rows // n_documents)
+    needed = partial(significance.queries_needed, y[rows], pool[BETTER][rows], pool[GOOD][rows], rows // n_documents)
     names = {"log2": "log2", "rank^-1/2": ("power", 0.5), "1/rank": "zipf", "2^-rank": ("exponential", 2)}
     ks = [k for k in (1, 2, 3, 5, 10, 20, 50, 100) if k < n_documents]
     tables = {name: needed(discounts={name: discount}, ks=[*ks, None]) for name, discount in names.items()}

@@ -144,7 +144,6 @@ def test_docstrings_say_what_a_thing_is_or_does():
             assert not (docstring or "").startswith("What "), f"{path.name}: {docstring}"
 
 
-@not_merged
 def test_there_are_no_metaphors():
     pattern = re.compile(rf"\b(?:{'|'.join(METAPHORS)})s?\b", re.IGNORECASE)
     found = [f"{path.name}: {match[0]}" for path in FILES for match in pattern.finditer(path.read_text("utf-8"))]

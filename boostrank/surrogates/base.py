@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from boostrank.segments import Floats, Segments
 
 HessianKind = Literal["exact", "majorant"]
@@ -65,6 +67,49 @@ class Surrogate(ABC):
         or that have no finite minimizer.
         """
         return 0.0
+
+    #: Only the direction of the scores counts, and the loss is least in the limit of infinitely long scores.
+    least_at_infinite_length: ClassVar[bool] = False
+
+    def minimizer(self, expected: Floats) -> Floats | None:
+        """Scores that minimize the expected loss in closed form, given the expected targets.
+
+        A closed form belongs to the loss of the class that defines it: a subclass with another loss defines it again.
+
+        Parameters
+        ----------
+        expected : ndarray, shape (n_distributions, n_documents)
+            Expected targets ``E[u]`` of the documents of a query, for each of several distributions of targets.
+
+        Returns
+        -------
+        ndarray of the same shape, or None
+            None where no closed form is known. Scores may be infinite where the loss is least in the limit.
+        """
+        return None
+
+    def representative(self, scores: Floats) -> Floats:
+        """One of several score vectors of the same loss: if a shift changes nothing, the mean finite score is 0.
+
+        `scores` and the result have shape (n_distributions, n_documents).
+        """
+        if not self.shift_invariant:
+            return scores
+        finite = np.isfinite(scores)
+        total = np.where(finite, scores, 0.0).sum(axis=1, keepdims=True)
+        return np.where(finite.any(axis=1, keepdims=True), scores - total / np.maximum(finite.sum(1)[:, None], 1), 0.0)
+
+
+def is_defined_with(kind: type, method: str, *others: str) -> bool:
+    """Whether no class redefines one of the `others` below the class that defines `method`.
+
+    If one does, `method` was written for other definitions, and may not fit those of `kind`.
+    """
+
+    def height(name: str) -> int:
+        return next(i for i, base in enumerate(kind.__mro__) if name in vars(base))
+
+    return all(height(method) <= height(other) for other in others)
 
 
 def check_hessian(kind: str) -> None:

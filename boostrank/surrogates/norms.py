@@ -30,6 +30,10 @@ class _QNorm(Surrogate):
             return np.log(queries.sizes) + 2.0
         return np.full(queries.n_segments, float(self.q))
 
+    def exponent(self, n_documents: int) -> float:
+        """The exponent ``q`` for a query of `n_documents` documents."""
+        return float(np.log(n_documents) + 2.0) if self.q == "log" else float(self.q)
+
 
 @dataclass(frozen=True)
 class PNorm(_QNorm):
@@ -73,6 +77,13 @@ class PNorm(_QNorm):
         query_weights = np.ones(queries.n_segments) if weights is None else weights[queries.starts]
         potentials = queries.sizes ** (2.0 / self._exponents(queries))
         return float(query_weights @ queries.sum(targets) / (query_weights @ potentials))
+
+    def minimizer(self, expected: Floats) -> Floats | None:
+        # The gradient of 1/2 ||.||_p^2 at the expected targets.
+        q = self.exponent(expected.shape[1])
+        p = q / (q - 1.0)
+        norm = np.linalg.norm(expected, ord=p, axis=1, keepdims=True)
+        return np.where(norm > 0, norm, 1.0) ** (2.0 - p) * expected ** (p - 1.0)
 
 
 @dataclass(frozen=True)
@@ -140,6 +151,17 @@ class NormalizedPNorm(_QNorm):
         q = self._exponents(queries)
         mass, length = queries.sum(targets), np.sqrt(queries.sum(targets**2))
         return np.maximum(q + 1.0, 4.0) * mass ** (1.0 - 2.0 / q) * length ** (2.0 / q)
+
+    least_at_infinite_length: ClassVar[bool] = True
+
+    def minimizer(self, expected: Floats) -> Floats | None:
+        q = self.exponent(expected.shape[1])
+        return self.representative(expected ** (q / (q - 1.0) - 1.0))
+
+    def representative(self, scores: Floats) -> Floats:
+        """The scores of the same direction with a q-norm of 1."""
+        norm = np.linalg.norm(scores, ord=self.exponent(scores.shape[1]), axis=1, keepdims=True)
+        return scores / np.where(norm > 0, norm, 1.0)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from boostrank.segments import Floats, Segments
-from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
+from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian, is_defined_with
 from boostrank.surrogates.separable import Poisson, Separable
 
 
@@ -87,6 +87,12 @@ class Profiled(Surrogate):
     def _profiled_slope_curvature(self, scores: Floats, mass: Floats, queries: Segments) -> tuple[Floats, Floats]:
         intercept = self.potential.intercept(scores, mass, queries)
         return self.potential.slope_curvature(scores + queries.repeat(intercept))
+
+    def minimizer(self, expected: Floats) -> Floats | None:
+        if not is_defined_with(type(self.potential), "profiled_minimizer", "slope_curvature"):
+            return None
+        scores = self.potential.profiled_minimizer(expected)
+        return None if scores is None else self.representative(scores)
 
 
 @dataclass(frozen=True)

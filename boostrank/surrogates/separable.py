@@ -19,7 +19,7 @@ from scipy.special import xlog1py, xlogy
 
 from boostrank import exponential
 from boostrank.segments import Floats, Segments
-from boostrank.surrogates.base import Surrogate
+from boostrank.surrogates.base import Surrogate, is_defined_with
 
 # A finite score in place of minus infinity: exp(-800) is 0, and the product with a target of 0 is 0 and not NaN.
 LOG_ZERO = -800.0
@@ -112,6 +112,20 @@ class Separable(Surrogate):
         """Step towards a mean slope of `goal` from a mean slope and curvature, per query."""
         return (slope - goal) / curvature
 
+    def minimizer(self, expected: Floats) -> Floats | None:
+        # The inverse of the family is found by bisection, which is no closed form.
+        if not is_defined_with(type(self), "inverse_slope", "slope_curvature"):
+            return None
+        # By rounding an expectation may lie outside of the bounds of the targets, where the slope has no inverse.
+        return self.inverse_slope(np.clip(expected, *self.target_bounds))
+
+    def profiled_minimizer(self, expected: Floats) -> Floats | None:
+        """The minimizer, up to a shift, of the expected loss with the query's intercept profiled out; None if unknown.
+
+        It is known where shifting the scores adds a constant to the slope, or multiplies it by a factor.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class Squared(Separable):
@@ -142,6 +156,9 @@ class Squared(Separable):
 
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         return (mass - queries.sum(scores)) / queries.sizes
+
+    def profiled_minimizer(self, expected: Floats) -> Floats | None:
+        return expected
 
 
 @dataclass(frozen=True)
@@ -181,6 +198,10 @@ class Poisson(Separable):
         if logs.max() > exponential.MAX_EXPONENT:
             return super().intercept(scores, mass, queries)
         return np.maximum(logs, LOG_ZERO) - queries.logsumexp(scores)
+
+    def profiled_minimizer(self, expected: Floats) -> Floats | None:
+        with np.errstate(divide="ignore"):
+            return np.log(expected)
 
 
 @dataclass(frozen=True)

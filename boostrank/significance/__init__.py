@@ -1,0 +1,24 @@
+"""Statistics of differences between rankers: paired tests, intervals, effect sizes, many comparisons, and power.
+
+All functions but those of power take one value of a metric per query, of a ranker and of a baseline, and use their
+differences ``d_q = values_q - baseline_q``. Queries that are NaN in both (skipped) are left out.
+"""
+
+from boostrank.significance.bootstrap import Interval, bootstrap_interval
+from boostrank.significance.differences import effect_size
+from boostrank.significance.multiple_tests import holm
+from boostrank.significance.paired_tests import PairedTest, TTest, permutation_test, t_test
+from boostrank.significance.power import queries_needed, required_queries
+
+__all__ = [
+    "Interval",
+    "PairedTest",
+    "TTest",
+    "bootstrap_interval",
+    "effect_size",
+    "holm",
+    "permutation_test",
+    "queries_needed",
+    "required_queries",
+    "t_test",
+]

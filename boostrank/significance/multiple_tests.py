@@ -1,0 +1,51 @@
+"""Correction of p-values for the number of tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.segments import Floats
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Holm's step-down adjustment of the p-values of several tests, against a false rejection in any of them.
+
+    With ``p_(1) <= ... <= p_(m)``, the adjusted ``p_(i)`` is ``max over j <= i of min(1, (m - j + 1) p_(j))``.
+    Reject the hypotheses whose adjusted p-value is at most alpha: then the probability of one or more false rejections
+    is at most alpha, whatever the dependence between the tests.
+
+    Parameters
+    ----------
+    p_values : array-like, shape (n_tests,)
+        From 0 to 1. NaN stands for a test that was not made: it stays NaN and is not counted.
+
+    Returns
+    -------
+    ndarray, shape (n_tests,)
+
+    Raises
+    ------
+    ValueError
+        If `p_values` is not one-dimensional, or a p-value is outside of [0, 1].
+
+    References
+    ----------
+    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 1979.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, float("nan"), 0.03]).round(2).tolist()
+    [0.03, 0.06, nan, 0.06]
+    """
+    given = np.asarray(p_values, dtype=np.float64)
+    if given.ndim != 1:
+        raise ValueError(f"p_values must be one-dimensional, one per test; got shape {given.shape}")
+    tests = np.flatnonzero(~np.isnan(given))
+    if ((given[tests] < 0) | (given[tests] > 1)).any():
+        raise ValueError(f"p_values must be from 0 to 1, or NaN; got {given.tolist()}")
+    increasing = tests[np.argsort(given[tests], kind="stable")]
+    adjusted = np.full(len(given), np.nan)
+    factors = np.arange(len(increasing), 0, -1)
+    adjusted[increasing] = np.minimum(1.0, np.maximum.accumulate(factors * given[increasing]))
+    return adjusted

@@ -1,0 +1,266 @@
+"""Power analysis: the number of queries that it takes to tell two rankers apart, by discount and cutoff of NDCG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from boostrank.dcg import DCG, Gain, check_relevance
+from boostrank.discounts import (
+    CUTOFFS,
+    DISCOUNTS,
+    Cutoff,
+    DiscountedCutoff,
+    Discounts,
+    discounted_cutoffs,
+    ranks_kept,
+)
+from boostrank.metrics import EMPTY, Empty, check_scores
+from boostrank.queries import Queries
+from boostrank.segments import Floats, Segments
+from boostrank.significance.bootstrap import resampled_means
+from boostrank.significance.differences import ROUNDING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.05) -> Floats:
+    """Number of queries with which a paired t-test detects a mean difference.
+
+    For a two-sided test at `level`, and a mean difference of ``effect`` standard deviations over queries,
+
+        n = (z_{1 - level/2} + z_power)^2 / effect^2 + z_{1 - level/2}^2 / 2,
+
+    rounded up, with the normal quantiles z: 7.85 / effect^2 + 1.92 for 80% power at level 5%. The second term is there
+    because the standard deviation is estimated.
+
+    Parameters
+    ----------
+    effect : array-like
+        Mean difference over standard deviation, Cohen's d; see :func:`effect_size`.
+    power : float in (0, 1), default 0.8
+        Probability to detect the difference; above `level`.
+    level : float in (0, 1), default 0.05
+        Probability to reject although there is no difference.
+
+    Returns
+    -------
+    ndarray, the shape of `effect`
+        At least 2; infinite where the effect is 0, NaN where it is NaN.
+
+    Raises
+    ------
+    ValueError
+        If `power` or `level` is out of range.
+
+    References
+    ----------
+    Guenther, "Sample size formulas for normal theory t tests", The American Statistician 1981. Sakai, "Topic set size
+    design", Information Retrieval Journal 2016.
+
+    Examples
+    --------
+    >>> required_queries([0.1, -0.5, 0.0]).tolist()
+    [787.0, 34.0, inf]
+    """
+    if not 0 < level < power < 1:
+        raise ValueError(f"need 0 < level < power < 1; got {level=} and {power=}")
+    rejected, detected = special.ndtri(1.0 - level / 2.0), special.ndtri(power)
+    with np.errstate(divide="ignore"):
+        needed = ((rejected + detected) / np.asarray(effect, dtype=np.float64)) ** 2 + rejected**2 / 2.0
+    return np.maximum(2.0, np.ceil(needed))
+
+
+def queries_needed(
+    y: ArrayLike,
+    scores_a: ArrayLike,
+    scores_b: ArrayLike,
+    qid: ArrayLike,
+    *,
+    discounts: Discounts = DISCOUNTS,
+    ks: Iterable[Cutoff] = CUTOFFS,
+    gain: Gain = "exp2",
+    empty: Empty = "zero",
+    power: float = 0.8,
+    level: float = 0.05,
+    n_resamples: int = 2_000,
+    random_state: int | np.random.Generator | None = 0,
+) -> pd.DataFrame:
+    """Number of queries like yours that tell two rankers apart, for every discount and cutoff of NDCG.
+
+    Mean and standard deviation over queries of ``NDCG(a) - NDCG(b)`` give the number of queries that a paired t-test
+    needs, by :func:`required_queries`. Both are estimates from the given queries: `low` and `high` are the ends of a
+    95% interval of the number, and where `high` is infinite the given queries do not show that there is a difference.
+    Do not choose the measure with the smallest number and test with it *on the same queries*: that makes false
+    rejections more probable than `level` says. Choose on some queries, and test on others.
+
+    Parameters
+    ----------
+    y : array-like, shape (n_documents,)
+    scores_a, scores_b : array-like, shape (n_documents,)
+        Scores of the two rankers. Ties are averaged.
+    qid : array-like, shape (n_documents,)
+    discounts : iterable of discounts, or mapping of name to discount
+        As in :class:`boostrank.dcg.DCG`. Default: log2, rank^-0.5, 1/rank and 2^-rank.
+    ks : iterable of int, float, ("power", a) or None
+        Numbers of ranks, shares of a query's documents, ``n^a`` of its n documents, or all. Default: all, 10, a fifth,
+        and the square root.
+    gain
+        As in :class:`boostrank.dcg.DCG`.
+    empty : {"zero", "one", "skip", "raise"}, default "zero"
+        Queries without relevant documents count as a difference of 0, and are included in the number of queries; with
+        ``"skip"`` only the other queries count. ``"raise"`` makes them an error.
+    power, level
+        As in :func:`required_queries`.
+    n_resamples : int, default 2,000
+        Number of resamples of the bootstrap over queries that gives `low` and `high`.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    DataFrame
+        One row for each discount and cutoff, sorted by increasing number of queries. Columns: discount, k, difference
+        (mean over queries, a minus b), sd (standard deviation over queries), effect (difference / sd), queries, low,
+        high (ends of a 95% interval of the number of queries).
+
+    Raises
+    ------
+    ValueError
+        If an input or setting is invalid, or fewer than two queries are left after skipping.
+
+    Examples
+    --------
+    >>> from boostrank import make_ranking
+    >>> X, y, qid, bayes = make_ranking(n_queries=300, random_state=0, return_bayes=True)
+    >>> noisy = bayes + 0.1 * X[:, 9]
+    >>> table = queries_needed(y, bayes, noisy, qid, discounts=["log2", ("exponential", 2)], ks=[None, 5])
+    >>> table[["discount", "k", "difference", "sd", "queries"]].round(3)
+      discount  k  difference     sd  queries
+    0     log2  n       0.081  0.096     13.0
+    1     log2  5       0.145  0.179     14.0
+    2  2^-rank  n       0.138  0.209     20.0
+    3  2^-rank  5       0.138  0.213     21.0
+    """
+    import pandas as pd
+
+    required_queries(1.0, power=power, level=level)
+    chosen = discounted_cutoffs(discounts, ks)
+    relevance, queries = check_relevance(y), Queries.from_qid(qid)
+    sides = {"scores_a": check_scores(scores_a), "scores_b": check_scores(scores_b)}
+    for name, values in {"y": relevance, **sides}.items():
+        if len(values) != queries.n_documents:
+            raise ValueError(f"{name} has {len(values)} values for the {queries.n_documents} documents of qid")
+    gains = DCG(gain=gain).gains(queries.group(relevance))
+    first, second = (queries.group(values) for values in sides.values())
+    differences = _without_empty(ndcg_differences(gains, first, second, queries, chosen), empty)
+    mean, deviation = differences.mean(axis=1), differences.std(axis=1, ddof=1)
+    effect = standardized_effects(mean, deviation)
+    weakest, strongest = _interval(differences, n_resamples, random_state)
+    table = pd.DataFrame(
+        {
+            "discount": [each.discount_name for each in chosen],
+            "k": [each.k_name for each in chosen],
+            "difference": mean,
+            "sd": deviation,
+            "effect": effect,
+            "queries": required_queries(effect, power=power, level=level),
+            "low": required_queries(strongest, power=power, level=level),
+            "high": required_queries(weakest, power=power, level=level),
+        }
+    )
+    return table.sort_values(["queries", "high"], kind="stable", ignore_index=True)
+
+
+def ndcg_differences(
+    gains: Floats, first: Floats, second: Floats, queries: Segments, chosen: list[DiscountedCutoff]
+) -> Floats:
+    """NDCG of `first` minus NDCG of `second` by discount and cutoff; NaN in queries without any gain.
+
+    Documents are sorted once per ranker, whatever the number of discounts and cutoffs: ties are averaged, so tied ranks
+    have the mean gain of their documents, and each NDCG is a weighted sum over ranks.
+
+    Parameters
+    ----------
+    gains, first, second : ndarray, shape (n_documents,)
+        Grouped.
+    queries : Segments
+    chosen : list of DiscountedCutoff
+
+    Returns
+    -------
+    ndarray, shape (len(chosen), n_queries)
+    """
+    result = np.empty((len(chosen), queries.n_segments))
+    discounts = {each.discount_name: DCG(discount=each.discount) for each in chosen}
+    tables = {name: dcg.discounts(int(queries.sizes.max())) for name, dcg in discounts.items()}
+    kept = {each.k_name: ranks_kept(each.k, queries.sizes) for each in chosen}
+    for block in queries.blocks():
+        part, documents = block.part, block.rows
+        difference, ideal_gains = _gains_by_rank(gains[documents], first[documents], second[documents], part)
+        within = {name: part.positions < part.repeat(cutoffs[block.segments]) for name, cutoffs in kept.items()}
+        for i, each in enumerate(chosen):
+            weights = tables[each.discount_name][part.positions] * within[each.k_name]
+            ideal = part.sum(ideal_gains * weights)
+            result[i, block.segments] = np.divide(
+                part.sum(difference * weights), ideal, out=np.full(part.n_segments, np.nan), where=ideal > 0
+            )
+    result[np.abs(result) < ROUNDING] = 0.0
+    return result
+
+
+def _gains_by_rank(gains: Floats, first: Floats, second: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    """Difference of the expected gains at each rank, first ranker minus second, and gains of the ideal ranking."""
+    by_rank = []
+    for scores in (first, second):
+        permutation = queries.sort(scores)
+        tied = queries.runs(scores[permutation])
+        by_rank.append(tied.repeat(tied.mean(gains[permutation])))
+    return by_rank[0] - by_rank[1], _descending(gains, queries)
+
+
+def _descending(gains: Floats, queries: Segments) -> Floats:
+    """Gains sorted within each query, the largest first: one sort of integers, since there are few different gains."""
+    levels = np.unique(gains)[::-1]
+    keys = np.searchsorted(-levels, -gains) + len(levels) * queries.repeat(np.arange(queries.n_segments))
+    keys.sort()
+    return levels[keys % len(levels)]
+
+
+def _without_empty(differences: Floats, empty: Empty) -> Floats:
+    if empty not in EMPTY:
+        raise ValueError(f"empty must be one of {', '.join(EMPTY)}; got {empty!r}")
+    undefined = np.isnan(differences[0])
+    if empty == "raise" and undefined.any():
+        raise ValueError("a query has no relevant document; choose empty='zero', 'one' or 'skip'")
+    left = differences[:, ~undefined] if empty == "skip" else np.nan_to_num(differences)
+    if left.shape[1] < 2:
+        raise ValueError(f"a standard deviation over queries needs at least two of them; got {left.shape[1]}")
+    return left
+
+
+def standardized_effects(mean: Floats, deviation: Floats) -> Floats:
+    """Mean divided by standard deviation; 0 where the mean is zero, and infinite where only the deviation is zero."""
+    none = np.abs(mean) < ROUNDING
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(none, 0.0, np.where(deviation < ROUNDING, np.inf * np.sign(mean), mean / deviation))
+
+
+def _interval(
+    differences: Floats, n_resamples: int, random_state: int | np.random.Generator | None
+) -> tuple[Floats, Floats]:
+    """The weakest and the strongest effect in a 95% bootstrap interval, as absolute values."""
+    if not isinstance(n_resamples, (int, np.integer)) or n_resamples < 1:
+        raise ValueError(f"n_resamples must be an integer of at least 1; got {n_resamples!r}")
+    n = differences.shape[1]
+    moments = resampled_means(np.concatenate([differences, differences**2]), int(n_resamples), random_state)
+    mean, squares = np.split(moments, 2)
+    effects = standardized_effects(mean, np.sqrt(np.maximum(squares - mean**2, 0.0) * n / (n - 1)))
+    low, high = np.quantile(effects, [0.025, 0.975], axis=1, method="closest_observation")
+    contains_zero = low * high <= 0
+    weakest, strongest = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
+    return np.where(contains_zero, 0.0, weakest), strongest

@@ -1,0 +1,90 @@
+"""Label distributions on which a loss may be inconsistent: random ones, and ones similar to known counterexamples.
+
+All probabilities are whole hundredths, so that a report can print a counterexample exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostrank.dcg import DCG
+from boostrank.segments import Floats, Segments
+from boostrank.theory.consistency.label_distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution
+
+# Largest label with exp2 and linear gains; a table of gains has its own largest label.
+MAX_LABEL = 5
+# Numbers of documents.
+SIZES = (2, 3, 4, 5)
+# Distances from the probability, in hundredths, at which the expected normalized gains of two documents tie.
+NEAR_TIES = (1, 3, 6, 10)
+
+
+def max_label(dcg: DCG) -> int:
+    """The largest label that the search uses with the gain of `dcg`."""
+    tabled = not isinstance(dcg.gain, str) and not callable(dcg.gain)
+    return min(MAX_LABEL, len(np.asarray(dcg.gain)) - 1) if tabled else MAX_LABEL
+
+
+def candidates(n_distributions: int, dcg: DCG, top: int, random: np.random.Generator) -> Iterator[DistributionBatch]:
+    """About `n_distributions` distributions of labels up to `top`, one batch for each number of documents."""
+    paper = [distribution for distribution in PAPER_DISTRIBUTIONS if distribution.labels.max() <= top]
+    share = max(1, n_distributions // (4 * len(SIZES)))
+    for m in SIZES:
+        grades, binary = (random.integers(0, highest + 1, size=(share, 3, m)) for highest in (top, min(top, 1)))
+        batches = [_batch(labels, random.dirichlet(np.ones(3), size=share)) for labels in (grades, binary)]
+        batches.append(_rare_gains(share, m, top, random))
+        batches.append(_near_ties(share, m, top, dcg, random))
+        known = [distribution for distribution in paper if distribution.n_documents == m]
+        yield DistributionBatch.concatenate([DistributionBatch.of(known), *batches] if known else batches)
+
+
+def neighbours(distribution: LabelDistribution, n: int, top: int, random: np.random.Generator) -> DistributionBatch:
+    """`n` similar distributions: other probabilities, some labels changed by 1, a few labels drawn anew up to `top`."""
+    shape = (n, *distribution.labels.shape)
+    steps = random.integers(-1, 2, size=shape) * (random.random(shape) < 0.3)
+    moved = np.clip(distribution.labels + steps, 0, max(top, distribution.labels.max()))
+    labels = np.where(random.random(shape) < 0.1, random.integers(0, top + 1, size=shape), moved)
+    noise = np.exp(0.5 * random.normal(size=(n, distribution.n_outcomes)))
+    weights = distribution.probabilities * noise
+    return _batch(labels, weights / weights.sum(axis=1, keepdims=True))
+
+
+def _rare_gains(n: int, m: int, top: int, random: np.random.Generator) -> DistributionBatch:
+    """Small labels in the usual outcome, large labels in a rare one: the structure of the paper's Section 3.2.1."""
+    usual, rare = random.integers(0, min(top, 2) + 1, size=(n, m)), random.integers(0, top + 1, size=(n, m))
+    rare = np.where(random.random((n, m)) < 0.5, np.maximum(rare, top - 1), rare)
+    probability = random.uniform(0.03, 0.4, size=n)
+    return _batch(np.stack([rare, usual], axis=1), np.stack([probability, 1.0 - probability], axis=1))
+
+
+def _near_ties(n: int, m: int, top: int, dcg: DCG, random: np.random.Generator) -> DistributionBatch:
+    """Two outcomes that disagree on two documents, mixed so that their expected normalized gains nearly tie."""
+    labels = random.integers(0, top + 1, size=(n, 2, m)).astype(np.float64)
+    # The first outcome prefers document 0, the second document 1.
+    labels[:, 0, :2] = -np.sort(-labels[:, 0, :2], axis=1)
+    labels[:, 1, :2] = np.sort(labels[:, 1, :2], axis=1)
+    targets = _batch(labels, np.full((n, 2), 0.5)).targets("dcg", dcg).reshape(n, 2, m)
+    for_first, for_second = targets[:, 0, 0] - targets[:, 0, 1], targets[:, 1, 1] - targets[:, 1, 0]
+    total = for_first + for_second
+    tie = np.divide(for_second, total, out=np.full(n, 0.5), where=total > 0)
+    shift = random.choice(NEAR_TIES, size=n) * random.choice([-1, 1], size=n) / 100.0
+    probability = np.clip(tie + shift, 0.01, 0.99)
+    return _batch(labels, np.stack([probability, 1.0 - probability], axis=1))
+
+
+def _batch(labels: NDArray[Any], probabilities: Floats) -> DistributionBatch:
+    n, n_outcomes, m = labels.shape
+    outcomes = Segments.from_sizes([n_outcomes] * n)
+    return DistributionBatch(labels.reshape(-1, m).astype(np.float64), _hundredths(probabilities).ravel(), outcomes)
+
+
+def _hundredths(probabilities: Floats) -> Floats:
+    """Probabilities rounded to whole hundredths, at least one hundredth each; the sum remains 1."""
+    counts = np.maximum(1, np.round(100.0 * probabilities))
+    largest = np.arange(len(counts)), counts.argmax(axis=1)
+    counts[largest] += 100 - counts.sum(axis=1)
+    return counts / 100.0

@@ -1,0 +1,98 @@
+"""The result of a search for a counterexample to NDCG consistency."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from boostrank.dcg import DCG
+from boostrank.segments import Floats
+from boostrank.surrogates import Surrogate
+from boostrank.targets import CONSISTENT_NORMALIZATION
+from boostrank.theory.consistency.label_distributions import LabelDistribution
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConsistencyReport:
+    """The result of a search for a counterexample to NDCG consistency; its ``repr`` is a text of a few lines.
+
+    Attributes
+    ----------
+    surrogate : Surrogate
+    normalize : str
+    targets_dcg : DCG
+        Gain, discount and cutoff that the targets are normalized by.
+    metric : DCG
+        Gain, discount and cutoff of the NDCG in which regret is measured.
+    n_distributions : int
+        Number of distributions examined.
+    n_unsolved : int
+        Number of distributions left out because no minimum was found.
+    counterexample : LabelDistribution or None
+        The distribution with the largest regret.
+    minimizer, bayes : ndarray, shape (n_documents,), or None
+        On the counterexample, the scores of least expected loss, and the expected normalized gains of the metric.
+    ndcg, best_ndcg, regret : float
+        On the counterexample, the expected NDCG of the minimizer, the largest possible one, and the difference; 0
+        without a counterexample.
+    loss_gap : float
+        A lower bound of the increase of the expected loss, from the minimizer to any scores that rank the documents as
+        `bayes` does.
+    """
+
+    surrogate: Surrogate
+    normalize: str
+    targets_dcg: DCG
+    metric: DCG
+    n_distributions: int
+    n_unsolved: int
+    counterexample: LabelDistribution | None = None
+    minimizer: Floats | None = None
+    bayes: Floats | None = None
+    ndcg: float = 0.0
+    best_ndcg: float = 0.0
+    regret: float = 0.0
+    loss_gap: float = 0.0
+
+    @property
+    def consistent(self) -> bool:
+        """Whether no counterexample was found."""
+        return self.counterexample is None
+
+    @property
+    def declared(self) -> bool | None:
+        """Whether the surrogate declares to be consistent with these targets; None if it declares nothing.
+
+        The declaration is about the metric of the targets.
+        """
+        declared = getattr(self.surrogate, "consistent", None)
+        return None if declared is None else declared and self.normalize == CONSISTENT_NORMALIZATION
+
+    def __repr__(self) -> str:
+        lines = [f"{self.surrogate!r} with targets {self.normalize!r}"]
+        if self.counterexample is None or self.minimizer is None or self.bayes is None:
+            lines.append(f"no counterexample to consistency with {self._metric()}")
+            return "\n".join([*lines, self._number_searched()])
+        lines.append(f"not consistent with {self._metric()}: regret {self.regret:.4f}")
+        lines.append(f"on a query of {self.counterexample.n_documents} documents that has the labels")
+        for labels, probability in zip(self.counterexample.labels, self.counterexample.probabilities, strict=True):
+            lines.append(f"  {' '.join(f'{label:g}' for label in labels)}   with probability {probability:.6g}")
+        lines.append(f"minimizer       {_row(self.minimizer)}")
+        lines.append(f"optimal E[G/Z]  {_row(self.bayes)}")
+        lines.append(f"expected NDCG {self.ndcg:.4f} instead of {self.best_ndcg:.4f}")
+        return "\n".join([*lines, self._number_searched()])
+
+    def _metric(self) -> str:
+        name = str(self.metric).upper()
+        if self.metric == self.targets_dcg:
+            return name
+        return f"{name}, with the targets of {str(self.targets_dcg).upper()}"
+
+    def _number_searched(self) -> str:
+        declared = {None: "nothing", True: "that it is consistent", False: "that it is not consistent"}[self.declared]
+        text = f"{self.n_distributions} distributions searched; the loss declares {declared}"
+        unsolved = f"\n{self.n_unsolved} more left out, because no minimum was found"
+        return text + (unsolved if self.n_unsolved else "")
+
+
+def _row(values: Floats) -> str:
+    return " ".join(f"{value:10.4g}" for value in values)

@@ -1,0 +1,268 @@
+"""The search for a label distribution on which the minimizer of a loss does not rank optimally.
+
+A surrogate is NDCG consistent if and only if, for every distribution of labels, the scores that minimize its expected
+loss have the largest expected NDCG (Ravikumar, Tewari and Yang, AISTATS 2011, Lemma 3 and Theorem 6). One distribution
+on which they do not proves that the surrogate is not consistent. If no such distribution is found among many, that is
+not a proof of consistency. The proofs are Theorem 9 for convex potentials, and the text of
+:mod:`boostrank.surrogates.profiled` for separable potentials whose intercept is profiled out.
+
+The search uses a loss and its gradient. It does not assume that losses are linear in the targets, it uses no closed
+form, and it does not use whether a surrogate declares to be consistent. Of the surrogate's traits it uses whether the
+loss is convex, whether a shift of the scores changes it, and the bounds of its targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import optimize
+
+from boostrank.dcg import DCG
+from boostrank.segments import Floats
+from boostrank.surrogates import Surrogate, get_surrogate
+from boostrank.targets import Normalize
+from boostrank.theory.consistency.candidate_distributions import candidates, max_label, neighbours
+from boostrank.theory.consistency.consistency_report import ConsistencyReport
+from boostrank.theory.consistency.label_distributions import DistributionBatch, LabelDistribution
+from boostrank.theory.consistency.minimizers import minimize_numerically, within_bounds
+from boostrank.theory.consistency.newton import SOLVED_TOLERANCE, ExpectedLoss
+
+# Scores whose difference is at most this part of their range count as tied. The second tolerance is for rough
+# solutions, of which only the loss is known to be nearly least.
+TIE_TOLERANCE, ROUGH_TIE_TOLERANCE = 1e-7, 1e-4
+# Smaller regrets may be errors of the minimizer; the second one is for rough solutions.
+MIN_REGRET, MIN_ROUGH_REGRET = 100 * SOLVED_TOLERANCE, 1e-3
+# How often the search goes on to neighbours of the distributions of the largest regret.
+N_CLIMBS = 5
+# Number of counterexamples, those of the largest regret, of which one has to be confirmed.
+MAX_CONFIRMATIONS = 10
+# Number of neighbours of a distribution, relative to the number of distributions drawn.
+NEIGHBOURS_SHARE = 0.06
+# Relative difference between a gradient and differences of the loss.
+GRADIENT_TOLERANCE = 1e-3
+
+
+class _Examined(NamedTuple):
+    """The examined distributions, their minimizers, and the regrets of these; 0 where no regret is certain."""
+
+    batch: DistributionBatch
+    scores: Floats
+    regrets: Floats
+    n_solved: int
+    n_unsolved: int
+
+
+@dataclass(frozen=True)
+class _Search:
+    surrogate: Surrogate
+    normalize: Normalize
+    dcg: DCG
+    metric: DCG
+
+    def examine(self, batch: DistributionBatch, thorough: bool = False) -> _Examined:
+        inside = within_bounds(self.surrogate, batch, batch.targets(self.normalize, self.dcg))
+        if not inside.any():
+            return _Examined(batch, np.zeros((0, batch.n_documents)), np.zeros(0), 0, 0)
+        batch = batch.take(inside)
+        solution = minimize_numerically(self.surrogate, batch, batch.targets(self.normalize, self.dcg), thorough)
+        scores = _tied(solution.scores, np.where(solution.rough, ROUGH_TIE_TOLERANCE, TIE_TOLERANCE))
+        regrets = batch.ndcg_regret(scores, self.metric)
+        min_regrets = np.where(solution.rough, MIN_ROUGH_REGRET, MIN_REGRET)
+        regrets = np.where(solution.solved & (regrets > min_regrets), regrets, 0.0)
+        n_solved = int(solution.solved.sum())
+        return _Examined(batch, scores, regrets, n_solved, batch.n_distributions - n_solved)
+
+    def check_gradient(self, batch: DistributionBatch) -> None:
+        """Refuse a surrogate whose gradient differs from differences of its loss, on most distributions."""
+        batch = batch.take(within_bounds(self.surrogate, batch, batch.targets(self.normalize, self.dcg)))
+        loss = ExpectedLoss(self.surrogate, batch, batch.targets(self.normalize, self.dcg))
+        shape = (batch.n_distributions, batch.n_documents)
+        scores, direction = np.random.default_rng(1).normal(size=(2, *shape))
+        step = 1e-4 * direction
+        rise, expected = loss(scores + step) - loss(scores - step), 2.0 * (loss.gradient(scores) * step).sum(axis=1)
+        error = float(np.median(np.abs(rise - expected) / (loss.unit() * np.linalg.norm(2.0 * step, axis=1))))
+        if not error <= GRADIENT_TOLERANCE:
+            raise ValueError(
+                f"gradient_hessian() of {self.surrogate!r} does not give the gradient of its loss(): at random "
+                f"scores, a small step changes the loss by another amount, with a relative error of {error:.2g}"
+            )
+
+    def loss_gap(self, distribution: LabelDistribution, scores: Floats) -> float:
+        """Increase of the least expected loss when the scores must rank the documents optimally and without ties.
+
+        If it is positive, that is a second proof that the minimizer does not rank optimally. It does not depend on the
+        accuracy of the minimizer.
+        """
+        batch = DistributionBatch.of([distribution])
+        loss = ExpectedLoss(self.surrogate, batch, batch.targets(self.normalize, self.dcg))
+        bayes = batch.bayes_scores(self.metric)[0]
+        ranking = np.argsort(-bayes, kind="stable")
+        n_counted = int(self.metric.cutoffs(batch.queries)[0])
+        unit = np.eye(len(bayes))
+        better = [(i, j) for i in ranking[:n_counted] for j in ranking if bayes[i] > bayes[j] + TIE_TOLERANCE]
+        rows = np.array([unit[i] - unit[j] for i, j in better])
+        apart = 1e-3 * max(1.0, float(np.ptp(scores)))
+        optimal, steps = np.empty_like(scores), np.empty_like(scores)
+        optimal[ranking], steps[ranking] = np.sort(scores)[::-1], np.arange(len(scores))[::-1] - (len(scores) - 1) / 2.0
+        least = min(_least_with(loss, rows, apart, optimal + size * steps) for size in (apart, 0.3, 1.0, 3.0))
+        return least - float(loss(scores[None])[0])
+
+
+def _least_with(loss: ExpectedLoss, rows: Floats, apart: float, start: Floats) -> float:
+    """Least expected loss of scores with ``rows @ scores >= apart``; `start` satisfies this constraint."""
+
+    def value(scores: Floats) -> float:
+        return float(loss(scores[None])[0])
+
+    def gradient(scores: Floats) -> Floats:
+        return loss.gradient(scores[None])[0]
+
+    constraint = {"type": "ineq", "fun": lambda scores: rows @ scores - apart, "jac": lambda scores: rows}
+    settings: dict[str, Any] = {"constraints": constraint, "options": {"ftol": 1e-14, "maxiter": 300}}
+    found = optimize.minimize(value, start, jac=gradient, method="SLSQP", **settings)
+    return min(value(start), float(found.fun) if np.isfinite(found.fun) else np.inf)
+
+
+def check_consistency(
+    surrogate: str | Surrogate,
+    normalize: Normalize = "dcg",
+    dcg: DCG | None = None,
+    *,
+    metric: DCG | None = None,
+    distributions: Sequence[LabelDistribution] = (),
+    n_distributions: int = 1600,
+    random_state: Any = 0,
+) -> ConsistencyReport:
+    """Search for a label distribution on which minimizing the loss does not maximize expected NDCG.
+
+    Distributions over 2 to 5 documents are drawn in four ways: uniform labels of many grades, of two grades, small
+    labels with rare large ones, and pairs of outcomes between whose preferences the normalized gains nearly tie; the
+    paper's counterexamples come first. On each, the expected loss is minimized numerically, and the regret of the
+    minimizer is computed exactly. The search then goes on to neighbours of the distributions of the largest regret. A
+    counterexample is reported only if, in addition, all scores that rank optimally have a higher expected loss.
+
+    Parameters
+    ----------
+    surrogate : str or Surrogate
+        A name or an instance, for example of your own class. It needs a loss and its gradient, or a subgradient if it
+        is convex but not smooth.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        Kind of targets; see :func:`boostrank.targets.make_targets`.
+    dcg : DCG, optional
+        Gain, discount and cutoff of the targets; the default is ``DCG()``.
+    metric : DCG, optional
+        Gain, discount and cutoff of the NDCG in which regret is measured; by default those of the targets. With others
+        the report shows, for example, the regret of training without a cutoff for a metric that has one.
+    distributions : sequence of LabelDistribution, optional
+        More distributions to examine, of any number of documents.
+    n_distributions : int, default 1600
+        About how many distributions to draw.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    ConsistencyReport
+
+    Raises
+    ------
+    ValueError
+        If no distribution drawn has targets within the surrogate's bounds, its gradient is not that of its loss, or
+        a setting is invalid.
+    RuntimeError
+        If the expected loss could not be minimized on any distribution.
+
+    References
+    ----------
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Theorem 6 and
+    Proposition 7.
+
+    Examples
+    --------
+    >>> check_consistency("squared").consistent
+    True
+    >>> report = check_consistency("squared", normalize="none")
+    >>> report.consistent, report.regret > 0.1
+    (False, True)
+    """
+    if not isinstance(n_distributions, (int, np.integer)) or n_distributions < 1:
+        raise ValueError(f"n_distributions must be an integer of at least 1; got {n_distributions!r}")
+    targets_dcg = DCG() if dcg is None else dcg
+    search = _Search(get_surrogate(surrogate), normalize, targets_dcg, targets_dcg if metric is None else metric)
+    random, top = np.random.default_rng(random_state), min(max_label(search.dcg), max_label(search.metric))
+    batches = [*_by_size(distributions), *candidates(int(n_distributions), search.metric, top, random)]
+    _check_bounds(search, batches)
+    examined = [search.examine(batch) for batch in batches]
+    _check_solved(search, examined)
+    n_neighbours = 1 + int(NEIGHBOURS_SHARE * n_distributions)
+    for _ in range(N_CLIMBS):
+        for parent in _worst_by_size(examined):
+            examined.append(search.examine(neighbours(parent, n_neighbours, top, random)))
+    return _report(search, examined)
+
+
+def _worst_by_size(examined: list[_Examined]) -> list[LabelDistribution]:
+    """For each number of documents with a positive regret, the distribution of the largest."""
+    worst: dict[int, tuple[float, LabelDistribution]] = {}
+    for batch, _, regrets, *_ in examined:
+        regret = regrets.max(initial=0.0)
+        if regret > worst.get(batch.n_documents, (0.0,))[0]:
+            worst[batch.n_documents] = regret, batch[int(regrets.argmax())]
+    return [distribution for _, distribution in worst.values()]
+
+
+def _report(search: _Search, examined: list[_Examined]) -> ConsistencyReport:
+    n_solved, n_unsolved = sum(each.n_solved for each in examined), sum(each.n_unsolved for each in examined)
+    settings = (search.surrogate, search.normalize, search.dcg, search.metric)
+    found = [(regret, each, i) for each in examined for i, regret in enumerate(each.regrets) if regret > 0]
+    for _, each, i in sorted(found, key=lambda one: -one[0])[:MAX_CONFIRMATIONS]:
+        one = DistributionBatch.of([each.batch[i]])
+        ((scores,), (regret,)) = search.examine(one, thorough=True)[1:3]
+        gap = search.loss_gap(one[0], scores) if regret > 0 else 0.0
+        if gap > 0:
+            bayes = one.bayes_scores(search.metric)
+            best = float(one.expected_ndcg(bayes, search.metric)[0])
+            shown = search.surrogate.representative(scores[None])[0]
+            numbers = best - float(regret), best, float(regret), gap
+            return ConsistencyReport(*settings, n_solved, n_unsolved, one[0], shown, bayes[0], *numbers)
+    # None was confirmed: the scores of those found are not minima, so that they count as unsolved.
+    return ConsistencyReport(*settings, n_solved - len(found), n_unsolved + len(found))
+
+
+def _check_bounds(search: _Search, batches: list[DistributionBatch]) -> None:
+    """Refuse a surrogate without any distribution to examine, or with a wrong gradient on those of the first batch."""
+    for batch in batches:
+        if within_bounds(search.surrogate, batch, batch.targets(search.normalize, search.dcg)).any():
+            return search.check_gradient(batch)
+    low, high = search.surrogate.target_bounds
+    raise ValueError(
+        f"{search.surrogate!r} needs targets in [{low:g}, {high:g}], and with normalize={search.normalize!r} no "
+        "distribution drawn has such targets: use other targets or another surrogate"
+    )
+
+
+def _check_solved(search: _Search, examined: list[_Examined]) -> None:
+    if not any(each.n_solved for each in examined):
+        raise RuntimeError(
+            f"no expected loss of {search.surrogate!r} with normalize={search.normalize!r} could be minimized: the "
+            "loss may be unbounded below, or neither smooth nor convex"
+        )
+
+
+def _by_size(distributions: Sequence[LabelDistribution]) -> list[DistributionBatch]:
+    sizes = sorted({distribution.n_documents for distribution in distributions})
+    return [DistributionBatch.of([each for each in distributions if each.n_documents == size]) for size in sizes]
+
+
+def _tied(scores: Floats, tolerance: Floats) -> Floats:
+    """Scores, made equal where they differ by at most `tolerance`, shape (n_distributions,), times their range."""
+    permutation = np.argsort(scores, axis=1)
+    increasing = np.take_along_axis(scores, permutation, axis=1)
+    apart = np.diff(increasing, axis=1) > (tolerance * np.maximum(np.ptp(scores, axis=1), 0.01))[:, None]
+    runs = np.concatenate([np.zeros((len(scores), 1), dtype=np.int64), apart.cumsum(axis=1)], axis=1)
+    first = np.argmax(runs[:, :, None] == runs[:, None, :], axis=2)
+    result = np.empty_like(scores)
+    np.put_along_axis(result, permutation, np.take_along_axis(increasing, first, axis=1), axis=1)
+    return result

@@ -1,0 +1,297 @@
+"""Distributions over the labels of one query, and the optimal ranking when labels are uncertain.
+
+NDCG is linear in the normalized gains ``u = G / Z``, so that expected NDCG depends on a distribution only through
+``E[u]``: by Lemma 4 and Corollary 5 of Ravikumar, Tewari and Yang (AISTATS 2011), scores that sort like ``E[u]`` have
+the largest expected NDCG.
+
+Two corrections of the paper. Lemma 4 says "if and only if", which needs discounts that strictly decrease: with a cutoff
+``k`` every order of the documents beyond rank ``k`` is equally good. And the proof of the lemma ends with ``<`` where
+it needs ``>``: the loss of wrongly sorted scores is larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.dcg import DCG, check_relevance
+from boostrank.segments import Floats, Ints, Segments
+from boostrank.targets import Normalize, make_targets
+
+# The sum of probabilities that are written as decimals differs from 1 by rounding.
+PROBABILITY_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class LabelDistribution:
+    """A discrete distribution over the label vectors of one query.
+
+    Parameters
+    ----------
+    labels : array-like, shape (n_outcomes, n_documents)
+        Relevance of each document in each outcome, 0 or more.
+    probabilities : array-like, shape (n_outcomes,)
+        Not negative, summing to 1.
+
+    Raises
+    ------
+    ValueError
+        If labels or probabilities are invalid, or their numbers of outcomes differ.
+
+    Examples
+    --------
+    >>> coin = LabelDistribution([[1, 0], [0, 1]], [0.5, 0.5])
+    >>> coin
+    LabelDistribution([[1, 0], [0, 1]], [0.5, 0.5])
+    >>> coin.n_outcomes, coin.n_documents
+    (2, 2)
+    """
+
+    labels: Any
+    probabilities: Any
+
+    def __post_init__(self) -> None:
+        labels, probabilities = _as_floats(self.labels, "labels"), _as_floats(self.probabilities, "probabilities")
+        if labels.ndim != 2 or labels.size == 0:
+            raise ValueError(f"labels must have shape (n_outcomes, n_documents), not empty; got shape {labels.shape}")
+        check_relevance(labels.ravel())
+        if probabilities.shape != labels.shape[:1]:
+            raise ValueError(
+                f"probabilities must be one per outcome, shape ({len(labels)},); got shape {probabilities.shape}"
+            )
+        if not (probabilities >= 0).all() or abs(probabilities.sum() - 1.0) > PROBABILITY_TOLERANCE:
+            raise ValueError(f"probabilities must not be negative and sum to 1; got {probabilities.tolist()}")
+        for name, values in (("labels", labels), ("probabilities", probabilities)):
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+
+    @classmethod
+    def of_two(cls, first: ArrayLike, second: ArrayLike, probability: float) -> LabelDistribution:
+        """The label vector `first` with the given probability, otherwise `second`.
+
+        Examples
+        --------
+        >>> LabelDistribution.of_two([5, 4], [1, 3], 0.3)
+        LabelDistribution([[5, 4], [1, 3]], [0.3, 0.7])
+        """
+        return cls([first, second], [probability, 1.0 - probability])
+
+    @classmethod
+    def random(
+        cls, n_documents: int, n_outcomes: int = 3, *, max_label: int = 4, random_state: Any = None
+    ) -> LabelDistribution:
+        """Labels are uniform on 0, ..., `max_label`; probabilities are uniform among all that sum to 1.
+
+        Examples
+        --------
+        >>> LabelDistribution.random(2, random_state=0).labels.tolist()
+        [[4.0, 3.0], [2.0, 1.0], [1.0, 0.0]]
+        """
+        if min(n_documents, n_outcomes) < 1 or max_label < 0:
+            raise ValueError(
+                f"need n_documents, n_outcomes >= 1 and max_label >= 0; got {n_documents=}, {n_outcomes=}, {max_label=}"
+            )
+        random = np.random.default_rng(random_state)
+        labels = random.integers(0, max_label + 1, size=(n_outcomes, n_documents))
+        return cls(labels, random.dirichlet(np.ones(n_outcomes)))
+
+    @property
+    def n_outcomes(self) -> int:
+        """Number of label vectors."""
+        return len(self.labels)
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents of the query."""
+        return int(self.labels.shape[1])
+
+    def __repr__(self) -> str:
+        labels = ", ".join(f"[{', '.join(f'{label:g}' for label in row)}]" for row in self.labels)
+        return f"LabelDistribution([{labels}], [{', '.join(f'{p:.6g}' for p in self.probabilities)}])"
+
+    def bayes_scores(self, dcg: DCG | None = None) -> Floats:
+        """``E[G(y) / Z(y)]``: the scores that NDCG-consistent losses sort by, with the largest expected NDCG.
+
+        Parameters
+        ----------
+        dcg : DCG, optional
+            Gain, discount and cutoff; the default is ``DCG()``. An outcome without any gain has NDCG 0 and adds 0.
+
+        Returns
+        -------
+        ndarray, shape (n_documents,)
+
+        References
+        ----------
+        Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Lemma 4 and
+        Corollary 5.
+
+        Examples
+        --------
+        The example of the paper's Section 3.2.1:
+
+        >>> LabelDistribution.of_two([5, 4], [1, 3], 0.3).bayes_scores().round(4).tolist()
+        [0.3216, 0.7533]
+        """
+        return DistributionBatch.of([self]).bayes_scores(dcg)[0]
+
+    def optimal_ranking(self, dcg: DCG | None = None) -> Ints:
+        """Documents of an NDCG-optimal (Fisher-optimal) ranking, from the first rank to the last; ties by position.
+
+        Examples
+        --------
+        >>> SECTION_3_2_1.optimal_ranking().tolist()
+        [1, 0]
+        """
+        return Segments.from_sizes([self.n_documents]).sort(self.bayes_scores(dcg))
+
+    def expected_ndcg(self, scores: ArrayLike, dcg: DCG | None = None) -> float:
+        """Expected NDCG of the ranking by `scores`: ``sum_i E[u_i] d(rank_i)``, in [0, 1]; ties are averaged.
+
+        :func:`boostrank.expected_ndcg` is the same sum for data of many queries whose ``E[u]`` is known.
+
+        Parameters
+        ----------
+        scores : array-like, shape (n_documents,)
+            Without NaN; infinite scores are ranked like any other.
+        dcg : DCG, optional
+            Gain, discount and cutoff; the default is ``DCG()``.
+
+        Raises
+        ------
+        ValueError
+            If `scores` does not have one number per document.
+
+        Examples
+        --------
+        >>> round(SECTION_3_2_1.expected_ndcg([1.0, 0.0]), 4), round(SECTION_3_2_1.expected_ndcg([0.0, 1.0]), 4)
+        (0.7969, 0.9562)
+        """
+        values = check_document_scores(scores, self.n_documents)
+        return float(DistributionBatch.of([self]).expected_ndcg(values[None], dcg)[0])
+
+    def ndcg_regret(self, scores: ArrayLike, dcg: DCG | None = None) -> float:
+        """The largest expected NDCG minus that of the ranking by `scores`; 0 or more.
+
+        Parameters and errors are those of :meth:`expected_ndcg`.
+
+        Examples
+        --------
+        >>> round(SECTION_3_2_1.ndcg_regret([1.0, 0.0]), 4), SECTION_3_2_1.ndcg_regret([0.0, 1.0])
+        (0.1594, 0.0)
+        """
+        values = check_document_scores(scores, self.n_documents)
+        return float(DistributionBatch.of([self]).ndcg_regret(values[None], dcg)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class DistributionBatch:
+    """Several label distributions over the same number of documents, for vectorized computation.
+
+    Attributes
+    ----------
+    labels : ndarray, shape (n_outcomes, n_documents)
+        The outcomes of all distributions, one distribution after the other.
+    probabilities : ndarray, shape (n_outcomes,)
+    outcomes : Segments
+        The outcomes of each distribution.
+    """
+
+    labels: Floats
+    probabilities: Floats
+    outcomes: Segments
+
+    @classmethod
+    def of(cls, distributions: Sequence[LabelDistribution]) -> DistributionBatch:
+        """The batch of these distributions, which must have the same number of documents."""
+        labels = np.concatenate([distribution.labels for distribution in distributions])
+        probabilities = np.concatenate([distribution.probabilities for distribution in distributions])
+        return cls(labels, probabilities, Segments.from_sizes([each.n_outcomes for each in distributions]))
+
+    @classmethod
+    def concatenate(cls, batches: Sequence[DistributionBatch]) -> DistributionBatch:
+        """One batch of the distributions of several, which must have the same number of documents."""
+        labels = np.concatenate([batch.labels for batch in batches])
+        probabilities = np.concatenate([batch.probabilities for batch in batches])
+        sizes = np.concatenate([batch.outcomes.sizes for batch in batches])
+        return cls(labels, probabilities, Segments.from_sizes(sizes))
+
+    @property
+    def n_distributions(self) -> int:
+        """Number of distributions."""
+        return self.outcomes.n_segments
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents of each distribution."""
+        return int(self.labels.shape[1])
+
+    @cached_property
+    def queries(self) -> Segments:
+        """Segments of a flattened array of shape (n_distributions, n_documents): one query per distribution."""
+        return Segments.from_sizes(np.full(self.n_distributions, self.n_documents))
+
+    def __getitem__(self, index: int) -> LabelDistribution:
+        rows = slice(self.outcomes.starts[index], self.outcomes.ends[index])
+        return LabelDistribution(self.labels[rows], self.probabilities[rows])
+
+    def take(self, chosen: NDArray[Any]) -> DistributionBatch:
+        """The batch of the distributions in `chosen`, a mask or increasing indices."""
+        rows = self.outcomes.take(chosen)
+        outcomes = Segments.from_sizes(self.outcomes.sizes[chosen])
+        return DistributionBatch(self.labels[rows], self.probabilities[rows], outcomes)
+
+    def targets(self, normalize: Normalize = "dcg", dcg: DCG | None = None) -> Floats:
+        """Targets of every outcome, shape (n_outcomes, n_documents)."""
+        queries = Segments.from_sizes(np.full(len(self.labels), self.n_documents))
+        return make_targets(self.labels.ravel(), queries, dcg, normalize).reshape(self.labels.shape)
+
+    def expect(self, values: Floats) -> Floats:
+        """Expectations, shape (n_distributions, ...), of values by outcome, shape (n_outcomes, ...)."""
+        return self.outcomes.sum((self.probabilities * values.T).T)
+
+    def bayes_scores(self, dcg: DCG | None = None) -> Floats:
+        """``E[G / Z]``, shape (n_distributions, n_documents)."""
+        return self.expect(self.targets("dcg", dcg))
+
+    def expected_ndcg(self, scores: Floats, dcg: DCG | None = None) -> Floats:
+        """Expected NDCG, shape (n_distributions,), of scores, shape (n_distributions, n_documents); ties averaged."""
+        dcg = DCG() if dcg is None else dcg
+        return dcg.of_ranking(self.bayes_scores(dcg).ravel(), scores.ravel(), self.queries)
+
+    def ndcg_regret(self, scores: Floats, dcg: DCG | None = None) -> Floats:
+        """The largest expected NDCG minus that of the scores, shape (n_distributions,)."""
+        best = self.expected_ndcg(self.bayes_scores(dcg), dcg)
+        return np.maximum(best - self.expected_ndcg(scores, dcg), 0.0)
+
+
+def check_document_scores(scores: ArrayLike, n_documents: int) -> Floats:
+    """Scores as float64, one per document; NaN is an error."""
+    values = _as_floats(scores, "scores")
+    if values.shape != (n_documents,) or np.isnan(values).any():
+        raise ValueError(
+            f"scores must be {n_documents} numbers, one per document of the distribution, without NaN; got {scores!r}"
+        )
+    return values
+
+
+def _as_floats(values: ArrayLike, name: str) -> Floats:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers in rows of equal length: {error}") from None
+
+
+#: Example of Section 3.2.1 of the paper: ``E[G]`` and ``E[G / Z]`` sort the two documents differently.
+SECTION_3_2_1 = LabelDistribution.of_two([5, 4], [1, 3], 0.3)
+#: From the proof of Proposition 7, for RankCosine: ``(1, x)`` and ``(y, 1)`` with p = 0.38, x = 5, y = 2.
+PROPOSITION_7_COSINE = LabelDistribution.of_two([1, 5], [2, 1], 0.38)
+#: From the proof of Proposition 7, for the cross entropy of ListNet: the same with p = 0.35.
+PROPOSITION_7_CROSS_ENTROPY = LabelDistribution.of_two([1, 5], [2, 1], 0.35)
+#: The three examples of the paper.
+PAPER_DISTRIBUTIONS = (SECTION_3_2_1, PROPOSITION_7_COSINE, PROPOSITION_7_CROSS_ENTROPY)

@@ -1,0 +1,194 @@
+"""Expected losses of many small queries, and their minimization by Newton's method.
+
+Only a surrogate's loss and gradient are used. The Hessian is computed by central differences of the gradient: the
+diagonal that surrogates give for boosting is only a majorant, which is too coarse for the precision needed here. Newton
+steps use the absolute values of the Hessian's eigenvalues, so that a loss that is not convex decreases near saddle
+points too, and the length of a step is limited to a few times that of the scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostrank.segments import Floats, Segments
+from boostrank.surrogates import Surrogate
+from boostrank.theory.consistency.label_distributions import DistributionBatch
+
+MAX_STEPS, MAX_HALVINGS = 200, 40
+# The search ends when the residual has not halved in this number of steps.
+MAX_IDLE_STEPS = 12
+# Residuals are relative to the usual size of a gradient. The search ends at the first tolerance; up to the second, a
+# minimum counts as found. The second is larger because some gradients are found by iteration (profiled intercepts).
+SEARCH_TOLERANCE, SOLVED_TOLERANCE = 1e-11, 1e-7
+# Step of the central differences.
+DIFFERENCE_STEP = 1e-5
+MIN_CURVATURE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedLoss:
+    """The expected surrogate loss of each distribution, a function of scores of shape (n_distributions, n_documents).
+
+    The loss is evaluated at every outcome, so that it need not be linear in the targets.
+    """
+
+    surrogate: Surrogate
+    distributions: DistributionBatch
+    targets: Floats
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Expected loss, shape (n_distributions,); infinite in place of NaN."""
+        with np.errstate(all="ignore"):
+            losses = self.surrogate.loss(*self._arguments(scores))
+        expected = self.distributions.expect(losses)
+        return np.where(np.isnan(expected), np.inf, expected)
+
+    def gradient(self, scores: Floats) -> Floats:
+        """Gradient of the expected loss, shape (n_distributions, n_documents)."""
+        with np.errstate(all="ignore"):
+            gradients = self.surrogate.gradient_hessian(*self._arguments(scores))[0]
+        return self.distributions.expect(gradients.reshape(self.targets.shape))
+
+    def unit(self) -> Floats:
+        """Unit of residuals, shape (n_distributions,): expected length of an outcome's gradient at random scores."""
+        shape = (self.distributions.n_distributions, self.distributions.n_documents)
+        # Random scores, because at equal scores the gradient may be zero.
+        scores = np.broadcast_to(np.random.default_rng(0).normal(size=shape[1]), shape)
+        with np.errstate(all="ignore"):
+            gradients = self.surrogate.gradient_hessian(*self._arguments(scores))[0]
+        sizes = self.distributions.expect(np.linalg.norm(gradients.reshape(self.targets.shape), axis=1))
+        return np.where(sizes > 0, sizes, 1.0)
+
+    def hessian(self, scores: Floats) -> Floats:
+        """Hessian by central differences, shape (n_distributions, n_documents, n_documents)."""
+        # Where only the direction of the scores counts, the scores grow until a fixed step is lost to rounding.
+        steps = DIFFERENCE_STEP * np.maximum(1.0, 0.01 * np.abs(scores).max(axis=1, keepdims=True))
+        columns = []
+        for direction in np.eye(scores.shape[1]):
+            above, below = self.gradient(scores + steps * direction), self.gradient(scores - steps * direction)
+            columns.append((above - below) / (2.0 * steps))
+        matrix = np.stack(columns, axis=2)
+        return 0.5 * (matrix + matrix.transpose(0, 2, 1))
+
+    def take(self, chosen: NDArray[Any]) -> ExpectedLoss:
+        """The expected loss of the distributions in `chosen`, a mask."""
+        if chosen.all():
+            return self
+        rows = self.distributions.outcomes.take(chosen)
+        return ExpectedLoss(self.surrogate, self.distributions.take(chosen), self.targets[rows])
+
+    def _arguments(self, scores: Floats) -> tuple[Floats, Floats, Segments]:
+        per_outcome = np.repeat(scores, self.distributions.outcomes.sizes, axis=0)
+        return per_outcome.ravel(), self.targets.ravel(), self._queries
+
+    @cached_property
+    def _queries(self) -> Segments:
+        # Every outcome is a query.
+        return Segments.from_sizes(np.full(len(self.targets), self.targets.shape[1]))
+
+
+class Solution(NamedTuple):
+    """Minimizers of expected losses, and how far they may be from a minimum.
+
+    Attributes
+    ----------
+    scores : ndarray, shape (n_distributions, n_documents)
+    losses : ndarray, shape (n_distributions,)
+        Expected losses at the scores.
+    residuals : ndarray, shape (n_distributions,)
+        ``||gradient|| max(1, ||s||)`` in units of :meth:`ExpectedLoss.unit`. For a loss that depends only on the
+        direction of ``s``, that is the slope by angle; for a loss that is least at infinity, it bounds the decrease
+        by doubling the scores.
+    rough : ndarray of bool, shape (n_distributions,)
+        Whether the scores come from the ellipsoid method. It makes the loss nearly least, but not the gradient small,
+        and its residual is the difference to a lower bound of the loss, in the same unit.
+    """
+
+    scores: Floats
+    losses: Floats
+    residuals: Floats
+    rough: NDArray[np.bool_]
+
+    @property
+    def solved(self) -> NDArray[np.bool_]:
+        """Where the residual is at most `SOLVED_TOLERANCE`, shape (n_distributions,)."""
+        return self.residuals <= SOLVED_TOLERANCE
+
+
+def minimize(loss: ExpectedLoss, start: Floats, tolerance: float = SEARCH_TOLERANCE) -> Solution:
+    """Newton's method from `start`, for every distribution until its residual is at most `tolerance`."""
+    scores = start.astype(np.float64)
+    unit = loss.unit()
+    losses, residuals = loss(scores), _residuals(loss.gradient(scores), scores, unit)
+    active = residuals > tolerance
+    halved, since = residuals.copy(), np.zeros(len(scores), dtype=np.int64)
+    for step in range(MAX_STEPS):
+        if not active.any():
+            break
+        part = loss.take(active)
+        moved, lower = _descend(part, scores[active], losses[active])
+        better = _residuals(part.gradient(moved), moved, unit[active])
+        # A step that decreases neither the loss nor the gradient: no better scores can be found, because of rounding.
+        stuck = (lower >= losses[active]) & ~(better < residuals[active])
+        keep = np.where(stuck[:, None], scores[active], moved)
+        scores[active], losses[active] = keep, np.where(stuck, losses[active], lower)
+        residuals[active] = np.where(stuck, residuals[active], better)
+        progress = residuals <= 0.5 * halved
+        halved[progress], since[progress] = residuals[progress], step
+        active[active] = (~stuck & (residuals[active] > tolerance)) & (step - since[active] < MAX_IDLE_STEPS)
+    residuals = np.where(np.isfinite(residuals), residuals, np.inf)
+    return Solution(scores, losses, residuals, np.zeros(len(scores), dtype=bool))
+
+
+def minimize_from(loss: ExpectedLoss, starts: list[Floats], tolerance: float = SEARCH_TOLERANCE) -> Solution:
+    """The best solution from several starts for each distribution; a solved one is better than one that is not."""
+    best = minimize(loss, starts[0], tolerance)
+    for start in starts[1:]:
+        other = minimize(loss, start, tolerance)
+        wins = (other.solved & ~best.solved) | ((other.solved == best.solved) & (other.losses < best.losses))
+        scores = np.where(wins[:, None], other.scores, best.scores)
+        best = Solution(scores, *(np.where(wins, new, old) for new, old in zip(other[1:], best[1:], strict=True)))
+    return best
+
+
+def _descend(loss: ExpectedLoss, scores: Floats, losses: Floats) -> tuple[Floats, Floats]:
+    """One Newton step of every distribution, halved until the loss decreases in proportion to its length."""
+    gradient = loss.gradient(scores)
+    step = _newton_step(gradient, loss.hessian(scores))
+    if loss.surrogate.shift_invariant:
+        step -= step.mean(axis=1, keepdims=True)
+    longest, limit = np.abs(step).max(axis=1), 2.0 + 2.0 * np.abs(scores).max(axis=1)
+    step *= np.minimum(1.0, limit / np.where(longest > 0, longest, 1.0))[:, None]
+    slope = (gradient * step).sum(axis=1)
+    moved, lower = scores + step, loss(scores + step)
+    rounding = 1e-15 * np.abs(losses)
+    shrink = np.ones(len(scores))
+    for _ in range(MAX_HALVINGS):
+        failed = ~(lower <= losses + 1e-4 * shrink * slope + rounding)
+        if not failed.any():
+            break
+        shrink[failed] *= 0.5
+        moved[failed] = scores[failed] + shrink[failed, None] * step[failed]
+        lower[failed] = loss.take(failed)(moved[failed])
+    return moved, lower
+
+
+def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
+    finite: Any = np.isfinite(gradient).all(axis=1) & np.isfinite(hessian).all(axis=(1, 2))
+    broken = ~finite
+    gradient = np.where(broken[:, None], 0.0, gradient)
+    hessian = np.where(broken[:, None, None], np.eye(gradient.shape[1]), hessian)
+    values, vectors = np.linalg.eigh(hessian)
+    sizes = np.abs(values)
+    sizes = np.maximum(sizes, MIN_CURVATURE * np.maximum(sizes.max(axis=1, keepdims=True), MIN_CURVATURE))
+    rotated = (vectors.transpose(0, 2, 1) @ gradient[..., None]) / sizes[..., None]
+    return -(vectors @ rotated)[..., 0]
+
+
+def _residuals(gradient: Floats, scores: Floats, unit: Floats) -> Floats:
+    return np.linalg.norm(gradient, axis=1) * np.maximum(1.0, np.linalg.norm(scores, axis=1)) / unit

@@ -1,0 +1,247 @@
+"""Limits of NDCG for long lists of documents.
+
+All limits of the paper are cases of one formula. For a discount that decays like ``r^-beta`` (log2: ``beta = 0``), a
+share ``c`` of the ranks that count, the curve ``g(s) = E[G(Y) | s]`` of a ranker, and the curve of ideal scores,
+
+    NDCG@cn  ->  int_{1-c}^1 g(s) (1-s)^-beta ds  /  int_{1-c}^1 g_ideal(s) (1-s)^-beta ds,
+    the second integral times (1 - beta)  =  sum_j g_j (min(R_j, c)^(1-beta) - min(R_{j-1}, c)^(1-beta)),
+
+with gains ``g_1 > g_2 > ...`` and ``R_j = P(G >= g_j)``. Theorem 4 is ``beta = 0, c = 1``: both integrals are E[G].
+Theorems 7 and 14 have ``c = 1``, Theorems 12 and 16 ``beta = 0``, Theorems 13 and 17 both in general. As ``beta -> 1``
+or ``c -> 0`` the limit depends on ``s = 1`` alone, ``g(1) / g_1``: Theorems 9, 11 and 15. The paper does not state
+Theorem 9 for graded labels, nor with a cutoff ``k = cn``; the proof is the same.
+
+Errors in the printed paper: Theorem 13 writes ``r(X)`` for the canonical score; Theorem 15 requires that ``D(r)`` grows
+without bound, but it is the sum of the discounts that must (as in Theorem 11).
+
+Where NDCG does not converge by Theorem 10, it has a limit *in distribution*: the labels of the first ranks become
+independent draws at ``s = 1``, so that ``NDCG -> sum_r d(r) G_r / (g_1 sum_r d(r))``. The mean is ``g(1) / g_1``, as at
+the boundary, and the standard deviation is ``sd(G | s = 1) / g_1 * sqrt(sum d^2) / sum d``. If that is zero, a case
+that the theorem's assumption excludes, NDCG converges.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from boostrank.dcg import Discount, Gain
+from boostrank.discounts import Cutoff, is_constant, share_kept
+from boostrank.segments import Floats
+from boostrank.theory.long_lists.decay import Decay, bounded_sums, decay_of
+from boostrank.theory.long_lists.score_curves import ScoreCurve, check_one_population, integrate
+
+# Largest power of the logarithm at which two curves are compared; smaller relative differences count as none.
+MAX_POWER, DIFFERENCE_TOLERANCE = 12, 1e-8
+# End of integrals over t = -log(1 - s): exp(-60) is less than the distance from 1 to the next float64.
+MAX_EXPONENT = 60.0
+
+
+class Limit(NamedTuple):
+    """The limit of NDCG for long lists.
+
+    Attributes
+    ----------
+    value : float
+        The limit of NDCG, or of its expectation where NDCG does not converge.
+    standard_deviation : float
+        Limit of the standard deviation over lists; 0 if NDCG converges.
+    source : str
+        The theorem.
+    """
+
+    value: float
+    standard_deviation: float
+    source: str
+
+
+class LeadingDifference(NamedTuple):
+    """Standard NDCG of two rankers differs by about ``coefficient / log(n)^power``."""
+
+    power: int
+    coefficient: float
+
+
+def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", discount: Discount = "log2") -> Limit:
+    """Limit of NDCG for long lists, from the score curve of a ranker.
+
+    Parameters
+    ----------
+    curve : ScoreCurve
+        Continuous where the limit depends on it: at all ``s`` within the cutoff, or at ``s = 1``.
+    k : int, float, ("power", a) or None
+        A number of ranks, a share of them, ``n^a``, or all.
+    gain, discount
+        As in :class:`boostrank.dcg.DCG`. The decay of a callable discount is found numerically.
+
+    Returns
+    -------
+    Limit
+        See the text of the module :mod:`boostrank.theory.long_lists.limits` for the formulas.
+
+    Raises
+    ------
+    ValueError
+        If no document has a positive gain, or a setting is invalid.
+
+    References
+    ----------
+    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, Theorems 4, 7 and 9 to 17.
+
+    Examples
+    --------
+    >>> good = ScoreCurve.binary(lambda s: s)
+    >>> round(ndcg_limit(good, discount=("power", 0.5)).value, 6)
+    0.942809
+    >>> ndcg_limit(good, k=("power", 0.5))
+    Limit(value=1.0, standard_deviation=0.0, source='Theorem 11')
+    >>> noisy = ScoreCurve.binary(lambda s: 0.8 * s)
+    >>> ndcg_limit(noisy, discount=("exponential", 2))._replace(standard_deviation=0.0)
+    Limit(value=0.8, standard_deviation=0.0, source='Theorem 10')
+    """
+    levels, reached = curve.ideal_steps(gain)
+    decay, share = decay_of(discount), share_kept(k)
+    if is_constant(k) or decay.summable:
+        return _in_distribution(curve, k, gain, discount, levels[0])
+    source = _source(decay, share, graded=len(curve.labels) > 2)
+    if share == 0 or decay.power == 1:
+        return Limit(float(curve.expected_gain([1.0], gain)[0] / levels[0]), 0.0, source)
+    if decay.power == 0 and share == 1:
+        return Limit(1.0, 0.0, source)
+    return Limit(_ratio(curve, gain, levels, reached, decay.power, share), 0.0, source)
+
+
+def log_discount_rate(curve: ScoreCurve, *, gain: Gain = "exp2") -> float:
+    """How slowly standard NDCG tends to 1: the limit of ``(1 - NDCG) log n``.
+
+    Expanding ``1 / log(n s) = 1 / log n - log s / log^2 n + ...`` in numerator and denominator gives
+
+        (1 - NDCG) log n  ->  int_0^1 (g(1-s) - g_ideal(1-s)) log s ds / E[G].
+
+    For binary labels of share p this is ``1 - log p + E[log(1 - S) | Y = 1]``, and ``-log p`` for random scores: 2.3
+    with one relevant document in ten, so that even with a million documents NDCG is about ``1 - 2.3 / 13.8``.
+
+    Parameters
+    ----------
+    curve : ScoreCurve
+    gain
+        As in :class:`boostrank.dcg.DCG`.
+
+    Returns
+    -------
+    float, 0 or more
+
+    Raises
+    ------
+    ValueError
+        If no document has a positive gain.
+
+    References
+    ----------
+    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, Theorem 4 and the proof of Lemma 22.
+
+    Examples
+    --------
+    >>> random = ScoreCurve.constant([0, 1], [0.9, 0.1])
+    >>> round(log_discount_rate(random), 4)
+    2.3026
+    """
+    levels, reached = curve.ideal_steps(gain)
+    # int_0^R log s ds = R (log R - 1).
+    ideal = levels @ np.diff(special.xlogy(reached, reached) - reached, prepend=0.0)
+    return float(-(_log_moment(curve, gain, 1) + ideal) / _mean_gain(levels, reached))
+
+
+def leading_difference(first: ScoreCurve, second: ScoreCurve, *, gain: Gain = "exp2") -> LeadingDifference:
+    """The difference of standard NDCG between two rankers on long lists.
+
+    ``N_first(n) - N_second(n) = coefficient / log(n)^K + O(1 / log(n)^(K+1))`` with the smallest K such that
+    ``a = (-1)^K int_0^1 (g_first - g_second)(1-s) log(s)^K ds`` is not zero, and ``coefficient = a / E[G]``.
+
+    Two corrections of Lemma 22: the coefficient is the paper's ``a`` divided by ``p``; and K is at least 1, because
+    K = 0 gives the difference of the mean gains, which is zero for two rankers of one population.
+
+    Parameters
+    ----------
+    first, second : ScoreCurve
+        Of the same labels and shares.
+    gain
+        As in :class:`boostrank.dcg.DCG`.
+
+    Returns
+    -------
+    LeadingDifference
+        The coefficient is positive if the first ranker is the better one on long lists. Power and coefficient are 0
+        for curves that do not differ up to K = 12.
+
+    Raises
+    ------
+    ValueError
+        If labels or shares differ, or no document has a positive gain.
+
+    References
+    ----------
+    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, Lemma 22.
+
+    Examples
+    --------
+    >>> good, random = ScoreCurve.binary(lambda s: s), ScoreCurve.constant([0, 1], [0.5, 0.5])
+    >>> difference = leading_difference(good, random)
+    >>> difference.power, round(difference.coefficient, 6)
+    (1, 0.5)
+    """
+    check_one_population(first, second)
+    mean = _mean_gain(*first.ideal_steps(gain))
+    for power in range(1, MAX_POWER + 1):
+        moments = _log_moment(first, gain, power), _log_moment(second, gain, power)
+        if abs(moments[0] - moments[1]) > DIFFERENCE_TOLERANCE * mean * special.factorial(power):
+            return LeadingDifference(power, (moments[0] - moments[1]) / mean)
+    return LeadingDifference(0, 0.0)
+
+
+def _ratio(curve: ScoreCurve, gain: Gain, levels: Floats, reached: Floats, power: float, share: float) -> float:
+    """The limit by the formula of the module; with ``t = (1-s)^(1-beta)`` the integrand has no singularity."""
+    root = 1.0 - power
+    breaks = (1.0 - curve.breaks) ** root
+    numerator = integrate(lambda t: curve.expected_gain(1.0 - t ** (1.0 / root), gain)[0], 0.0, share**root, breaks)
+    return float(numerator / (levels @ np.diff(np.minimum(reached, share) ** root, prepend=0.0)))
+
+
+def _in_distribution(curve: ScoreCurve, k: Cutoff, gain: Gain, discount: Discount, largest: float) -> Limit:
+    at_top, gains = curve.at([1.0])[0], curve.gains(gain) / largest
+    mean = float(at_top @ gains)
+    total, squares = bounded_sums(discount, k)
+    deviation = np.sqrt(at_top @ (gains - mean) ** 2 * squares) / total
+    return Limit(mean, float(deviation), "Theorem 10")
+
+
+def _log_moment(curve: ScoreCurve, gain: Gain, power: int) -> float:
+    """``(-1)^power int_0^1 g(1-s) log(s)^power ds``, with ``s = e^-t``."""
+    breaks = -np.log1p(-curve.breaks)
+    return float(
+        integrate(
+            lambda t: curve.expected_gain(-np.expm1(-t), gain)[0] * (t**power * np.exp(-t))[0],
+            0.0,
+            MAX_EXPONENT,
+            np.append(breaks, 5.0),
+        )
+    )
+
+
+def _mean_gain(levels: Floats, reached: Floats) -> float:
+    return float(levels @ np.diff(reached, prepend=0.0))
+
+
+def _source(decay: Decay, share: float, graded: bool) -> str:
+    """The theorem that states a limit."""
+    if share == 0:
+        return "Theorem 15" if graded else "Theorem 11"
+    if decay.power == 1:
+        return "Theorem 9" if share == 1 and not graded else "Theorem 9, extended"
+    if decay.power == 0:
+        return "Theorem 4" if share == 1 else "Theorem 16" if graded else "Theorem 12"
+    return {(True, False): "Theorem 7", (True, True): "Theorem 14", (False, False): "Theorem 13"}.get(
+        (share == 1, graded), "Theorem 17"
+    )

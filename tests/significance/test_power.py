@@ -1,0 +1,135 @@
+"""Power analysis: numbers of queries against the noncentral t distribution, plain loops and simulation."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import boostrank as br
+from boostrank.dcg import DCG
+from boostrank.discounts import DISCOUNTS, discounted_cutoffs
+from boostrank.queries import Queries
+from boostrank.significance import effect_size, queries_needed, required_queries
+from boostrank.significance.power import ndcg_differences
+
+
+def rankers(n_queries=60, seed=0, rounded=False, noise=(0.05, 0.15)):
+    X, y, qid, bayes = br.make_ranking(n_queries=n_queries, n_documents=(1, 30), random_state=seed, return_bayes=True)
+    first, second = bayes + noise[0] * X[:, 8], bayes + noise[1] * X[:, 9]
+    return (y, first.round(1), second.round(1), qid) if rounded else (y, first, second, qid)
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+@pytest.mark.parametrize("gain", ["exp2", "linear"])
+def test_ndcg_differences_are_those_of_dcg(rounded, gain):
+    y, first, second, qid = rankers(n_queries=25, rounded=rounded)
+    y[qid == 3] = 0
+    queries, chosen = Queries.from_qid(qid), discounted_cutoffs(DISCOUNTS, [None, 1, 3, 0.2, ("power", 0.5)])
+    gains = DCG(gain=gain).gains(y)
+    found = ndcg_differences(gains, first, second, queries, chosen)
+    for each, row in zip(chosen, found, strict=True):
+        expected = np.empty(queries.n_queries)
+        for i, rows in enumerate(np.split(np.arange(len(y)), queries.indptr[1:-1])):
+            k = int(np.ceil(len(rows) ** 0.5)) if each.k == ("power", 0.5) else each.k
+            dcg, one = DCG(k, gain, each.discount), Queries.from_sizes([len(rows)])
+            values = [dcg.ndcg(gains[rows], scores[rows], one)[0] for scores in (first, second)]
+            expected[i] = values[0] - values[1]
+        np.testing.assert_allclose(row, expected, atol=1e-12)
+    assert np.isnan(found[:, 3]).all()
+
+
+@pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("level", [0.01, 0.05])
+def test_required_queries_are_those_of_the_noncentral_t_distribution(power, level):
+    for effect in (0.03, 0.1, 0.3, 0.7, 1.2):
+        found = int(required_queries(effect, power=power, level=level))
+
+        def reached(n, effect=effect):
+            quantile = stats.t.ppf(1 - level / 2, n - 1)
+            return stats.nct.sf(quantile, n - 1, effect * np.sqrt(n)) >= power
+
+        assert reached(found + 1)
+        assert not reached(found - 2) if found > 4 else True
+
+
+def test_required_queries_at_the_ends():
+    assert required_queries([0.0, np.inf, -np.inf]).tolist() == [np.inf, 2.0, 2.0]
+    with pytest.raises(ValueError, match="level < power"):
+        required_queries(0.1, level=0.0)
+
+
+def test_with_the_queries_needed_power_is_about_eighty_percent():
+    y, first, second, qid = rankers(n_queries=3_000, seed=6, noise=(0.05, 0.08))
+    settings = {"discounts": ["log2", ("exponential", 2)], "ks": [None, 3]}
+    table = queries_needed(y, first, second, qid, n_resamples=10, **settings)
+    random = np.random.default_rng(0)
+    for row in table.itertuples():
+        discount = "log2" if row.discount == "log2" else ("exponential", 2)
+        scores = [
+            br.ndcg_score(y, s, qid, k=3 if row.k == "3" else None, discount=discount, per_query=True)
+            for s in (first, second)
+        ]
+        differences = scores[0] - scores[1]
+        n_tests = 3_000
+        drawn = random.choice(differences, size=(n_tests, int(row.queries)))
+        found = (stats.ttest_1samp(drawn, 0.0, axis=1).pvalue < 0.05).mean()
+        # Monte Carlo error 0.007, and differences are not normal.
+        assert found == pytest.approx(0.8, abs=0.03)
+
+
+def test_queries_needed_are_from_mean_and_standard_deviation_over_queries_and_sorted():
+    y, first, second, qid = rankers(seed=7)
+    order = np.random.default_rng(0).permutation(len(y))
+    table = queries_needed(y[order], first[order], second[order], qid[order], ks=[None, 5, 0.5])
+    assert table["queries"].is_monotonic_increasing
+    assert len(table) == 12
+    row = table[(table["discount"] == "zipf") & (table["k"] == "5")].iloc[0]
+    values = [br.ndcg_score(y, s, qid, k=5, discount="zipf", per_query=True) for s in (first, second)]
+    differences = values[0] - values[1]
+    assert row["difference"] == pytest.approx(differences.mean())
+    assert row["sd"] == pytest.approx(differences.std(ddof=1))
+    assert row["effect"] == pytest.approx(effect_size(*values))
+    assert row["queries"] == np.ceil(7.8489 / row["effect"] ** 2 + 1.9207)
+    assert (table["low"] <= table["queries"]).all()
+    assert (table["queries"] <= table["high"]).all()
+
+
+def test_the_interval_of_the_number_covers_the_truth_and_is_infinite_for_a_difference_that_is_not_shown():
+    y, first, second, qid = rankers(n_queries=4_000, seed=8)
+    settings = {"discounts": "log2", "ks": [None], "n_resamples": 400}
+    truth = queries_needed(y, first, second, qid, **settings)["queries"].iloc[0]
+    covered = []
+    for part in range(40):
+        rows = (qid >= 100 * part) & (qid < 100 * (part + 1))
+        found = queries_needed(y[rows], first[rows], second[rows], qid[rows], **settings).iloc[0]
+        covered.append(found["low"] <= truth <= found["high"])
+    assert np.mean(covered) >= 0.85
+    noise = np.random.default_rng(0).standard_normal((2, len(y)))
+    assert np.isinf(queries_needed(y, *noise, qid, **settings)["high"].iloc[0])
+
+
+def test_the_interval_is_that_of_a_plain_bootstrap():
+    y, first, second, qid = rankers(n_queries=9, seed=10, noise=(0.0, 0.3))
+    settings = {"discounts": "log2", "ks": [None], "n_resamples": 20_000}
+    found = queries_needed(y, first, second, qid, **settings).iloc[0]
+    values = [br.ndcg_score(y, scores, qid, per_query=True) for scores in (first, second)]
+    drawn = np.random.default_rng(1).choice(values[0] - values[1], size=(20_000, 9))
+    effects = drawn.mean(axis=1) / np.maximum(drawn.std(axis=1, ddof=1), 1e-12)
+    low, high = np.quantile(effects, [0.025, 0.975])
+    assert found["high"] == pytest.approx(required_queries(low), rel=0.06)
+    assert found["low"] == pytest.approx(required_queries(high), abs=1)
+
+
+def test_empty_queries_are_among_those_needed_unless_skipped():
+    y, first, second, qid = rankers(seed=9)
+    y[qid < 20] = 0
+    counted, skipped = (
+        queries_needed(y, first, second, qid, discounts="log2", ks=[None], empty=empty).iloc[0]
+        for empty in ("zero", "skip")
+    )
+    assert counted["queries"] > 1.2 * skipped["queries"]
+    with pytest.raises(ValueError, match="no relevant document"):
+        queries_needed(y, first, second, qid, empty="raise")
+    with pytest.raises(ValueError, match="at least two"):
+        queries_needed(y[qid < 21], first[qid < 21], second[qid < 21], qid[qid < 21], empty="skip")
+    with pytest.raises(ValueError, match="scores_a has"):
+        queries_needed(y, first[1:], second, qid)

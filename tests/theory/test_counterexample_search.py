@@ -1,0 +1,367 @@
+"""The search for counterexamples: it agrees with the proofs, and what it reports is true."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import oracles
+import pytest
+from oracles import FlatBowl, SteepBowl
+from scipy import optimize
+
+from boostrank.dcg import DCG
+from boostrank.objective import is_consistent
+from boostrank.queries import Queries
+from boostrank.surrogates import (
+    SURROGATES,
+    Cosine,
+    Logistic,
+    NormalizedPNorm,
+    PNorm,
+    Separable,
+    Softmax,
+    Squared,
+    Surrogate,
+    get_surrogate,
+)
+from boostrank.targets import NORMALIZATIONS, make_targets
+from boostrank.theory import (
+    PROPOSITION_7_COSINE,
+    PROPOSITION_7_CROSS_ENTROPY,
+    SECTION_3_2_1,
+    LabelDistribution,
+    check_consistency,
+    minimizer,
+)
+from boostrank.theory.consistency import counterexample_search
+
+FEW = {"n_distributions": 60}
+pytestmark = pytest.mark.usefixtures("short_search")
+
+
+def expected(transform, distribution):
+    return distribution.probabilities @ np.array([transform(labels) for labels in distribution.labels])
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "normalize", "distribution", "own", "numbers", "optimal"),
+    [
+        (
+            "squared",
+            "none",
+            SECTION_3_2_1,
+            lambda y: 2.0**y - 1,
+            [10.0, 9.4],
+            [0.3216, 0.7533],
+        ),
+        (
+            "cosine",
+            "l2",
+            PROPOSITION_7_COSINE,
+            lambda y: (2.0**y - 1) / np.linalg.norm(2.0**y - 1),
+            [0.6004, 0.5759],
+            [0.5243, 0.5432],
+        ),
+        (
+            "softmax",
+            "softmax",
+            PROPOSITION_7_CROSS_ENTROPY,
+            lambda y: np.exp(y) / np.exp(y).sum(),
+            [0.4815, 0.5185],
+            [0.5481, 0.5220],
+        ),
+    ],
+    ids=["least squares", "cosine", "cross entropy"],
+)
+def test_the_counterexamples_of_proposition_7(surrogate, normalize, distribution, own, numbers, optimal):
+    mean = expected(own, distribution)
+    np.testing.assert_allclose(mean, numbers, atol=5e-5)
+    np.testing.assert_allclose(expected(oracles.normalized_gains, distribution), optimal, atol=5e-5)
+    np.testing.assert_allclose(distribution.bayes_scores(), optimal, atol=5e-5)
+    scores = minimizer(surrogate, distribution, normalize, method="numeric")
+    assert np.sign(scores[0] - scores[1]) == np.sign(mean[0] - mean[1]) == -np.sign(optimal[0] - optimal[1])
+    assert distribution.ndcg_regret(scores) == pytest.approx((1 - 1 / np.log2(3)) * abs(np.diff(optimal)[0]), abs=5e-5)
+    repaired = minimizer(surrogate, distribution, method="numeric")
+    assert distribution.ndcg_regret(repaired) == 0.0
+
+
+@pytest.mark.parametrize("surrogate", [name for name in SURROGATES if name != "pairwise-hinge"])
+def test_with_the_repaired_targets_the_search_finds_what_is_declared(surrogate):
+    report = check_consistency(surrogate, **FEW)
+    assert report.consistent == report.declared == is_consistent(surrogate)
+    assert report.n_distributions > 45
+    assert (report.regret == 0.0) == report.consistent
+
+
+OTHER = [(name, other) for name in ("squared", "logistic", "softmax") for other in NORMALIZATIONS if other != "dcg"]
+OTHER += [("cosine", "l2"), ("cosine", "softmax"), ("pairwise-logistic", "sum"), ("pnorm", "none"), ("poisson", "l2")]
+
+
+@pytest.mark.parametrize(("surrogate", "normalize"), OTHER)
+def test_every_other_pair_has_a_counterexample(surrogate, normalize):
+    report = check_consistency(surrogate, normalize, **FEW)
+    assert not report.consistent
+    assert report.declared is False
+    assert report.regret > 0.005
+
+
+SETTINGS = [DCG(k=1), DCG(k=2), DCG(k=0.5), DCG(gain="linear", discount="zipf"), DCG(3, [0, 1, 1, 5], ("power", 0.5))]
+
+
+@pytest.mark.parametrize("dcg", SETTINGS, ids=str)
+@pytest.mark.parametrize("surrogate", ["poisson", "pnorm"])
+def test_cutoffs_gains_and_discounts_keep_what_is_consistent(surrogate, dcg):
+    assert check_consistency(surrogate, dcg=dcg, **FEW).consistent
+    assert not check_consistency(surrogate, "none", dcg, **FEW).consistent
+
+
+OWN = [SteepBowl(), FlatBowl(), PNorm(q=6), NormalizedPNorm(q=9, epsilon=0.01)]
+
+
+@pytest.mark.parametrize("surrogate", OWN, ids=repr)
+def test_users_own_consistent_surrogates_pass(surrogate):
+    report = check_consistency(surrogate, **FEW)
+    assert report.consistent
+    assert report.n_unsolved == 0
+
+
+@pytest.mark.parametrize("surrogate", ["squared", "logistic", "softmax", "centered-logistic", "pnorm", "cosine"])
+def test_near_ties_are_no_counterexamples(surrogate):
+    near = []
+    for gap in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10):
+        # Two documents whose normalized gains tie at probability 1/2, one that never has any, one that always has.
+        near.append(LabelDistribution.of_two([2, 1, 0], [1, 2, 0], 0.5 + gap))
+        near.append(LabelDistribution.of_two([1, 0, 1], [0, 1, 1], 0.5 - gap))
+    assert check_consistency(surrogate, n_distributions=1, distributions=near).consistent
+
+
+@dataclass(frozen=True)
+class RootSquared(Squared):
+    """Least squares on the roots of the targets: right where labels are certain, not in expectation."""
+
+    consistent: ClassVar[bool] = True
+
+    def loss(self, scores, targets, queries):
+        return queries.sum(0.5 * (scores - np.sqrt(targets)) ** 2)
+
+    def gradient_hessian(self, scores, targets, queries):
+        return scores - np.sqrt(targets), np.ones_like(scores)
+
+
+class Indifferent(Surrogate):
+    """A loss that does not look at the targets: its minimizer leaves all documents tied."""
+
+    def loss(self, scores, targets, queries):
+        return queries.sum(scores**2)
+
+    def gradient_hessian(self, scores, targets, queries):
+        return 2 * scores, np.full_like(scores, 2.0)
+
+
+class Median(Surrogate):
+    """Absolute errors: convex with kinks, and minimized by medians in place of means."""
+
+    consistent = False
+
+    def loss(self, scores, targets, queries):
+        return queries.sum(np.abs(scores - targets))
+
+    def gradient_hessian(self, scores, targets, queries):
+        return np.sign(scores - targets), np.ones_like(scores)
+
+
+@pytest.mark.parametrize("surrogate", [RootSquared(), Indifferent(), Median()], ids=repr)
+def test_losses_that_only_seem_consistent_are_found_out(surrogate):
+    report = check_consistency(surrogate, n_distributions=20)
+    assert not report.consistent
+    assert report.regret > 0.005
+    # On certain labels none of them is wrong, but the indifferent one.
+    certain = LabelDistribution([[1, 3, 0]], [1.0])
+    wrong = certain.ndcg_regret(minimizer(surrogate, certain, method="numeric").round(6))
+    assert (wrong > 0.01) == isinstance(surrogate, Indifferent)
+
+
+def test_the_hinge_leaves_documents_tied_that_are_not_equally_good():
+    report = check_consistency("pairwise-hinge", n_distributions=20)
+    assert not report.consistent
+    assert report.declared is False
+    tied = np.equal.outer(report.minimizer, report.minimizer)
+    assert np.abs(np.subtract.outer(report.bayes, report.bayes))[tied].max() > 0.01
+    # Swapping scores would help wherever they are in the wrong order, so that ties are all that is wrong.
+    lower = np.less.outer(report.minimizer, report.minimizer)
+    assert np.subtract.outer(report.bayes, report.bayes)[lower].max() < 1e-9
+
+
+@dataclass(frozen=True)
+class Cubed(Surrogate):
+    """Least squares of the cubes of the scores: consistent, but with a stationary point at zero."""
+
+    consistent: ClassVar[bool] = True
+    convex: ClassVar[bool] = False
+
+    def loss(self, scores, targets, queries):
+        return queries.sum((scores**3 - targets) ** 2 / 2)
+
+    def gradient_hessian(self, scores, targets, queries):
+        return 3 * scores**2 * (scores**3 - targets), np.ones_like(scores)
+
+
+@dataclass(frozen=True)
+class SaidToBeConvex(Cubed):
+    """The same with a wrong trait: its search starts from zero, and stays there."""
+
+    convex: ClassVar[bool] = True
+
+
+def test_what_only_seems_a_minimum_is_no_counterexample():
+    honest, wrong = check_consistency(Cubed(), **FEW), check_consistency(SaidToBeConvex(), **FEW)
+    assert honest.consistent
+    assert wrong.consistent
+    assert wrong.n_unsolved > honest.n_unsolved
+    assert honest.n_distributions > 10 > wrong.n_distributions
+    assert "more left out" in repr(wrong)
+
+
+def test_what_a_surrogate_declares_is_told_but_not_believed():
+    report = check_consistency(RootSquared(), **FEW)
+    assert report.declared is True
+    assert "declares that it is consistent" in repr(report)
+    assert check_consistency(Indifferent(), **FEW).declared is None
+    assert "declares nothing" in repr(check_consistency(Indifferent(), **FEW))
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "normalize", "k"),
+    [("squared", "none", None), ("softmax", "sum", None), ("softmax", "softmax", 2), ("pairwise-squared", "l2", 1)],
+)
+def test_a_reported_counterexample_is_one(surrogate, normalize, k):
+    report = check_consistency(surrogate, normalize, DCG(k=k), random_state=3, **FEW)
+    labels, probabilities = report.counterexample.labels, report.counterexample.probabilities
+    bayes = probabilities @ np.array([oracles.normalized_gains(row, cutoff=k) for row in labels])
+    np.testing.assert_allclose(report.bayes, bayes, rtol=1e-12)
+    queries, m = Queries.from_sizes([labels.shape[1]] * len(labels)), labels.shape[1]
+    targets = make_targets(labels.ravel(), queries, DCG(k=k), normalize)
+
+    def loss(scores):
+        return probabilities @ get_surrogate(surrogate).loss(np.tile(scores, len(labels)), targets, queries)
+
+    scores = optimize.minimize(loss, np.zeros(m), tol=1e-13).x
+    np.testing.assert_allclose(scores - scores.mean(), report.minimizer - report.minimizer.mean(), atol=1e-3)
+    orders = list(oracles.orders_by(report.minimizer.round(9).tolist()))
+    ndcg = np.mean([oracles.dcg_of_order(bayes, order, cutoff=k) for order in orders])
+    assert report.ndcg == pytest.approx(ndcg, abs=1e-9)
+    assert report.best_ndcg == pytest.approx(oracles.ideal_dcg(bayes, cutoff=k), abs=1e-9)
+    assert report.regret == pytest.approx(report.best_ndcg - report.ndcg)
+    assert report.loss_gap > 0
+    np.testing.assert_allclose(100 * probabilities, np.round(100 * probabilities), atol=1e-9)
+
+
+def test_the_search_ends_with_the_worst_that_it_saw(monkeypatch):
+    monkeypatch.setattr(counterexample_search, "N_CLIMBS", 5)
+    few, many = (check_consistency("squared", "none", n_distributions=n) for n in (20, 400))
+    assert many.regret > few.regret
+    assert many.n_distributions > few.n_distributions
+
+
+def test_a_cutoff_of_the_metric_that_the_targets_do_not_have():
+    report = check_consistency("softmax", metric=DCG(k=1), **FEW)
+    assert not report.consistent
+    assert report.metric == DCG(k=1)
+    np.testing.assert_allclose(report.bayes, report.counterexample.bayes_scores(DCG(k=1)))
+    assert report.best_ndcg == pytest.approx(report.bayes.max())
+    assert "not consistent with NDCG@1, with the targets of NDCG: " in repr(report)
+    assert check_consistency("softmax", dcg=DCG(k=1), **FEW).consistent
+
+
+@dataclass(frozen=True)
+class WrongForSix(Squared):
+    """Least squares that ranks six documents backwards."""
+
+    def loss(self, scores, targets, queries):
+        return super().loss(scores, np.where(queries.repeat(queries.sizes) == 6, -targets, targets), queries)
+
+    def gradient_hessian(self, scores, targets, queries):
+        return super().gradient_hessian(
+            scores, np.where(queries.repeat(queries.sizes) == 6, -targets, targets), queries
+        )
+
+
+def test_distributions_of_ones_own_are_examined():
+    # Wrong only where there are six documents, which the search does not draw.
+    mine = LabelDistribution.of_two([5, 0, 0, 0, 0, 0], [1, 2, 2, 2, 2, 2], 0.05)
+    assert check_consistency(WrongForSix(), n_distributions=1).consistent
+    report = check_consistency(WrongForSix(), n_distributions=1, distributions=[SECTION_3_2_1, mine])
+    assert report.counterexample.n_documents == 6
+    assert report.regret >= mine.ndcg_regret(-mine.bayes_scores())
+
+
+def test_a_seed_makes_the_search_repeatable():
+    first, again, other = (check_consistency("squared", "none", random_state=seed, **FEW) for seed in (5, 5, 6))
+    assert repr(first) == repr(again) != repr(other)
+
+
+def test_a_report_reads_in_eighty_columns():
+    for surrogate, normalize in [("centered-logistic", "softmax"), ("squared", "none"), ("softmax", "dcg")]:
+        text = repr(check_consistency(surrogate, normalize, DCG(k=10), **FEW))
+        assert max(map(len, text.splitlines())) <= 80
+        assert f"with targets '{normalize}'" in text
+    report = check_consistency("squared", "none", **FEW)
+    text = repr(report)
+    assert f"regret {report.regret:.4f}" in text
+    assert f"expected NDCG {report.ndcg:.4f} instead of {report.best_ndcg:.4f}" in text
+    for row, probability in zip(report.counterexample.labels, report.counterexample.probabilities, strict=True):
+        assert f"{' '.join(f'{label:g}' for label in row)}   with probability {probability:g}" in text
+
+
+@dataclass(frozen=True)
+class Narrow(Logistic):
+    """Targets that no labels have."""
+
+    target_bounds: ClassVar[tuple[float, float]] = (0.1, 0.2)
+
+
+@dataclass(frozen=True)
+class NotItsGradient(Softmax):
+    """A gradient of another loss."""
+
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
+        return -gradient + 1.0, hessian
+
+
+class Slope(Separable):
+    """Not bounded below."""
+
+    def potential(self, scores):
+        return -scores
+
+    def slope_curvature(self, scores):
+        return np.full_like(scores, -1.0), np.zeros_like(scores)
+
+
+def test_what_cannot_be_examined_is_an_error():
+    with pytest.raises(ValueError, match=r"needs targets in \[0.1, 0.2\]"):
+        check_consistency(Narrow(), **FEW)
+    with pytest.raises(ValueError, match=r"gradient_hessian\(\) of .* does not give the gradient"):
+        check_consistency(NotItsGradient(), **FEW)
+    with pytest.raises(RuntimeError, match="unbounded below"):
+        check_consistency(Slope(), **FEW)
+    with pytest.raises(ValueError, match="n_distributions"):
+        check_consistency("softmax", n_distributions=0)
+    with pytest.raises(ValueError, match="unknown surrogate"):
+        check_consistency("lambdarank")
+    with pytest.raises(ValueError, match="normalize"):
+        check_consistency("softmax", "l1")
+
+
+def test_targets_out_of_bounds_are_left_out():
+    report = check_consistency("logistic", "none", **FEW)
+    assert not report.consistent
+    assert report.counterexample.labels.max() == 1
+    assert report.n_distributions < check_consistency("logistic", "sum", **FEW).n_distributions - 40
+
+
+def test_consistency_in_the_limit_of_cosine_and_profiled_losses_is_not_lost_to_rounding():
+    rare = [LabelDistribution([[5, 0, 1, 0], [0, 1, 0, 0]], [p, 1 - p]) for p in (0.01, 0.001, 1e-4)]
+    for surrogate in (Cosine(), Cosine(epsilon=1e-3), NormalizedPNorm(), get_surrogate("centered-logistic"), Softmax()):
+        assert check_consistency(surrogate, n_distributions=1, distributions=rare).consistent

@@ -1,0 +1,85 @@
+"""The decay of discounts, and verdicts on discounts and cutoffs."""
+
+import numpy as np
+import pytest
+
+from boostrank import discounts, theory
+from boostrank.dcg import DCG
+
+
+@pytest.mark.parametrize("k", [0, 1.5, ("power", 1.0), ("power", -1), ("root", 0.5), "sqrt", True])
+def test_unknown_cutoffs_are_refused(k):
+    with pytest.raises(ValueError, match="k must be"):
+        theory.feasibility("log2", k=k)
+
+
+@pytest.mark.parametrize(
+    ("discount", "verdict"),
+    [
+        (lambda r: 1 / np.log(1 + r), "feasible"),
+        (lambda r: 1 / np.log(9 + r) ** 2, "feasible"),
+        (lambda r: 3 * r**-0.5, "feasible"),
+        (lambda r: (r + 4.0) ** -0.9, "feasible"),
+        (lambda r: 1 / (r + 10), "boundary"),
+        (lambda r: 1 / (r * np.log(1 + r)), "boundary"),
+        (lambda r: 1 / (r * np.log(1 + r) ** 2), "too fast"),
+        (lambda r: r**-1.1, "too fast"),
+        (lambda r: 0.999**r, "too fast"),
+        (lambda r: np.exp(-np.sqrt(r)), "too fast"),
+        (lambda r: np.where(r <= 10, 1.0, 0.0), "too fast"),
+        (lambda r: np.ones_like(r), "flat"),
+        (lambda r: 1 + 1 / r, "flat"),
+    ],
+)
+def test_the_decay_of_a_function_is_found_numerically_and_said_to_be(discount, verdict):
+    found = theory.feasibility(discount)
+    assert found.verdict == verdict
+    assert found.decay.numeric
+    assert "found numerically" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("discount", "k", "verdict", "reason"),
+    [
+        ("log2", None, "feasible", "Theorem 6"),
+        ("log2", 0.2, "feasible", "Theorems 12 and 16"),
+        (("power", 0.5), None, "feasible", "Theorems 7, 8 and 14"),
+        (("power", 0.5), 0.2, "feasible", "Theorems 13 and 17"),
+        ("zipf", None, "boundary", "Theorem 9"),
+        (("power", 1), None, "boundary", "Theorem 9"),
+        ("log2", ("power", 0.5), "boundary", "Theorems 11 and 15"),
+        (("power", 1.01), None, "too fast", "Theorem 10"),
+        (("exponential", 2), 0.2, "too fast", "Theorem 10"),
+        ("log2", 10, "too fast", "at most 10 documents"),
+    ],
+)
+def test_verdicts_name_their_theorem(discount, k, verdict, reason):
+    found = theory.feasibility(discount, k=k)
+    assert found.verdict == verdict
+    assert reason in str(found)
+    assert not found.decay.numeric
+
+
+def test_a_function_that_cannot_be_judged_is_refused():
+    table = 1.0 / np.arange(1, 100)
+    with pytest.raises(ValueError, match="ranks up to 2\\^52"):
+        theory.feasibility(lambda ranks: table[ranks.astype(int) - 1])
+    with pytest.raises(ValueError, match="finite, not negative and not increasing"):
+        theory.feasibility(lambda ranks: np.where(ranks < 1e6, 1 / ranks, 1.0))
+
+
+@pytest.mark.parametrize("discount", [*discounts.DISCOUNTS, ("power", 0.7)], ids=discounts.discount_name)
+@pytest.mark.parametrize("k", discounts.CUTOFFS, ids=discounts.cutoff_name)
+def test_effective_ranks_are_those_of_a_plain_loop(discount, k):
+    for n in (1, 7, 250):
+        kept = DCG(discount=discount).discounts(n)[: int(discounts.ranks_kept(k, n))]
+        expected = sum(kept) ** 2 / sum(weight**2 for weight in kept)
+        assert theory.effective_ranks(n, discount=discount, k=k) == pytest.approx(expected)
+
+
+def test_effective_ranks_stay_bounded_exactly_where_the_verdict_is_too_fast():
+    for discount in (*discounts.DISCOUNTS, ("power", 2)):
+        for k in discounts.CUTOFFS:
+            few, many = theory.effective_ranks([10_000, 1_000_000], discount=discount, k=k)
+            too_fast = theory.feasibility(discount, k=k).verdict == "too fast"
+            assert (many < 1.1 * few) == too_fast

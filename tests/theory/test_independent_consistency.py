@@ -1,0 +1,201 @@
+"""Consistency: the minimizer of the expected loss sorts like the expected normalized gains, or is shown not to.
+
+The minimizer is found numerically from the surrogate's own loss and gradient, and the expected normalized gains by
+permutations (Lemma 4 and Corollary 5 of the paper).
+"""
+
+import functools
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import oracles
+import pytest
+from oracles import Arc, SteepBowl
+from scipy.optimize import minimize
+
+from boostrank.dcg import DCG
+from boostrank.objective import is_consistent
+from boostrank.queries import Queries
+from boostrank.surrogates import (
+    SURROGATES,
+    Cosine,
+    NormalizedPNorm,
+    PNorm,
+    Poisson,
+    Profiled,
+    Softmax,
+    Squared,
+    get_surrogate,
+)
+from boostrank.targets import NORMALIZATIONS, make_targets
+
+CONSISTENT_SURROGATES = [get_surrogate(name) for name in SURROGATES if name != "pairwise-hinge"]
+OWN = [Profiled(Poisson()), Profiled(Arc()), Arc(), SteepBowl(), PNorm(q=3.5), NormalizedPNorm(q=2.5)]
+
+
+class Distribution(NamedTuple):
+    """Label vectors of one query, and their probabilities."""
+
+    labels: tuple[tuple[int, ...], ...]
+    probabilities: tuple[float, ...]
+
+
+def two(first, second, probability):
+    return Distribution((first, second), (probability, 1.0 - probability))
+
+
+SECTION_3_2_1 = two((5, 4), (1, 3), 0.3)
+COSINE_OF_PROPOSITION_7 = two((1, 5), (2, 1), 0.38)
+LISTNET_OF_PROPOSITION_7 = two((1, 5), (2, 1), 0.35)
+PAPER = [SECTION_3_2_1, COSINE_OF_PROPOSITION_7, LISTNET_OF_PROPOSITION_7]
+BINARY = [
+    two((1, 0, 0), (0, 1, 1), 0.40),
+    two((1, 0, 0), (0, 1, 1), 0.36),
+    two((1, 0, 0, 0), (0, 1, 1, 1), 0.33),
+    two((1, 0, 0), (0, 0, 0), 0.2),
+]
+GRID = [
+    two(first, second, probability)
+    for (first, second) in [((1, 5), (2, 1)), ((5, 4), (1, 3)), ((3, 0, 1), (0, 1, 1)), ((4, 3, 3), (0, 1, 0))]
+    for probability in np.linspace(0.1, 0.7, 25)
+]
+
+
+def random_distributions(n=6, max_label=4, seed=0):
+    random = np.random.default_rng(seed)
+    for _ in range(n):
+        m, n_vectors = random.integers(2, 6), random.integers(2, 6)
+        labels = tuple(tuple(row) for row in random.integers(0, max_label + 1, (n_vectors, m)).tolist())
+        yield Distribution(labels, tuple(random.dirichlet(np.ones(n_vectors)).tolist()))
+
+
+RANDOM = list(random_distributions())
+RANDOM_BINARY = list(random_distributions(max_label=1, seed=1))
+
+
+def expected_normalized_gains(distribution, discount="log2", k=None):
+    vectors = [oracles.normalized_gains(labels, discount, k) for labels in distribution.labels]
+    return np.array(distribution.probabilities) @ np.array(vectors)
+
+
+@functools.cache
+def minimizer(surrogate, distribution, normalize="dcg", discount="log2", k=None):
+    """Scores at which the expected loss is least; None if the targets leave the surrogate's bounds.
+
+    One query per label vector, all with the same scores, makes the expectation one call. Losses of a direction, which
+    are not convex, fall towards infinity: they are minimized on a large sphere.
+    """
+    m, probabilities = len(distribution.labels[0]), np.array(distribution.probabilities)
+    queries = Queries.from_sizes([m] * len(probabilities))
+    targets = make_targets(np.ravel(distribution.labels), queries, DCG(k=k, discount=discount), normalize)
+    if targets.max() > surrogate.target_bounds[1]:
+        return None
+
+    def expectation(scores):
+        tiled = np.tile(scores, len(probabilities))
+        loss = probabilities @ surrogate.loss(tiled, targets, queries)
+        return loss, probabilities @ surrogate.gradient_hessian(tiled, targets, queries)[0].reshape(-1, m)
+
+    def on_sphere(vector, radius=1e3):
+        length = np.linalg.norm(vector)
+        direction = vector / length
+        loss, gradient = expectation(radius * direction)
+        return loss, radius / length * (gradient - direction * (direction @ gradient))
+
+    start = 0.1 * np.random.default_rng(m).normal(size=m)
+    tight = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 500}
+    return minimize(expectation if surrogate.convex else on_sphere, start, jac=True, method="L-BFGS-B", options=tight).x
+
+
+def misorders(scores, optimal, margin=0.01):
+    """Whether a pair that clearly differs in the expected normalized gains is not so ordered by the scores."""
+    pairs = itertools.permutations(range(len(optimal)), 2)
+    return any(optimal[i] - optimal[j] > margin and not scores[i] > scores[j] for i, j in pairs)
+
+
+def fails_on(surrogate, distribution, normalize="dcg", discount="log2", k=None):
+    scores = minimizer(surrogate, distribution, normalize, discount, k)
+    return scores is not None and misorders(scores, expected_normalized_gains(distribution, discount, k))
+
+
+CONSISTENT = [*PAPER, *BINARY, *RANDOM]
+
+
+@pytest.mark.parametrize("k", [None, 2])
+@pytest.mark.parametrize("surrogate", [*CONSISTENT_SURROGATES, *OWN], ids=repr)
+def test_consistent_pairs_sort_like_the_expected_normalized_gains(surrogate, k):
+    assert is_consistent(surrogate)
+    for distribution in CONSISTENT:
+        assert minimizer(surrogate, distribution, k=k) is not None
+        assert not fails_on(surrogate, distribution, k=k), distribution
+
+
+@pytest.mark.parametrize("discount", ["zipf", ("power", 0.5), ("exponential", 2.0)], ids=str)
+@pytest.mark.parametrize("surrogate", [Squared(), Poisson(), Softmax(), PNorm(), Cosine()], ids=repr)
+def test_consistency_holds_for_other_discounts(surrogate, discount):
+    for distribution in [*PAPER, *BINARY, *RANDOM[:3]]:
+        assert not fails_on(surrogate, distribution, discount=discount), distribution
+
+
+@pytest.mark.parametrize("normalize", [name for name in NORMALIZATIONS if name != "dcg"])
+@pytest.mark.parametrize("surrogate", CONSISTENT_SURROGATES, ids=repr)
+def test_a_distribution_shows_each_other_pair_inconsistent(surrogate, normalize):
+    assert not is_consistent(surrogate, normalize)
+    assert any(fails_on(surrogate, distribution, normalize) for distribution in [*PAPER, *BINARY, *GRID])
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("normalize", [name for name in NORMALIZATIONS if name != "dcg"])
+@pytest.mark.parametrize("surrogate", [Squared(), Softmax(), Cosine()], ids=repr)
+def test_other_pairs_are_inconsistent_with_a_cutoff_too(surrogate, normalize, k):
+    assert any(fails_on(surrogate, distribution, normalize, k=k) for distribution in [*PAPER, *BINARY, *GRID])
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "normalize", "distribution"),
+    [
+        (Squared(), "none", SECTION_3_2_1),
+        (Cosine(), "l2", COSINE_OF_PROPOSITION_7),
+        (Softmax(), "softmax", LISTNET_OF_PROPOSITION_7),
+    ],
+    ids=["least squares", "cosine", "listnet"],
+)
+def test_the_original_losses_fail_on_the_papers_own_distributions_and_the_repaired_do_not(
+    surrogate, normalize, distribution
+):
+    assert fails_on(surrogate, distribution, normalize)
+    assert not fails_on(surrogate, distribution)
+
+
+@pytest.mark.parametrize("surrogate", [Squared(), Softmax(), Cosine()], ids=repr)
+def test_the_cutoff_of_the_targets_must_be_that_of_the_metric(surrogate):
+    wrong = 0
+    for distribution in [*GRID[::3], *RANDOM]:
+        optimal = expected_normalized_gains(distribution, k=1)
+        assert not misorders(minimizer(surrogate, distribution, k=1), optimal)
+        wrong += misorders(minimizer(surrogate, distribution, k=None), optimal)
+    assert wrong > 0
+
+
+def test_the_minimizer_is_the_documented_one():
+    for distribution in RANDOM[:3]:
+        expected = expected_normalized_gains(distribution)
+        np.testing.assert_allclose(minimizer(Squared(), distribution), expected, atol=1e-6)
+        np.testing.assert_allclose(np.exp(minimizer(Poisson(), distribution)), expected, atol=1e-5)
+        scores = minimizer(Cosine(), distribution)
+        np.testing.assert_allclose(scores / np.linalg.norm(scores), expected / np.linalg.norm(expected), atol=1e-5)
+
+
+@pytest.mark.parametrize("surrogate", [Softmax(), Profiled(Arc()), get_surrogate("centered-logistic")], ids=repr)
+def test_profiling_keeps_consistency_where_the_targets_sums_vary(surrogate):
+    for distribution in RANDOM_BINARY:
+        assert not fails_on(surrogate, distribution), distribution
+
+
+def test_a_better_order_exists_for_scores_that_misorder():
+    optimal = np.array([0.5, 0.2, 0.4])
+    assert not misorders([3.0, 1.0, 2.0], optimal)
+    assert misorders([3.0, 2.0, 1.0], optimal)
+    assert misorders([1.0, 1.0, 1.0], optimal)
+    assert not misorders([2.0, 1.0, 1.0], np.array([0.5, 0.400, 0.405]))

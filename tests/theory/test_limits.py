@@ -1,0 +1,352 @@
+"""Limits and pseudo-expectations of NDCG, against the paper's formulas and simulation with boostrank.DCG."""
+
+import functools
+
+import numpy as np
+import pytest
+from scipy import integrate, special
+
+from boostrank import discounts, theory
+from boostrank.dcg import DCG, discount_function
+from boostrank.queries import Queries
+from boostrank.theory import ScoreCurve
+
+POWERS = (0.1, 0.5, 0.9)
+GRADED = ScoreCurve(
+    [0, 1, 2],
+    lambda s: np.stack([1 - 0.5 * s - 0.2 * s**2, 0.5 * s - 0.15 * s**2, 0.35 * s**2], axis=1),
+)
+RANDOM = ScoreCurve.constant([0, 1], [0.9, 0.1])
+
+
+def random_curve(seed, n_labels=4, n_parts=7):
+    random = np.random.default_rng(seed)
+    return ScoreCurve.steps(np.arange(n_labels), random.dirichlet(np.ones(n_labels), size=n_parts))
+
+
+@functools.lru_cache(maxsize=4)
+def draw(curve, n, n_lists, seed):
+    """Scores and labels of lists drawn as in the paper: uniform scores, then labels given the scores."""
+    random = np.random.default_rng(seed)
+    scores = -np.sort(-random.random((n_lists, n)), axis=1).ravel()
+    reached = np.cumsum(curve.at(scores)[:, :-1], axis=1)
+    return scores, curve.labels[(random.random(len(scores))[:, None] > reached).sum(axis=1)]
+
+
+def simulate(curve, n, n_lists, discount="log2", k=None, seed=0, gain="exp2"):
+    """NDCG of drawn lists."""
+    scores, labels = draw(curve, n, n_lists, seed)
+    dcg = DCG(int(discounts.ranks_kept(k, n)), gain, discount)
+    return dcg.ndcg(dcg.gains(labels), scores, Queries.from_sizes(np.full(n_lists, n)))
+
+
+def within_error(values, expected, errors=4.0, slack=0.0):
+    return abs(values.mean() - expected) <= errors * values.std(ddof=1) / np.sqrt(len(values)) + slack
+
+
+# Limits: the paper's formulas, written down as they stand.
+
+
+@pytest.mark.parametrize("beta", POWERS)
+def test_theorems_7_and_13_for_a_linear_curve_are_beta_functions(beta):
+    curve, p = ScoreCurve.binary(lambda s: 0.8 * s), 0.4
+    full = theory.ndcg_limit(curve, discount=("power", beta))
+    expected = (1 - beta) * 0.8 * special.beta(2, 1 - beta) / p ** (1 - beta)
+    assert full.value == pytest.approx(expected, abs=1e-9)
+    for c in (0.1, 0.4, 0.7):
+        integral = 0.8 * (c ** (1 - beta) / (1 - beta) - c ** (2 - beta) / (2 - beta))
+        cut = theory.ndcg_limit(curve, discount=("power", beta), k=c)
+        assert cut.value == pytest.approx((1 - beta) / min(c, p) ** (1 - beta) * integral, abs=1e-9)
+        assert (full.source, cut.source, cut.standard_deviation) == ("Theorem 7", "Theorem 13", 0.0)
+
+
+@pytest.mark.parametrize("c", [0.05, 0.3, 0.6])
+def test_theorem_12_is_the_share_of_relevant_documents_that_the_cutoff_reaches(c):
+    curve, p = ScoreCurve.binary(lambda s: 0.9 * s**2), 0.3
+    above = 0.9 * (1 - (1 - c) ** 3) / 3 / c
+    limit = theory.ndcg_limit(curve, k=c)
+    assert limit.value == pytest.approx(c / min(c, p) * above, abs=1e-9)
+    assert limit.source == "Theorem 12"
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("gain", ["exp2", "linear"])
+def test_theorems_14_16_and_17_for_graded_labels(seed, gain):
+    curve, c = random_curve(seed), np.random.default_rng(seed).uniform(0.05, 0.95)
+    values = curve.gains(gain)[::-1]
+    shares = curve.shares[::-1]
+    reached = [0.0, *np.cumsum(shares)]
+    for beta, source in ((0.0, "Theorem 16"), (0.3, "Theorem 17"), (0.8, "Theorem 17")):
+        discount = "log2" if beta == 0 else ("power", beta)
+
+        def above(low, beta=beta):
+            edges = np.unique([low, 1.0, *(edge for edge in curve.breaks if edge > low)])
+            # E[Y | s] is constant between edges.
+            weights = -np.diff((1 - edges) ** (1 - beta)) / (1 - beta)
+            return (curve.expected_gain((edges[1:] + edges[:-1]) / 2, gain) * weights).sum()
+
+        t = max(j for j in range(len(values)) if reached[j] < c)
+        ideal = sum(values[j] * (reached[j + 1] ** (1 - beta) - reached[j] ** (1 - beta)) for j in range(t))
+        ideal += values[t] * (c ** (1 - beta) - reached[t] ** (1 - beta))
+        limit = theory.ndcg_limit(curve, k=c, gain=gain, discount=discount)
+        assert limit.value == pytest.approx((1 - beta) * above(1 - c) / ideal, rel=1e-8)
+        assert limit.source == source
+        if beta > 0:
+            whole = sum(
+                value * (after ** (1 - beta) - before ** (1 - beta))
+                for value, before, after in zip(values, reached, reached[1:], strict=False)
+            )
+            limit = theory.ndcg_limit(curve, gain=gain, discount=discount)
+            assert limit.value == pytest.approx((1 - beta) * above(0.0) / whole, rel=1e-8)
+            assert limit.source == "Theorem 14"
+
+
+def test_standard_ndcg_tends_to_one_for_the_worst_ranking_too():
+    worst = ScoreCurve.binary(lambda s: (s < 0.1) * 1.0, breaks=[0.1])
+    assert theory.ndcg_limit(worst) == theory.Limit(1.0, 0.0, "Theorem 4")
+    assert theory.ndcg_limit(worst, k=1.0).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("discount", "k", "source"),
+    [
+        ("zipf", None, "Theorem 9, extended"),
+        ("zipf", 0.2, "Theorem 9, extended"),
+        (("power", 1), 0.5, "Theorem 9, extended"),
+        ("log2", ("power", 0.5), "Theorem 15"),
+        (("power", 0.5), ("power", 0.3), "Theorem 15"),
+    ],
+)
+def test_at_the_boundary_only_the_top_is_left(discount, k, source):
+    limit = theory.ndcg_limit(GRADED, discount=discount, k=k)
+    assert limit.value == pytest.approx((0.35 * 1 + 0.35 * 3) / 3)
+    assert limit.standard_deviation == 0
+    assert limit.source == source
+
+
+def test_limits_go_over_into_those_of_the_boundary():
+    near_one = theory.ndcg_limit(GRADED, discount=("power", 0.9999)).value
+    little = theory.ndcg_limit(GRADED, k=1e-5).value
+    assert near_one == pytest.approx(theory.ndcg_limit(GRADED, discount="zipf").value, abs=2e-3)
+    assert little == pytest.approx(theory.ndcg_limit(GRADED, k=("power", 0.5)).value, abs=1e-4)
+
+
+@pytest.mark.parametrize("parameter", [None, 0.3])
+def test_a_function_has_the_limits_of_the_discount_that_it_computes(parameter):
+    named = "log2" if parameter is None else ("power", parameter)
+    function = discount_function(named)
+    for k in (None, 0.3, ("power", 0.5)):
+        expected = theory.ndcg_limit(GRADED, discount=named, k=k)
+        found = theory.ndcg_limit(GRADED, discount=lambda ranks: 5.0 * function(ranks), k=k)
+        assert found.value == pytest.approx(expected.value, abs=1e-6)
+        assert found.source == expected.source
+
+
+# Limits and pseudo-expectations against simulation.
+
+
+@pytest.mark.parametrize("k", discounts.CUTOFFS, ids=discounts.cutoff_name)
+@pytest.mark.parametrize("discount", [*discounts.DISCOUNTS, ("power", 0.8)], ids=discounts.discount_name)
+def test_simulated_lists_agree_with_the_pseudo_expectation_by_sums(discount, k):
+    values = simulate(GRADED, 20_000, 40, discount, k, seed=1)
+    expected = theory.pseudo_expectation(GRADED, [20_000], k=k, discount=discount, method="sum")[0]
+    assert within_error(values, expected)
+
+
+@pytest.mark.parametrize(
+    ("discount", "k", "left"),
+    [
+        (("power", 0.3), None, 0.002),
+        (("power", 0.5), 0.2, 0.004),
+        # As slow as without a cutoff, 1 / log n.
+        ("log2", 0.2, 0.02),
+        # The top sixteenth of the list is not yet the very top: k / n is n^-0.2.
+        ("log2", ("power", 0.8), 0.03),
+    ],
+)
+def test_a_million_documents_are_as_near_to_the_limit_as_the_rates_say(discount, k, left):
+    values = simulate(GRADED, 1_000_000, 4, discount, k, seed=2)
+    limit = theory.ndcg_limit(GRADED, discount=discount, k=k)
+    expected = theory.pseudo_expectation(GRADED, [1e6], discount=discount, k=k)[0]
+    assert within_error(values, expected, slack=1e-3)
+    assert abs(values.mean() - limit.value) < left
+
+
+def test_standard_ndcg_of_random_scores_is_far_from_one_still_at_a_million():
+    values = simulate(RANDOM, 1_000_000, 2)
+    assert 0.80 < values.mean() < 0.83
+    assert within_error(values, theory.pseudo_expectation(RANDOM, [1e6])[0], slack=1e-4)
+
+
+def test_standard_ndcg_approaches_one_at_the_rate_of_one_over_log_n():
+    assert theory.log_discount_rate(RANDOM) == pytest.approx(-np.log(0.1), rel=1e-8)
+    for curve in (RANDOM, GRADED, random_curve(3)):
+        rate, n = theory.log_discount_rate(curve), np.array([1e25, 1e50, 1e100, 1e200])
+        scaled = (1 - theory.pseudo_expectation(curve, n)) * np.log(n)
+        errors = np.abs(scaled - rate)
+        assert errors[-1] < 0.03 * rate
+        # The next term is of order 1 / log n: doubling log n halves what is left.
+        np.testing.assert_allclose(errors[1:] / errors[:-1], 0.5, atol=0.1)
+
+
+def test_simulated_standard_ndcg_follows_that_rate():
+    lengths = np.array([1_000, 31_623, 1_000_000])
+    left = [1 - simulate(RANDOM, n, max(1, 1_000_000 // n), seed=4).mean() for n in lengths]
+    # A thousand times more documents only halve what is missing: log n doubles.
+    assert left[2] / left[0] == pytest.approx(0.5, abs=0.06)
+    assert left[1] / left[0] == pytest.approx(2 / 3, abs=0.05)
+
+
+def test_the_best_ranking_misses_nothing_at_any_rate():
+    best = ScoreCurve.binary(lambda s: (s >= 0.8) * 1.0, breaks=[0.8])
+    assert theory.log_discount_rate(best) == pytest.approx(0.0, abs=1e-7)
+    assert theory.pseudo_expectation(best, [100, 1e6]).tolist() == pytest.approx([1.0, 1.0], abs=1e-7)
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.8])
+def test_power_discounts_approach_their_limit_at_the_rate_of_zeta(beta):
+    # The sum of r^-beta over n ranks is n^(1-beta) / (1-beta) + zeta(beta) + ..., in DCG and in the ideal DCG.
+    n = np.array([1e4, 1e5, 1e6])
+    limit = theory.ndcg_limit(GRADED, discount=("power", beta)).value
+    found = theory.pseudo_expectation(GRADED, n, discount=("power", beta), method="sum") - limit
+    levels, reached = GRADED.ideal_steps()
+    ranks = np.arange(1.0, 1e6 + 1)
+    zeta = (ranks**-beta).sum() - 1e6 ** (1 - beta) / (1 - beta) - 1e6**-beta / 2
+    leading = (levels @ np.diff(reached ** (1 - beta), prepend=0.0)) / (1 - beta) * n ** (1 - beta)
+    expected = zeta * (GRADED.expected_gain([1.0])[0] - limit * levels[0]) / (leading + zeta * levels[0])
+    np.testing.assert_allclose(found, expected, rtol=0.025)
+    assert np.log(found[-1] / found[0]) / np.log(100) == pytest.approx(-(1 - beta), abs=0.04)
+
+
+def test_lemma_21_for_the_log_discount():
+    gaps = []
+    for n, n_lists in ((100, 4_000), (1_000, 700), (10_000, 150)):
+        values = simulate(GRADED, n, n_lists, seed=5)
+        gaps.append(abs(values.mean() - theory.pseudo_expectation(GRADED, [n])[0]) * n ** (1 / 3))
+    assert gaps[0] < 0.3
+    assert gaps == sorted(gaps, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("discount", "k"), [(("exponential", 2), None), ("log2", 3), (("power", 2), None), (("exponential", 1.5), 0.5)]
+)
+def test_the_standard_deviation_of_theorem_10_does_not_vanish(discount, k):
+    limit = theory.ndcg_limit(GRADED, discount=discount, k=k)
+    assert limit.source == "Theorem 10"
+    for n, n_lists in ((300, 3_000), (20_000, 60)):
+        values = simulate(GRADED, n, n_lists, discount, k, seed=6)
+        assert within_error(values, limit.value, slack=0.01)
+        error = limit.standard_deviation / np.sqrt(2 * (n_lists - 1))
+        assert values.std(ddof=1) == pytest.approx(limit.standard_deviation, abs=4 * error + 0.005)
+
+
+def test_a_sure_top_converges_under_every_discount():
+    sure = ScoreCurve.binary(lambda s: s**3)
+    limit = theory.ndcg_limit(sure, discount=("exponential", 2))
+    assert (limit.value, limit.standard_deviation) == (1.0, 0.0)
+    assert simulate(sure, 50_000, 20, ("exponential", 2)).min() > 0.99
+
+
+def test_a_function_with_a_bounded_sum_has_the_limit_of_the_same_named_discount():
+    named = theory.ndcg_limit(GRADED, discount=("power", 1.5))
+    found = theory.ndcg_limit(GRADED, discount=lambda ranks: 2 * ranks**-1.5)
+    assert found.value == pytest.approx(named.value)
+    assert found.standard_deviation == pytest.approx(named.standard_deviation, rel=1e-4)
+
+
+# The pseudo-expectation.
+
+
+@pytest.mark.parametrize("discount", ["log2", "zipf", ("power", 0.5)])
+@pytest.mark.parametrize("n", [30, 1_000.5])
+def test_definition_20_as_it_is_written(discount, n):
+    curve, p = ScoreCurve.binary(lambda s: 0.6 * s**2), 0.2
+    function = discount_function(discount)
+    total = integrate.quad(lambda s: 0.6 * (1 - s / n) ** 2 * function(s), 1, n, epsabs=1e-12)[0]
+    norm = integrate.quad(function, 1, n * p, epsabs=1e-12)[0]
+    assert theory.pseudo_expectation(curve, [n], discount=discount)[0] == pytest.approx(total / norm, rel=1e-8)
+
+
+def test_sums_are_those_of_a_plain_loop():
+    n, k, curve = 37, 11, GRADED
+    gains, reached = curve.ideal_steps()
+    weights = [1 / np.log2(1 + rank) for rank in range(1, n + 1)]
+    dcg = sum(curve.expected_gain([1 - rank / (n + 1)])[0] * weights[rank - 1] for rank in range(1, k + 1))
+    fine = (np.arange(n * 1_000) + 0.5) / (n * 1_000)
+    ideal_gain = gains[np.searchsorted(reached, fine)].reshape(n, 1_000).mean(axis=1)
+    ideal = (ideal_gain[:k] * weights[:k]).sum()
+    found = theory.pseudo_expectation(curve, n, k=k, method="sum")
+    assert found.shape == ()
+    assert float(found) == pytest.approx(dcg / ideal, rel=1e-3)
+
+
+def test_sums_in_chunks_are_sums(monkeypatch):
+    whole = theory.pseudo_expectation(GRADED, [5_000, 777], method="sum", discount="zipf")
+    monkeypatch.setattr("boostrank.theory.long_lists.finite_lists.MAX_RANKS_AT_ONCE", 100)
+    np.testing.assert_allclose(theory.pseudo_expectation(GRADED, [5_000, 777], method="sum", discount="zipf"), whole)
+
+
+def test_integrals_and_sums_meet_on_long_lists():
+    for k in (None, 0.2, ("power", 0.7)):
+        both = [theory.pseudo_expectation(GRADED, [1e6], k=k, method=method)[0] for method in ("integral", "sum")]
+        assert both[0] == pytest.approx(both[1], abs=1e-3)
+
+
+def test_pseudo_expectations_of_what_has_none_are_refused():
+    with pytest.raises(ValueError, match="use method='sum'"):
+        theory.pseudo_expectation(GRADED, [100], k=1)
+    with pytest.raises(ValueError, match="use method='sum'"):
+        theory.pseudo_expectation(RANDOM, [9])
+    with pytest.raises(ValueError, match="above 1"):
+        theory.pseudo_expectation(RANDOM, [1.0])
+    with pytest.raises(ValueError, match="whole numbers"):
+        theory.pseudo_expectation(RANDOM, [10.5], method="sum")
+    with pytest.raises(ValueError, match="method must be"):
+        theory.pseudo_expectation(RANDOM, [10], method="exact")
+    with pytest.raises(ValueError, match="too long; use method='integral'"):
+        theory.pseudo_expectation(RANDOM, [1e12], method="sum")
+    with pytest.raises(ValueError, match="no label of positive gain"):
+        theory.ndcg_limit(ScoreCurve.constant([0, 1], [1.0, 0.0]))
+
+
+# How rankers differ under the standard discount: Lemma 22.
+
+
+def crossing_pair(beta=None, size=0.4):
+    """Curves that differ by a quadratic without a mean, and without a first moment: of the logarithm, or of a power."""
+    if beta is None:
+        moments = [[-1.0, -0.25, -1 / 9], [1.0, 0.5, 1 / 3]]
+    else:
+        moments = [[1 / (1 - beta), 1 / (2 - beta), 1 / (3 - beta)], [1.0, 0.5, 1 / 3]]
+    shape = np.cross(*np.array(moments))
+    u = np.linspace(0, 1, 1_001)
+    shape *= size / np.abs(np.polynomial.polynomial.polyval(u, shape)).max() * np.sign(shape[0])
+
+    def curve(sign):
+        return ScoreCurve.binary(lambda s: 0.5 + sign * np.polynomial.polynomial.polyval(1 - s, shape))
+
+    return curve(1), curve(-1)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_rankers_differ_by_a_power_of_one_over_log_n(order):
+    first, second = (ScoreCurve.binary(lambda s: s), RANDOM_HALF) if order == 1 else crossing_pair()
+    difference = theory.leading_difference(first, second)
+    assert difference.power == order
+    n = np.array([1e75, 1e150, 1e300])
+    apart = theory.pseudo_expectation(first, n) - theory.pseudo_expectation(second, n)
+    errors = np.abs(apart * np.log(n) ** order - difference.coefficient)
+    assert errors[-1] < 0.02 * abs(difference.coefficient)
+    np.testing.assert_allclose(errors[1:] / errors[:-1], 0.5, atol=0.1)
+
+
+RANDOM_HALF = ScoreCurve.constant([0, 1], [0.5, 0.5])
+
+
+def test_leading_differences_change_sign_with_the_order_and_vanish_for_equal_curves():
+    first, second = crossing_pair()
+    forth, back = theory.leading_difference(first, second), theory.leading_difference(second, first)
+    assert back.coefficient == pytest.approx(-forth.coefficient)
+    assert theory.leading_difference(first, first) == (0, 0.0)
+    with pytest.raises(ValueError, match="same shares"):
+        theory.leading_difference(first, RANDOM)

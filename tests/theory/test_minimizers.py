@@ -1,0 +1,332 @@
+"""Minimizers of expected losses: numeric against closed forms, against scipy, and against any other scores."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from oracles import Arc, FlatBowl, SteepBowl
+from scipy import optimize
+
+from boostrank.dcg import DCG
+from boostrank.queries import Queries
+from boostrank.surrogates import (
+    SURROGATES,
+    Cosine,
+    Logistic,
+    NormalizedPNorm,
+    PairwiseHinge,
+    PairwiseSquared,
+    PNorm,
+    Poisson,
+    Profiled,
+    Separable,
+    Softmax,
+    Squared,
+    Surrogate,
+    get_surrogate,
+)
+from boostrank.targets import make_targets
+from boostrank.theory import SECTION_3_2_1, LabelDistribution, excess_loss, minimizer
+from boostrank.theory.consistency.ellipsoid import minimize_convex
+from boostrank.theory.consistency.label_distributions import DistributionBatch
+from boostrank.theory.consistency.minimizers import closed_form, minimize_numerically
+from boostrank.theory.consistency.newton import ExpectedLoss
+
+CENTERED_SQUARED, CENTERED_LOGISTIC = get_surrogate("centered-squared"), get_surrogate("centered-logistic")
+WITH_CLOSED_FORM = [
+    Squared(),
+    Poisson(),
+    Logistic(),
+    Softmax(),
+    Profiled(Squared()),
+    Profiled(Poisson()),
+    PNorm(),
+    PNorm(q=2),
+    PNorm(q=3.5),
+    Cosine(epsilon=0.2),
+    NormalizedPNorm(),
+    PairwiseSquared(),
+]
+NUMERIC = [CENTERED_LOGISTIC, Arc(), SteepBowl(), FlatBowl(), Profiled(Arc())]
+SMOOTH = [get_surrogate(name) for name in SURROGATES if name != "pairwise-hinge"]
+
+
+def some(m, n=60, max_label=4, seed=0):
+    """Distributions in which every document is relevant now and then."""
+    random = np.random.default_rng([m, seed])
+    found = []
+    while len(found) < n:
+        labels = random.integers(0, max_label + 1, size=(3, m))
+        if labels.max(axis=0).min() > 0:
+            found.append(LabelDistribution(labels, random.dirichlet(np.ones(3))))
+    return found
+
+
+def loss_by_outcome(surrogate, distribution, scores, normalize="dcg", dcg=None):
+    """The expected loss, one outcome after the other."""
+    query, total = Queries.from_sizes([distribution.n_documents]), 0.0
+    for labels, probability in zip(distribution.labels, distribution.probabilities, strict=True):
+        total += probability * surrogate.loss(np.array(scores), make_targets(labels, query, dcg, normalize), query)[0]
+    return total
+
+
+@pytest.mark.parametrize("normalize", ["dcg", "none"])
+@pytest.mark.parametrize("surrogate", WITH_CLOSED_FORM, ids=repr)
+def test_the_numeric_minimizer_is_the_closed_form(surrogate, normalize):
+    for m in (2, 5):
+        batch = DistributionBatch.of(some(m, n=8))
+        targets = batch.targets(normalize)
+        if targets.max() > surrogate.target_bounds[1]:
+            continue
+        solution = minimize_numerically(surrogate, batch, targets)
+        assert solution.solved.all()
+        assert not solution.rough.any()
+        expected = closed_form(surrogate, batch.expect(targets))
+        np.testing.assert_allclose(surrogate.representative(solution.scores), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("surrogate", [*SMOOTH, *NUMERIC], ids=repr)
+def test_no_scores_have_a_lower_expected_loss(surrogate):
+    random = np.random.default_rng(0)
+    for distribution in some(3, n=4) + some(4, n=2, max_label=1):
+        scores = minimizer(surrogate, distribution)
+        # Losses of a direction fall with its length.
+        length = 1e6 if isinstance(surrogate, NormalizedPNorm) else 1.0
+        least = loss_by_outcome(surrogate, distribution, length * scores)
+        for size in (1e-3, 0.1, 1.0):
+            other = length * (scores + size * random.normal(size=len(scores)))
+            assert loss_by_outcome(surrogate, distribution, other) >= least - 1e-12
+
+
+@pytest.mark.parametrize("surrogate", [*NUMERIC, Softmax(), get_surrogate("pairwise-logistic")], ids=repr)
+def test_the_numeric_minimizer_is_that_of_scipy(surrogate):
+    for distribution in some(4, n=2):
+        found = optimize.minimize(
+            lambda s, distribution=distribution: loss_by_outcome(surrogate, distribution, s), np.zeros(4), tol=1e-12
+        )
+        expected = surrogate.representative(found.x[None])[0]
+        np.testing.assert_allclose(minimizer(surrogate, distribution, method="numeric"), expected, atol=1e-4)
+
+
+def test_the_centered_logistic_minimizer_is_the_logit_where_the_targets_sums_do_not_vary():
+    distribution = LabelDistribution([[2, 1, 0], [0, 2, 1], [1, 0, 2]], [0.5, 0.3, 0.2])
+    logit = minimizer(Logistic(), distribution)
+    np.testing.assert_allclose(minimizer(CENTERED_LOGISTIC, distribution), logit - logit.mean(), atol=1e-7)
+    # Where they vary it is another vector of the same order.
+    distribution = LabelDistribution([[2, 2, 0], [0, 0, 1]], [0.6, 0.4])
+    logit = minimizer(Logistic(), distribution)
+    scores = minimizer(CENTERED_LOGISTIC, distribution)
+    assert np.abs(scores - (logit - logit.mean())).max() > 1e-4
+    assert scores[2] > scores[0] == pytest.approx(scores[1])
+    assert logit[2] > logit[0] == pytest.approx(logit[1])
+
+
+def test_minimizers_at_infinity_are_infinite_in_closed_form():
+    never = LabelDistribution([[1, 0, 2], [2, 0, 0]], [0.5, 0.5])
+    assert np.isneginf(minimizer("poisson", never)).tolist() == [False, True, False]
+    assert np.isneginf(minimizer("softmax", never)).tolist() == [False, True, False]
+    assert minimizer("softmax", never)[[0, 2]].sum() == pytest.approx(0.0, abs=1e-15)
+    certain = LabelDistribution([[1, 0]], [1.0])
+    assert minimizer("logistic", certain).tolist() == [np.inf, -np.inf]
+    assert minimizer("softmax", certain).tolist() == [0.0, -np.inf]
+    assert minimizer("pnorm", certain).tolist() == minimizer("cosine", certain).tolist() == [1.0, 0.0]
+
+
+def test_an_expected_target_above_its_bound_by_rounding_has_the_minimizer_of_the_bound():
+    above = np.nextafter(1.0, 2.0)
+    assert Logistic().minimizer(np.array([[above, 0.5]])).tolist() == [[np.inf, 0.0]]
+
+
+@pytest.mark.parametrize("surrogate", [*SMOOTH, Profiled(Arc())], ids=repr)
+def test_minimizers_at_infinity_rank_as_they_should_when_found_numerically(surrogate):
+    for labels in ([[1, 0, 2], [2, 0, 0]], [[1, 0, 0]], [[1, 1, 0]]):
+        distribution = LabelDistribution(labels, np.full(len(labels), 1 / len(labels)))
+        scores = minimizer(surrogate, distribution, method="numeric")
+        assert np.isfinite(scores).all()
+        assert np.abs(scores).max() < 300
+        assert distribution.ndcg_regret(scores) < 1e-7
+
+
+@pytest.mark.parametrize("surrogate", [*SMOOTH, PairwiseHinge()], ids=repr)
+def test_labels_without_any_gain_have_minimizers_too(surrogate):
+    distribution = LabelDistribution([[0, 0, 0]], [1.0])
+    for method in ("auto", "numeric"):
+        scores = minimizer(surrogate, distribution, method=method)
+        assert not np.isnan(scores).any()
+        if surrogate.convex:
+            np.testing.assert_allclose(np.ptp(np.maximum(scores, -20.0)), 0.0, atol=1e-3)
+
+
+def test_representatives_are_centred_or_of_length_one():
+    for distribution in some(4, n=1):
+        for surrogate in (Softmax(), CENTERED_SQUARED, CENTERED_LOGISTIC, get_surrogate("pairwise-squared")):
+            assert minimizer(surrogate, distribution).sum() == pytest.approx(0.0, abs=1e-10)
+        for method in ("closed", "numeric"):
+            assert np.linalg.norm(minimizer(Cosine(), distribution, method=method)) == pytest.approx(1.0)
+            assert np.linalg.norm(minimizer(NormalizedPNorm(q=4), distribution, method=method), 4) == pytest.approx(1)
+
+
+def least_hinge(distribution):
+    """The least expected hinge loss of gain-weighted pairs, as a linear program."""
+    m, query = distribution.n_documents, Queries.from_sizes([distribution.n_documents])
+    expected = distribution.probabilities @ np.array([make_targets(row, query) for row in distribution.labels])
+    pairs = [(i, j) for i in range(m) for j in range(m) if i != j]
+    costs = np.concatenate([np.zeros(m), [expected[i] for i, _ in pairs]])
+    rows = np.zeros((len(pairs), m + len(pairs)))
+    for row, (i, j) in enumerate(pairs):
+        rows[row, [i, j, m + row]] = -1.0, 1.0, -1.0
+    bounds = [(None, None)] * m + [(0, None)] * len(pairs)
+    return optimize.linprog(costs, rows, -np.ones(len(pairs)), bounds=bounds).fun - expected.sum() * (m - 1)
+
+
+def test_losses_with_kinks_are_minimized_too():
+    distributions = some(3, n=20) + some(4, n=20)
+    for m in (3, 4):
+        part = [each for each in distributions if each.n_documents == m]
+        batch = DistributionBatch.of(part)
+        solution = minimize_numerically(PairwiseHinge(), batch, batch.targets())
+        assert solution.solved.all()
+        expected = np.array([least_hinge(each) for each in part])
+        shift = ExpectedLoss(PairwiseHinge(), batch, batch.targets())(np.zeros((len(part), m)))
+        np.testing.assert_allclose(solution.losses - shift, expected, atol=1e-6)
+
+
+def test_the_ellipsoid_method_bounds_what_it_may_miss():
+    batch = DistributionBatch.of(some(3, n=30))
+    for surrogate in (Squared(), Softmax(), PairwiseHinge()):
+        loss = ExpectedLoss(surrogate, batch, batch.targets())
+        solution = minimize_convex(loss, np.full((30, 3), 0.3))
+        assert solution.solved.all()
+        least = minimize_numerically(surrogate, batch, batch.targets()).losses
+        assert (solution.losses - least <= solution.residuals * loss.unit() + 1e-12).all()
+    # Where the least loss lies beyond the first ball, it does not claim to have found it.
+    loss = ExpectedLoss(Squared(), batch, batch.targets("none") + 1e3)
+    assert not minimize_convex(loss, np.zeros((30, 3))).solved.any()
+
+
+def test_excess_loss_is_the_expected_loss_less_the_least():
+    random = np.random.default_rng(0)
+    for surrogate in [*SMOOTH, Arc()]:
+        for distribution in some(3, n=3):
+            scores = random.normal(size=3)
+            best = minimizer(surrogate, distribution) * (1e8 if isinstance(surrogate, NormalizedPNorm) else 1.0)
+            values = [loss_by_outcome(surrogate, distribution, each) for each in (scores, best)]
+            assert excess_loss(surrogate, distribution, scores) == pytest.approx(values[0] - values[1], abs=1e-9)
+            assert excess_loss(surrogate, distribution, best) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_excess_loss_counts_from_the_infimum_where_no_scores_attain_it():
+    certain = LabelDistribution([[1, 0]], [1.0])
+    assert excess_loss("logistic", certain, [0.0, 0.0]) == pytest.approx(2 * np.log(2))
+    assert excess_loss("softmax", certain, [0.0, 0.0]) == pytest.approx(np.log(2))
+    assert excess_loss("poisson", certain, [0.0, 0.0]) == pytest.approx(1.0)
+    assert excess_loss("cosine", certain, [0.0, 0.0]) == pytest.approx(1.0)
+
+
+def test_a_cutoff_and_a_discount_reach_the_targets():
+    distribution = LabelDistribution.random(4, 3, random_state=1)
+    dcg = DCG(k=2, gain="linear", discount="zipf")
+    query = Queries.from_sizes([4])
+    expected = distribution.probabilities @ np.array([make_targets(row, query, dcg) for row in distribution.labels])
+    np.testing.assert_allclose(minimizer("squared", distribution, dcg=dcg), expected)
+    np.testing.assert_allclose(minimizer("squared", distribution, dcg=dcg, method="numeric"), expected, atol=1e-8)
+
+
+@dataclass(frozen=True)
+class SteeperSquared(Squared):
+    """A subclass that has another potential and says nothing of its inverse slope."""
+
+    def potential(self, scores):
+        return scores**4 / 4 + scores**2 / 2
+
+    def slope_curvature(self, scores):
+        return scores**3 + scores, 3 * scores**2 + 1
+
+
+def test_a_subclass_with_another_potential_does_not_get_its_parents_closed_form():
+    scores = minimizer(SteeperSquared(), SECTION_3_2_1)
+    np.testing.assert_allclose(scores**3 + scores, minimizer("squared", SECTION_3_2_1), atol=1e-8)
+    with pytest.raises(ValueError, match="no closed form"):
+        minimizer(SteeperSquared(), SECTION_3_2_1, method="closed")
+
+
+@dataclass(frozen=True)
+class Scaled(Poisson):
+    """Cross entropy in other units."""
+
+    factor: float = 1.0
+
+    def loss(self, scores, targets, queries):
+        return self.factor * super().loss(scores, targets, queries)
+
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
+        return self.factor * gradient, self.factor * hessian
+
+
+@pytest.mark.parametrize("factor", [1e-8, 1e8])
+def test_the_precision_does_not_depend_on_the_unit_of_the_loss(factor):
+    scores = minimizer(Scaled(factor), SECTION_3_2_1, method="numeric")
+    np.testing.assert_allclose(scores, np.log(SECTION_3_2_1.bayes_scores()), atol=1e-9)
+
+
+class Slope(Separable):
+    """Not bounded below where a target is above 1/2."""
+
+    def potential(self, scores):
+        return 0.5 * scores
+
+    def slope_curvature(self, scores):
+        return np.full_like(scores, 0.5), np.zeros_like(scores)
+
+
+@dataclass(frozen=True)
+class WrongGradient(Squared):
+    """A gradient that is not that of the loss."""
+
+    def gradient_hessian(self, scores, targets, queries):
+        return targets - scores, np.ones_like(scores)
+
+
+@dataclass(frozen=True)
+class Waves(Surrogate):
+    """Not convex, with many local minima; the least is near the targets."""
+
+    consistent: ClassVar[bool] = False
+    convex: ClassVar[bool] = False
+
+    def loss(self, scores, targets, queries):
+        return queries.sum((scores - targets) ** 2 - 0.3 * np.cos(6 * (scores - targets)))
+
+    def gradient_hessian(self, scores, targets, queries):
+        error = scores - targets
+        return 2 * error + 1.8 * np.sin(6 * error), np.full_like(scores, 13.0)
+
+
+def test_losses_that_are_not_convex_are_minimized_from_several_starts():
+    certain = LabelDistribution([[2, 1]], [1.0])
+    np.testing.assert_allclose(minimizer(Waves(), certain), minimizer("squared", certain), atol=1e-8)
+
+
+@pytest.mark.parametrize("surrogate", [Slope(), WrongGradient()], ids=repr)
+def test_where_there_is_no_minimum_an_error_says_so(surrogate):
+    with pytest.raises(RuntimeError, match="found no minimum"):
+        minimizer(surrogate, SECTION_3_2_1, method="numeric")
+
+
+def test_bad_input_is_an_error():
+    with pytest.raises(ValueError, match=r"needs targets in \[0, 1\]"):
+        minimizer("logistic", SECTION_3_2_1, normalize="none")
+    with pytest.raises(ValueError, match="method"):
+        minimizer("squared", SECTION_3_2_1, method="exact")
+    with pytest.raises(ValueError, match="no closed form"):
+        minimizer("centered-logistic", SECTION_3_2_1, method="closed")
+    with pytest.raises(ValueError, match="unknown surrogate"):
+        minimizer("hinge", SECTION_3_2_1)
+    with pytest.raises(ValueError, match="normalize"):
+        minimizer("squared", SECTION_3_2_1, normalize="l1")
+    with pytest.raises(ValueError, match="scores must be 2 numbers"):
+        excess_loss("squared", SECTION_3_2_1, [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="finite to have a loss"):
+        excess_loss("poisson", SECTION_3_2_1, [0.0, -np.inf])

@@ -1,0 +1,232 @@
+"""Distinguishability of two rankers by discount and cutoff: against plain loops, and the claims of the paper."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import boostrank as br
+from boostrank import discounts, theory
+from boostrank.significance import queries_needed, required_queries
+from boostrank.theory import CurvePair, RankedData, ScoreCurve
+
+LINEAR = CurvePair(ScoreCurve.binary(lambda s: 0.6 * s), ScoreCurve.binary(lambda s: 0.15 + 0.3 * s))
+GRADED = CurvePair(
+    ScoreCurve([0, 1, 3], lambda s: np.stack([1 - 0.6 * s, 0.4 * s, 0.2 * s], axis=1)),
+    ScoreCurve([0, 1, 3], lambda s: np.stack([0.8 - 0.2 * s, 0.15 + 0.1 * s, 0.05 + 0.1 * s], axis=1)),
+)
+
+
+def rankers(n_queries=60, seed=0, rounded=False, noise=(0.05, 0.15)):
+    X, y, qid, bayes = br.make_ranking(n_queries=n_queries, n_documents=(1, 30), random_state=seed, return_bayes=True)
+    first, second = bayes + noise[0] * X[:, 8], bayes + noise[1] * X[:, 9]
+    return (y, first.round(1), second.round(1), qid) if rounded else (y, first, second, qid)
+
+
+# Populations.
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.7, -0.5])
+def test_drawn_lists_have_both_curves_and_the_correlation(correlation):
+    pair = CurvePair(GRADED.first, GRADED.second, correlation)
+    lists = pair.draw(50, 2_000, np.random.default_rng(0))
+    labels = lists.relevance.ravel()
+    for curve, scores in ((pair.first, lists.first.ravel()), (pair.second, lists.second.ravel())):
+        assert stats.kstest(scores, "uniform").pvalue > 1e-3
+        part = np.minimum((scores * 10).astype(int), 9)
+        for label, expected in zip(curve.labels, curve.at((np.arange(10) + 0.5) / 10).T, strict=True):
+            found = np.bincount(part, labels == label) / np.bincount(part)
+            np.testing.assert_allclose(found, expected, atol=0.025)
+    zeros = labels == 0
+    found = stats.spearmanr(lists.first.ravel()[zeros], lists.second.ravel()[zeros]).statistic
+    # Of a Gaussian copula.
+    assert found == pytest.approx(6 / np.pi * np.arcsin(correlation / 2), abs=0.015)
+
+
+def test_estimated_pairs_recover_curves_and_correlation():
+    pair = CurvePair(GRADED.first, GRADED.second, 0.6)
+    lists = pair.draw(100, 500, np.random.default_rng(1))
+    qid = np.repeat(np.arange(100), 500)
+    found = CurvePair.estimate(lists.relevance.ravel(), lists.first.ravel(), lists.second.ravel(), qid)
+    assert found.correlation == pytest.approx(0.6, abs=0.03)
+    s = np.linspace(0.05, 0.95, 19)
+    for curve, truth in ((found.first, pair.first), (found.second, pair.second)):
+        assert np.abs(curve.at(s) - truth.at(s)).max() < 0.05
+    assert CurvePair.estimate([0, 1, 0, 1], np.zeros(4), [1, 2, 3, 4]).correlation == 0
+
+
+def test_the_estimated_correlation_is_that_within_labels():
+    sharp = ScoreCurve.binary(lambda s: (s > 0.7) * 1.0, breaks=[0.7])
+    lists = CurvePair(sharp, sharp).draw(1, 20_000, np.random.default_rng(3))
+    first, second = lists.first.ravel(), lists.second.ravel()
+    assert stats.spearmanr(first, second).statistic > 0.5
+    assert CurvePair.estimate(lists.relevance.ravel(), first, second).correlation == pytest.approx(0.0, abs=0.03)
+
+
+def test_rankers_of_one_population_share_labels_and_their_shares():
+    with pytest.raises(ValueError, match="same shares; got"):
+        CurvePair(ScoreCurve.binary(lambda s: s), ScoreCurve.binary(lambda s: 0.9 * s))
+    with pytest.raises(ValueError, match="same labels"):
+        CurvePair(LINEAR.first, GRADED.first)
+    with pytest.raises(ValueError, match="correlation"):
+        CurvePair(LINEAR.first, LINEAR.second, 1.1)
+    with pytest.raises(ValueError, match="scores_b has 1 values for the 2 documents"):
+        RankedData([0, 1], [1, 2], [1])
+
+
+def test_resampled_lists_take_documents_of_one_query():
+    y, first, second, qid = rankers(seed=2)
+    order = np.random.default_rng(0).permutation(len(y))
+    data = RankedData(y[order], first[order], second[order], qid[order])
+    lists = data.draw(300, 40, np.random.default_rng(1))
+    rows = {(b, c): (a, q) for a, b, c, q in zip(y, first, second, qid, strict=True)}
+    for labels, one, other in zip(*lists, strict=True):
+        found = [rows[pair] for pair in zip(one, other, strict=True)]
+        assert len({query for _, query in found}) == 1
+        assert [label for label, _ in found] == labels.tolist()
+    assert len({labels.tobytes() for labels in lists.first}) > 50
+
+
+# Order of two rankers, on one list of each length.
+
+
+def test_the_table_is_that_of_a_plain_loop():
+    lengths, n_lists, ks = [3, 9, 20], 25, [None, 2, ("power", 0.5)]
+    table = theory.distinguishability(GRADED, lengths, ks=ks, n_lists=n_lists, random_state=5)
+    lists = GRADED.draw(n_lists, 20, np.random.default_rng(5))
+    rows = table.set_index(["discount", "k", "n"])
+    for each in discounts.discounted_cutoffs(discounts.DISCOUNTS, ks):
+        orders = {}
+        for n in reversed(lengths):
+            k = int(np.ceil(n**0.5)) if each.k == ("power", 0.5) else each.k
+            differences = [
+                np.subtract(*(br.ndcg_score(y[:n], s[:n], k=k, discount=each.discount) for s in (one, other)))
+                for y, one, other in zip(*lists, strict=True)
+            ]
+            row, order = rows.loc[(*each[2:], n)], np.sign(np.round(differences, 12))
+            orders[n] = order
+            first, second = (order > 0).mean(), (order < 0).mean()
+            assert row["difference"] == pytest.approx(np.mean(differences), abs=1e-12)
+            assert row["sd"] == pytest.approx(np.std(differences, ddof=1))
+            assert (row["first_wins"], row["second_wins"], row["correct"]) == (first, second, first)
+            assert row["agreement"] == pytest.approx(first**2 + second**2)
+            same = np.mean([len(set(seen)) == 1 and seen[0] != 0 for seen in zip(*orders.values(), strict=True)])
+            assert np.isnan(row["settled"]) if n == 20 else row["settled"] == pytest.approx(same)
+            assert row["queries"] == required_queries(row["difference"] / row["sd"])
+
+
+def test_feasible_discounts_settle_the_order_and_too_fast_ones_do_not():
+    table = theory.distinguishability(LINEAR, [100, 10_000], n_lists=120, random_state=1)
+    at = table.set_index(["discount", "k", "n"])["correct"]
+    for discount in ("log2", "rank^-0.5"):
+        for k in ("n", "0.2 n"):
+            assert at[discount, k, 10_000] > 0.98
+    for k in ("n", "10", "0.2 n", "n^0.5"):
+        few, many = at["2^-rank", k, 100], at["2^-rank", k, 10_000]
+        assert many < 0.8
+        assert abs(many - few) < 0.15
+    # A constant cutoff is no better for a slow discount.
+    assert at["log2", "10", 10_000] < 0.9
+
+
+def test_the_boundary_settles_orders_of_rankers_that_differ_at_the_top_and_no_others():
+    # Beyond the paper: the difference is log n times more than its noise, so wrong orders are exp(-c log(n)^2).
+    apart = CurvePair(ScoreCurve.binary(lambda s: 0.2 + 0.6 * s), ScoreCurve.binary(lambda s: 0.35 + 0.3 * s))
+    alike = CurvePair(ScoreCurve.binary(lambda s: 0.3 + 0.4 * s), ScoreCurve.binary(lambda s: 0.7 - 1.2 * s * (1 - s)))
+    n, settings = np.array([50, 500, 5_000]), {"discounts": ["zipf"], "ks": [None], "n_lists": 300}
+    first, second = (theory.distinguishability(pair, n, **settings) for pair in (apart, alike))
+    in_noise = first["difference"] / first["sd"] / np.log(n)
+    np.testing.assert_allclose(in_noise, in_noise.mean(), rtol=0.15)
+    assert first["correct"].iloc[2] > 0.87
+    np.testing.assert_array_less(second["correct"], 0.7)
+    assert second["correct"].iloc[2] < second["correct"].iloc[0]
+
+
+def equal_limits(beta, size=0.4):
+    """Curves 1/2 +- q(1 - s) with a quadratic q of mean 0 and of no correlation with (1 - s)^-beta."""
+    moments = np.array([[1 / (1 - beta), 1 / (2 - beta), 1 / (3 - beta)], [1.0, 0.5, 1 / 3]])
+    q = np.cross(*moments)
+    q *= size / np.abs(np.polynomial.polynomial.polyval(np.linspace(0, 1, 1_001), q)).max() * np.sign(q[0])
+    return CurvePair(
+        ScoreCurve.binary(lambda s: 0.5 + np.polynomial.polynomial.polyval(1 - s, q)),
+        ScoreCurve.binary(lambda s: 0.5 - np.polynomial.polynomial.polyval(1 - s, q)),
+    )
+
+
+def test_equal_limits_are_not_told_apart_against_the_second_condition_of_theorem_8():
+    beta = 0.8
+    pair = equal_limits(beta)
+    limits = [theory.ndcg_limit(curve, discount=("power", beta)).value for curve in (pair.first, pair.second)]
+    assert limits[0] == pytest.approx(limits[1], abs=1e-9)
+    # Lipschitz curves (alpha = 1 > 3 (1 - beta)) that differ at s = 1: the theorem promises a consistent order.
+    assert abs(np.subtract(*(curve.expected_gain([1.0])[0] for curve in (pair.first, pair.second)))) > 0.05
+    settings = {"ks": [None], "n_lists": 200, "random_state": 3}
+    table = theory.distinguishability(pair, [100, 10_000], discounts=[("power", beta), "log2"], **settings)
+    at = table.set_index(["discount", "n"])
+    for n in (100, 10_000):
+        assert 0.5 < at.loc[("rank^-0.8", n), "second_wins"] < 0.75
+    # The noise shrinks no faster than the difference.
+    ratio = (at["difference"] / at["sd"])["rank^-0.8"]
+    assert abs(ratio[10_000]) < 1.3 * abs(ratio[100])
+    # Standard NDCG orders them, as Theorem 6 says.
+    assert at.loc[("log2", 10_000), "correct"] > 0.98
+
+
+def test_data_are_resampled_by_query_and_document():
+    y, first, second, qid = rankers(n_queries=200, seed=4)
+    data = RankedData(y, first, second, qid)
+    assert data.better_ranker() == 1
+    assert RankedData(y, second, first, qid).better_ranker() == -1
+    table = theory.distinguishability(data, [5, 50], discounts=["log2"], ks=[None], n_lists=400)
+    # Many of the short lists are ties.
+    assert (table["correct"] > table["second_wins"]).all()
+    assert table["correct"].iloc[1] > 0.6 > table["correct"].iloc[0]
+    other = theory.distinguishability(data, [5, 50], discounts=["log2"], ks=[None], n_lists=400, better="second")
+    np.testing.assert_allclose(other["correct"], table["second_wins"])
+    same = theory.distinguishability(RankedData(y, first, first, qid), [5, 10], n_lists=50)
+    # A tie at the end is no order that could have settled.
+    assert (same["settled"].dropna() == 0).all()
+    assert (same["difference"] == 0).all()
+    assert same["correct"].isna().all()
+    assert np.isinf(same["queries"]).all()
+
+
+def test_blocks_bound_memory_and_report_progress(monkeypatch):
+    monkeypatch.setattr("boostrank.theory.long_lists.simulation.MAX_DOCUMENTS_AT_ONCE", 50_000)
+    seen = []
+    tracemalloc.start()
+    theory.distinguishability(LINEAR, [5_000], ks=[None], n_lists=200, progress=lambda *done: seen.append(done))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30e6
+    assert seen[0] == (10, 200)
+    assert seen[-1] == (200, 200)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n": [0]}, "n must be lengths"),
+        ({"n": []}, "n must be lengths"),
+        ({"n_lists": 1}, "n_lists must be"),
+        ({"better": "both"}, "better must be"),
+        ({"power": 0.01}, "level < power"),
+    ],
+)
+def test_invalid_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        theory.distinguishability(LINEAR, **settings)
+
+
+def test_curves_foretell_the_queries_needed_for_lists_of_another_length():
+    pair = CurvePair(GRADED.first, GRADED.second, 0.5)
+    random = np.random.default_rng(2)
+    long = pair.draw(100, 1_000, random)
+    estimated = CurvePair.estimate(*(values.ravel() for values in long), np.repeat(np.arange(100), 1_000))
+    settings = {"discounts": ["log2", ("exponential", 2)], "ks": [None]}
+    foretold = theory.distinguishability(estimated, [20], n_lists=6_000, **settings).set_index("discount")["queries"]
+    short = (values.ravel() for values in pair.draw(6_000, 20, random))
+    seen = queries_needed(*short, np.repeat(np.arange(6_000), 20), n_resamples=10, **settings)
+    for name, queries in seen.set_index("discount")["queries"].items():
+        assert foretold[name] == pytest.approx(queries, rel=0.25)
