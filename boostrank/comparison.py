@@ -101,11 +101,9 @@ class Comparison:
         -------
         boostrank.displays.ComparisonDisplay
         """
-        # The only use of a module that is higher in the layers; it needs matplotlib.
-        from importlib import import_module
+        from boostrank.displays import ComparisonDisplay
 
-        display = import_module("boostrank.displays").ComparisonDisplay
-        return display.from_comparison(self, self.measures[-1] if measure is None else measure, ax)
+        return ComparisonDisplay.from_comparison(self, self.measures[-1] if measure is None else measure, ax)
 
     def _text_table(self, measure: str) -> str:
         head = ["ranker", "mean", "diff", "p (Holm)", "w/t/l", "rounds"]

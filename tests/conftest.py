@@ -1,4 +1,4 @@
-"""What all tests share: where real data lie, and one deterministic hypothesis profile."""
+"""Shared by all tests: the folder of the real data, and one deterministic hypothesis profile."""
 
 import os
 from pathlib import Path

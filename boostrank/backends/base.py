@@ -1,4 +1,4 @@
-"""What rankers hand to a backend and get back from it: grouped data, a training, and its result."""
+"""The interface between rankers and backends: grouped data, the specification of a training, and its result."""
 
 from __future__ import annotations
 

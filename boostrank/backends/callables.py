@@ -44,7 +44,7 @@ class PerDataset(Generic[T]):
         self._last: tuple[tuple[Any, ...], T] | None = None
 
     def get(self, fields: Fields, make: Callable[[Floats, Queries, Floats | None], T]) -> T:
-        """What was made for these fields, or ``make(labels, queries, weights)``."""
+        """The result of ``make(labels, queries, weights)``, computed once for these fields."""
         dataset, *values = fields
         kept = self._last if dataset is None else self._kept.get(dataset)
         if kept is not None and all(_same(old, new) for old, new in zip(kept[0], values, strict=True)):

@@ -77,7 +77,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class ClusterSpecification:
-    """What all workers train, through which backend, and the class of their endpoints."""
+    """The specification of a training for all workers: with its backend, and the class of their endpoints."""
 
     backend: Backend
     training: TrainingSpecification

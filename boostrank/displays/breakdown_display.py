@@ -23,7 +23,7 @@ MAX_LABELLED_RANKS = 15
 
 @dataclass
 class DCGBreakdownDisplay:
-    """What each rank of one query adds to DCG@k, and what it adds in the ideal ranking.
+    """The contribution of each rank of one query to DCG@k, and its contribution in the ideal ranking.
 
     Created by :meth:`from_predictions` or :meth:`from_estimator`.
 

@@ -1,8 +1,8 @@
 """Labels that are preferences: graphs, tables and files, losses of their edges, and rankings without features."""
 
 from boostrank.preferences.aggregation import Aggregation, aggregate
+from boostrank.preferences.edge_losses import EDGE_LOSSES, EdgeLoss
 from boostrank.preferences.graph import Conflicts, PreferenceGraph
-from boostrank.preferences.losses import EDGE_LOSSES, EdgeLoss
 from boostrank.preferences.tables import from_judgments, from_pairs, read_preferences, write_preferences
 
 __all__ = [

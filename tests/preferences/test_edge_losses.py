@@ -59,11 +59,11 @@ def numeric_gradient(function, scores, step=1e-5):
 
 @by_margin
 @pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("spread", [0.3, 3.0])
-def test_loss_and_gradient_are_those_of_the_definition(margin, weighted, spread):
+@pytest.mark.parametrize("scale", [0.3, 3.0])
+def test_loss_and_gradient_are_those_of_the_definition(margin, weighted, scale):
     graph = a_graph(weighted=weighted)
     objective = EdgeObjective(EdgeLoss(margin), graph)
-    scores = np.random.default_rng(1).normal(size=len(graph)) * spread
+    scores = np.random.default_rng(1).normal(size=len(graph)) * scale
     expected = loss_by_definition(margin, graph, scores)
     assert objective.loss(scores).sum() == pytest.approx(expected)
     gradient = numeric_gradient(lambda s: loss_by_definition(margin, graph, s), scores)
@@ -158,7 +158,7 @@ def test_bad_objectives_are_errors():
 
 
 def test_no_loss_of_edges_is_consistent_with_the_disagreement():
-    # The table at the head of boostrank.preferences.losses: every majority agrees with 0, 1, 2.
+    # The table at the head of boostrank.preferences.edge_losses: every majority agrees with 0, 1, 2.
     expected = {(0, 1): 3, (1, 0): 2, (0, 2): 3, (2, 0): 2, (1, 2): 6}
     graph = PreferenceGraph([0, 0, 0], *np.transpose(list(expected)), list(expected.values()))
     orders = {order: graph.disagreement(-np.argsort(order))[0] for order in itertools.permutations(range(3))}

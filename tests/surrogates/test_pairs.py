@@ -44,13 +44,13 @@ def by_definition(surrogate, scores, targets, sizes):
 @given(
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=6),
     seed=st.integers(0, 10**6),
-    spread=st.sampled_from([0.0, 0.1, 1.0, 10.0, 100.0]),
+    scale=st.sampled_from([0.0, 0.1, 1.0, 10.0, 100.0]),
     levels=st.sampled_from([2, 5, 1000]),
 )
-def test_derivatives_are_those_of_the_double_sum(surrogate, sizes, seed, spread, levels):
+def test_derivatives_are_those_of_the_double_sum(surrogate, sizes, seed, scale, levels):
     random, n = np.random.default_rng(seed), sum(sizes)
     # Multiples of 1/4: many equal scores, and many margins of exactly 1, where hinges have their kink.
-    scores = np.round(random.normal(size=n) * spread * 4) / 4 + 0.0
+    scores = np.round(random.normal(size=n) * scale * 4) / 4 + 0.0
     targets = random.integers(0, levels, n) / (levels - 1)
     loss, gradient, diagonal = by_definition(surrogate, scores, targets, sizes)
     queries = Queries.from_sizes(sizes)
