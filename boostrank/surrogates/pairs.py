@@ -143,12 +143,6 @@ class PairwiseSquared(GainWeightedPairs):
         cross = queries.repeat(queries.sum(targets * centred))
         return weight * centred - cross - sizes * targets + total, weight - 2.0 * targets
 
-    def minimizer(self, expected: Floats) -> Floats | None:
-        # s_i = 1 - (2 U - C) / (m E[u_i] + U), see the module; that the scores sum to 0 gives 2 U - C.
-        total = expected.sum(axis=1, keepdims=True)
-        reciprocals = 1.0 / (expected.shape[1] * expected + np.where(total > 0, total, 1.0))
-        return 1.0 - reciprocals / reciprocals.mean(axis=1, keepdims=True)
-
 
 @dataclass(frozen=True)
 class PairwiseSquaredHinge(GainWeightedPairs):

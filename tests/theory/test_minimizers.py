@@ -16,7 +16,6 @@ from boostrank.surrogates import (
     Logistic,
     NormalizedPNorm,
     PairwiseHinge,
-    PairwiseSquared,
     PNorm,
     Poisson,
     Profiled,
@@ -46,7 +45,6 @@ WITH_CLOSED_FORM = [
     PNorm(q=3.5),
     Cosine(epsilon=0.2),
     NormalizedPNorm(),
-    PairwiseSquared(),
 ]
 NUMERIC = [CENTERED_LOGISTIC, Arc(), SteepBowl(), FlatBowl(), Profiled(Arc())]
 SMOOTH = [get_surrogate(name) for name in SURROGATES if name != "pairwise-hinge"]

@@ -13,7 +13,6 @@ logistic                      ``log v - log(1 - v)``; ``-inf`` and ``+inf`` wher
 pnorm                         ``||v||_p^(2 - p) v^(p - 1)``, ``1/p + 1/q = 1``
 centered-squared              ``v - mean v``
 softmax                       ``log v``, shifted
-pairwise-squared              ``1 - r / mean r``, ``r_i = 1 / (m v_i + sum_j v_j)``
 cosine, normalized-pnorm      the direction ``v^(p - 1)``; the loss is least at infinite length
 all others                    found numerically
 ============================= ===================================================================================
