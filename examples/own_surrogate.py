@@ -1,4 +1,4 @@
-"""Bring your own convex potential, with and without the query's intercept, and train it on both backends."""
+"""Bring your own convex potential, check it, and train it with and without the query's intercept on both backends."""
 
 from dataclasses import dataclass
 
@@ -24,9 +24,16 @@ class Hyperbola(Separable):
         return scores / length, length**-3
 
 
-X, y, qid = br.make_ranking(n_queries=300, random_state=0)
-train, test = br.split_queries(qid, 0.3, random_state=0)
-for surrogate in (Hyperbola(), Profiled(Hyperbola())):
-    for ranker in (br.LightGBMRanker(surrogate, k=10), br.XGBoostRanker(surrogate, k=10)):
-        ranker.fit(X[train], y[train], qid[train])
-        print(f"{surrogate!r:40} {type(ranker).__name__:15} {ranker.score(X[test], y[test], qid[test]):.4f}")
+def main():
+    X, y, qid = br.make_ranking(n_queries=300, random_state=0)
+    train, test = br.split_queries(qid, 0.3, random_state=0)
+    for surrogate in (Hyperbola(), Profiled(Hyperbola())):
+        # Derivatives, Hessian, traits and consistency by numbers; an error names the first law that is broken.
+        br.surrogates.check(surrogate)
+        for ranker in (br.LightGBMRanker(surrogate, k=10), br.XGBoostRanker(surrogate, k=10)):
+            ranker.fit(X[train], y[train], qid[train])
+            print(f"{surrogate!r:60} {type(ranker).__name__:15} {ranker.score(X[test], y[test], qid[test]):.4f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""The code of README.md runs as printed, in one session."""
+
+import re
+from pathlib import Path
+
+import pytest
+import sklearn
+
+import boostrank as br
+from boostrank.surrogates import SURROGATES
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_there_is_code_to_run():
+    assert len(BLOCKS) == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_code_runs_as_printed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    br.write_letor("train.txt", *br.make_ranking(n_queries=60, random_state=0))
+    names = {}
+    with sklearn.config_context():
+        for block in BLOCKS:
+            exec(block, names)
+    assert "'ndcg@10'" in capsys.readouterr().out
+    assert Path("model.txt").read_text(encoding="utf-8").startswith("tree\n")
+    assert not sklearn.get_config()["enable_metadata_routing"]
+
+
+def test_losses_that_are_named_exist():
+    section = README.split("## Which loss?")[1].split("\n## ")[0]
+    named = set(re.findall(r"`([a-z-]+)`", section)) - {"lambdarank", "rank"}
+    assert named - {"edge-logistic"} <= set(SURROGATES)
+
+
+@pytest.mark.parametrize(
+    "argument", ["gain=[0, 1, 3, 7]", 'gain="linear"', 'objective="lambdarank"', "validation_fraction=0.2"]
+)
+def test_arguments_of_the_migration_table_are_accepted(argument):
+    ranker = eval(f"br.LightGBMRanker(n_estimators=2, {argument})")
+    X, y, qid = br.make_ranking(n_queries=20, noise=0.0, random_state=0)
+    assert ranker.fit(X, y, qid).booster_.num_trees() == 2
