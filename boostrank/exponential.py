@@ -1,7 +1,10 @@
 """The exponential function, continued beyond an exponent of 50 by its own second-order Taylor polynomial.
 
-The continued function is finite for every finite argument, and strictly convex like the exponential. So losses that use
-it do not overflow, and what is proved of them from strict convexity stays true.
+    exp(x)                                        for x <= 50
+    exp(50) (1 + (x - 50) + (x - 50)^2 / 2)       for x > 50
+
+The continued function does not overflow at any score that occurs in practice. It is strictly convex like the
+exponential, so a proof that uses only the strict convexity of a loss also holds for the continued loss.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ MAX_EXPONENT = 50.0
 
 
 def value(exponents: Floats) -> Floats:
-    """``exp(x)``, elementwise.
+    """The continued exponential, elementwise.
 
     Examples
     --------
@@ -34,7 +37,7 @@ def slope_curvature(exponents: Floats) -> tuple[Floats, Floats]:
 
 
 def inverse_slope(slopes: Floats) -> Floats:
-    """The exponents at which the first derivative has these values, elementwise; minus infinity for 0."""
+    """The exponents at which the first derivative of :func:`value` is `slopes`, elementwise; -inf for a slope of 0."""
     with np.errstate(divide="ignore"):
         exponents = np.log(slopes)
     excess = np.maximum(np.exp(exponents - MAX_EXPONENT) - 1.0, 0.0)

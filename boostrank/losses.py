@@ -13,18 +13,18 @@ Loss = Surrogate | EdgeLoss
 #: Losses with their default settings by name.
 LOSSES: Mapping[str, Loss] = MappingProxyType({**SURROGATES, **EDGE_LOSSES})
 
-#: The loss that rankers train unless told otherwise: of the consistent surrogates the one that did best without any
-#: tuning on held-out training queries of four data sets (benchmarks/README.md, "Defaults").
+#: The default loss of rankers. Of the consistent surrogates it was the best without tuning on held-out training
+#: queries of four data sets (benchmarks/README.md, "Defaults").
 DEFAULT_LOSS = "pairwise-exponential"
 
 
 def get_loss(loss: str | Loss) -> Loss:
-    """The loss of that name with its default settings; an instance is returned as it is.
+    """The loss with this name, with its default settings; an instance is returned as it is.
 
     Raises
     ------
     ValueError
-        If no loss has that name.
+        If no loss has this name.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class Margin:
     value : callable
         ``phi(d)``, elementwise.
     slope_curvature : callable
-        ``phi'(d)`` and ``phi''(d)``. Where `phi` has no second derivative, a positive curvature in its place, which
+        ``phi'(d)`` and ``phi''(d)``, elementwise. The hinge has no curvature; it gets that of the squared hinge, which
         gives the trees a step size.
     smooth : bool
         Whether `phi` is differentiable.
@@ -56,17 +56,18 @@ def _exponential_derivatives(d: Floats) -> tuple[Floats, Floats]:
 
 
 def _shortfall(d: Floats) -> Floats:
+    """How far a margin is below 1; 0 for margins above 1."""
     return np.maximum(1.0 - d, 0.0)
 
 
 def _hinge_derivatives(d: Floats) -> tuple[Floats, Floats]:
-    # The hinge has no curvature. That of the squared hinge gives a step size where the margin is below 1.
+    # The curvature is that of the squared hinge.
     short = np.less(d, 1.0).astype(np.float64)
     return -short, short
 
 
-#: Margins by name: ``log(1 + exp(-d))``, ``exp(-d)``, ``max(0, 1 - d)``, half of its square, and ``(1 - d)^2 / 2``. The
-#: exponential is that of :mod:`boostrank.exponential`, which does not overflow.
+#: Functions of the margin by name: ``log(1 + exp(-d))``, ``exp(-d)``, ``max(0, 1 - d)``, ``max(0, 1 - d)^2 / 2`` and
+#: ``(1 - d)^2 / 2``. The exponential is that of :mod:`boostrank.exponential`, which does not overflow.
 MARGINS: Mapping[str, Margin] = MappingProxyType(
     {
         "logistic": Margin(_logistic, _logistic_derivatives),
@@ -81,7 +82,12 @@ MARGINS: Mapping[str, Margin] = MappingProxyType(
 
 
 def get_margin(name: str) -> Margin:
-    """The margin of that name.
+    """The function of the margin with this name.
+
+    Raises
+    ------
+    ValueError
+        If :data:`MARGINS` has no such name.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.segments import Ints, Segments, indptr_of_sizes
+from boostrank.segments import Ints, Segments
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,9 +17,8 @@ class Queries(Segments):
     """The documents of each query as segments, in the sequence in which the queries first appear.
 
     Construct it with :meth:`from_qid` or :meth:`from_sizes`. The reductions of :class:`~boostrank.segments.Segments`
-    take *grouped* values: the documents of a query are next to each other. :meth:`group` permutes values of rows so
-    that they are grouped (documents of a query stay in the sequence in which they came; rows that are grouped already
-    are returned unchanged), and :meth:`ungroup` undoes the permutation.
+    take *grouped* values: the values of the documents of a query are next to each other. :meth:`group` permutes values
+    of rows so that they are grouped; the documents of a query keep their sequence. :meth:`ungroup` undoes this.
 
     Attributes
     ----------
@@ -73,20 +72,12 @@ class Queries(Segments):
 
     @classmethod
     def from_sizes(cls, sizes: ArrayLike) -> Self:
-        """Make queries from the number of documents of each, for rows that are grouped already; ids are 0, 1, ...
+        """Make queries with the ids 0, 1, ... from the number of documents of each, for rows that are grouped already.
 
-        Parameters
-        ----------
-        sizes : array-like of int, shape (n_queries,)
-            Each at least 1.
-
-        Raises
-        ------
-        ValueError
-            If `sizes` is empty or not integer, or if a size is below 1.
+        Parameters and errors are those of :meth:`boostrank.segments.Segments.from_sizes`.
         """
-        indptr = indptr_of_sizes(sizes)
-        return cls(indptr, np.arange(len(indptr) - 1))
+        segments = Segments.from_sizes(sizes)
+        return cls(segments.indptr, np.arange(segments.n_segments))
 
     @property
     def n_queries(self) -> int:
@@ -100,7 +91,7 @@ class Queries(Segments):
 
     @property
     def qid(self) -> NDArray[Any]:
-        """Query id of each row, not grouped, shape (n_documents,)."""
+        """Query id of each row, in the original sequence of the rows, shape (n_documents,)."""
         return self.ungroup(self.repeat(self.ids))
 
     def group(self, rows: NDArray[Any]) -> NDArray[Any]:
@@ -116,10 +107,9 @@ class Queries(Segments):
         return rows
 
     def take(self, chosen: NDArray[Any]) -> Ints:
-        """Increasing original row numbers of the queries in `chosen` (indices or a mask of queries)."""
-        mask = np.zeros(self.n_queries, dtype=bool)
-        mask[chosen] = True
-        return np.flatnonzero(self.ungroup(self.repeat(mask)))
+        """Original row numbers of the queries in `chosen` (indices or a mask of queries), in increasing sequence."""
+        grouped = super().take(chosen)
+        return grouped if self.permutation is None else np.sort(self.permutation[grouped])
 
 
 def _as_ids(qid: ArrayLike) -> NDArray[Any]:
@@ -137,7 +127,7 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
 
 
 def _factorize(ids: NDArray[Any]) -> tuple[NDArray[np.intp], Any]:
-    """Number ids of any type by their first appearance; return the number of each row, and the different ids."""
+    """Number the different ids by first appearance; return the number of each row's id, and the different ids."""
     if ids.dtype.kind in "US":
         ids = ids.astype(object)
     return pd.factorize(ids)

@@ -29,11 +29,11 @@ class Block(NamedTuple):
     Attributes
     ----------
     segments : slice
-        Which of all segments the block contains.
+        Selects the block's values from an array of shape (n_segments,).
     rows : slice
-        Which of all rows the block contains.
+        Selects the block's values from an array of shape (n_rows,).
     part : Segments
-        The segments of the block alone: row 0 is the first row of the block.
+        The segments of the block, with rows and segments counted from the start of the block.
     """
 
     segments: slice
@@ -76,7 +76,15 @@ class Segments:
         ValueError
             If `sizes` is empty or not integer, or if a size is below 1.
         """
-        return cls(indptr_of_sizes(sizes))
+        array = np.asarray(sizes)
+        if array.ndim != 1 or len(array) == 0:
+            raise ValueError(f"sizes must be a non-empty one-dimensional array; got shape {array.shape}")
+        if not np.issubdtype(array.dtype, np.integer):
+            raise ValueError(f"sizes must be integers; got dtype {array.dtype}")
+        if array.min() < 1:
+            bad = int(np.argmin(array))
+            raise ValueError(f"sizes must be at least 1; sizes[{bad}] is {array[bad]} (leave out empty segments)")
+        return cls(np.concatenate([[0], np.cumsum(array)]).astype(np.int64))
 
     @property
     def n_segments(self) -> int:
@@ -95,7 +103,7 @@ class Segments:
 
     @property
     def ends(self) -> Ints:
-        """Number of the last row of each segment plus 1, shape (n_segments,)."""
+        """One more than the number of the last row of each segment, shape (n_segments,)."""
         return self.indptr[1:]
 
     @cached_property
@@ -113,7 +121,7 @@ class Segments:
         return np.repeat(per_segment, self.sizes)
 
     def take(self, chosen: NDArray[Any]) -> Ints:
-        """Increasing row numbers of the segments in `chosen` (indices or a mask of segments)."""
+        """Row numbers of the segments in `chosen` (indices or a mask of segments), in increasing sequence."""
         mask = np.zeros(self.n_segments, dtype=bool)
         mask[chosen] = True
         return np.flatnonzero(self.repeat(mask))
@@ -140,9 +148,9 @@ class Segments:
         return np.log(self.sum(np.exp(rows - self.repeat(highest)))) + highest
 
     def softmax(self, rows: Floats, mass: Floats | float = 1.0) -> Floats:
-        """Softmax within each segment, times the segment's `mass` (a number, or an array of shape (n_segments,)).
+        """``mass * exp(rows) / sum(exp(rows))`` within each segment, computed without overflow, shape (n_rows,).
 
-        The result has shape (n_rows,), and the rows of segment ``i`` sum to ``mass[i]``.
+        `mass`, a number or an array of shape (n_segments,), is the sum of the results of each segment.
         """
         exponentials = rows - self.repeat(self.max(rows))
         np.exp(exponentials, out=exponentials)
@@ -157,7 +165,8 @@ class Segments:
     def product_before(self, rows: Floats) -> Floats:
         """Product over the rows before each row in its segment, shape (n_rows,).
 
-        It takes log2(size of the longest segment) passes. Nothing is divided, so zeros among the rows are allowed.
+        The number of passes over the rows is the base-2 logarithm of the size of the longest segment, rounded up.
+        There is no division, so rows may be zero.
         """
         product = np.ones_like(rows)
         product[1:] = rows[:-1]
@@ -187,12 +196,13 @@ class Segments:
             Rows of equal score are sorted by increasing `tiebreak`, then by row number; without `tiebreak`, by row
             number.
         stable : bool, default True
-            With False, and without `tiebreak`, rows of equal score come in an arbitrary sequence, which is faster.
+            If False and there is no `tiebreak`, the sequence of rows of equal score is arbitrary, and sorting is
+            faster.
 
         Returns
         -------
         ndarray of int64, shape (n_rows,)
-            ``scores[result]`` decreases within each segment; no row leaves its segment.
+            ``scores[result]`` does not increase within a segment; each row stays in its segment.
         """
         result = np.empty(self.n_rows, dtype=np.int64)
         for block in self.blocks():
@@ -208,21 +218,21 @@ class Segments:
         return ranks
 
     def search(self, ascending: Floats, values: Floats, side: Literal["left", "right"] = "left") -> Ints:
-        """Apply ``np.searchsorted`` in each segment: find where values belong among the sorted values of their segment.
+        """Apply ``np.searchsorted`` within each segment.
 
         Parameters
         ----------
         ascending : ndarray, shape (n_rows,)
-            Sorted values, increasing within each segment.
+            Values that are sorted within each segment, lowest first.
         values : ndarray, shape (n_rows,)
-            Value to search for in the segment of the row.
+            For each row, the value to search for among the values of `ascending` of the same segment.
         side : {"left", "right"}, default "left"
-            Whether the place is before or after equal values.
+            Whether to insert a value before or after those that are equal to it.
 
         Returns
         -------
         ndarray of int64, shape (n_rows,)
-            A row number, from the start of the segment to its end (one more than its last row).
+            The row before which to insert each value: from the start to the end of its segment, both included.
         """
         low, high = self.repeat(self.starts), self.repeat(self.ends)
         for _ in range(int(self.sizes.max()).bit_length()):
@@ -238,7 +248,7 @@ class Segments:
 
     @cached_property
     def _blocks(self) -> list[Block]:
-        # Cached because metrics and objectives use the blocks, and the positions that these cache, in every round.
+        # Cached because metrics and objectives use the blocks in every round. Each block caches its own positions.
         return self._cut(BLOCK_ROWS)
 
     def _cut(self, n_rows: int) -> list[Block]:
@@ -274,16 +284,3 @@ class Segments:
         keys = runs * len(scores) + by_score
         keys.sort()
         return keys - runs * len(scores)
-
-
-def indptr_of_sizes(sizes: ArrayLike) -> Ints:
-    """Start of each segment, and end of the last one, from the sizes of segments; shape (n_segments + 1,)."""
-    array = np.asarray(sizes)
-    if array.ndim != 1 or len(array) == 0:
-        raise ValueError(f"sizes must be a non-empty one-dimensional array; got shape {array.shape}")
-    if not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"sizes must be integers; got dtype {array.dtype}")
-    if array.min() < 1:
-        bad = int(np.argmin(array))
-        raise ValueError(f"sizes must be at least 1; sizes[{bad}] is {array[bad]} (leave out empty segments)")
-    return np.concatenate([[0], np.cumsum(array)]).astype(np.int64)

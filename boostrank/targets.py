@@ -32,6 +32,7 @@ def make_targets(
     relevance : array-like, shape (n_documents,)
         Labels, grouped by query.
     queries : Segments
+        The documents of each query.
     dcg : DCG, optional
         Gain, discount and cutoff; the default is ``DCG()``.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
@@ -45,12 +46,13 @@ def make_targets(
         softmax  ``exp(y) / sum exp``   softmax: the original ListNet, on raw labels
         ======== ====================== ================================================================
 
-        If all gains of a query are 0, so are its targets (with ``"softmax"`` they are the uniform distribution).
+        ``Z_k`` is the ideal DCG@k. If all gains of a query are 0, its targets are 0, except with ``"softmax"``: then
+        they are ``1 / m`` for each of its m documents.
 
     Raises
     ------
     ValueError
-        If a label is missing, negative or too large for the gain, or `normalize` is unknown.
+        If a label is not finite, negative or too large for the gain, or if `normalize` is unknown.
 
     Examples
     --------
@@ -68,7 +70,8 @@ def make_targets(
     if normalize == "none":
         return gains
     if normalize == "l2":
-        scaled = gains * queries.repeat(reciprocal_or_zero(queries.max(gains)))  # The squares then cannot overflow.
+        # Divided by the largest gain of its query, the square of a gain cannot overflow.
+        scaled = gains * queries.repeat(reciprocal_or_zero(queries.max(gains)))
         return scaled * queries.repeat(reciprocal_or_zero(np.sqrt(queries.sum(scaled**2))))
     if normalize == "sum":
         return gains * queries.repeat(reciprocal_or_zero(queries.sum(gains)))

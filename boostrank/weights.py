@@ -10,9 +10,9 @@ from boostrank.segments import Floats
 
 
 def group_weights(weights: ArrayLike, queries: Queries) -> Floats:
-    """Weights in grouped order: those of rows are permuted, those of queries stay as they are.
+    """Group weights of rows; return weights of queries unchanged.
 
-    Where each query has one row, both are in the order of the queries already.
+    If each query has one row, rows and queries have the same sequence, so nothing needs to be permuted.
     """
     array = np.asarray(weights, dtype=np.float64)
     return queries.group(array) if array.shape == (queries.n_documents,) != (queries.n_queries,) else array
@@ -24,8 +24,8 @@ def document_weights(weights: ArrayLike, queries: Queries, separable: bool) -> F
     Raises
     ------
     ValueError
-        If a weight is negative or not finite, all are zero, the length fits neither queries nor documents, or weights
-        differ within a query although the loss is not a sum over documents (`separable`).
+        If a weight is negative or not finite, if all are zero, if there is not one weight per query or per document, or
+        if `separable` is False (the loss is not a sum over documents) and weights differ within a query.
     """
     array = np.asarray(weights, dtype=np.float64)
     if array.shape not in {(queries.n_queries,), (queries.n_documents,)}:
@@ -52,16 +52,21 @@ def query_weights(sample_weight: ArrayLike | None, queries: Queries, *, grouped:
     Parameters
     ----------
     sample_weight : array-like, shape (n_queries,) or (n_documents,), or None
-        Weights of queries, in order of first appearance, or of rows, which must agree within a query. None is 1 for
-        each query.
+        Weights of queries, in the sequence of their first appearance, or of rows; the weights of the rows of a query
+        must be equal. None means 1 for each query.
     queries : Queries
     grouped : bool, default False
-        Whether weights of rows are in grouped order; otherwise they are in the order in which the rows came.
+        Whether weights of rows are grouped already; if not, they are in the original sequence of the rows.
 
     Raises
     ------
     ValueError
-        As :func:`document_weights`.
+        For the same faults as in :func:`document_weights`.
+
+    Examples
+    --------
+    >>> query_weights([2.0, 1.0, 2.0], Queries.from_qid(["a", "b", "a"])).tolist()
+    [2.0, 1.0]
     """
     if sample_weight is None:
         return np.ones(queries.n_queries)
