@@ -51,7 +51,7 @@ def main():
         arguments.output,
         title=f"Median best round of {arguments.rounds} by validation NDCG@10, LightGBM, learning rate 0.1",
         seeds="0",
-        formats={column: ".0f" for column in table.columns[1:]},
+        formats=dict.fromkeys(table.columns[1:], ".0f"),
     )
 
 

@@ -1,6 +1,11 @@
 """Shared by all tests: the folder of the real data, and one deterministic hypothesis profile."""
 
 import os
+
+# Tests run in two processes. The OpenMP threads of LightGBM and XGBoost wait actively by default, and where they
+# outnumber the cores, training takes ten times as long. The libraries read this variable when they are first imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from pathlib import Path
 
 import pytest
