@@ -6,6 +6,7 @@ Modules and packages, from the lowest layer to the highest. Each imports only fr
 that share a line do not import each other. A test reads this list and checks it.
 
     segments                 runs of rows that belong together, and reductions over them
+    arrays                   arrays from the arguments of public functions, without silent conversions
     files                    files that are written atomically
     frames                   query ids and features of DataFrames
     exponential              the exponential function, continued so that it does not overflow

@@ -1,0 +1,91 @@
+"""Arrays from the arguments of public functions. A conversion that would change or merge values is an error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.segments import Floats
+
+
+def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    """The values of an argument as an array, each of them as it was given.
+
+    Of a list, NumPy takes the common type of all elements: ``[1, "1"]`` becomes two equal strings, ``["a", nan]`` the
+    string "nan", and ``[2**63, 2**63 + 1, 0.5]`` two equal floats. Such a list becomes an array of objects here.
+
+    Parameters
+    ----------
+    values : array-like
+    name : str
+        The name of the argument, for error messages.
+
+    Returns
+    -------
+    ndarray
+        Of shape (n,) if `values` has the shape (n,) or (n, 1), otherwise of the shape of `values`.
+
+    Raises
+    ------
+    ValueError
+        If a value is masked, or if the rows of a nested list have different lengths.
+
+    Examples
+    --------
+    >>> as_array([1, "1"], "qid")
+    array([1, '1'], dtype=object)
+    >>> as_array([[1], [2]], "qid")
+    array([1, 2])
+    """
+    if np.ma.is_masked(values):
+        masked = int(np.argmax(np.ma.getmaskarray(values)))
+        raise ValueError(f"{name} must not be masked, but {name}[{masked}] is: leave out the masked rows")
+    array = _list_as_array(values, name) if isinstance(values, (list, tuple)) else np.asarray(values)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def as_floats(values: ArrayLike, name: str) -> Floats:
+    """The numbers of an argument as an array of float64, of the shape that :func:`as_array` gives.
+
+    Raises
+    ------
+    ValueError
+        If a value is masked, or is not a real number. Dates, durations and complex numbers, which NumPy would convert,
+        are refused too.
+
+    Examples
+    --------
+    >>> as_floats([True, 2], "sample_weight")
+    array([1., 2.])
+    """
+    return real_array_as_floats(as_array(values, name), name)
+
+
+def real_array_as_floats(array: NDArray[Any], name: str) -> Floats:
+    """The numbers of an array as float64, with the errors of :func:`as_floats`."""
+    if array.dtype.kind in "cmMV":
+        raise ValueError(f"{name} must be real numbers; got dtype {array.dtype}")
+    try:
+        # Numbers beyond the range of float64 become infinite. Callers refuse values that are not finite.
+        with np.errstate(over="ignore"):
+            return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be numbers: {error}") from None
+
+
+def _list_as_array(values: list[Any] | tuple[Any, ...], name: str) -> NDArray[Any]:
+    types = set(map(type, values))
+    try:
+        array = np.asarray(values)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be an array with rows of equal length: {error}") from None
+    if array.ndim == 2 and array.shape[1] == 1:
+        return _list_as_array([value for (value,) in values], name)
+    if array.ndim != 1 or (len(types) == 1 and not any(issubclass(kind, (int, str, bytes)) for kind in types)):
+        return array
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    # Strings stay objects: arrays of strings ignore null characters at the end.
+    return array if array.dtype.kind in "biuf" and bool((objects == array).all()) else objects
