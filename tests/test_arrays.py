@@ -62,17 +62,20 @@ def test_masked_values_are_an_error_and_an_empty_mask_is_none():
         np.array(["2020-01-01"], dtype="datetime64[D]"),
         np.array([1], dtype="timedelta64[s]"),
         ["a"],
-        [None],
         [pd.Timestamp(0)],
         [{}],
-        pd.array([1, None], dtype="Int64"),
     ],
 )
 def test_what_is_no_real_number_is_an_error_that_names_the_argument(values):
-    with pytest.raises(ValueError, match="sample_weight must be (real )?numbers"):
+    with pytest.raises(ValueError, match=r"sample_weight must be (real )?numbers"):
         as_floats(values, "sample_weight")
 
 
 def test_lists_of_unequal_rows_are_an_error_that_names_the_argument():
     with pytest.raises(ValueError, match="y must be an array with rows of equal length"):
         as_array([[1], [1, 2]], "y")
+
+
+@pytest.mark.parametrize("values", [[1, None], pd.array([1, None], dtype="Int64"), pd.Series([1.0, np.nan])])
+def test_missing_numbers_are_nan(values):
+    np.testing.assert_array_equal(as_floats(values, "y"), [1.0, np.nan])
