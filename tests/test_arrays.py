@@ -76,6 +76,6 @@ def test_lists_of_unequal_rows_are_an_error_that_names_the_argument():
         as_array([[1], [1, 2]], "y")
 
 
-@pytest.mark.parametrize("values", [[1, None], pd.array([1, None], dtype="Int64"), pd.Series([1.0, np.nan])])
+@pytest.mark.parametrize("values", [[1, None], pd.Series([1.0, np.nan])])
 def test_missing_numbers_are_nan(values):
     np.testing.assert_array_equal(as_floats(values, "y"), [1.0, np.nan])
