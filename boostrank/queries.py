@@ -71,13 +71,23 @@ class Queries(Segments):
         return cls(indptr, ids[permutation[indptr[:-1]]], permutation)
 
     @classmethod
-    def from_sizes(cls, sizes: ArrayLike) -> Self:
-        """Make queries with the ids 0, 1, ... for grouped rows, from the number of documents of each query.
+    def from_sizes(cls, sizes: ArrayLike, ids: NDArray[Any] | None = None) -> Self:
+        """Make queries of grouped rows from the number of documents of each query.
 
-        Parameters and errors are those of :meth:`boostrank.segments.Segments.from_sizes`.
+        Parameters
+        ----------
+        sizes : array-like of int, shape (n_queries,)
+            Number of documents of each query, at least 1.
+        ids : ndarray, shape (n_queries,), optional
+            Different query ids; by default 0, 1, ...
+
+        Raises
+        ------
+        ValueError
+            As :meth:`boostrank.segments.Segments.from_sizes`.
         """
         segments = Segments.from_sizes(sizes)
-        return cls(segments.indptr, np.arange(segments.n_segments))
+        return cls(segments.indptr, np.arange(segments.n_segments) if ids is None else ids)
 
     @property
     def n_queries(self) -> int:
