@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 from boostrank.backends.base import GroupedData
 from boostrank.labels import as_labels
 from boostrank.queries import Queries
-from boostrank.weights import document_weights, group_weights
+from boostrank.weights import document_weights
 
 
 def group_data(X: Any, y: Any, qid: ArrayLike, sample_weight: ArrayLike | None = None) -> GroupedData:
@@ -27,7 +27,7 @@ def group_data(X: Any, y: Any, qid: ArrayLike, sample_weight: ArrayLike | None =
             raise ValueError(f"{name} has {length} values for the {X.shape[0]} rows of X")
     weights = None
     if sample_weight is not None:
-        weights = document_weights(group_weights(sample_weight, queries), queries, separable=True)
+        weights = document_weights(sample_weight, queries, separable=True, grouped=False)
     if queries.permutation is not None:
         X = _safe_indexing(X, queries.permutation)
     return GroupedData(X, labels.group(queries), queries, weights)
