@@ -9,8 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.segments import Floats
 
+#: Between these limits, sums and squares of numbers and their products with factors of usual size do not overflow.
+MIN_USUAL, MAX_USUAL = 2.0**-100, 2.0**100
 
-def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
+
+def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArray[Any]:
     """The values of an argument as an array, each of them as it was given.
 
     Of a list, NumPy takes the common type of all elements: ``[1, "1"]`` becomes two equal strings, ``["a", nan]`` the
@@ -21,11 +24,12 @@ def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
     values : array-like
     name : str
         The name of the argument, for error messages.
+    keep_shape : bool, default False
+        Whether an array of shape (n, 1) is returned in this shape, and not in the shape (n,).
 
     Returns
     -------
     ndarray
-        Of shape (n,) if `values` has the shape (n,) or (n, 1), otherwise of the shape of `values`.
 
     Raises
     ------
@@ -39,15 +43,16 @@ def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
     >>> as_array([[1], [2]], "qid")
     array([1, 2])
     """
-    if np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         masked = int(np.argmax(np.ma.getmaskarray(values)))
         raise ValueError(f"{name} must not be masked, but {name}[{masked}] is: leave out the masked rows")
     array = _list_as_array(values, name) if isinstance(values, (list, tuple)) else np.asarray(values)
-    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    column = array.ndim == 2 and array.shape[1] == 1
+    return array[:, 0] if column and not keep_shape else array
 
 
-def as_floats(values: ArrayLike, name: str) -> Floats:
-    """The numbers of an argument as an array of float64, of the shape that :func:`as_array` gives.
+def as_floats(values: ArrayLike, name: str, *, keep_shape: bool = False) -> Floats:
+    """The numbers of an argument as an array of float64. Parameters are those of :func:`as_array`.
 
     Raises
     ------
@@ -60,7 +65,7 @@ def as_floats(values: ArrayLike, name: str) -> Floats:
     >>> as_floats([True, 2], "sample_weight")
     array([1., 2.])
     """
-    return real_array_as_floats(as_array(values, name), name)
+    return real_array_as_floats(as_array(values, name, keep_shape=keep_shape), name)
 
 
 def real_array_as_floats(array: NDArray[Any], name: str) -> Floats:
@@ -75,6 +80,22 @@ def real_array_as_floats(array: NDArray[Any], name: str) -> Floats:
         raise ValueError(f"{name} must be numbers: {error}") from None
 
 
+def rescale_extreme(values: Floats) -> Floats:
+    """Multiply relative numbers by a power of two, if their largest is so large or small that sums would be wrong.
+
+    The result is exact, except for numbers that are smaller than the largest by a factor of 10^250 or more.
+
+    Examples
+    --------
+    >>> rescale_extreme(np.array([2.0**200, 2.0**199])).tolist()
+    [0.5, 0.25]
+    """
+    largest = np.abs(values).max(initial=0.0)
+    if largest == 0.0 or MIN_USUAL < largest < MAX_USUAL:
+        return values
+    return np.ldexp(values, -np.frexp(largest)[1])
+
+
 def _list_as_array(values: list[Any] | tuple[Any, ...], name: str) -> NDArray[Any]:
     types = set(map(type, values))
     try:
@@ -82,7 +103,7 @@ def _list_as_array(values: list[Any] | tuple[Any, ...], name: str) -> NDArray[An
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be an array with rows of equal length: {error}") from None
     if array.ndim == 2 and array.shape[1] == 1:
-        return _list_as_array([value for (value,) in values], name)
+        return _list_as_array([value for (value,) in values], name)[:, None]
     if array.ndim != 1 or (len(types) == 1 and not any(issubclass(kind, (int, str, bytes)) for kind in types)):
         return array
     objects = np.empty(len(values), dtype=object)

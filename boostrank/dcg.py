@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank.arrays import MAX_USUAL, MIN_USUAL, as_floats
 from boostrank.segments import Floats, Ints, Segments
 
 Gain = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
@@ -106,6 +107,19 @@ class DCG:
         _raise_where(gains < 0, labels, "has a negative gain; gains must be 0 or more")
         return gains
 
+    def relative_gains_of(self, labels: Floats, queries: Segments) -> Floats:
+        """Gains of grouped labels, in queries with extreme gains times a power of two, so that sums do not overflow.
+
+        NDCG does not depend on a factor that is common to the gains of a query. `labels` are those that
+        :func:`check_relevance` has checked.
+        """
+        gains = self.gains_of(labels)
+        largest = queries.max(gains)
+        extreme = (largest > MAX_USUAL) | ((largest < MIN_USUAL) & (largest > 0.0))
+        if not extreme.any():
+            return gains
+        return np.ldexp(gains, queries.repeat(np.where(extreme, -np.frexp(largest)[1], 0)))
+
     def discounts(self, n: int) -> Floats:
         """Discounts of ranks 1 to `n`, without the cutoff, shape (n,)."""
         ranks = np.arange(1.0, n + 1.0)
@@ -122,7 +136,7 @@ class DCG:
         if self.k is None:
             return queries.sizes
         if isinstance(self.k, (int, np.integer)):
-            return np.minimum(queries.sizes, int(self.k))
+            return np.minimum(queries.sizes, min(int(self.k), int(queries.sizes.max())))
         # In floating point 0.07 * 100 is slightly above 7 and must not be rounded up to 8: subtract a tolerance.
         return np.maximum(1, np.ceil(self.k * queries.sizes - 1e-9)).astype(np.int64)
 
@@ -160,6 +174,8 @@ class DCG:
             if ties == "average":
                 weights = _tie_averages(weights, scores[block.rows][permutation], part)
             result[block.segments] = part.sum(gains[block.rows][permutation] * weights)
+        if not np.isfinite(result).all():
+            raise ValueError("the sum of the discounted gains of a query overflows: use smaller gains")
         return result
 
     def ndcg(self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average") -> Floats:
@@ -195,29 +211,20 @@ def check_ties(ties: str) -> None:
         raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
 
 
-def check_relevance(relevance: ArrayLike) -> Floats:
-    """Return labels as float64, shape (n_documents,); raise ValueError if one is infinite, NaN or negative."""
-    try:
-        given = np.asarray(relevance)
-        refuse_not_real(given, "relevance")
-        labels = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"relevance must be numbers, one label per document: {error}") from None
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
+def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
+    """Return labels as float64, shape (n_documents,); raise ValueError if one is infinite, NaN or negative.
+
+    `name` is the name of the argument in error messages.
+    """
+    labels = as_floats(relevance, name)
     if labels.ndim != 1 or len(labels) == 0:
         raise ValueError(
-            f"relevance must be a non-empty one-dimensional array, one label per document; got shape {labels.shape}"
+            f"{name} must be a non-empty one-dimensional array, one label per document; got shape {labels.shape}"
         )
-    _raise_where(~np.isfinite(labels), labels, "is not finite; drop the document or give it a label")
-    _raise_where(labels < 0, labels, "is negative; shift the labels so that 0 is the label of irrelevant documents")
+    _raise_where(~np.isfinite(labels), labels, "is not finite; drop the document or give it a label", name)
+    advice = "is negative; shift the labels so that 0 is the label of irrelevant documents"
+    _raise_where(labels < 0, labels, advice, name)
     return labels
-
-
-def refuse_not_real(array: NDArray[Any], name: str) -> None:
-    """Raise ValueError for complex numbers, dates and durations, which NumPy would convert to floats."""
-    if array.dtype.kind in "cmM":
-        raise ValueError(f"{name} must be real numbers; got dtype {array.dtype}")
 
 
 def _rank_weights(discounts: Floats, queries: Segments, cutoffs: Ints) -> Floats:
@@ -303,7 +310,7 @@ def _call_vectorized(function: Callable[[Floats], Floats], values: Floats, name:
     return result
 
 
-def _raise_where(bad: NDArray[np.bool_], labels: Floats, fault: str) -> None:
+def _raise_where(bad: NDArray[np.bool_], labels: Floats, fault: str, name: str = "relevance") -> None:
     if bad.any():
         first = int(np.argmax(bad))
-        raise ValueError(f"relevance[{first}] = {labels[first]:g} {fault}")
+        raise ValueError(f"{name}[{first}] = {labels[first]:g} {fault}")

@@ -228,6 +228,7 @@ class EdgeObjective(BoundLoss):
 
     def __init__(self, loss: EdgeLoss, graph: PreferenceGraph, weights: ArrayLike | None = None) -> None:
         self.surrogate, self.queries = loss, graph.queries
+        graph = graph.relative()
         if weights is not None:
             graph = graph.reweighted(document_weights(weights, graph.queries, separable=False))
         self.graph = graph.grouped

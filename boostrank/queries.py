@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank.arrays import as_array
 from boostrank.segments import Ints, Segments
 
 
@@ -123,9 +124,7 @@ class Queries(Segments):
 
 
 def _as_ids(qid: ArrayLike) -> NDArray[Any]:
-    ids = np.asarray(qid)
-    if ids.ndim == 2 and ids.shape[1] == 1:
-        ids = ids[:, 0]
+    ids = as_array(qid, "qid")
     if ids.ndim != 1 or len(ids) == 0:
         raise ValueError(
             f"qid must have one query id per row: a non-empty one-dimensional array; got shape {ids.shape}"
@@ -138,6 +137,7 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
 
 def _factorize(ids: NDArray[Any]) -> tuple[NDArray[np.intp], Any]:
     """Number the different ids by first appearance; return the number of each row's id, and the different ids."""
-    if ids.dtype.kind in "US":
+    # pandas would merge strings that differ after a null character only, and numbers that are equal as float64.
+    if ids.dtype.kind in "US" or ids.dtype.itemsize > 8:
         ids = ids.astype(object)
     return pd.factorize(ids)

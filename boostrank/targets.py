@@ -64,11 +64,12 @@ def make_targets(
     dcg = DCG() if dcg is None else dcg
     if normalize == "softmax":
         return queries.softmax(check_relevance(relevance))
-    gains = dcg.gains(relevance)
+    labels = check_relevance(relevance)
+    if normalize == "none":
+        return dcg.gains_of(labels)
+    gains = dcg.relative_gains_of(labels, queries)
     if normalize == "dcg":
         return dcg.normalized_gains(gains, queries)
-    if normalize == "none":
-        return gains
     if normalize == "l2":
         # Divided by the largest gain of its query, the square of a gain cannot overflow.
         scaled = gains * queries.repeat(reciprocal_or_zero(queries.max(gains)))

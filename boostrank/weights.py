@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from boostrank.arrays import as_floats, rescale_extreme
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 
 
 def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool, *, grouped: bool = True) -> Floats:
     """Check weights of queries or documents, and return the weight of each grouped document.
+
+    Weights are relative: those whose largest is extreme are returned times a power of two.
 
     Parameters
     ----------
@@ -37,7 +40,7 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool
     >>> document_weights([2.0, 1.0], Queries.from_sizes([2, 1]), separable=False).tolist()
     [2.0, 2.0, 1.0]
     """
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = as_floats(sample_weight, "sample_weight")
     if weights.shape not in {(queries.n_queries,), (queries.n_documents,)}:
         raise ValueError(
             f"sample_weight must have one weight per query ({queries.n_queries}) or per document "
@@ -45,6 +48,7 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool
         )
     if not np.isfinite(weights).all() or weights.min() < 0 or not weights.any():
         raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
+    weights = rescale_extreme(weights)
     if len(weights) == queries.n_queries:
         return queries.repeat(weights)
     if not grouped:

@@ -191,7 +191,7 @@ def test_str_names_the_metric():
         (3, "one-dimensional"),
         (["a", "b"], "must be numbers"),
         ([None, 1], "relevance"),
-        ([[1], [2, 3]], "must be numbers"),
+        ([[1], [2, 3]], "rows of equal length"),
     ],
     ids=str,
 )

@@ -35,7 +35,7 @@ class Agreement(QueryMeasure):
 
     def prepare(self, relevance: Floats | PreferenceGraph, queries: Segments) -> Prepared:
         if isinstance(relevance, PreferenceGraph):
-            graph = relevance
+            graph = relevance.relative()
             total = graph.total()
 
             def turned(scores: Floats) -> Floats:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG
+from boostrank.dcg import DCG, check_relevance
+from boostrank.metrics.input_checks import check_lengths, check_scores
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 
@@ -29,6 +29,11 @@ def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | 
     -------
     ndarray, shape (n_queries,)
 
+    Raises
+    ------
+    ValueError
+        If a value of `bayes` is negative or not finite, a score is not finite, an id is missing, or lengths differ.
+
     Examples
     --------
     >>> from boostrank.datasets import make_ranking
@@ -36,6 +41,6 @@ def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | 
     >>> bool((expected_ndcg(bayes, bayes, qid) >= expected_ndcg(bayes, X[:, 0], qid)).all())
     True
     """
-    queries = Queries.from_qid(qid)
-    expected, values = (queries.group(np.asarray(array, dtype=np.float64)) for array in (bayes, scores))
-    return DCG(k).of_ranking(expected, values, queries)
+    queries, expected, values = Queries.from_qid(qid), check_relevance(bayes, "bayes"), check_scores(scores)
+    check_lengths(qid=queries.n_documents, bayes=len(expected), scores=len(values))
+    return DCG(k).of_ranking(queries.group(expected), queries.group(values), queries)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import check_relevance, refuse_not_real
+from boostrank.arrays import as_array, real_array_as_floats
+from boostrank.dcg import check_relevance
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats
@@ -19,16 +19,18 @@ def labels_scores_queries(
     y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None
 ) -> tuple[Floats, Floats, Queries]:
     """Labels and scores, checked and grouped, and their queries; without `qid` all rows are one query."""
-    n_documents = np.size(y_true)
-    if n_documents == 0:
-        raise ValueError("y_true is empty: there is no query to score")
-    relevance = _checked("y_true", check_relevance, y_true)
-    scores = _checked("y_score", check_scores, y_score)
-    queries = Queries.from_sizes([n_documents]) if qid is None else _checked("qid", Queries.from_qid, qid)
-    for name, length in (("y_score", len(scores)), ("qid", queries.n_documents)):
-        if length != n_documents:
-            raise ValueError(f"{name} has {length} values for the {n_documents} documents of y_true")
+    relevance, scores = check_relevance(y_true, "y_true"), check_scores(y_score, "y_score")
+    queries = Queries.from_sizes([len(relevance)]) if qid is None else Queries.from_qid(qid)
+    check_lengths(y_true=len(relevance), y_score=len(scores), qid=queries.n_documents)
     return queries.group(relevance), queries.group(scores), queries
+
+
+def check_lengths(**lengths: int) -> None:
+    """Raise ValueError if one of the named lengths is not equal to the first."""
+    (reference, expected), *others = lengths.items()
+    for name, length in others:
+        if length != expected:
+            raise ValueError(f"{name} has {length} values for the {expected} documents of {reference}")
 
 
 def preferences_scores_queries(
@@ -37,9 +39,8 @@ def preferences_scores_queries(
     """Preferences and scores, checked and grouped, and their queries, which the preferences know."""
     if qid is not None:
         graph.check_qid(qid)
-    scores = _checked("y_score", check_scores, y_score)
-    if len(scores) != len(graph):
-        raise ValueError(f"y_score has {len(scores)} values for the {len(graph)} documents of y_true")
+    scores = check_scores(y_score, "y_score")
+    check_lengths(y_true=len(graph), y_score=len(scores))
     return graph.grouped, graph.queries.group(scores), graph.queries
 
 
@@ -49,43 +50,25 @@ def refuse_preferences(labels: object, measure: str) -> None:
         raise ValueError(f"{measure} needs relevance labels; the measure of preferences is 'agreement'")
 
 
-def check_scores(scores: ArrayLike) -> Floats:
-    """Scores as a one-dimensional float array that sorts like the input.
+def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
+    """Scores as a one-dimensional float array that sorts like the input; `name` is that of the argument in errors.
 
     Raises
     ------
     ValueError
         If a score is not a finite number, or the array is not one-dimensional.
     """
-    array = np.asarray(scores)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
+    array = as_array(scores, name)
     if array.ndim != 1:
-        raise ValueError(f"scores must be one-dimensional, one per document; got shape {array.shape}")
-    refuse_not_real(array, "scores")
-    try:
-        # Numbers beyond the range of float64 become infinite, which is an error below.
-        with np.errstate(over="ignore"):
-            floats = array.astype(np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"scores must be numbers: {error}") from None
+        raise ValueError(f"{name} must be one-dimensional, one per document; got shape {array.shape}")
+    floats = real_array_as_floats(array, name)
     if not np.isfinite(floats).all():
         bad = int(np.argmin(np.isfinite(floats)))
-        raise ValueError(f"scores must be finite; scores[{bad}] is {array[bad]}")
+        raise ValueError(f"{name} must be finite; {name}[{bad}] is {array[bad]}")
     if _may_collide(array, floats):
         # Different scores have different ranks among the distinct values.
         return np.unique(array, return_inverse=True)[1].astype(np.float64)
     return floats
-
-
-def _checked(name: str, check: Callable[[ArrayLike], Any], values: ArrayLike) -> Any:
-    """The result of a check; its errors, and the error of masked values, begin with the name of the argument."""
-    if np.ma.is_masked(values):
-        raise ValueError(f"{name} must not be masked: masked values would count; drop these documents")
-    try:
-        return check(values)
-    except ValueError as error:
-        raise ValueError(str(error) if str(error).startswith(name) else f"{name}: {error}") from None
 
 
 def _may_collide(array: NDArray[Any], floats: Floats) -> bool:

@@ -59,7 +59,7 @@ class NDCG(DiscountedCumulativeGain):
 
     def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
         dcg = self.dcg
-        gains = dcg.gains_of(relevance)
+        gains = dcg.relative_gains_of(relevance, queries)
         ideal = dcg.ideal(gains, queries)
         return Prepared(ideal == 0, lambda scores: normalize(dcg.of_ranking(gains, scores, queries, self.ties), ideal))
 

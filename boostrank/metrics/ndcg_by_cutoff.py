@@ -62,7 +62,7 @@ def ndcg_curve(
     # The ranks beyond the longest query add nothing.
     last = min(int(cutoffs.max()), int(queries.sizes.max()))
     dcg = DCG(last, gain, discount)
-    gains = dcg.gains(relevance)
+    gains = dcg.relative_gains_of(relevance, queries)
     ideal = _cumulated(gains, gains, queries, dcg, "stable", last)
     chosen = np.minimum(cutoffs, last) - 1
     values = normalize(_cumulated(gains, scores, queries, dcg, ties, last), ideal)[:, chosen]

@@ -65,7 +65,7 @@ def tie_range(
     """
     relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
     dcg = DCG(k, gain, discount)
-    gains = dcg.gains(relevance)
+    gains = dcg.relative_gains_of(relevance, queries)
     ideal = dcg.ideal(gains, queries)
     mean = QueryMean(ideal == 0, queries, empty)
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, find, issparse
 from scipy.sparse.csgraph import connected_components
 
+from boostrank.arrays import as_array, as_floats, rescale_extreme
 from boostrank.dcg import DCG, Gain, Ties, check_relevance, check_ties
 from boostrank.preferences.incidence import EdgeBlock, edge_blocks
 from boostrank.queries import Queries
@@ -244,7 +245,7 @@ class PreferenceGraph:
             the order of rows, nothing, or all.
         """
         check_ties(ties)
-        values = np.asarray(scores, dtype=np.float64)
+        values = as_floats(scores, "scores")
         if values.shape != self.shape or not np.isfinite(values).all():
             raise ValueError(
                 f"scores must be one finite number per row, shape {self.shape}; got shape {values.shape}"
@@ -273,13 +274,21 @@ class PreferenceGraph:
         cyclic = self.queries.max(self.queries.group(in_cycle))
         return Conflicts(np.stack(np.divmod(both, self.n_documents), axis=1), self.queries.ids[cyclic])
 
+    def relative(self) -> PreferenceGraph:
+        """The graph; if its weights are extreme, with all of them times a power of two, so that sums do not overflow.
+
+        Losses and measures of preferences do not depend on a factor that is common to all weights.
+        """
+        weight = None if self.weight is None else rescale_extreme(self.weight)
+        return self if weight is self.weight else self._with(self.qid, self.winner, self.loser, weight)
+
     def reweighted(self, weights: Floats) -> PreferenceGraph:
         """The graph with the edges of each row's query times its weight, from weights of shape (n_documents,)."""
         return self._with(self.qid, self.winner, self.loser, self.weights * np.asarray(weights)[self.winner])
 
     def check_qid(self, qid: ArrayLike) -> None:
         """Refuse query ids that are not those of this graph."""
-        given = np.asarray(qid)
+        given = as_array(qid, "qid")
         if given.shape != self.shape or not np.array_equal(given.astype(object), self.qid.astype(object)):
             raise ValueError(f"qid differs from the query ids of the preferences, {self!r}: leave qid out")
 
@@ -311,7 +320,7 @@ class PreferenceGraph:
 
 
 def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
-    array = np.asarray(rows)
+    array = as_array(rows, name)
     if array.size == 0:
         array = array.astype(np.int64).reshape(-1)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -328,7 +337,7 @@ def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
 
 
 def _edge_weights(weight: ArrayLike, n_edges: int) -> Floats:
-    array = np.asarray(weight, dtype=np.float64)
+    array = as_floats(weight, "weight")
     if array.shape != (n_edges,):
         raise ValueError(f"weight must have one number per edge, shape ({n_edges},); got {array.shape}")
     bad = ~np.isfinite(array) | (array < 0)

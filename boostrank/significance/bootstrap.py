@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from boostrank.arrays import rescale_extreme
 from boostrank.segments import Floats
 from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, check_count, differences_of_rankers
 
@@ -101,9 +102,10 @@ def resampled_means(rows: Floats, n_resamples: int, random_state: Any) -> Floats
 
 def _bca_probabilities(differences: Floats, means: Floats, probabilities: Floats) -> Floats:
     """The probabilities of both ends, corrected for bias and for skewness (acceleration)."""
-    centered = differences - differences.mean()
+    scaled = rescale_extreme(differences)
+    centered = scaled - scaled.mean()
     squares = (centered**2).sum()
-    if squares < ROUNDING**2:
+    if squares <= (ROUNDING * np.abs(scaled).max()) ** 2:
         return probabilities
     below, equal = (means < differences.mean()).mean(), (means == differences.mean()).mean()
     # Away from 0 and 1, where the correction would be infinite.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from boostrank.arrays import as_floats, rescale_extreme
 from boostrank.segments import Floats
 
-# Differences within rounding are ties: the two rankers' values sum the same gains in different permutations.
+# Differences below this share of the largest value are ties: the two rankers' values sum the same gains in different
+# permutations.
 ROUNDING = 1e-12
 # Numbers drawn at a time, so that memory stays bounded (tens of MB) however many resamples there are.
 MAX_NUMBERS_AT_ONCE = 1_000_000
@@ -39,7 +43,7 @@ def effect_size(values: ArrayLike, baseline: ArrayLike) -> float:
 
 def differences_of_rankers(values: ArrayLike, baseline: ArrayLike) -> Floats:
     """Values minus baseline on the queries that are not skipped, shape (n,), or (n_rankers, n) for several rankers."""
-    left, right = np.asarray(values, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
+    left, right = as_floats(values, "values", keep_shape=True), as_floats(baseline, "baseline")
     if right.ndim != 1 or left.ndim not in (1, 2) or left.shape[-1] != len(right):
         raise ValueError(f"values and baseline must be paired by query; got shapes {left.shape} and {right.shape}")
     for name, side in (("values", left), ("baseline", right)):
@@ -47,10 +51,16 @@ def differences_of_rankers(values: ArrayLike, baseline: ArrayLike) -> Floats:
             raise ValueError(f"{name} must be finite, or NaN where a query is skipped")
     if (np.isnan(left) != np.isnan(right)).any():
         raise ValueError("a query is NaN in only one of values and baseline: evaluate both rankers on the same queries")
-    differences = (left - right)[..., ~np.isnan(right)]
-    if differences.size == 0:
+    kept = ~np.isnan(right)
+    left, right = left[..., kept], right[kept]
+    if left.size == 0:
         raise ValueError("there is no query to compare: values and baseline are empty, or NaN everywhere")
-    differences[np.abs(differences) < ROUNDING] = 0.0
+    with np.errstate(over="ignore"):
+        differences = left - right
+        sums = np.abs(differences).sum(axis=-1)
+    if not np.isfinite(sums).all():
+        raise ValueError("the sum of values minus baseline overflows: divide both by the same large number")
+    differences[np.abs(differences) < ROUNDING * max(np.abs(left).max(), np.abs(right).max())] = 0.0
     return differences
 
 
@@ -65,10 +75,20 @@ def standardized(differences: Floats) -> float:
     """Mean divided by standard deviation; :func:`effect_size` says what it is where that is undefined."""
     if len(differences) == 1:
         return float("nan")
-    mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
-    if deviation < ROUNDING:
-        return float(np.sign(mean) * np.inf) if abs(mean) >= ROUNDING else 0.0
+    scaled = rescale_extreme(differences)
+    mean, deviation = float(scaled.mean()), float(scaled.std(ddof=1))
+    smallest = ROUNDING * np.abs(scaled).max()
+    if deviation <= smallest:
+        return float(np.sign(mean) * np.inf) if abs(mean) > smallest else 0.0
     return mean / deviation
+
+
+def mean_difference(differences: Floats) -> float:
+    """Mean, rounded to twelve digits after the first of the largest difference, so that 0.2 is 0.2."""
+    largest = float(np.abs(differences).max())
+    if largest == 0.0:
+        return 0.0
+    return round(float(differences.mean()), 12 - max(-300, math.ceil(math.log10(largest))))
 
 
 def check_count(name: str, count: object) -> None:

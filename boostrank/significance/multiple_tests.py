@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from boostrank.arrays import as_floats
 from boostrank.segments import Floats
 
 
@@ -38,7 +39,7 @@ def holm(p_values: ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, float("nan"), 0.03]).round(2).tolist()
     [0.03, 0.06, nan, 0.06]
     """
-    given = np.asarray(p_values, dtype=np.float64)
+    given = as_floats(p_values, "p_values", keep_shape=True)
     if given.ndim != 1:
         raise ValueError(f"p_values must be one-dimensional, one per test; got shape {given.shape}")
     tests = np.flatnonzero(~np.isnan(given))

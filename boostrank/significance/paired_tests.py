@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from boostrank.arrays import rescale_extreme
 from boostrank.segments import Floats
 from boostrank.significance.differences import (
     MAX_NUMBERS_AT_ONCE,
     ROUNDING,
     check_count,
+    mean_difference,
     paired_differences,
     standardized,
 )
@@ -79,7 +81,7 @@ def permutation_test(
     """
     check_count("n_permutations", n_permutations)
     differences = paired_differences(values, baseline)
-    decisive = differences[differences != 0]
+    decisive = rescale_extreme(differences[differences != 0])
     observed = abs(decisive.sum()) * (1.0 - ROUNDING)
     exact = 2 ** min(len(decisive), 62) <= n_permutations
     # All assignments include the observed one; random ones may not, so that it is counted in addition.
@@ -87,7 +89,7 @@ def permutation_test(
     for sums in _signed_sums(decisive, None if exact else n_permutations, random_state):
         extreme, total = extreme + int((np.abs(sums) >= observed).sum()), total + len(sums)
     wins, ties = int((differences > 0).sum()), len(differences) - len(decisive)
-    return PairedTest(float(round(differences.mean(), 12)), extreme / total, wins, ties, len(decisive) - wins)
+    return PairedTest(mean_difference(differences), extreme / total, wins, ties, len(decisive) - wins)
 
 
 def t_test(values: ArrayLike, baseline: ArrayLike) -> TTest:
@@ -116,7 +118,7 @@ def t_test(values: ArrayLike, baseline: ArrayLike) -> TTest:
     statistic = standardized(differences) * np.sqrt(n)
     # Without a degree of freedom the distribution is undefined; the statistic is NaN in that case.
     p_value = 2.0 * special.stdtr(n - 1, -abs(statistic)) if n > 1 else np.nan
-    return TTest(float(round(differences.mean(), 12)), float(statistic), n - 1, float(p_value))
+    return TTest(mean_difference(differences), float(statistic), n - 1, float(p_value))
 
 
 def _signed_sums(differences: Floats, n_permutations: int | None, random_state: Any) -> Iterator[Floats]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from boostrank.arrays import as_floats
 from boostrank.dcg import DCG, Gain, check_relevance
 from boostrank.discounts import (
     CUTOFFS,
@@ -20,6 +21,7 @@ from boostrank.discounts import (
     ranks_kept,
 )
 from boostrank.metrics import EMPTY, Empty, check_scores
+from boostrank.metrics.input_checks import check_lengths
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
 from boostrank.significance.bootstrap import resampled_means
@@ -72,7 +74,7 @@ def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.
         raise ValueError(f"need 0 < level < power < 1; got {level=} and {power=}")
     rejected, detected = special.ndtri(1.0 - level / 2.0), special.ndtri(power)
     with np.errstate(divide="ignore"):
-        needed = ((rejected + detected) / np.asarray(effect, dtype=np.float64)) ** 2 + rejected**2 / 2.0
+        needed = ((rejected + detected) / as_floats(effect, "effect", keep_shape=True)) ** 2 + rejected**2 / 2.0
     return np.maximum(2.0, np.ceil(needed))
 
 
@@ -150,13 +152,11 @@ def queries_needed(
 
     required_queries(1.0, power=power, level=level)
     chosen = discounted_cutoffs(discounts, ks)
-    relevance, queries = check_relevance(y), Queries.from_qid(qid)
-    sides = {"scores_a": check_scores(scores_a), "scores_b": check_scores(scores_b)}
-    for name, values in {"y": relevance, **sides}.items():
-        if len(values) != queries.n_documents:
-            raise ValueError(f"{name} has {len(values)} values for the {queries.n_documents} documents of qid")
-    gains = DCG(gain=gain).gains(queries.group(relevance))
-    first, second = (queries.group(values) for values in sides.values())
+    relevance, queries = check_relevance(y, "y"), Queries.from_qid(qid)
+    first, second = check_scores(scores_a, "scores_a"), check_scores(scores_b, "scores_b")
+    check_lengths(qid=queries.n_documents, y=len(relevance), scores_a=len(first), scores_b=len(second))
+    gains = DCG(gain=gain).relative_gains_of(queries.group(relevance), queries)
+    first, second = queries.group(first), queries.group(second)
     differences = _without_empty(ndcg_differences(gains, first, second, queries, chosen), empty)
     mean, deviation = differences.mean(axis=1), differences.std(axis=1, ddof=1)
     effect = standardized_effects(mean, deviation)

@@ -104,12 +104,12 @@ def test_dcg_is_the_mean_of_the_unnormalized(ragged):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y_score": [0.1, np.nan]}, r"scores\[1\] is nan"),
-        ({"y_score": [0.1, np.inf]}, r"scores\[1\] is inf"),
+        ({"y_score": [0.1, np.nan]}, r"y_score\[1\] is nan"),
+        ({"y_score": [0.1, np.inf]}, r"y_score\[1\] is inf"),
         ({"y_score": [0.1]}, "y_score has 1 values"),
         ({"y_score": ["a", "b"]}, "must be numbers"),
-        ({"y_true": [0, -1]}, r"relevance\[1\] = -1"),
-        ({"y_true": [], "y_score": []}, "y_true is empty"),
+        ({"y_true": [0, -1]}, r"y_true\[1\] = -1"),
+        ({"y_true": [], "y_score": []}, "y_true must be a non-empty"),
         ({"qid": [1]}, "qid has 1 values"),
         ({"qid": [1, None]}, "qid must not be missing"),
         ({"k": 0}, "k must be"),
