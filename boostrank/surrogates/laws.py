@@ -69,7 +69,7 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     ...         return scores + scores**3, 1.0 + scores**2
     >>> check(Quartic())
     Traceback (most recent call last):
-    ValueError: Quartic(): the Hessian is not its exact diagonal: it is 1.0223 where numeric derivatives give 1.06691
+    ValueError: Quartic(): the Hessian is not the exact diagonal: it is 1.0223 where numeric derivatives give 1.06691
     """
     if not isinstance(surrogate, Surrogate):
         raise TypeError(f"surrogate must be an instance of Surrogate; got {surrogate!r}")
@@ -140,7 +140,7 @@ def _check_derivatives(surrogate: Surrogate, sample: _Sample) -> None:
     _compare(surrogate, gradient, expected, "the gradient is not the derivative of the loss")
     diagonals = np.concatenate([np.diag(matrix) for matrix in matrices])
     if surrogate.hessian == "exact":
-        _compare(surrogate, hessian, diagonals, "the Hessian is not its exact diagonal")
+        _compare(surrogate, hessian, diagonals, "the Hessian is not the exact diagonal")
     parts = np.split(hessian, sample.queries.ends[:-1])
     for matrix, part in zip(matrices, parts, strict=True):
         tolerance = DERIVATIVE_TOLERANCE * max(1.0, np.abs(matrix).max())

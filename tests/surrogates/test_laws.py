@@ -197,7 +197,7 @@ class GradientOnly(Squared):
     [
         (SignError(), "gradient is not the derivative"),
         (WrongGradientOfLongQueries(), "gradient is not the derivative"),
-        (HalfHessian(), "Hessian is not its exact diagonal"),
+        (HalfHessian(), "Hessian is not the exact diagonal"),
         (HalfMajorant(), "Hessian is not a majorant"),
         (NotConvex(), "convex is True"),
         (NotShiftInvariant(), "shift_invariant is True"),
