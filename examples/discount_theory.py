@@ -23,10 +23,10 @@ from boostrank.displays.style import HEIGHT, WIDTH, axes, legend_below, light_gr
 matplotlib.use("Agg")
 
 BETTER, GOOD, RANDOM = "three features", "two features", "random"
-# Of the quality of a document: labels 1 and 2, about 15% and 5% of all.
+# Documents whose quality is above these have the labels 1 and 2: about 15% and 5% of all documents.
 THRESHOLDS = (2.0, 4.0)
-# Standard deviation of the part of the quality that does not depend on the features. With it, no document's label is
-# certain, which Theorem 10 assumes. If the labels of the highest scores were certain, NDCG would converge for every
+# Standard deviation of the part of the quality that does not depend on the features. Because of it no document's label
+# is certain, as Theorem 10 assumes. If the labels of the highest scores were certain, NDCG would converge for every
 # discount.
 NOISE = 2.0
 FIGURES = {
@@ -104,14 +104,11 @@ def plot_figure(name, values, curves, lengths):
     discount, k, title = FIGURES[name]
     plt = displays.import_pyplot()
     enlarge = name == "figure_1_standard"
-    figure, panels = plt.subplots(
-        1,
-        1 + enlarge,
-        figsize=(WIDTH, HEIGHT + 0.6),
-        layout="constrained",
-        squeeze=False,
-        width_ratios=[3, 2][: 1 + enlarge],
-    )
+    settings = {"figsize": (WIDTH, HEIGHT + 0.6), "layout": "constrained", "squeeze": False}
+    if enlarge:
+        figure, panels = plt.subplots(1, 2, width_ratios=[3, 2], **settings)
+    else:
+        figure, panels = plt.subplots(1, 1, **settings)
     for ax in panels[0]:
         plot_growing(ax, values, curves, lengths, discount, k)
     ax = panels[0, 0]
@@ -167,7 +164,7 @@ def plot_queries(table, n):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", nargs="?", default=None, type=Path)
+    parser.add_argument("folder", nargs="?", type=Path, help="folder for the pictures; by default a new one")
     parser.add_argument("--small", action="store_true", help="run in seconds instead of minutes, with rough pictures")
     arguments = parser.parse_args()
     folder = arguments.folder or Path(tempfile.mkdtemp())
