@@ -144,13 +144,20 @@ class DCG:
         if self.k is None:
             return queries.sizes
         if isinstance(self.k, (int, np.integer)):
-<<<<<<< HEAD
-            return np.minimum(queries.sizes, min(int(self.k), int(queries.sizes.max())))
-        # In floating point 0.07 * 100 is slightly above 7 and must not be rounded up to 8: subtract a tolerance.
-=======
-            return np.minimum(queries.sizes, int(self.k))
-        # 0.07 * 100 is 7, but in floating point slightly more, which must not be rounded up to 8: subtract a tolerance.
->>>>>>> main
+def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
+    """Labels as float64, shape (n_documents,); `name` is the name of the argument in error messages.
+
+    Raises
+    ------
+    ValueError
+        If `relevance` is empty or not one-dimensional, or if a label is not a finite number of 0 or more.
+
+    Examples
+    --------
+    >>> check_relevance([2, 0])
+    array([2., 0.])
+    """
+    labels = as_floats(relevance, name)
         return np.maximum(1, np.ceil(self.k * queries.sizes - 1e-9)).astype(np.int64)
 
     def ideal(self, gains: Floats, queries: Segments) -> Floats:
@@ -229,16 +236,8 @@ def check_ties(ties: str) -> None:
         raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
 
 
-<<<<<<< HEAD
 def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
-    """Return labels as float64, shape (n_documents,); raise ValueError if one is infinite, NaN or negative.
-
-    `name` is the name of the argument in error messages.
-    """
-    labels = as_floats(relevance, name)
-=======
-def check_relevance(relevance: ArrayLike) -> Floats:
-    """Labels as float64, shape (n_documents,).
+    """Labels as float64, shape (n_documents,); `name` is the name of the argument in error messages.
 
     Raises
     ------
@@ -250,15 +249,7 @@ def check_relevance(relevance: ArrayLike) -> Floats:
     >>> check_relevance([2, 0])
     array([2., 0.])
     """
-    try:
-        given = np.asarray(relevance)
-        refuse_not_real(given, "relevance")
-        labels = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"relevance must be numbers, one label per document: {error}") from None
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
->>>>>>> main
+    labels = as_floats(relevance, name)
     if labels.ndim != 1 or len(labels) == 0:
         raise ValueError(
             f"{name} must be a non-empty one-dimensional array, one label per document; got shape {labels.shape}"
