@@ -144,20 +144,8 @@ class DCG:
         if self.k is None:
             return queries.sizes
         if isinstance(self.k, (int, np.integer)):
-def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
-    """Labels as float64, shape (n_documents,); `name` is the name of the argument in error messages.
-
-    Raises
-    ------
-    ValueError
-        If `relevance` is empty or not one-dimensional, or if a label is not a finite number of 0 or more.
-
-    Examples
-    --------
-    >>> check_relevance([2, 0])
-    array([2., 0.])
-    """
-    labels = as_floats(relevance, name)
+            return np.minimum(queries.sizes, min(int(self.k), int(queries.sizes.max())))
+        # 0.07 * 100 is 7, but in floating point slightly more, which must not be rounded up to 8: subtract a tolerance.
         return np.maximum(1, np.ceil(self.k * queries.sizes - 1e-9)).astype(np.int64)
 
     def ideal(self, gains: Floats, queries: Segments) -> Floats:
