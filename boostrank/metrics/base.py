@@ -156,7 +156,8 @@ class QueryMeasure(Measure):
         per_query: bool = False,
     ) -> float | Floats:
         labels, scores, queries = self._grouped(y_true, y_score, qid)
-        bound = BoundQueryMeasure(self, queries, self.prepare(labels, queries), query_weights(sample_weight, queries))
+        weights = query_weights(sample_weight, queries, grouped=False)
+        bound = BoundQueryMeasure(self, queries, self.prepare(labels, queries), weights)
         return bound.per_query(scores) if per_query else bound.mean(scores)
 
     def bind(
@@ -165,8 +166,7 @@ class QueryMeasure(Measure):
         checked = self._checked(labels)
         if len(checked) != queries.n_documents:
             raise ValueError(f"there are {len(checked)} labels for {queries.n_documents} documents")
-        per_query = query_weights(weights, queries, grouped=True)
-        return BoundQueryMeasure(self, queries, self.prepare(checked, queries), per_query)
+        return BoundQueryMeasure(self, queries, self.prepare(checked, queries), query_weights(weights, queries))
 
     def arguments(self) -> str:
         given = [

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from boostrank.discounts import discount_name
 from boostrank.metrics.base import Empty
 from boostrank.queries import Queries
 from boostrank.segments import Floats
@@ -238,4 +239,6 @@ def setting_text(step: str, value: Any) -> str:
     known = _TEXTS.get(step, {})
     if isinstance(value, (str, int, type(None))) and value in known:
         return known[value]
+    if step == "discount":
+        value = discount_name(value)
     return _TEMPLATES[step].format(getattr(value, "__name__", value))

@@ -66,7 +66,7 @@ def ndcg_curve(
     ideal = _cumulated(gains, gains, queries, dcg, "stable", last)
     chosen = np.minimum(cutoffs, last) - 1
     values = normalize(_cumulated(gains, scores, queries, dcg, ties, last), ideal)[:, chosen]
-    mean = QueryMean(ideal[:, 0] == 0, queries, empty, query_weights(sample_weight, queries))
+    mean = QueryMean(ideal[:, 0] == 0, queries, empty, query_weights(sample_weight, queries, grouped=False))
     if per_query:
         return np.stack([mean.fill(column) for column in values.T], axis=1)
     return np.array([mean(column) for column in values.T])

@@ -155,7 +155,7 @@ def reconcile(
     import pandas as pd
 
     data = _Data(y_true, y_score, qid, documents)
-    weights = None if sample_weight is None else query_weights(sample_weight, data.queries)
+    weights = None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
     ours = Settings(empty, "given", as_value(gain), as_value(discount), k, "given", ties, "queries")
     value, sizes = data.mean(ours, weights), data.queries.sizes
     rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS]

@@ -222,7 +222,7 @@ class FunctionMeasure(Measure):
     def bind(
         self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: ArrayLike | None = None
     ) -> BoundMeasure:
-        per_query = None if weights is None else query_weights(weights, queries, grouped=True)
+        per_query = None if weights is None else query_weights(weights, queries)
         return _BoundFunction(self, labels, queries, per_query)
 
     def arguments(self) -> str:

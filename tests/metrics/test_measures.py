@@ -16,7 +16,6 @@ from sklearn.metrics import roc_auc_score
 from boostrank import metrics
 from boostrank.metrics import MEASURES, get_measure, make_scorer
 from boostrank.queries import Queries
-from boostrank.weights import group_weights
 
 P = 0.7
 FUNCTIONS = {
@@ -357,7 +356,7 @@ def test_bound_to_labels_it_is_the_function(ragged, name):
     queries, random = Queries.from_qid(qid), np.random.default_rng(8)
     per_query = random.random(40)
     for weights in (None, per_query, queries.ungroup(queries.repeat(per_query))):
-        grouped = None if weights is None else group_weights(weights, queries)
+        grouped = weights if weights is None or len(weights) == 40 else queries.group(weights)
         for empty in ("zero", "one", "skip"):
             bound = get_measure(name, empty=empty).bind(queries.group(y), queries, grouped)
             assert str(bound) == name

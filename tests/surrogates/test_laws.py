@@ -1,35 +1,14 @@
 """`boostrank.surrogates.check`: it passes all surrogates, and finds those that break a law."""
 
-import dataclasses
-
 import numpy as np
 import pytest
-from oracles import Arc, FlatBowl, SteepBowl
+from surrogate_samples import ALL
 
 import boostrank as br
-from boostrank.surrogates import (
-    SURROGATES,
-    Cosine,
-    Logistic,
-    NormalizedPNorm,
-    PNorm,
-    Poisson,
-    Profiled,
-    Separable,
-    Softmax,
-    Squared,
-    check,
-)
-
-OWN = [Arc(), SteepBowl(), FlatBowl(), Profiled(Arc()), PNorm(q=2), PNorm(q=3.5), NormalizedPNorm(q=2.5), Cosine(0.3)]
-EXACT = [
-    dataclasses.replace(surrogate, hessian="exact")
-    for surrogate in [*SURROGATES.values(), *OWN]
-    if any(field.name == "hessian" for field in dataclasses.fields(surrogate))
-]
+from boostrank.surrogates import Logistic, Poisson, Separable, Softmax, Squared, check
 
 
-@pytest.mark.parametrize("surrogate", [*SURROGATES.values(), *OWN, *EXACT], ids=repr)
+@pytest.mark.parametrize("surrogate", ALL, ids=repr)
 def test_surrogates_obey_the_laws(surrogate):
     check(surrogate)
 

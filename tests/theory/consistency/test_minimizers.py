@@ -69,11 +69,12 @@ def loss_by_outcome(surrogate, distribution, scores, normalize="dcg", dcg=None):
     return total
 
 
+@pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("normalize", ["dcg", "none"])
 @pytest.mark.parametrize("surrogate", WITH_CLOSED_FORM, ids=repr)
 def test_the_numeric_minimizer_is_the_closed_form(surrogate, normalize):
     for m in (2, 5):
-        batch = DistributionBatch.of(some(m, n=8))
+        batch = DistributionBatch.of(some(m, n=4))
         targets = batch.targets(normalize)
         if targets.max() > surrogate.target_bounds[1]:
             continue
@@ -84,6 +85,7 @@ def test_the_numeric_minimizer_is_the_closed_form(surrogate, normalize):
         np.testing.assert_allclose(surrogate.representative(solution.scores), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("surrogate", [*CONSISTENT, *NUMERIC], ids=repr)
 def test_no_scores_have_a_lower_expected_loss(surrogate):
     random = np.random.default_rng(0)
@@ -97,6 +99,7 @@ def test_no_scores_have_a_lower_expected_loss(surrogate):
             assert loss_by_outcome(surrogate, distribution, other) >= least - 1e-12
 
 
+@pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("surrogate", [*NUMERIC, Softmax(), get_surrogate("pairwise-logistic")], ids=repr)
 def test_the_numeric_minimizer_is_that_of_scipy(surrogate):
     for distribution in some(4, n=2):
@@ -136,6 +139,7 @@ def test_an_expected_target_above_its_bound_by_rounding_has_the_minimizer_of_the
     assert Logistic().minimizer(np.array([[above, 0.5]])).tolist() == [[np.inf, 0.0]]
 
 
+@pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("surrogate", [*CONSISTENT, Profiled(Arc())], ids=repr)
 def test_minimizers_at_infinity_rank_as_they_should_when_found_numerically(surrogate):
     for labels in ([[1, 0, 2], [2, 0, 0]], [[1, 0, 0]], [[1, 1, 0]]):
@@ -146,6 +150,7 @@ def test_minimizers_at_infinity_rank_as_they_should_when_found_numerically(surro
         assert distribution.ndcg_regret(scores) < 1e-7
 
 
+@pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("surrogate", [*CONSISTENT, PairwiseHinge()], ids=repr)
 def test_labels_without_any_gain_have_minimizers_too(surrogate):
     distribution = LabelDistribution([[0, 0, 0]], [1.0])
@@ -156,7 +161,7 @@ def test_labels_without_any_gain_have_minimizers_too(surrogate):
             np.testing.assert_allclose(np.ptp(np.maximum(scores, -20.0)), 0.0, atol=1e-3)
 
 
-def test_representatives_are_centred_or_of_length_one():
+def test_representatives_are_centred_or_of_length_one(few_starts):
     for distribution in some(4, n=1):
         for surrogate in (Softmax(), CENTERED_SQUARED, CENTERED_LOGISTIC, get_surrogate("pairwise-squared")):
             assert minimizer(surrogate, distribution).sum() == pytest.approx(0.0, abs=1e-10)

@@ -181,6 +181,7 @@ def test_losses_that_only_seem_consistent_are_found_out(surrogate):
     assert (wrong > 0.01) == isinstance(surrogate, Indifferent)
 
 
+@pytest.mark.slow
 def test_the_hinge_leaves_documents_tied_that_are_not_equally_good():
     report = check_consistency("pairwise-hinge", n_distributions=20)
     assert not report.consistent
@@ -259,7 +260,7 @@ def test_a_reported_counterexample_is_one(surrogate, normalize, k):
 
 def test_the_search_ends_with_the_worst_that_it_saw(monkeypatch):
     monkeypatch.setattr(counterexample_search, "N_CLIMBS", 5)
-    few, many = (check_consistency("squared", "none", n_distributions=n) for n in (20, 400))
+    few, many = (check_consistency("squared", "none", n_distributions=n) for n in (20, 200))
     assert many.regret > few.regret
     assert many.n_distributions > few.n_distributions
 
@@ -302,12 +303,12 @@ def test_a_seed_makes_the_search_repeatable():
 
 
 def test_a_report_reads_in_eighty_columns():
-    for surrogate, normalize in [("centered-logistic", "softmax"), ("squared", "none"), ("softmax", "dcg")]:
-        text = repr(check_consistency(surrogate, normalize, DCG(k=10), **FEW))
+    for surrogate, normalize in [("centered-logistic", "softmax"), ("softmax", "dcg"), ("squared", "none")]:
+        report = check_consistency(surrogate, normalize, DCG(k=10), **FEW)
+        text = repr(report)
         assert max(map(len, text.splitlines())) <= 80
         assert f"with targets '{normalize}'" in text
-    report = check_consistency("squared", "none", **FEW)
-    text = repr(report)
+    assert not report.consistent
     assert f"regret {report.regret:.4f}" in text
     assert f"expected NDCG {report.ndcg:.4f} instead of {report.best_ndcg:.4f}" in text
     for row, probability in zip(report.counterexample.labels, report.counterexample.probabilities, strict=True):
