@@ -270,6 +270,12 @@ def reciprocal_or_zero(norms: Floats) -> Floats:
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
+def check_count(name: str, count: object, smallest: int = 1) -> None:
+    """Raise ValueError for a count that is not an integer of at least `smallest`; the message has its name."""
+    if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < smallest:
+        raise ValueError(f"{name} must be an integer of at least {smallest}; got {count!r}")
+
+
 def check_cutoff(k: object) -> None:
     """Raise ValueError for a cutoff that is not None, an integer of at least 1, or a fraction in (0, 1]."""
     if k is None:
