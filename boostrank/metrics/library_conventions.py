@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from boostrank.discounts import discount_name
 from boostrank.metrics.base import Empty
 from boostrank.queries import Queries
 from boostrank.segments import Floats
@@ -228,7 +229,6 @@ _TEMPLATES = {
     "empty": "empty {}",
     "labels": "labels {}",
     "gain": "{} gain",
-    "discount": "{} discount",
     "k": "cutoff {}",
     "scores": "{} scores",
     "ties": "ties {}",
@@ -238,7 +238,7 @@ _TEMPLATES = {
 
 def setting_text(step: str, value: Any) -> str:
     """Text for a setting, such as "linear gain"."""
-    known = _TEXTS.get(step, {})
-    if isinstance(value, (str, int, type(None))) and value in known:
-        return known[value]
-    return _TEMPLATES[step].format(getattr(value, "__name__", value))
+    if step == "discount":
+        return f"{discount_name(value)} discount"
+    text = _TEXTS.get(step, {}).get(value)
+    return _TEMPLATES[step].format(getattr(value, "__name__", value)) if text is None else text
