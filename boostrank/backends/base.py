@@ -153,7 +153,7 @@ class Trained(NamedTuple):
 
 
 class Backend(Protocol):
-    """A boosting library as the rankers use it. The modules :mod:`.lightgbm` and :mod:`.xgboost` fulfil it."""
+    """A boosting library as the rankers use it. The modules `lightgbm` and `xgboost` of this package fulfil it."""
 
     #: Names of the ranking objectives that the library has itself.
     NATIVE_OBJECTIVES: tuple[str, ...]
