@@ -1,13 +1,9 @@
 """The comparison of rankers: its table, its tests, its texts and its picture."""
 
-import io
-
 import numpy as np
 import pytest
-from rich.console import Console
 
 import boostrank as br
-from boostrank import reports
 from boostrank.comparison import Comparison
 from boostrank.metrics import get_measure
 from boostrank.significance import bootstrap_interval, effect_size, holm
@@ -59,25 +55,6 @@ def test_p_values_are_adjusted_within_each_metric(comparison):
         assert tests[~compared].isna().all(axis=None)
         assert (rows["low"] <= rows["difference"])[compared].all()
         assert (rows["difference"] <= rows["high"])[compared].all()
-
-
-def test_tables_show_adjusted_p_values_and_fit_a_terminal(comparison, tmp_path):
-    table = comparison[3].table.copy()
-    table["ranker"] = table["ranker"].map({"softmax": "lightgbm lambdarank", "squared": "lightgbm centered-logistic"})
-    table[["wins", "ties", "losses"]] = 12345
-    table.loc[table["p_holm"].notna(), "p_holm"] = 0.0123
-    wide = Comparison(table, comparison[3].per_query, "lightgbm lambdarank")
-    console = Console(width=80, file=io.StringIO())
-    for part in reports.comparison_tables(wide):
-        console.print(part)
-    out = console.file.getvalue()
-    for text in ("lightgbm centered-logistic", "(Holm)", "0.012", "12345/12345/12345", "rounds"):
-        assert text in out
-    assert "…" not in out
-    for suffix in ("csv", "json"):
-        reports.write_table(wide, tmp_path / f"t.{suffix}")
-        text = (tmp_path / f"t.{suffix}").read_text()
-        assert all(column in text for column in ("p_value", "p_holm", "low", "high", "effect"))
 
 
 def test_missing_validation_is_taken_from_training_queries(comparison):

@@ -8,7 +8,7 @@ from oracles import Arc, FlatBowl, SteepBowl, normalized_gains, slices
 from scipy.optimize import minimize_scalar
 
 from boostrank.dcg import DCG
-from boostrank.objective import Objective, is_consistent
+from boostrank.objective import Objective
 from boostrank.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,
@@ -19,6 +19,7 @@ from boostrank.surrogates import (
     Profiled,
     Softmax,
     get_surrogate,
+    is_consistent,
 )
 from boostrank.targets import NORMALIZATIONS
 
@@ -108,8 +109,10 @@ def test_shift_invariant_surrogates_and_directions_start_at_zero(surrogate):
 @every
 def test_blocks_do_not_matter(surrogate):
     random = np.random.default_rng(0)
-    sizes = [*random.integers(1, 300, 250).tolist(), 17_000, 2]
+    sizes = [*random.integers(1, 300, 120).tolist(), 17_000, 2]
     labels, queries, scores = ragged(sizes)
+    # Losses of pairs take time in proportion to the relevant documents times all documents of a query.
+    labels[queries.starts[-2] + 20 : queries.ends[-2]] = 0
     weights = random.random(len(sizes))
     objective = Objective(surrogate, labels, queries, DCG(k=10), weights=weights)
     assert len(list(queries.blocks())) > 3
@@ -307,10 +310,7 @@ def test_lone_documents_all_relevant_stay_finite(surrogate):
 @every
 @pytest.mark.parametrize("normalize", NORMALIZATIONS)
 def test_consistency_belongs_to_the_pair(surrogate, normalize):
-    labels, queries = [1, 0, 0], Queries.from_sizes([3])
-    expected = surrogate.consistent and normalize == "dcg"
-    assert is_consistent(surrogate, normalize) == expected
-    assert Objective(surrogate, labels, queries, normalize=normalize).consistent == expected
+    assert is_consistent(surrogate, normalize) == (surrogate.consistent and normalize == "dcg")
 
 
 @pytest.mark.parametrize("name", SURROGATES)

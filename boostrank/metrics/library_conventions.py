@@ -240,5 +240,5 @@ def setting_text(step: str, value: Any) -> str:
     """Text for a setting, such as "linear gain"."""
     if step == "discount":
         return f"{discount_name(value)} discount"
-    text = _TEXTS.get(step, {}).get(value)
+    text = _TEXTS.get(step, {}).get(value) if isinstance(value, (str, int, type(None))) else None
     return _TEMPLATES[step].format(getattr(value, "__name__", value)) if text is None else text

@@ -15,9 +15,9 @@ import xgboost as xgb
 import boostrank as br
 from boostrank.dcg import DCG
 from boostrank.losses import DEFAULT_LOSS
-from boostrank.objective import Objective, is_consistent
+from boostrank.objective import Objective
 from boostrank.queries import Queries
-from boostrank.surrogates import Softmax
+from boostrank.surrogates import Softmax, is_consistent
 
 PARAMETERS = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "force_col_wise": True}
 XGB_PARAMETERS = {"base_score": 0.0, "disable_default_eval_metric": True, "nthread": 1, "max_bin": 256, "eta": 0.1}

@@ -26,7 +26,7 @@ def test_help_names_the_commands(run):
 
 
 def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path):
-    quick = ["--rounds", 10, "--objectives", "lambdarank,softmax,squared/none", "--cutoffs", "1,all"]
+    quick = ["--rounds", 10, "--objectives", "lambdarank,softmax,squared/none", "--measures", "ndcg@1,ndcg"]
     out = run("compare", folder, *quick, "--output", tmp_path / "t.json", "--plot", tmp_path / "p.png")
     for name in ("lightgbm lambdarank", "lightgbm softmax", "xgboost softmax", "xgboost squared/none"):
         assert name in out
@@ -46,7 +46,7 @@ def test_compare_on_synthetic_data_tells_the_regret(run, monkeypatch):
     out = run("compare", "--rounds", 3, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm")
     assert "Synthetic data: 30 queries whose optimal ranking is known." in out
     assert "-regret, compared with lightgbm lambdarank" in out
-    assert "-regret: expected NDCG of the ranking minus" in out
+    assert "-regret: expected NDCG of the ranking, with gain exp2" in out
     assert "p (Holm): p-value" in out
 
 
@@ -81,12 +81,43 @@ def test_fit_predict_evaluate(run, folder, tmp_path, data, backend):
         lgb.Booster(model_file=model)
 
 
+def test_evaluate_applies_settings_to_the_measures_that_have_them(run, folder, tmp_path, data):
+    _, y, qid = data
+    values = np.random.default_rng(0).integers(0, 4, len(y)) / 4
+    np.savetxt(tmp_path / "scores", values)
+    options = ["--measures", "ndcg@3, map,mrr,auc", "--gain", "linear", "--ties", "stable"]
+    out = run("evaluate", folder / "all.txt", tmp_path / "scores", *options)
+    expected = {
+        "ndcg@3": br.ndcg_score(y, values, qid, k=3, gain="linear", ties="stable"),
+        "map": br.metrics.average_precision_score(y, values, qid, ties="stable"),
+        "mrr": br.metrics.reciprocal_rank_score(y, values, qid, ties="stable"),
+        "auc": br.metrics.auc_score(y, values, qid),
+    }
+    rows = [[cell.strip() for cell in line.split("│")] for line in out.splitlines() if line.startswith("│")]
+    assert {row[1]: row[2] for row in rows} == {name: f"{value:.6f}" for name, value in expected.items()}
+    assert rows[0][3] == "empty zero, gain linear, discount log2, ties stable"
+    assert rows[3][3] == "empty skip, threshold 1"
+
+
+def test_fit_stops_early_by_the_measure_that_is_named(run, folder, tmp_path):
+    train, validation = (br.read_letor(folder / "Fold1" / f"{name}.txt") for name in ("train", "vali"))
+    options = ["--validation", folder / "Fold1" / "vali.txt", "--rounds", 30, "--patience", 3, "--leaves", 7]
+    settings = {"n_estimators": 30, "early_stopping_rounds": 3, "num_leaves": 7, "random_state": 0}
+    rounds = {}
+    for metric in ("mrr", "ndcg@1"):
+        out = run("fit", folder / "Fold1" / "train.txt", tmp_path / "m", *options, "--eval-metric", metric)
+        ranker = br.LightGBMRanker(**settings).fit(*train, eval_set=[tuple(validation)], eval_metric=metric)
+        rounds[metric] = ranker.best_iteration_
+        assert f" {rounds[metric]} rounds," in " ".join(out.split())
+    assert rounds["mrr"] != rounds["ndcg@1"]
+
+
 def test_evaluate_explains_what_other_libraries_compute(run, folder, tmp_path, data):
     _, y, qid = data
     values = np.random.default_rng(0).integers(0, 4, len(y)) / 4
     np.savetxt(tmp_path / "scores", values)
     other = {"gain": "linear", "empty": "one", "ties": "worst"}
-    chosen = ["--cutoffs", "3,10", *(part for name, value in other.items() for part in (f"--{name}", value))]
+    chosen = ["--measures", "ndcg@10,ndcg@3,map", "--gain", "linear", "--empty", "one", "--ties", "worst"]
     for width, options, settings in ((80, [], {"k": 10}), (100, chosen, {"k": 3, **other})):
         found = br.reconcile(y, values, qid, **settings)
         out = run("evaluate", folder / "all.txt", tmp_path / "scores", "--explain", *options, width=width)
@@ -120,20 +151,29 @@ def test_check_tells_consistent_losses_from_others_by_its_exit_code(run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("compare TMP/absent", "absent"),
+        ("compare TMP/absent", "absent: No such file or directory"),
         ("compare TMP", "Fold"),
         ("compare TMP/broken.txt", "line 2"),
         ("compare --objectives lambdamart", "unknown objective 'lambdamart'"),
         ("compare --objectives softmax/idcg", "'softmax/idcg' is not SURROGATE/NORMALIZE"),
         ("compare --objectives lambdarank/dcg", "'lambdarank/dcg' is not SURROGATE/NORMALIZE"),
         ("compare --objectives lambdarank --backend xgboost", "none of the objectives"),
-        ("compare --cutoffs 0", "--cutoffs"),
+        ("compare --measures ndcg@0", "--measures ndcg@0: k must be None, an integer of at least 1"),
+        ("compare --measures ndgc@10", "--measures: unknown measure 'ndgc@10'; use ndcg, dcg, precision,"),
+        ("compare --measures ndcg@10,ndcg@010", "--measures has ndcg@10 twice"),
+        ("evaluate DATA TMP/scores --measures auc@5", "--measures auc@5: the measure 'auc' has no setting 'k'"),
+        ("evaluate DATA TMP/scores --measures map --explain", "--explain needs an NDCG"),
+        ("fit DATA TMP/m --eval-metric accuracy", "--eval-metric: unknown measure 'accuracy'"),
         ("compare --output t.xls", "t.xls"),
+        ("compare --output TMP/no/t.csv", "there is no folder"),
+        ("compare --plot TMP/no/p.png", "there is no folder"),
+        ("compare --plot TMP/p.xls", "the file of a plot must end in one of"),
         ("compare --rounds 0", "rounds"),
         ("fit DATA TMP/no/model", "there is no folder"),
         ("fit DATA TMP/m --backend both", "fit trains one model"),
-        ("predict TMP/broken.txt DATA", "broken.txt"),
+        ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
         ("evaluate DATA TMP/scores", "line 2"),
+        ("evaluate DATA TMP/one_score", "one_score has 1 scores for the"),
         ("check lambdarank", "unknown surrogate 'lambdarank'"),
         ("check softmax/l1", "targets must be one of dcg, none, l2, sum, softmax; got 'l1'"),
         ("check softmax/", "targets must be one of dcg, none, l2, sum, softmax; got ''"),
@@ -145,6 +185,7 @@ def test_check_tells_consistent_losses_from_others_by_its_exit_code(run):
 def test_bad_input_is_one_line_and_exit_code_2(run, folder, tmp_path, arguments, message):
     (tmp_path / "broken.txt").write_text("1 qid:1 1:0.5\nx qid:1 1:0.5\n")
     (tmp_path / "scores").write_text("0.5\nnan\n")
+    (tmp_path / "one_score").write_text("0.5\n")
     filled = arguments.replace("TMP", str(tmp_path)).replace("DATA", str(folder / "all.txt"))
     error = run(*filled.split(), code=2)
     assert message in " ".join(error.split())

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
-from boostrank.surrogates import Surrogate
-from boostrank.targets import CONSISTENT_NORMALIZATION
+from boostrank.surrogates import Surrogate, is_consistent
 from boostrank.theory.consistency.label_distributions import LabelDistribution
 
 
@@ -59,13 +58,9 @@ class ConsistencyReport:
         return self.counterexample is None
 
     @property
-    def declared(self) -> bool | None:
-        """Whether the surrogate declares to be consistent with these targets; None if it declares nothing.
-
-        The declaration is about the metric of the targets.
-        """
-        declared = getattr(self.surrogate, "consistent", None)
-        return None if declared is None else declared and self.normalize == CONSISTENT_NORMALIZATION
+    def declared(self) -> bool:
+        """Whether the surrogate declares that it is consistent with these targets, for the NDCG of `targets_dcg`."""
+        return is_consistent(self.surrogate, self.normalize)
 
     def __repr__(self) -> str:
         lines = [f"{self.surrogate!r} with targets {self.normalize!r}"]
@@ -88,8 +83,8 @@ class ConsistencyReport:
         return f"{name}, with the targets of {str(self.targets_dcg).upper()}"
 
     def _number_searched(self) -> str:
-        declared = {None: "nothing", True: "that it is consistent", False: "that it is not consistent"}[self.declared]
-        text = f"{self.n_distributions} distributions searched; the loss declares {declared}"
+        declares = "declares" if self.declared else "does not declare"
+        text = f"{self.n_distributions} distributions searched; the loss {declares} that it is consistent"
         unsolved = f"\n{self.n_unsolved} more left out, because no minimum was found"
         return text + (unsolved if self.n_unsolved else "")
 

@@ -212,6 +212,4 @@ def closed_form(surrogate: Surrogate, expected: Floats) -> Floats | None:
 
 def within_bounds(surrogate: Surrogate, batch: DistributionBatch, targets: Floats) -> Bools:
     """Which distributions have all targets within the surrogate's bounds, shape (n_distributions,)."""
-    low, high = surrogate.target_bounds
-    inside: Bools = (targets >= low) & (targets <= high * (1.0 + 1e-12))
-    return batch.outcomes.min(np.all(inside, axis=1))
+    return batch.outcomes.min(np.all(surrogate.within_bounds(targets), axis=1))

@@ -10,7 +10,8 @@ import numpy as np
 from boostrank.dcg import DCG, Gain
 from boostrank.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
 from boostrank.segments import Floats, Ints, Segments
-from boostrank.significance.power import ndcg_differences, required_queries, standardized_effects
+from boostrank.significance.differences import standardized
+from boostrank.significance.power import ndcg_differences, required_queries
 from boostrank.theory.long_lists.populations import Lists, Population
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _table(
         "correct": correct,
         "agreement": first**2 + second**2,
         "settled": settled,
-        "queries": required_queries(standardized_effects(mean, deviation), power=power, level=level),
+        "queries": required_queries(standardized(mean, deviation), power=power, level=level),
     }
     table = pd.DataFrame(settings)
     for name, values in statistics.items():

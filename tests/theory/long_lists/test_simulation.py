@@ -92,7 +92,7 @@ def test_resampled_lists_take_documents_of_one_query():
 
 
 def test_the_table_is_that_of_a_plain_loop():
-    lengths, n_lists, ks = [3, 9, 20], 25, [None, 2, ("power", 0.5)]
+    lengths, n_lists, ks = [3, 9, 20], 12, [None, 2, ("power", 0.5)]
     table = theory.distinguishability(GRADED, lengths, ks=ks, n_lists=n_lists, random_state=5)
     lists = GRADED.draw(n_lists, 20, np.random.default_rng(5))
     rows = table.set_index(["discount", "k", "n"])
@@ -130,6 +130,7 @@ def test_feasible_discounts_settle_the_order_and_too_fast_ones_do_not():
     assert at["log2", "10", 10_000] < 0.9
 
 
+@pytest.mark.slow
 def test_the_boundary_settles_orders_of_rankers_that_differ_at_the_top_and_no_others():
     # Beyond the paper: the difference is log n times more than its noise, so wrong orders are exp(-c log(n)^2).
     apart = CurvePair(ScoreCurve.binary(lambda s: 0.2 + 0.6 * s), ScoreCurve.binary(lambda s: 0.35 + 0.3 * s))
@@ -193,15 +194,16 @@ def test_data_are_resampled_by_query_and_document():
 
 
 def test_blocks_bound_memory_and_report_progress(monkeypatch):
-    monkeypatch.setattr("boostrank.theory.long_lists.simulation.MAX_DOCUMENTS_AT_ONCE", 50_000)
+    monkeypatch.setattr("boostrank.theory.long_lists.simulation.MAX_DOCUMENTS_AT_ONCE", 10_000)
     seen = []
     tracemalloc.start()
-    theory.distinguishability(LINEAR, [5_000], ks=[None], n_lists=200, progress=lambda *done: seen.append(done))
+    theory.distinguishability(LINEAR, [2_000], ks=[None], n_lists=100, progress=lambda *done: seen.append(done))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 30e6
-    assert seen[0] == (10, 200)
-    assert seen[-1] == (200, 200)
+    # All lists at once take 12 MB.
+    assert peak < 4e6
+    assert seen[0] == (5, 100)
+    assert seen[-1] == (100, 100)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from oracles import FlatBowl, SteepBowl
 from scipy import optimize
 
 from boostrank.dcg import DCG
-from boostrank.objective import is_consistent
 from boostrank.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,
@@ -23,6 +22,7 @@ from boostrank.surrogates import (
     Squared,
     Surrogate,
     get_surrogate,
+    is_consistent,
 )
 from boostrank.targets import NORMALIZATIONS, make_targets
 from boostrank.theory import (
@@ -85,7 +85,7 @@ def test_the_counterexamples_of_proposition_7(surrogate, normalize, distribution
     assert distribution.ndcg_regret(repaired) == 0.0
 
 
-@pytest.mark.parametrize("surrogate", [name for name in SURROGATES if name != "pairwise-hinge"])
+@pytest.mark.parametrize("surrogate", [name for name in SURROGATES if is_consistent(name)])
 def test_with_the_repaired_targets_the_search_finds_what_is_declared(surrogate):
     report = check_consistency(surrogate, **FEW)
     assert report.consistent == report.declared == is_consistent(surrogate)
@@ -181,6 +181,7 @@ def test_losses_that_only_seem_consistent_are_found_out(surrogate):
     assert (wrong > 0.01) == isinstance(surrogate, Indifferent)
 
 
+@pytest.mark.slow
 def test_the_hinge_leaves_documents_tied_that_are_not_equally_good():
     report = check_consistency("pairwise-hinge", n_distributions=20)
     assert not report.consistent
@@ -226,8 +227,9 @@ def test_what_a_surrogate_declares_is_told_but_not_believed():
     report = check_consistency(RootSquared(), **FEW)
     assert report.declared is True
     assert "declares that it is consistent" in repr(report)
-    assert check_consistency(Indifferent(), **FEW).declared is None
-    assert "declares nothing" in repr(check_consistency(Indifferent(), **FEW))
+    report = check_consistency(Indifferent(), **FEW)
+    assert report.declared is False
+    assert "does not declare that it is consistent" in repr(report)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +260,7 @@ def test_a_reported_counterexample_is_one(surrogate, normalize, k):
 
 def test_the_search_ends_with_the_worst_that_it_saw(monkeypatch):
     monkeypatch.setattr(counterexample_search, "N_CLIMBS", 5)
-    few, many = (check_consistency("squared", "none", n_distributions=n) for n in (20, 400))
+    few, many = (check_consistency("squared", "none", n_distributions=n) for n in (20, 200))
     assert many.regret > few.regret
     assert many.n_distributions > few.n_distributions
 
@@ -301,12 +303,12 @@ def test_a_seed_makes_the_search_repeatable():
 
 
 def test_a_report_reads_in_eighty_columns():
-    for surrogate, normalize in [("centered-logistic", "softmax"), ("squared", "none"), ("softmax", "dcg")]:
-        text = repr(check_consistency(surrogate, normalize, DCG(k=10), **FEW))
+    for surrogate, normalize in [("centered-logistic", "softmax"), ("softmax", "dcg"), ("squared", "none")]:
+        report = check_consistency(surrogate, normalize, DCG(k=10), **FEW)
+        text = repr(report)
         assert max(map(len, text.splitlines())) <= 80
         assert f"with targets '{normalize}'" in text
-    report = check_consistency("squared", "none", **FEW)
-    text = repr(report)
+    assert not report.consistent
     assert f"regret {report.regret:.4f}" in text
     assert f"expected NDCG {report.ndcg:.4f} instead of {report.best_ndcg:.4f}" in text
     for row, probability in zip(report.counterexample.labels, report.counterexample.probabilities, strict=True):

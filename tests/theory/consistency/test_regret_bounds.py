@@ -44,7 +44,7 @@ BOUNDED = [
     Softmax(),
     Poisson(),
     get_surrogate("centered-squared"),
-    get_surrogate("centered-logistic"),
+    pytest.param(get_surrogate("centered-logistic"), marks=pytest.mark.slow),  # without a closed form
     PNorm(),
     PNorm(q=2),
     PNorm(q=6),
@@ -83,7 +83,7 @@ def some_scores(surrogate, batch, targets, seed=0):
 def test_the_bound_is_never_violated(surrogate):
     n, largest = 0, 0.0
     for m, dcg in ((2, DCG()), (3, DCG(k=1)), (5, DCG(discount="zipf")), (8, DCG(k=3, gain="linear"))):
-        batch = DistributionBatch.of(distributions(m, 50))
+        batch = DistributionBatch.of(distributions(m, 20))
         targets = batch.targets("dcg", dcg)
         least = least_losses(surrogate, batch, targets)
         for scores in some_scores(surrogate, batch, targets):
@@ -94,7 +94,7 @@ def test_the_bound_is_never_violated(surrogate):
             assert (sharp <= paper).all()
             large = excess > 1e-6
             n, largest = n + len(regret), max(largest, (regret / np.maximum(sharp, 1e-300))[large].max(initial=0.0))
-    assert n == 2000
+    assert n == 800
     assert 0.2 < largest <= 1.0 + ROUNDING
 
 
@@ -120,7 +120,7 @@ def test_no_constant_is_smaller_than_the_sharp_one_for_least_squares(m):
 @pytest.mark.parametrize("surrogate", [Squared(), Logistic(), Softmax(), PNorm(q=3), PNorm(q=6)], ids=repr)
 def test_the_constants_are_those_of_the_excess(surrogate):
     m, ratios = 3, []
-    batch = DistributionBatch.of(distributions(m, 300, seed=1))
+    batch = DistributionBatch.of(distributions(m, 100, seed=1))
     targets = batch.targets()
     expected, query = batch.expect(targets), batch.queries
     constant, norm = strong_convexity(surrogate, m)
@@ -235,7 +235,7 @@ def test_tied_scores_can_lose_half_of_the_margin():
 def test_the_low_noise_bound_is_never_violated(surrogate):
     m, random = 4, np.random.default_rng(0)
     for dcg in (DCG(), DCG(k=2)):
-        batch = DistributionBatch.of(distributions(m, 150, seed=2))
+        batch = DistributionBatch.of(distributions(m, 50, seed=2))
         targets = batch.targets("dcg", dcg)
         margins = np.array([ndcg_margin(batch[i], dcg) for i in range(batch.n_distributions)])
         for scores in some_scores(surrogate, batch, targets):

@@ -1,0 +1,221 @@
+"""What holds for every surrogate: majorants, declared traits, finite results, minimizers and formulas."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import Arc, numeric_hessians, slices
+from surrogate_samples import ALL, SIZES, assert_finite, least_eigenvalue, ragged
+
+from boostrank.queries import Queries
+from boostrank.surrogates import (
+    Cosine,
+    GainWeightedPairs,
+    Logistic,
+    NormalizedPNorm,
+    PairwiseHinge,
+    PNorm,
+    Poisson,
+    Profiled,
+    Softmax,
+    Squared,
+)
+
+every = pytest.mark.parametrize("surrogate", ALL, ids=repr)
+
+
+def test_every_family_has_an_exact_hessian_to_test():
+    kinds = {type(surrogate) for surrogate in ALL if surrogate.hessian == "exact"}
+    norms_and_pairs = {PNorm, Cosine, NormalizedPNorm, *(type(s) for s in ALL if isinstance(s, GainWeightedPairs))}
+    assert kinds == {type(surrogate) for surrogate in ALL} - norms_and_pairs
+
+
+@pytest.mark.parametrize("surrogate", [s for s in ALL if s.hessian == "majorant" or s.separable], ids=repr)
+@settings(max_examples=12)
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=3),
+    seed=st.integers(0, 10**6),
+    scale=st.sampled_from([1e-3, 0.3, 1.0, 3.0, 10.0]),
+)
+def test_a_majorant_dominates_the_hessian(surrogate, sizes, seed, scale):
+    assert least_eigenvalue(surrogate, ragged(sizes, seed, scale)) >= -2e-6
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "scores"),
+    [
+        (Squared(), [0.3, -0.2]),
+        (Poisson(), [0.3, -0.2]),
+        (Logistic(), [0.3, -0.2]),
+        (Profiled(Squared()), [0.3, -0.2]),
+        (PNorm(q=2), [0.3, -0.2]),
+        (PNorm(q=3.5), [1.0, 1.0]),
+        (PNorm(), [1.0, 1.0]),
+    ],
+    ids=lambda value: "scores" if isinstance(value, list) else repr(value),
+)
+def test_half_a_sharp_majorant_does_not_dominate(surrogate, scores):
+    data = np.array(scores), np.array([0.8, 0.0]), Queries.from_sizes([2])
+    assert least_eigenvalue(surrogate, data) >= -1e-6
+    assert least_eigenvalue(surrogate, data, factor=0.5) < -1e-3
+
+
+@every
+def test_shift_invariance_is_as_declared(surrogate):
+    scores, targets, queries = ragged()
+    shifted = scores + queries.repeat(np.array([0.7, -3.0, 2.0, 1.0, 5.0]))
+    before, after = surrogate.loss(scores, targets, queries), surrogate.loss(shifted, targets, queries)
+    assert np.allclose(before, after, atol=1e-9) == surrogate.shift_invariant
+    same = [
+        np.allclose(one, other, atol=1e-6)
+        for one, other in zip(
+            surrogate.gradient_hessian(scores, targets, queries),
+            surrogate.gradient_hessian(shifted, targets, queries),
+            strict=True,
+        )
+    ]
+    assert all(same) or not surrogate.shift_invariant
+
+
+@every
+def test_shift_invariant_gradients_sum_to_zero(surrogate):
+    scores, targets, queries = ragged()
+    sums = queries.sum(surrogate.gradient_hessian(scores, targets, queries)[0])
+    assert (np.abs(sums).max() < 1e-6) == surrogate.shift_invariant
+
+
+@every
+def test_separability_is_as_declared(surrogate):
+    scores, targets, queries = np.array([0.2, -0.4, 1.0]), np.array([0.8, 0.3, 0.0]), Queries.from_sizes([3])
+    other = scores + np.array([0.0, 0.5, -1.0])
+    gradients = [surrogate.gradient_hessian(values, targets, queries)[0][0] for values in (scores, other)]
+    # With q = 2 the p-norm is separable too, and need not say so; the hinge's gradient is constant between kinks.
+    if surrogate not in (PNorm(q=2), PairwiseHinge()):
+        assert (gradients[0] == gradients[1]) == surrogate.separable
+    if surrogate.separable:
+        alone = surrogate.loss(scores, targets, Queries.from_sizes([1, 1, 1]))
+        assert alone.sum() == pytest.approx(surrogate.loss(scores, targets, queries)[0])
+
+
+@pytest.mark.parametrize("surrogate", [surrogate for surrogate in ALL if not surrogate.convex], ids=repr)
+def test_surrogates_that_do_not_declare_convexity_are_not_convex(surrogate):
+    # For surrogates that do, `check` searches for a negative eigenvalue.
+    samples = [ragged(seed=seed, scale=2.0) for seed in range(5)]
+    matrices = [matrix for sample in samples for matrix in numeric_hessians(surrogate, *sample)]
+    assert min(np.linalg.eigvalsh(matrix)[0] for matrix in matrices) < -1e-6
+
+
+@every
+def test_extreme_scores_have_finite_results(surrogate):
+    targets = [1.0, 0.0, 0.4, 0.0, 0.0, 0.7]
+    for size in (1e4, 1e6):
+        assert_finite(surrogate, [size, -size, 0.0, -size, size, 1.0], targets, [3, 3])
+        assert_finite(surrogate, [-size, size, -0.0, size, size, size], targets, [3, 3])
+        assert_finite(surrogate, [size, -size], [1.0, 0.0], [1, 1])
+        assert_finite(surrogate, [size, -size], [0.0, 1.0], [1, 1])
+
+
+@every
+def test_zero_and_tiny_scores_have_finite_results(surrogate):
+    targets, queries = np.array([1.0, 0.0, 0.4]), Queries.from_sizes([3])
+    zero = surrogate.gradient_hessian(np.zeros(3), targets, queries)
+    for tiny in (0.0, -0.0, 5e-324, -5e-324, 1e-310, 1e-300, 1e-160):
+        assert_finite(surrogate, [tiny, tiny, -tiny, 0.0], [1.0, 0.0, 0.4, 0.2], [3, 1])
+        near = surrogate.gradient_hessian(np.array([tiny, tiny, -tiny]), targets, queries)
+        np.testing.assert_allclose(near[0], zero[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("surrogate", [PNorm(), NormalizedPNorm(), Cosine(), Softmax()], ids=repr)
+def test_long_queries_start_finite(surrogate):
+    assert_finite(surrogate, np.zeros(30_000), np.full(30_000, 1e-3), [30_000])
+
+
+@every
+def test_queries_without_targets_and_of_one_document_are_finite(surrogate):
+    assert_finite(surrogate, [0.5, -1.0, 2.0], [0.0, 0.0, 0.0], [3])
+    assert_finite(surrogate, [0.5, -1.0, 2.0], [0.0, 1.0, 0.3], [1, 1, 1])
+    assert_finite(surrogate, [0.0, 0.0], [1.0, 1.0], [2])
+
+
+def at_squared(targets, queries):
+    return targets
+
+
+def at_log(targets, queries):
+    return np.log(targets)
+
+
+def at_logit(targets, queries):
+    return np.log(targets / (1.0 - targets))
+
+
+def at_dual_norm(targets, queries):
+    """Gradient of ``1/2 ||u||_p^2``."""
+    result = []
+    for part in slices(queries.sizes.tolist()):
+        u, q = targets[part], math.log(part.stop - part.start) + 2.0
+        p = q / (q - 1.0)
+        norm = sum(u**p) ** (1.0 / p)
+        result.extend(norm ** (2.0 - p) * u ** (p - 1.0))
+    return np.array(result)
+
+
+MINIMIZERS = [
+    (Squared(), at_squared),
+    (Poisson(), at_log),
+    (Logistic(), at_logit),
+    (Softmax(), at_log),
+    (Profiled(Poisson()), at_log),
+    (Profiled(Squared()), at_squared),
+    (Profiled(Logistic()), at_logit),
+    (PNorm(), at_dual_norm),
+]
+
+
+@pytest.mark.parametrize("surrogate", [surrogate for surrogate, _ in MINIMIZERS], ids=repr)
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10**6), scale=st.sampled_from([0.1, 1.0, 10.0]))
+def test_loss_is_not_negative(surrogate, seed, scale):
+    assert (surrogate.loss(*ragged(seed=seed, scale=scale)) >= -1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "minimizer"), MINIMIZERS, ids=lambda value: getattr(value, "__name__", repr(value))
+)
+def test_loss_and_gradient_are_zero_at_the_documented_minimizer(surrogate, minimizer):
+    _, _, queries = ragged()
+    targets = np.random.default_rng(1).uniform(0.05, 0.95, queries.n_documents)
+    scores = minimizer(targets, queries)
+    if surrogate.shift_invariant:
+        scores = scores + queries.repeat(np.arange(5.0))
+    np.testing.assert_allclose(surrogate.loss(scores, targets, queries), 0.0, atol=1e-8)
+    np.testing.assert_allclose(surrogate.gradient_hessian(scores, targets, queries)[0], 0.0, atol=1e-8)
+
+
+def test_losses_by_formula():
+    scores, targets, queries = ragged()
+    parts = [(scores[part], targets[part]) for part in slices(SIZES)]
+
+    def kl(u, p):
+        return sum((a * math.log(a / b) if a > 0 else 0.0) - a + b for a, b in zip(u, p, strict=True))
+
+    def softmax_kl(s, u):
+        return kl(u, sum(u) * np.exp(s) / sum(np.exp(s))) if sum(u) > 0 else 0.0
+
+    formulas = {
+        Squared(): lambda s, u: sum((s - u) ** 2) / 2,
+        Poisson(): lambda s, u: kl(u, np.exp(s)),
+        Softmax(): softmax_kl,
+        Profiled(Squared()): lambda s, u: sum((s - s.mean() - u + u.mean()) ** 2) / 2,
+        Cosine(): lambda s, u: -sum(s * u) / math.sqrt(sum(s**2) + 1.0),
+        NormalizedPNorm(q=3): lambda s, u: -sum(s * u) / (sum(abs(s) ** 3) + 1.0) ** (1 / 3),
+        PNorm(q=3): lambda s, u: sum(abs(s) ** 3) ** (2 / 3) / 2 - sum(s * u) + sum(u**1.5) ** (4 / 3) / 2,
+        Arc(): lambda s, u: sum(np.sqrt(1 + s**2) + s**2 / 8 - s * u),
+    }
+    for surrogate, formula in formulas.items():
+        expected = [formula(s, u) for s, u in parts]
+        np.testing.assert_allclose(
+            surrogate.loss(scores, targets, queries), expected, atol=1e-9, err_msg=repr(surrogate)
+        )

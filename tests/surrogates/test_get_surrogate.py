@@ -1,0 +1,69 @@
+"""`get_surrogate` and surrogates as values: names, equality, copies, texts and settings."""
+
+import copy
+import dataclasses
+import pickle
+
+import oracles
+import pytest
+from sklearn.base import clone
+from surrogate_samples import ALL, EXACT_HESSIANS
+
+import boostrank.surrogates
+from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Softmax, get_surrogate
+
+every = pytest.mark.parametrize("surrogate", ALL, ids=repr)
+
+
+@every
+def test_repr_evaluates_to_an_equal_surrogate(surrogate):
+    assert eval(repr(surrogate), {**vars(boostrank.surrogates), **vars(oracles)}) == surrogate
+
+
+@every
+def test_copies_are_equal(surrogate):
+    for twin in (clone(surrogate, safe=False), pickle.loads(pickle.dumps(surrogate)), copy.deepcopy(surrogate)):
+        assert twin == surrogate
+        assert hash(twin) == hash(surrogate)
+        assert repr(twin) == repr(surrogate)
+
+
+def test_different_settings_and_classes_are_different():
+    assert len(set(ALL)) == len(ALL)
+    assert len({repr(surrogate) for surrogate in ALL}) == len(ALL)
+    assert PNorm(q=3) != PNorm(q=4)
+    assert Cosine() != NormalizedPNorm(q=2)
+    assert Cosine(epsilon=2.0) != Cosine()
+    assert Softmax() != Softmax(hessian="exact")
+
+
+@pytest.mark.parametrize("surrogate", SURROGATES.values(), ids=repr)
+def test_surrogates_are_immutable(surrogate):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        surrogate.anything = 1
+
+
+@pytest.mark.parametrize("name", SURROGATES)
+def test_names_give_default_surrogates_and_instances_themselves(name):
+    surrogate = get_surrogate(name)
+    assert surrogate is SURROGATES[name]
+    assert get_surrogate(surrogate) is surrogate
+
+
+@pytest.mark.parametrize("name", ["hinge", "", "Softmax", None, 3, Softmax, ["softmax"]], ids=repr)
+def test_unknown_names_are_errors_that_list_the_known(name):
+    with pytest.raises(ValueError, match=r"unknown surrogate .*squared, poisson"):
+        get_surrogate(name)
+
+
+@pytest.mark.parametrize("surrogate", EXACT_HESSIANS, ids=repr)
+@pytest.mark.parametrize("hessian", ["diagonal", None, True])
+def test_bad_kinds_of_hessian_are_errors(surrogate, hessian):
+    with pytest.raises(ValueError, match="hessian must be"):
+        dataclasses.replace(surrogate, hessian=hessian)
+
+
+def test_settings_can_be_replaced():
+    assert dataclasses.replace(Cosine(), epsilon=2) == Cosine(epsilon=2)
+    assert dataclasses.replace(Softmax(), hessian="exact") == Softmax(hessian="exact")
+    assert dataclasses.replace(PNorm(), q=3) == PNorm(q=3)

@@ -1,0 +1,72 @@
+"""Separable surrogates: intercepts, inverse slopes, and Poisson beyond the range of its exponential."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import Arc
+from surrogate_samples import ragged
+
+from boostrank.exponential import MAX_EXPONENT
+from boostrank.queries import Queries
+from boostrank.surrogates import Logistic, Poisson, Squared
+
+
+@pytest.mark.parametrize(
+    ("potential", "tolerance"),
+    # Newton's method stops after a step below 1e-3, with an error of the order of its square.
+    [(Squared(), 1e-12), (Poisson(), 1e-12), (Logistic(), 2e-7), (Arc(), 2e-6)],
+    ids=repr,
+)
+@given(seed=st.integers(0, 10**6), scale=st.sampled_from([0.0, 1.0, 10.0, 100.0]))
+def test_the_intercept_solves_its_equation(potential, tolerance, seed, scale):
+    scores, targets, queries = ragged(seed=seed, scale=scale)
+    mass = queries.sum(targets)
+    shift = potential.intercept(scores, mass, queries)
+    slopes = potential.slope_curvature(scores + queries.repeat(shift))[0]
+    np.testing.assert_allclose(queries.sum(slopes), mass, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("factor", [0.1, 2.0, 1e3])
+def test_the_intercept_of_poisson_solves_its_equation_also_beyond_its_exponential_range(factor):
+    scores, queries = np.array([0.0, 1.0, -2.0]), Queries.from_sizes([3])
+    mass = np.array([factor * math.exp(MAX_EXPONENT)])
+    slopes = Poisson().slope_curvature(scores + Poisson().intercept(scores, mass, queries))[0]
+    assert slopes.sum() == pytest.approx(mass[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("potential", [Squared(), Poisson(), Logistic(), Arc()], ids=repr)
+def test_inverse_slope_inverts_the_slope(potential):
+    slopes = np.array([0.01, 0.3, 0.5, 0.9])
+    np.testing.assert_allclose(potential.slope_curvature(potential.inverse_slope(slopes))[0], slopes, rtol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-20, 0.5, 1.0, 2.0, 1e6])
+def test_inverse_slope_of_poisson_also_beyond_its_exponential_range(factor):
+    slope = factor * math.exp(MAX_EXPONENT)
+    scores = Poisson().inverse_slope(np.array([slope]))
+    assert (scores[0] > MAX_EXPONENT) == (factor > 1.0)
+    assert Poisson().slope_curvature(scores)[0][0] == pytest.approx(slope, rel=1e-9)
+
+
+def test_poisson_is_smooth_where_it_leaves_the_exponential():
+    queries, targets = Queries.from_sizes([1]), np.array([0.5])
+    for side in (-1e-9, 1e-9):
+        gradient, hessian = Poisson().gradient_hessian(np.array([MAX_EXPONENT + side]), targets, queries)
+        assert gradient[0] == pytest.approx(math.exp(MAX_EXPONENT), rel=1e-6)
+        assert hessian[0] == pytest.approx(math.exp(MAX_EXPONENT), rel=1e-6)
+    for score in (MAX_EXPONENT - 1.0, MAX_EXPONENT + 1.0, MAX_EXPONENT + 10.0):
+        step = 1e-4
+        losses = [Poisson().loss(np.array([score + move]), targets, queries)[0] for move in (-step, step)]
+        gradient = Poisson().gradient_hessian(np.array([score]), targets, queries)[0][0]
+        assert (losses[1] - losses[0]) / (2 * step) == pytest.approx(gradient, rel=1e-5)
+
+
+@pytest.mark.parametrize("excess", [0.5, 3.0, 100.0])
+def test_poisson_is_its_taylor_polynomial_beyond_the_exponential(excess):
+    scores, top = np.array([MAX_EXPONENT + excess]), math.exp(MAX_EXPONENT)
+    assert Poisson().potential(scores)[0] == pytest.approx(top * (1.0 + excess + excess**2 / 2.0))
+    slope, curvature = Poisson().slope_curvature(scores)
+    assert (slope[0], curvature[0]) == (pytest.approx(top * (1.0 + excess)), pytest.approx(top))
