@@ -1,4 +1,4 @@
-"""Checks of the arguments of metrics: labels, scores and query ids."""
+"""Checks of the labels, scores and query ids that metrics get."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from boostrank.segments import Floats
 def labels_scores_queries(
     y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None
 ) -> tuple[Floats, Floats, Queries]:
-    """Labels and scores, checked and grouped, and their queries; without `qid` all rows are one query."""
+    """Check labels, scores and query ids, and group them; returns labels, scores and queries.
+
+    Without `qid` all rows belong to one query.
+    """
     relevance, scores = check_relevance(y_true, "y_true"), check_scores(y_score, "y_score")
     queries = Queries.from_sizes([len(relevance)]) if qid is None else Queries.from_qid(qid)
     check_lengths(y_true=len(relevance), y_score=len(scores), qid=queries.n_documents)
@@ -36,7 +39,7 @@ def check_lengths(**lengths: int) -> None:
 def preferences_scores_queries(
     graph: PreferenceGraph, y_score: ArrayLike, qid: ArrayLike | None
 ) -> tuple[PreferenceGraph, Floats, Queries]:
-    """Preferences and scores, checked and grouped, and their queries, which the preferences know."""
+    """Check scores and query ids, and group preferences and scores; returns preferences, scores and queries."""
     if qid is not None:
         graph.check_qid(qid)
     scores = check_scores(y_score, "y_score")
@@ -45,18 +48,35 @@ def preferences_scores_queries(
 
 
 def refuse_preferences(labels: object, measure: str) -> None:
-    """Refuse a PreferenceGraph where `measure` needs relevance labels."""
+    """Raise ValueError for a PreferenceGraph, because `measure` needs relevance labels."""
     if isinstance(labels, PreferenceGraph):
         raise ValueError(f"{measure} needs relevance labels; the measure of preferences is 'agreement'")
 
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
-    """Scores as a one-dimensional float array that sorts like the input; `name` is that of the argument in errors.
+    """Convert scores to float64 numbers that rank the documents in the same way.
+
+    Parameters
+    ----------
+    scores : array-like, shape (n_documents,) or (n_documents, 1)
+    name : str, default "scores"
+        The name of the argument in error messages.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_documents,)
+        The scores. If some of them differ, but not as float64, it is the index of each score in the sorted list of
+        different scores.
 
     Raises
     ------
     ValueError
         If a score is not a finite number, or the array is not one-dimensional.
+
+    Examples
+    --------
+    >>> check_scores([2**53, 2**53 + 1]).tolist()
+    [0.0, 1.0]
     """
     array = as_array(scores, name)
     if array.ndim != 1:
@@ -66,7 +86,6 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
         bad = int(np.argmin(np.isfinite(floats)))
         raise ValueError(f"{name} must be finite; {name}[{bad}] is {array[bad]}")
     if _may_collide(array, floats):
-        # Different scores have different ranks among the distinct values.
         return np.unique(array, return_inverse=True)[1].astype(np.float64)
     return floats
 

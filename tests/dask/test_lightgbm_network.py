@@ -8,11 +8,6 @@ import boostrank.dask as bd
 from boostrank.dask.lightgbm import PortEndpoint
 
 
-@pytest.fixture(scope="module")
-def rows(place, data, even_sizes):
-    return place(data, even_sizes(len(data[1]), 2))
-
-
 @pytest.mark.parametrize(("name", "value"), [("machines", "127.0.0.1:1"), ("num_machines", 3)])
 def test_parameters_that_follow_from_the_workers_are_refused(name, value, rows, small):
     with pytest.raises(ValueError, match=f"{name} follows from the Dask workers"):

@@ -123,8 +123,9 @@ def process_of(client, worker):
 
 @pytest.mark.slow
 def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
-    own_client, place_on, data, aligned_sizes, small, ranker_class
+    own_client, place_on, data, aligned_sizes, small, ranker_class, monkeypatch
 ):
+    monkeypatch.setattr("boostrank.dask.workers.POLL_SECONDS", 0.2)
     client = own_client
     client.wait_for_workers(2)
     rows = place_on(client, data, aligned_sizes(data[2], 2))
@@ -146,6 +147,7 @@ def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
 @pytest.mark.slow
 def test_a_worker_that_does_not_stop_is_restarted(own_client, place_on, data, aligned_sizes, small, monkeypatch):
     monkeypatch.setattr("boostrank.dask.workers.ERROR_SECONDS", 1.0)
+    monkeypatch.setattr("boostrank.dask.workers.POLL_SECONDS", 0.2)
     client = own_client
     client.wait_for_workers(2)
     rows = place_on(client, data, aligned_sizes(data[2], 2))
