@@ -22,6 +22,7 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.history import History
 from boostrank.backends.model_files import OPEN_SEAL, SEAL, read_sealed, write_sealed
+from boostrank.backends.xgboost_format import check_xgboost
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
 
@@ -180,12 +181,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     if not (content.startswith(b"{") and content.rstrip().endswith(b"}")):
         raise ValueError(f"{name!r} is not a complete XGBoost model file")
     try:
-        booster = xgb.Booster(model_file=name)
-        n_scores = json.loads(booster.save_config())["learner"]["learner_model_param"]["num_class"]
-    except (xgb.core.XGBoostError, UnicodeDecodeError) as error:
-        raise ValueError(f"{name!r} is not a valid XGBoost model file: {str(error).splitlines()[0]}") from error
-    if int(n_scores) > 1:
-        raise ValueError(f"{name!r} is no ranker: it gives {n_scores} scores a row")
+        # From memory: what was checked, and not what stands in the file by now.
+        booster = xgb.Booster(model_file=bytearray(check_xgboost(content)))
+    except (xgb.core.XGBoostError, ValueError) as error:
+        raise ValueError(f"{name!r} cannot be loaded as a ranker of XGBoost: {str(error).splitlines()[0]}") from error
     booster.set_attr(**{SEAL: None})
     return booster
 
