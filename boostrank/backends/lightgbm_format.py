@@ -23,6 +23,10 @@ _CATEGORICAL = ("cat_boundaries", "cat_threshold")
 _SINGLE = ("num_leaves", "num_cat", "leaf_value", "is_linear", "shrinkage")
 FIELDS = {*_PER_SPLIT, *_PER_SPLIT_OPTIONAL, *_PER_LEAF_OPTIONAL, *_LINEAR, *_CATEGORICAL, *_SINGLE}
 _INTEGERS = re.compile(r" *(?:-?[0-9]{1,18}(?: +|$))*")
+_NUMBER = r"-?(?:[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|inf|nan)"
+_NUMBERS = re.compile(rf" *(?:{_NUMBER}(?: +|$))*")
+_OBJECTIVE = re.compile(rf"[a-z_0-9]+(?: (?:[a-z_0-9]+(?::{_NUMBER}|:[a-z_]+)?))*")
+_PARAMETER = re.compile(r"\[[A-Za-z0-9_]+: .*\]")
 _END = "end of trees"
 
 Fields = dict[str, str]
@@ -35,11 +39,14 @@ def check_lightgbm(text: str) -> None:
     """
     if "\0" in text or "\r" in text:
         raise ValueError("it contains a zero byte or a carriage return")
+    _check_parameters(text)
     head_text, mark, _ = text.partition("\nTree=")
     head = _parse_fields(head_text.partition("\n" + _END)[0].split("\n"), "the head")
     n_scores = {_count(head, "num_class", "the head"), _count(head, "num_tree_per_iteration", "the head")}
     if n_scores != {1}:
         raise ValueError(f"it is no ranker: it gives {max(n_scores)} scores a row")
+    if "objective" in head and not _OBJECTIVE.fullmatch(head["objective"]):
+        raise ValueError(f"the head has objective={head['objective'][:40]}")
     n_features = _count(head, "max_feature_idx", "the head") + 1
     for name in ("feature_names", "feature_infos"):
         found = len(head.get(name, "").split())
@@ -51,6 +58,17 @@ def check_lightgbm(text: str) -> None:
     trees = [_parse_tree(block, f"tree {i}") for i, block in enumerate(blocks)]
     if trees:
         _check_trees(trees, n_features)
+
+
+def _check_parameters(text: str) -> None:
+    """Check the parameters of the training, which follow the trees; LightGBM reads a name and a value in each line."""
+    after_trees = text[text.rfind("\n" + _END) + 1 :].split("\n")
+    starts = [i for i, line in enumerate(after_trees) if line.startswith("parameters:")]
+    for line in after_trees[starts[0] + 1 :] if starts else []:
+        if line.startswith("end of parameters"):
+            return
+        if line and not _PARAMETER.fullmatch(line):
+            raise ValueError(f"the line {line[:40]!r} is no parameter")
 
 
 def _tree_blocks(text: str, start: int, head: Fields) -> list[str]:
@@ -105,6 +123,9 @@ def _parse_tree(block: str, where: str) -> Fields:
         found = len(fields.get(name, "").split())
         if found != n:
             raise ValueError(f"{where} needs {n} values of {name}, but has {found}")
+    for name, value in fields.items():
+        if not _NUMBERS.fullmatch(value):
+            raise ValueError(f"{name} of {where} are not numbers")
     return fields
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from boostrank.segments import Bools, Ints
 
 #: Trees of this depth are no result of training; functions of the backends that are recursive overflow the stack.
-MAX_DEPTH = 10_000
+MAX_DEPTH = 2_000
 #: Number in place of the child of a leaf.
 NO_CHILD = -1
 
