@@ -122,7 +122,7 @@ class DCG:
         if self.k is None:
             return queries.sizes
         if isinstance(self.k, (int, np.integer)):
-            return np.minimum(queries.sizes, int(self.k))
+            return np.minimum(queries.sizes, min(int(self.k), np.iinfo(np.int64).max))
         # In floating point 0.07 * 100 is slightly above 7 and must not be rounded up to 8: subtract a tolerance.
         return np.maximum(1, np.ceil(self.k * queries.sizes - 1e-9)).astype(np.int64)
 

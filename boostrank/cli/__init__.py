@@ -6,6 +6,7 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from boostrank.cli.check import check
 from boostrank.cli.compare import compare
@@ -28,5 +29,6 @@ def main() -> None:
     try:
         app()
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        message = Text.assemble(("error:", "bold red"), f" {error}")
+        Console(stderr=True).print(message, highlight=False, soft_wrap=True)
         sys.exit(2)

@@ -16,7 +16,8 @@ from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.surrogates import SURROGATES
 from boostrank.targets import NORMALIZATIONS
 
-console = Console()
+# Paths and names may contain brackets or colons, which are no markup.
+console = Console(markup=False, emoji=False)
 
 
 class Backend(StrEnum):
