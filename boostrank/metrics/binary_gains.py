@@ -72,5 +72,5 @@ def precision_depths(dcg: DCG, queries: Segments) -> Floats:
     An integer cutoff is taken as it is, also where a query has fewer documents.
     """
     if isinstance(dcg.k, (int, np.integer)):
-        return np.full(queries.n_segments, float(dcg.k))
+        return np.full(queries.n_segments, float(min(dcg.k, int(np.finfo(np.float64).max))))
     return dcg.cutoffs(queries).astype(np.float64)
