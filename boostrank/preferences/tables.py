@@ -155,18 +155,19 @@ def write_preferences(graph: PreferenceGraph, path: str | os.PathLike[str], docu
     """
     import pandas as pd
 
-    frame = pd.DataFrame({"winner": graph.winner, "loser": graph.loser})
+    frame, texts = pd.DataFrame({"winner": graph.winner, "loser": graph.loser}), list[NDArray[Any]]()
     if documents is not None:
         ids = _texts(documents, "documents")
         if len(ids) != len(graph):
             raise ValueError(f"documents has {len(ids)} ids for {len(graph)} documents of the graph")
         queries = _texts(graph.qid, "qid")
         frame = pd.DataFrame({"qid": queries[graph.winner], "winner": ids[graph.winner], "loser": ids[graph.loser]})
+        texts = [queries, ids]
     if graph.weight is not None:
         frame["weight"] = graph.weight
     # Only values with the delimiter, a quote or a line end are quoted by default, and a carriage return is no line end.
-    returns = any("\r" in text for name in frame if frame[name].dtype == object for text in frame[name])
-    quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    returns = any("\r" in text for ids in texts for text in ids)
+    quoting: Any = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
     write_atomically(path, lambda name: frame.to_csv(name, index=False, quoting=quoting))
 
 
@@ -175,7 +176,7 @@ def _texts(ids: ArrayLike, name: str) -> NDArray[Any]:
     array, kind = _uniform(ids, name)
     if kind is not str:
         return np.array([repr(kind(value)) for value in array], dtype=object)
-    bad = next((text for text in array if "\0" in text or re.search("[\ud800-\udfff]", text)), None)
+    bad = next((text for text in array if not text or re.search("[\0\ud800-\udfff]", text)), None)
     if bad is not None:
         raise ValueError(f"{name} has the id {bad!r}, which a CSV file cannot hold")
     return array
@@ -187,8 +188,9 @@ def _typed_columns(cells: pd.DataFrame, qid: ArrayLike, documents: ArrayLike | N
     if len(set(names)) < len(names):
         raise ValueError(f"the first line has a column twice: {', '.join(map(repr, names))}")
     rows = cells.iloc[1:]
-    if rows.isna().to_numpy().any():
-        raise ValueError(f"pair {int(np.argmax(rows.isna().any(axis=1)))} has fewer values than there are columns")
+    empty = (rows == "").any(axis=1).to_numpy()
+    if empty.any():
+        raise ValueError(f"pair {int(np.argmax(empty))} has fewer values than there are columns, or an empty one")
     columns = {name: rows.iloc[:, i].to_numpy(object) for i, name in enumerate(names)}
     kinds: dict[str, type] = {"weight": float}
     if documents is not None:
