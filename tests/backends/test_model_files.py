@@ -36,7 +36,7 @@ def lightgbm_texts(data, tmp_path_factory):
     options = {"n_estimators": 3, "num_leaves": 5, "min_child_samples": 3, "n_jobs": 1}
     rankers = {
         "numbers": br.LightGBMRanker(**options).fit(X, y, qid),
-        "categories": br.LightGBMRanker(**options).fit(frame, y, qid),
+        "categories": br.LightGBMRanker(**options, min_data_per_group=1, cat_smooth=0).fit(frame, y, qid),
         "linear": br.LightGBMRanker(**options, linear_tree=True).fit(X, y, qid),
         "dart": br.LightGBMRanker(**options, boosting="dart").fit(X, y, qid),
     }
@@ -264,8 +264,6 @@ def test_xgboost_files_of_wrong_structure_are_refused(xgboost_models, tmp_path, 
             content = as_ubjson(changed)
         except (OverflowError, struct.error):
             pytest.skip("UBJSON does not hold this number")
-        # Integers of 32 bits wrap.
-        message = message if "2**40" not in message else "."
     pattern = rf"model\{suffix}.*cannot be loaded as a ranker of XGBoost"
     with pytest.raises(ValueError, match=pattern) as caught:
         load(br.XGBoostRanker, content, tmp_path / f"model{suffix}")
