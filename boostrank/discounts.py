@@ -165,7 +165,7 @@ def real_cutoff(k: Cutoff, n: Floats) -> Floats:
     power = growth_power(k)
     if power is not None:
         return n**power
-    return np.minimum(n, float(k)) if is_constant(k) else n * share_kept(k)  # type: ignore[arg-type]
+    return np.minimum(n, float(min(k, np.iinfo(np.int64).max))) if is_constant(k) else n * share_kept(k)  # type: ignore[arg-type, type-var]
 
 
 def checked_discount(discount: Discount) -> Callable[[Floats], Floats]:

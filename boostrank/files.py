@@ -1,27 +1,93 @@
-"""Write files atomically."""
+"""Write files atomically, and write through to what is no regular file."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
 import uuid
 from collections.abc import Callable
+from typing import BinaryIO
+
+_DESCRIPTOR = re.compile(r"(?:/proc/[^/]+(?:/task/[0-9]+)?|/dev)/fd/([0-9]+)")
+_MAX_LINKS = 40
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[str], None]) -> None:
     """Write a file such that `path` never names an incomplete file.
 
-    `write` gets the path of a temporary file in the same folder, with the same suffix. After it returns, the
-    temporary file replaces `path`; if it raises, `path` is unchanged and the temporary file is deleted. If `path` is a
-    symbolic link, the file that it points to is replaced, and the link stays.
+    `write` gets the path of a temporary file in the same folder, whose name ends like that of `path`. After it returns,
+    the temporary file replaces `path`, with the mode and the owner of the file that it replaces; if it raises, `path`
+    is unchanged and the temporary file is deleted. If `path` is a symbolic link, the file that it points to is
+    replaced, and the link stays.
+
+    A pipe, a device, or an open file such as ``/dev/stdout`` is not replaced: the complete content is written to it.
+    So it is with a file whose owner the process may not restore.
     """
+    descriptor = _open_descriptor(path)
     target = os.path.realpath(path)
-    stem, suffix = os.path.splitext(target)
-    temporary = f"{stem}.{uuid.uuid4().hex}{suffix}"
+    old = os.stat(target) if descriptor is None and os.path.exists(target) else None
+    if old is not None and stat.S_ISDIR(old.st_mode):
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder, not a file to write to")
+    if descriptor is not None or (old is not None and not stat.S_ISREG(old.st_mode)):
+        with tempfile.TemporaryDirectory() as folder:
+            temporary = os.path.join(folder, os.path.basename(os.fspath(path)))
+            write(temporary)
+            _write_through(temporary, target if descriptor is None else descriptor)
+        return
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{uuid.uuid4().hex[:16]}.{name[-200:]}")
+    # The content of a file that only its owner may read is never in one that others may read.
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if old is None else 0o600))
     try:
         write(temporary)
-        os.replace(temporary, target)
+        if old is None or _restore_owner_and_mode(temporary, old):
+            os.replace(temporary, target)
+        else:
+            _write_through(temporary, target)
+            os.unlink(temporary)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def _open_descriptor(path: str | os.PathLike[str]) -> int | None:
+    """The number of the open file that `path` stands for, as /dev/stdout does for 1; None if it stands for none."""
+    current = os.path.abspath(path)
+    for _ in range(_MAX_LINKS):
+        folder, name = os.path.split(current)
+        current = os.path.join(os.path.realpath(folder), name)
+        if match := _DESCRIPTOR.fullmatch(current):
+            return int(match[1])
+        if not os.path.islink(current):
+            return None
+        current = os.path.abspath(os.path.join(os.path.dirname(current), os.readlink(current)))
+    return None
+
+
+def _restore_owner_and_mode(path: str, old: os.stat_result) -> bool:
+    """Give a file the owner and the mode of another; return whether this is permitted."""
+    new = os.stat(path)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.chown(path, old.st_uid, old.st_gid)
+        except PermissionError:
+            return False
+    os.chmod(path, stat.S_IMODE(old.st_mode))
+    return True
+
+
+def _write_through(source: str, target: str | int) -> None:
+    """Write the content of a file to an open file, or to what is there under a path."""
+    if isinstance(target, int):
+        # What was printed before comes first.
+        sys.stdout.flush()
+        target = os.dup(target)
+    receiver: BinaryIO
+    with open(source, "rb") as content, open(target, "wb") as receiver:
+        shutil.copyfileobj(content, receiver)

@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix, issparse, isspmatrix
 
 from boostrank.backends.base import Trained, Training, import_backend, import_onnx_converter, refuse_duplicates
 from boostrank.backends.history import History
+from boostrank.backends.lightgbm_format import check_lightgbm
 from boostrank.backends.model_files import (
     BLANK_CHECKSUM,
     CHECKSUM_FIELD,
@@ -204,12 +205,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     if not content.startswith(b"tree\n") or b"\nend of parameters" not in content:
         raise ValueError(f"{name!r} is not a complete LightGBM model file")
     try:
-        booster = lgb.Booster(model_str=content.decode())
-    except (lgb.basic.LightGBMError, UnicodeDecodeError) as error:
-        raise ValueError(f"{name!r} is not a valid LightGBM model file: {error}") from error
-    if booster.num_model_per_iteration() != 1:
-        raise ValueError(f"{name!r} is no ranker: it gives {booster.num_model_per_iteration()} scores a row")
-    return booster
+        text = content.decode()
+        check_lightgbm(text)
+        return lgb.Booster(model_str=text)
+    except (lgb.basic.LightGBMError, ValueError, RecursionError) as error:
+        raise ValueError(f"{name!r} cannot be loaded as a ranker of LightGBM: {error}") from error
 
 
 def to_onnx(booster: Any) -> Any:

@@ -27,6 +27,7 @@ from boostrank.backends.model_files import (
     read_with_checksum,
     write_with_checksum,
 )
+from boostrank.backends.xgboost_format import check_xgboost
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
 from boostrank.weights import require_equal_weights
@@ -193,12 +194,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     if not (content.startswith(b"{") and content.rstrip().endswith(b"}")):
         raise ValueError(f"{name!r} is not a complete XGBoost model file")
     try:
-        booster = xgb.Booster(model_file=name)
-        n_scores = json.loads(booster.save_config())["learner"]["learner_model_param"]["num_class"]
-    except (xgb.core.XGBoostError, UnicodeDecodeError) as error:
-        raise ValueError(f"{name!r} is not a valid XGBoost model file: {str(error).splitlines()[0]}") from error
-    if int(n_scores) > 1:
-        raise ValueError(f"{name!r} is no ranker: it gives {n_scores} scores a row")
+        # From memory: what was checked, and not what stands in the file by now.
+        booster = xgb.Booster(model_file=bytearray(check_xgboost(content)))
+    except (xgb.core.XGBoostError, ValueError) as error:
+        raise ValueError(f"{name!r} cannot be loaded as a ranker of XGBoost: {str(error).splitlines()[0]}") from error
     booster.set_attr(**{CHECKSUM_FIELD: None})
     return booster
 

@@ -6,6 +6,7 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from boostrank.cli.check import check
 from boostrank.cli.compare import compare
@@ -28,9 +29,8 @@ def main() -> None:
     try:
         app()
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
-        console = Console(stderr=True)
-        console.print("[bold red]error:[/]", end=" ")
-        console.print(_message(error), highlight=False, markup=False, soft_wrap=True)
+        message = Text.assemble(("error:", "bold red"), f" {_message(error)}")
+        Console(stderr=True).print(message, highlight=False, soft_wrap=True)
         sys.exit(2)
 
 

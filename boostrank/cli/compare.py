@@ -143,7 +143,7 @@ def compare(
 
 def _progress() -> Progress:
     return Progress(
-        TextColumn("{task.description:<40}"),
+        TextColumn("{task.description:<40}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -172,5 +172,5 @@ def _show(comparison: Comparison, output: Path | None, plot: Path | None) -> Non
         write_atomically(output, lambda name: reports.write_table(comparison, name))
         console.print(f"table: {output}")
     if plot is not None:
-        reports.write_plot(comparison, plot)
+        write_atomically(plot, lambda name: reports.write_plot(comparison, name))
         console.print(f"plot: {plot}")

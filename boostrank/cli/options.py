@@ -18,7 +18,8 @@ from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.surrogates import SURROGATES
 from boostrank.targets import NORMALIZATIONS
 
-console = Console()
+# Paths and names may contain brackets or colons, which are no markup.
+console = Console(markup=False, emoji=False)
 
 DEFAULT_MEASURES = "ndcg@1,ndcg@5,ndcg@10"
 

@@ -49,7 +49,8 @@ def write_plot(comparison: Comparison, path: str | Path) -> None:
     from boostrank.displays import import_pyplot
 
     figure = comparison.plot().figure_
-    figure.savefig(path, dpi=150)
+    # Without a format, matplotlib adds a suffix to a path that has none.
+    figure.savefig(path, dpi=150, format=Path(path).suffix[1:] or "png")
     import_pyplot().close(figure)
 
 

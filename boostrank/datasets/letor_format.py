@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -68,3 +69,8 @@ def quote(text: bytes, max_length: int) -> str:
     """Put text of a file in quotes for an error message, shortened to `max_length` characters."""
     shown = text[: max_length + 1].decode(errors="backslashreplace")
     return repr(shown if len(shown) <= max_length else shown[: max_length - 3] + "...")
+
+
+def is_int64(text: bytes) -> bool:
+    """Whether a qid is an integer of int64 in its usual form: other forms of the same number are other qids."""
+    return bool(re.fullmatch(rb"0|-?[1-9]\d{0,18}", text)) and -(2**63) <= int(text) < 2**63

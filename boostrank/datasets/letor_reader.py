@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.dataset import Dataset
-from boostrank.datasets.letor_format import Array, PathLike, ReadOptions, Sparse, check_options, quote
+from boostrank.datasets.letor_format import Array, PathLike, ReadOptions, Sparse, check_options, is_int64, quote
 from boostrank.datasets.letor_parser import parse_file
 from boostrank.datasets.parsed_file import ParsedFile
 
@@ -88,9 +88,10 @@ def read_letor(
     Returns
     -------
     Dataset or tuple
-        ``(X, y, qid)``: y is float64; qid is int64 if all qids are integers in the range of int64, else str.
-        With ``comments=True`` it is the tuple ``(X, y, qid, comments)``, with one stripped str per document, empty
-        if the document has no comment. Bytes that are not UTF-8 are shown as ``\xff``.
+        ``(X, y, qid)``: y is float64; qid is int64 if all qids are integers in the range of int64 in their
+        usual form (7, but not 07 or +7, which are different qids), else str. With ``comments=True`` it is the tuple
+        ``(X, y, qid, comments)``, with one stripped str per document, empty if the document has no comment. Bytes that
+        are not UTF-8 are shown as ``\xff``; a file where this text is another qid is an error.
 
     Raises
     ------
@@ -186,7 +187,8 @@ def make_datasets(files: list[ParsedFile], options: ReadOptions) -> list[Dataset
     n_cells = sum(parsed.n_rows for parsed in files) * width
     n_stored = sum(parsed.data.size for parsed in files)
     is_dense = 2 * n_stored >= n_cells if options.sparse == "auto" else not options.sparse
-    all_int64 = all(_is_int64(text) for parsed in files for text, _ in parsed.qid_runs)
+    all_int64 = all(is_int64(text) for parsed in files for text, _ in parsed.qid_runs)
+    _refuse_merged_qids(files)
     datasets = []
     for parsed in files:
         X = _dense(parsed, width) if is_dense else _csr(parsed, width)
@@ -196,8 +198,17 @@ def make_datasets(files: list[ParsedFile], options: ReadOptions) -> list[Dataset
     return datasets
 
 
-def _is_int64(text: bytes) -> bool:
-    return bool(re.fullmatch(rb"[+-]?\d{1,4000}", text)) and -(2**63) <= int(text) < 2**63
+def _refuse_merged_qids(files: list[ParsedFile]) -> None:
+    """Raise ValueError if a qid that is not UTF-8 is shown as the text of another qid."""
+    shown: dict[str, bytes] = {}
+    for parsed in files:
+        for text, _ in parsed.qid_runs:
+            other = shown.setdefault(text.decode(errors="backslashreplace"), text)
+            if other != text:
+                raise ValueError(
+                    f"{parsed.name}: the qids {other!r} and {text!r} are different, but one of them is not UTF-8, and "
+                    "both would be shown as the same text; convert the file to UTF-8"
+                )
 
 
 def _dense(parsed: ParsedFile, width: int) -> Array:

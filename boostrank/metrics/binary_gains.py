@@ -77,5 +77,5 @@ def precision_depths(dcg: DCG, queries: Segments) -> Floats:
     It is an integer cutoff itself, even if the query has fewer documents.
     """
     if isinstance(dcg.k, (int, np.integer)):
-        return np.full(queries.n_segments, float(dcg.k))
+        return np.full(queries.n_segments, float(min(dcg.k, int(np.finfo(np.float64).max))))
     return dcg.cutoffs(queries).astype(np.float64)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import os
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -127,6 +129,12 @@ def read_preferences(
     ValueError
         As in :func:`from_pairs`, and if a line cannot be read. The message names the file.
 
+    Notes
+    -----
+    The types of ids are those of `documents` and `qid`, and are never guessed from the file. If they are str, an id of
+    the file is its text as it stands, with its spaces and leading zeros; if they are integers or floats, it is the
+    number that the text spells. So every file that :func:`write_preferences` writes is read back exactly.
+
     Examples
     --------
     See :func:`write_preferences`.
@@ -134,11 +142,11 @@ def read_preferences(
     import pandas as pd
 
     name = os.fspath(path)
-    as_text = {} if documents is None or np.asarray(documents).dtype.kind in "iu" else {"winner": str, "loser": str}
     try:
-        frame = pd.read_csv(name, dtype=as_text, skipinitialspace=True, keep_default_na=False, index_col=False)
-        return from_pairs(frame, qid, documents)
-    except (ValueError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        # The names of the columns are read as a row: pandas then refuses each line that is longer than this one.
+        cells = pd.read_csv(name, dtype=str, header=None, keep_default_na=False)
+        return from_pairs(_typed_columns(cells, qid, documents), qid, documents)
+    except (ValueError, pd.errors.ParserError) as error:
         raise ValueError(f"{name!r}: {error}") from None
 
 
@@ -154,7 +162,12 @@ def write_preferences(graph: PreferenceGraph, path: str | os.PathLike[str], docu
         The file is written atomically: it is never incomplete.
     documents : array-like, shape (n_documents,), optional
         Ids of documents, which are written in place of row numbers. The file then has a column qid too, since ids may
-        be unique only within a query.
+        be unique only within a query. Ids of documents and of queries are str, integers or floats.
+
+    Raises
+    ------
+    ValueError
+        For ids of other types, for a str that CSV cannot represent, and if there is not one id for each document.
 
     Examples
     --------
@@ -167,13 +180,84 @@ def write_preferences(graph: PreferenceGraph, path: str | os.PathLike[str], docu
     """
     import pandas as pd
 
-    frame = pd.DataFrame({"winner": graph.winner, "loser": graph.loser})
+    frame, texts = pd.DataFrame({"winner": graph.winner, "loser": graph.loser}), list[NDArray[Any]]()
     if documents is not None:
-        ids = np.asarray(documents)
-        frame = pd.DataFrame({"qid": graph.qid[graph.winner], "winner": ids[graph.winner], "loser": ids[graph.loser]})
+        ids = _texts(documents, "documents")
+        if len(ids) != len(graph):
+            raise ValueError(f"documents has {len(ids)} ids for {len(graph)} documents of the graph")
+        queries = _texts(graph.qid, "qid")
+        frame = pd.DataFrame({"qid": queries[graph.winner], "winner": ids[graph.winner], "loser": ids[graph.loser]})
+        texts = [queries, ids]
     if graph.weight is not None:
         frame["weight"] = graph.weight
-    write_atomically(path, lambda name: frame.to_csv(name, index=False))
+    # Only values with the delimiter, a quote or a line end are quoted by default, and a carriage return is no line end.
+    returns = any("\r" in text for ids in texts for text in ids)
+    quoting: Any = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
+    write_atomically(path, lambda name: frame.to_csv(name, index=False, quoting=quoting))
+
+
+def _texts(ids: ArrayLike, name: str) -> NDArray[Any]:
+    """Ids as the texts that a file has, which :func:`_typed` turns back."""
+    array, kind = _uniform(ids, name)
+    if kind is not str:
+        return np.array([repr(kind(value)) for value in array], dtype=object)
+    bad = next((text for text in array if not text or re.search("[\0\ud800-\udfff]", text)), None)
+    if bad is not None:
+        raise ValueError(f"{name} has the id {bad!r}, which a CSV file cannot hold")
+    return array
+
+
+def _typed_columns(cells: pd.DataFrame, qid: ArrayLike, documents: ArrayLike | None) -> dict[str, NDArray[Any]]:
+    """The columns of a file by name, with ids of the types of `qid` and `documents`."""
+    names = [str(name).strip() for name in cells.iloc[0]]
+    if len(set(names)) < len(names):
+        raise ValueError(f"the first line has a column twice: {', '.join(map(repr, names))}")
+    rows = cells.iloc[1:]
+    empty = (rows == "").any(axis=1).to_numpy()
+    if empty.any():
+        raise ValueError(f"pair {int(np.argmax(empty))} has fewer values than there are columns, or an empty one")
+    columns = {name: rows.iloc[:, i].to_numpy(object) for i, name in enumerate(names)}
+    kinds: dict[str, type] = {"weight": float}
+    if documents is not None:
+        kinds |= dict.fromkeys(("winner", "loser"), _uniform(documents, "documents")[1])
+        kinds |= {"qid": _uniform(qid, "qid")[1]}
+    else:
+        kinds |= {"winner": int, "loser": int}
+    return {name: _typed(texts, name, kinds.get(name, str), documents is None) for name, texts in columns.items()}
+
+
+def _typed(texts: NDArray[Any], name: str, kind: type, row_numbers: bool) -> NDArray[Any]:
+    """The values that texts of a column spell."""
+    if kind is str:
+        return texts
+    values = []
+    for pair, text in enumerate(texts):
+        try:
+            values.append(kind(text))
+        except ValueError:
+            if kind is int and row_numbers:
+                raise ValueError(
+                    f"the column {name!r} must hold row numbers, or give the ids of the rows as documents=; pair "
+                    f"{pair} has {text!r}"
+                ) from None
+            expected = "an integer" if kind is int else "a number"
+            raise ValueError(f"{name} of pair {pair} is {text!r}, not {expected}") from None
+    return np.array(values, dtype=np.float64 if kind is float else np.int64)
+
+
+def _uniform(ids: ArrayLike, name: str) -> tuple[NDArray[Any], type]:
+    """Ids as an array, and their type: str, int or float; other ids, and ids of several types, are errors."""
+    # In a list NumPy would turn the numbers among str into str.
+    given: Any = ids
+    array = np.asarray(given) if hasattr(given, "dtype") else np.array(list(given), dtype=object)
+    if array.dtype.kind == "U":
+        array = array.astype(object)
+    if array.dtype.kind in "iu" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8):
+        return array, int if array.dtype.kind in "iu" else float
+    for kind, types in ((str, str), (int, (int, np.integer)), (float, (float, np.floating))):
+        if array.dtype.kind == "O" and all(isinstance(x, types) and not isinstance(x, bool) for x in array):
+            return array, kind
+    raise ValueError(f"{name} must be all str, all integers or all floats for a CSV file; got {array.dtype}")
 
 
 def _frame(table: Any, needed: tuple[str, ...]) -> pd.DataFrame:

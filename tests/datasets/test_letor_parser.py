@@ -166,7 +166,7 @@ def test_layout_of_text_does_not_matter(tmp_path, block):
     plain = read(tmp_path, "1 qid:3 1:0.5 2:2\n-1.5 qid:3 1:1\n0 qid:4\n", sparse=False)
     other = read(
         tmp_path,
-        b"\xef\xbb\xbf# head\r\n\r\n 1\tqid:3  2:2 1:5e-1 \r\n\n-1.5 qid:3 1:+1.#\xff\r\n0 qid:004",
+        b"\xef\xbb\xbf# head\r\n\r\n 1\tqid:3  2:2 1:5e-1 \r\n\n-1.5 qid:3 1:+1.#\xff\r\n0 qid:4",
     )
     assert plain.X.tolist() == [[0.5, 2], [1, 0], [0, 0]]
     assert plain.y.tolist() == [1, -1.5, 0]

@@ -55,7 +55,9 @@ def test_auto_is_dense_from_half_of_the_values_on(tmp_path, listed, dense):
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        (["10", "010", "-3", "+4"], [10, 10, -3, 4]),
+        (["10", "0", "-3", "4"], [10, 0, -3, 4]),
+        (["7", "07", "+7"], ["7", "07", "+7"]),
+        (["-0", "0"], ["-0", "0"]),
         (["9223372036854775807", "9007199254740993"], [2**63 - 1, 2**53 + 1]),
         (["9223372036854775808", "7"], ["9223372036854775808", "7"]),
         (["7", "07", "abc-1", "é"], ["7", "07", "abc-1", "é"]),
@@ -70,6 +72,12 @@ def test_qids_keep_their_digits(tmp_path, block, texts, expected):
 
 def test_different_bytes_that_are_not_utf8_stay_different_qids(tmp_path):
     assert read(tmp_path, b"1 qid:\xff 1:1\n1 qid:\xfe 1:1\n").qid.tolist() == ["\\xff", "\\xfe"]
+
+
+def test_a_byte_and_the_text_that_shows_it_do_not_become_one_query(tmp_path):
+    with pytest.raises(ValueError, match=r"data\.txt: the qids .* are different, but one of them is not UTF-8"):
+        read(tmp_path, b"1 qid:\xe9 1:1\n1 qid:\\xe9 1:1\n")
+    assert read(tmp_path, b"1 qid:\\xe9 1:1\n").qid.tolist() == ["\\xe9"]
 
 
 def test_comments_belong_to_their_documents(tmp_path, block):

@@ -19,7 +19,8 @@ ANY_FLOAT = st.floats(allow_subnormal=True) | st.integers(-9, 9).map(float)
 LINE_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=6).map(str.strip)
 
 
-QID_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters=":#"), min_size=1)
+ANY_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters=":#"), min_size=1)
+QID_TEXT = ANY_TEXT | st.sampled_from(["7", "07", "+7", "-0", "0", "-7", "1.0", "\\xe9", "é", "7a"])
 
 
 @st.composite
@@ -37,12 +38,17 @@ def datasets(draw):
 def test_written_datasets_are_read_back_exactly(tmp_path, name, data, kind, zero_based):
     X, y, qid, comments = data
     path, X = tmp_path / name, kind(X)
+    spelled = {str(q) for q in qid}
+    if qid.dtype.kind == "U" and all(re.fullmatch("0|-?[1-9][0-9]*", q) and abs(int(q)) < 2**63 for q in spelled):
+        with pytest.raises(ValueError, match="would be read back as integers"):
+            write_letor(path, X, y, qid)
+        return
     write_letor(path, X, y, qid, comments=comments, zero_based=zero_based)
     back = read_letor(path, n_features=X.shape[1], comments=True, zero_based=zero_based, sparse=sp.issparse(X))
     assert same(back[0], X)
     assert same(back[1], y)
-    all_int64 = all(re.fullmatch(r"[+-]?[0-9]+", str(q)) and -(2**63) <= int(q) < 2**63 for q in qid)
-    assert back[2].tolist() == [int(q) if all_int64 else q for q in qid.tolist()]
+    assert back[2].tolist() == qid.tolist()
+    assert back[2].dtype.kind == qid.dtype.kind
     assert back[3] == [c.strip(" \t\r\n\x0b\x0c") for c in comments]
     assert os.listdir(tmp_path) == [name]
     assert (path.read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
@@ -87,6 +93,19 @@ def test_gzip_of_the_same_data_has_the_same_bytes(tmp_path, monkeypatch):
         ({"qid": ["a#", "b"]}, "got 'a#' in row 0"),
         ({"qid": [1.0, 2.0]}, "qid must be integers, .* got 1.0 in row 0"),
         ({"X": np.array([[1], ["b"]], object)}, "could not convert"),
+        ({"qid": ["1", "2"]}, "str that all spell integers, as '1' does"),
+        ({"qid": [1, "1"]}, "got 1 in row 0"),
+        ({"qid": ["a", "a\0"]}, r"got 'a\\x00' in row 1"),
+        ({"qid": ["a", "\udce9"]}, "in row 1"),
+        ({"qid": [True, False]}, "got True in row 0"),
+        ({"qid": np.array([1, 2**63], np.uint64)}, "beyond int64"),
+        ({"qid": np.ma.array([1, 2], mask=[0, 1])}, "qid has masked values"),
+        ({"y": np.ma.array([1, 2], mask=[0, 1])}, "y has masked values"),
+        ({"X": np.ma.array([[1], [2]], mask=[[0], [1]])}, "X has masked values"),
+        ({"X": np.array([[1], [2**53 + 1]])}, "X has values that float64 cannot hold"),
+        ({"y": [1, 2**63 - 1]}, "y has values that float64 cannot hold"),
+        ({"y": ["1", "2"]}, "y must be numbers"),
+        ({"X": np.full((2, 1), np.longdouble(1) / 3)}, "X has values that float64 cannot hold"),
     ],
 )
 def test_invalid_arguments_are_errors_and_leave_the_old_file(tmp_path, change, message):
