@@ -139,7 +139,7 @@ METRICS = {
 
 def tiny(ranker_class: Any, **parameters: Any) -> Any:
     """A ranker that learns something from eight rows."""
-    leaf = {"min_child_samples": 1} if ranker_class is br.LightGBMRanker else {}
+    leaf = {"min_child_samples": 1} if ranker_class is br.LightGBMRanker else {"min_child_weight": 0.01}
     return ranker_class(**{"n_estimators": 2, "n_jobs": 1, "random_state": 0, "k": K, **leaf, **parameters})
 
 
