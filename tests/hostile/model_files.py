@@ -100,7 +100,7 @@ REFUSED = {
     "one-brace": lambda text: "{",
     "empty-object": lambda text: "{}",
     "cut-in-the-middle": lambda text: text[: len(text) // 2],
-    "cut-at-the-end": lambda text: text[:-20],
+    "cut-at-the-end": lambda text: text[: -len(text) // 4],
     "no-model": lambda text: "0 qid:1 1:0.5\n" * 5,
     "only-the-head": lambda text: text[:12],
     "nul-bytes": lambda text: "\0" * 100,
