@@ -124,8 +124,9 @@ def paired(name, labels, scores, ties="average"):
     alike = opposite = tied = same_label = same_score = 0
     for i in range(len(levels)):
         for j in range(i):
-            first, second = (levels[i] > levels[j]) - (levels[i] < levels[j]), (scores[i] > scores[j]) - (
-                scores[i] < scores[j]
+            first, second = (
+                (levels[i] > levels[j]) - (levels[i] < levels[j]),
+                (scores[i] > scores[j]) - (scores[i] < scores[j]),
             )
             same_label += first == 0
             same_score += second == 0
@@ -143,7 +144,8 @@ def paired(name, labels, scores, ties="average"):
 def by_query(codes, *rows):
     """The values of each query, queries in the sequence of their first appearance."""
     return [
-        tuple([row[i] for i, code in enumerate(codes) if code == query] for row in rows) for query in dict.fromkeys(codes)
+        tuple([row[i] for i, code in enumerate(codes) if code == query] for row in rows)
+        for query in dict.fromkeys(codes)
     ]
 
 
@@ -155,7 +157,9 @@ def per_query(name, labels, scores, codes, k=None, ties="average"):
 def mean(values, weights=None, empty="zero"):
     """Weighted mean over queries, exact in the weights; undefined queries count 0 or are left out."""
     weights = [1] * len(values) if weights is None else weights
-    pairs = [(0.0 if math.isnan(value) else value, Fraction(weight)) for value, weight in zip(values, weights, strict=True)]
+    pairs = [
+        (0.0 if math.isnan(value) else value, Fraction(weight)) for value, weight in zip(values, weights, strict=True)
+    ]
     if empty == "skip":
         pairs = [pair for pair, value in zip(pairs, values, strict=True) if not math.isnan(value)]
     return float(sum(Fraction(value) * weight for value, weight in pairs) / sum(weight for _, weight in pairs))

@@ -127,9 +127,7 @@ METRICS = {
     "evaluate": EntryPoint(evaluated, evaluated_expected),
     "make_scorer": EntryPoint(lambda y, s, q: br.make_scorer("ndcg@3")(Constant(s), FEATURES, y, q), mean_ndcg),
     "reconcile": EntryPoint(lambda y, s, q: br.reconcile(y, s, q, k=K).value, mean_ndcg),
-    "dcg_breakdown": EntryPoint(
-        breakdown, lambda y, s, c: np.nansum(brute_force.per_query("dcg", y, s, c, K))
-    ),
+    "dcg_breakdown": EntryPoint(breakdown, lambda y, s, c: np.nansum(brute_force.per_query("dcg", y, s, c, K))),
     "ndcg_curve": EntryPoint(lambda y, s, q: metrics.ndcg_curve(y, s, q, ks=[1, K], per_query=True), curve_expected),
     "tie_range": EntryPoint(lambda y, s, q: metrics.tie_range(y, s, q, k=K, per_query=True), tie_range_expected),
     "expected_ndcg": EntryPoint(lambda y, s, q: br.expected_ndcg(y, s, q, K), expected_ndcg, gains=False),
@@ -204,13 +202,17 @@ TRAINING = {
         }.items()
     },
     **{
-        f"{name}.fit-{NATIVE[name].replace(':', '-')}": on_rows(functools.partial(fit_predict, ranker_class, NATIVE[name]))
+        f"{name}.fit-{NATIVE[name].replace(':', '-')}": on_rows(
+            functools.partial(fit_predict, ranker_class, NATIVE[name])
+        )
         for name, ranker_class in RANKERS.items()
     },
     **{
         f"{name}.score": EntryPoint(
             lambda y, s, q, ranker_class=ranker_class: scored(ranker_class, y, q),
-            lambda y, s, c, ranker_class=ranker_class: mean_ndcg(y, trained(ranker_class).predict(FEATURES).tolist(), c),
+            lambda y, s, c, ranker_class=ranker_class: mean_ndcg(
+                y, trained(ranker_class).predict(FEATURES).tolist(), c
+            ),
         )
         for name, ranker_class in RANKERS.items()
     },

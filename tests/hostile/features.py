@@ -63,7 +63,10 @@ VALID = {
     "csc": (sparse.csc_matrix(X), X),
     "coo": (sparse.coo_array(X), X),
     "lil": (sparse.lil_matrix(X), X),
-    "csr-of-int64-indices": (sparse.csr_matrix((X.ravel(), np.tile([0, 1, 2], N_ROWS).astype(np.int64), np.arange(0, 121, 3)), X.shape), X),
+    "csr-of-int64-indices": (
+        sparse.csr_matrix((X.ravel(), np.tile([0, 1, 2], N_ROWS).astype(np.int64), np.arange(0, 121, 3)), X.shape),
+        X,
+    ),
     "csr-with-stored-zeros": (with_stored_zeros(), X),
     "coo-with-unsorted-duplicates": (with_unsorted_duplicates(), X),
     "csr-with-missing": (sparse.csr_matrix(MISSING), MISSING),
@@ -72,7 +75,10 @@ VALID = {
     "frame-with-reversed-index": (FRAME.set_index(np.arange(N_ROWS)[::-1]), X),
     "frame-of-nullable-numbers": (FRAME.astype("Float64"), X),
     "frame-of-nullable-missing": (pd.DataFrame(MISSING, columns=["a", "b", "c"]).astype("Float64"), MISSING),
-    "frame-of-mixed-types": (FRAME.astype({"a": np.float32, "b": np.float64, "c": bool}), np.c_[X[:, :2], X[:, 2] != 0]),
+    "frame-of-mixed-types": (
+        FRAME.astype({"a": np.float32, "b": np.float64, "c": bool}),
+        np.c_[X[:, :2], X[:, 2] != 0],
+    ),
     "frame-of-sparse-columns": (FRAME.astype(pd.SparseDtype(float, 0.0)), X),
     "polars": (polars.DataFrame(X, schema=["a", "b", "c"]), X),
     "arrow": (pyarrow.table({name: X[:, i] for i, name in enumerate("abc")}), X),

@@ -103,8 +103,12 @@ LABELS_BY_NAME = entries(
         "signed-zeros": with_value([label or -0.0 for label in LABELS], 3.0),
         "fractions-of-a-grade": [label / 4 + (label > 1) for label in LABELS],
         "tiny-beside-grades": [label * 1e-17 or 1.0 for label in LABELS],
-        "tiny-alone-in-a-query": [label * 1e-17 if code else float(label) for label, code in zip(LABELS, CODES, strict=True)],
-        "subnormal-in-a-query": [label * 5e-324 if code else float(label) for label, code in zip(LABELS, CODES, strict=True)],
+        "tiny-alone-in-a-query": [
+            label * 1e-17 if code else float(label) for label, code in zip(LABELS, CODES, strict=True)
+        ],
+        "subnormal-in-a-query": [
+            label * 5e-324 if code else float(label) for label, code in zip(LABELS, CODES, strict=True)
+        ],
         "largest-of-the-gain": [label * 300 for label in LABELS],
         "above-the-gain": with_value(LABELS, 1001),
         "near-the-end-of-float64": [label * 5e307 for label in LABELS],

@@ -9,7 +9,7 @@ import pytest
 import boostrank as br
 from hostile.entry_points import NATIVE, RANKERS, tiny
 from hostile.features import FEATURES, N_ROWS, X
-from hostile.outcomes import Fault, check_fault, named
+from hostile.outcomes import Fault, check_fault, check_message, named, rotated_table
 
 QID = np.arange(N_ROWS) % 5
 Y = np.random.default_rng(1).integers(0, 4, N_ROWS)
@@ -54,10 +54,10 @@ CALLS = {
 }
 #: Faults that need the rows of the other arguments, or that a frame of other names hides.
 NOT_AT_PREDICT = ("too-short", "too-long", "no-rows")
+CORE = ["XGBoostRanker.fit"]
 PAIRS = [
     (features, call)
-    for features in FEATURES
-    for call in CALLS
+    for features, call in rotated_table(FEATURES, CORE, [call for call in CALLS if call not in CORE], 3)
     if not (features in NOT_AT_PREDICT and "predict" in call)
 ]
 
@@ -85,7 +85,7 @@ def test_values_beyond_float32(ranker_class):
     try:
         scores = tiny(ranker_class).fit(huge, Y, QID).predict(huge)
     except ValueError as error:
-        assert "X" in str(error) or "feature" in str(error)
+        check_message(error, "X", "feature")
     else:
         assert np.isfinite(scores).all()
 
@@ -96,11 +96,16 @@ def test_columns_in_another_sequence_or_number(ranker_class):
     ranker = tiny(ranker_class).fit(frame, Y, QID)
     for wrong in (frame[["b", "a", "c"]], frame[["a", "b"]], frame.assign(d=0.0), frame.rename(columns={"a": "z"})):
         check_fault(lambda wrong=wrong: ranker.predict(wrong), "(?i)feature|column")
-        check_fault(lambda wrong=wrong: tiny(ranker_class).fit(frame, Y, QID, eval_set=[(wrong, Y, QID)]), "(?i)feature|column")
+        check_fault(
+            lambda wrong=wrong: tiny(ranker_class).fit(frame, Y, QID, eval_set=[(wrong, Y, QID)]), "(?i)feature|column"
+        )
 
 
 def test_a_column_of_ids_beside_ids():
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(qid=QID)
     ranker = tiny(br.LightGBMRanker).fit(frame, Y)
-    np.testing.assert_array_equal(ranker.predict(frame), tiny(br.LightGBMRanker).fit(frame[["a", "b", "c"]], Y, QID).predict(frame[["a", "b", "c"]]))
+    np.testing.assert_array_equal(
+        ranker.predict(frame),
+        tiny(br.LightGBMRanker).fit(frame[["a", "b", "c"]], Y, QID).predict(frame[["a", "b", "c"]]),
+    )
     assert ranker.n_features_in_ == 3

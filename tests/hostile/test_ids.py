@@ -17,7 +17,7 @@ WRONG_LENGTH = ("too-short", "too-long", "matrix-of-one-column-too-short")
 ANY_LENGTH = ("split_queries", "PreferenceGraph")
 PAIRS = [
     (ids, entry_point)
-    for ids, entry_point in rotated_table(IDS, CORE, OTHERS, 3)
+    for ids, entry_point in rotated_table(IDS, CORE, OTHERS, 2)
     if not (ids in WRONG_LENGTH and entry_point in ANY_LENGTH)
 ]
 

@@ -38,7 +38,7 @@ def is_apart(labels, entry_point):
 
 def pairs(entries, core, entry_points):
     others = [name for name in entry_points if name not in core]
-    return rotated_table(entries, core, others, 4)
+    return rotated_table(entries, core, others, 2)
 
 
 LABEL_PAIRS = [pair for pair in pairs(LABELS_BY_NAME, LABELS_CORE, WITH_LABELS) if not is_apart(*pair)]

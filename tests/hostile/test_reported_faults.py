@@ -7,14 +7,14 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import KFold
-from scipy.sparse import csr_matrix
 
 import boostrank as br
 from boostrank import metrics, significance
 from hostile.entry_points import RANKERS, tiny
-from hostile.outcomes import check_fault
+from hostile.outcomes import check_fault, check_message
 
 X, Y, QID = br.make_ranking(n_queries=30, n_documents=12, random_state=0)
 ROWS = np.arange(12.0) % 5, np.sin(np.arange(12.0)), np.repeat([0, 1], 6)
@@ -71,7 +71,7 @@ def test_dart_with_early_stopping_returns_the_evaluated_model_or_is_refused(rank
     try:
         ranker.fit(X, Y, QID, eval_set=[tuple(held_out)])
     except ValueError as error:
-        assert "dart" in str(error).lower()
+        check_message(error, "dart")
     else:
         assert ranker.score(*held_out) == pytest.approx(max(ranker.evals_result_["valid_0"]["ndcg@10"]), abs=1e-9)
 
@@ -181,7 +181,7 @@ def test_bagging_by_query_with_a_surrogate_learns_or_is_refused(number):
     try:
         ranker.fit(X, Y, QID)
     except ValueError as error:
-        assert "bagging_by_query" in str(error)
+        check_message(error, "bagging_by_query")
     else:
         assert np.ptp(ranker.predict(X)) > 0
 
@@ -198,7 +198,7 @@ def test_bagging_by_query_with_a_native_objective_warns_or_learns(number):
         try:
             booster = lightgbm.train(parameters, data, 5)
         except ValueError as error:
-            assert "bagging_by_query" in str(error)
+            check_message(error, "bagging_by_query")
             return
     assert np.ptp(booster.predict(X)) > 0 or any("bagging_by_query" in str(warning.message) for warning in caught)
 

@@ -13,7 +13,7 @@ import boostrank as br
 from boostrank.preferences import read_preferences, write_preferences
 from hostile.entry_points import RANKERS, tiny
 from hostile.model_files import CRASHING, outcomes_in_a_process
-from hostile.outcomes import check_fault
+from hostile.outcomes import check_fault, check_message
 
 X, Y, QID = br.make_ranking(n_queries=6, n_documents=5, random_state=0)
 SUFFIX = {"LightGBMRanker": ".txt", "XGBoostRanker": ".json"}
@@ -51,7 +51,7 @@ def test_preferences_are_read_back_or_refused(tmp_path, documents, qid):
     try:
         write_preferences(graph, path, ids)
     except ValueError as error:
-        assert "documents" in str(error)
+        check_message(error, "documents")
         assert not path.exists()
         return
     assert edges(read_preferences(path, qid, ids)) == edges(graph)
@@ -82,7 +82,7 @@ def test_letor_ids_are_read_back_as_the_same_queries(tmp_path, ids):
     try:
         br.write_letor(path, np.ones((4, 1)), np.ones(4), ids)
     except ValueError as error:
-        assert "qid" in str(error)
+        check_message(error, "qid")
         return
     read = br.read_letor(path).qid.tolist()
     given = list(ids)

@@ -23,7 +23,7 @@ def wrong_function(ranks):
 CUTOFFS = [0, -1, 1.5, -0.5, 0.0, NAN, INF, "10", True, False, [1], 1j, fractions.Fraction(1, 2), np.array([1, 2])]
 GAINS = ["exp3", "", 5, None, [], [[0, 1]], [0, NAN], [0, INF], [3, 1], [-1, 0, 1], ["a"], wrong_function, {"a": 1}]
 GAINS += [lambda labels: labels - 5, lambda labels: labels * NAN, [0, 1j], True]
-DISCOUNTS = ["log", "", 5, None, ("power", -1), ("power", 0), ("power", NAN), ("power", INF), ("exponential", 1)]
+DISCOUNTS = ["log", "", 5, None, ("power", -1), ("power", 0), ("power", NAN), ("power", "b"), ("exponential", 1)]
 DISCOUNTS += [("exponential", 0.5), ("linear", 1), ("power",), wrong_function, lambda ranks: ranks, ("power", "a")]
 DISCOUNTS += [lambda ranks: -1.0 / ranks, lambda ranks: ranks * NAN, ("power", True), ("exponential", INF), []]
 NAMES = ["", "mean", None, 5, True, ["zero"], NAN]
@@ -66,7 +66,10 @@ FUNCTIONS = {
     "expected_ndcg-k": (lambda k: br.expected_ndcg(*ROWS, k=k), CUTOFFS),
     "dcg_breakdown-k": (lambda k: metrics.dcg_breakdown(*ROWS, k=k), CUTOFFS),
     "tie_range-k": (lambda k: metrics.tie_range(*ROWS, k=k), CUTOFFS),
-    "ndcg_curve-ks": (lambda k: metrics.ndcg_curve(*ROWS, ks=k), [5, [], [0], [1.5], [True], ["1"], None, [NAN], [None]]),
+    "ndcg_curve-ks": (
+        lambda k: metrics.ndcg_curve(*ROWS, ks=k),
+        [5, [], [0], [1.5], [True], ["1"], None, [NAN], [None]],
+    ),
     "lightgbm_objective-k": (lambda k: br.lightgbm_objective(k=k), CUTOFFS),
     "xgboost_objective-k": (lambda k: br.xgboost_objective(k=k), CUTOFFS),
     "reconcile-gain": (lambda gain: br.reconcile(*ROWS, gain=gain), GAINS[:9]),
@@ -87,11 +90,20 @@ FUNCTIONS = {
         lambda level: significance.bootstrap_interval([1.0, 2], [1, 1], level=level),
         [0, 1, -1, 2, NAN, "a", None, True],
     ),
-    "bootstrap_interval-method": (lambda m: significance.bootstrap_interval([1.0, 2], [1, 1], method=m), ["", None, "bc"]),
-    "required_queries-power": (lambda power: significance.required_queries(0.1, power=power), [0, 1, NAN, "a", None, 2]),
-    "required_queries-effect": (lambda effect: significance.required_queries(effect), [NAN, "a", None, 1j]),
+    "bootstrap_interval-method": (
+        lambda m: significance.bootstrap_interval([1.0, 2], [1, 1], method=m),
+        ["", None, "bc"],
+    ),
+    "required_queries-power": (
+        lambda power: significance.required_queries(0.1, power=power),
+        [0, 1, NAN, "a", None, 2],
+    ),
+    "required_queries-effect": (lambda effect: significance.required_queries(effect), ["a", 1j]),
     "make_ranking-n_queries": (lambda n: br.make_ranking(n_queries=n), [0, -1, 1.5, True, "3", None, NAN]),
-    "make_ranking-n_documents": (lambda n: br.make_ranking(3, n_documents=n), [0, -1, 1.5, True, "3", None, (3, 2), (1,)]),
+    "make_ranking-n_documents": (
+        lambda n: br.make_ranking(3, n_documents=n),
+        [0, -1, 1.5, True, "3", None, (3, 2), (1,)],
+    ),
     "make_ranking-noise": (lambda noise: br.make_ranking(3, noise=noise), [1, -0.1, NAN, "a", None]),
     "from_grades-threshold": (
         lambda threshold: br.PreferenceGraph.from_grades(ROWS[0], ROWS[2], threshold=threshold),

@@ -9,7 +9,7 @@ import pytest
 import boostrank as br
 from boostrank import metrics
 from hostile import brute_force
-from hostile.entry_points import CODES, FEATURES, FUNCTIONS, K, LABELS, NATIVE, RANKERS, SCORES, SETTINGS, tiny
+from hostile.entry_points import CODES, FEATURES, FUNCTIONS, LABELS, NATIVE, RANKERS, SCORES, SETTINGS, K, tiny
 from hostile.outcomes import NAMES, Fault, check_fault, check_value, named, rotated_table
 from hostile.weights import DIFFERENT_WITHIN_A_QUERY, WEIGHTS
 
@@ -72,7 +72,7 @@ FITS = {
 }
 ENTRY_POINTS = {**MEASURES, **OTHERS, **FITS}
 CORE = ["ndcg", "XGBoostRanker.fit-softmax"]
-PAIRS = rotated_table(WEIGHTS, CORE, [name for name in ENTRY_POINTS if name not in CORE], 4)
+PAIRS = rotated_table(WEIGHTS, CORE, [name for name in ENTRY_POINTS if name not in CORE], 2)
 
 
 @pytest.mark.parametrize(("weights", "entry_point"), named(PAIRS))
