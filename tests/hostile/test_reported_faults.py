@@ -359,3 +359,13 @@ def test_fits_in_eight_threads_leave_the_process_as_it_was(ranker_class):
     (sys.stdout, sys.stderr), warnings.filters[:] = streams, filters
     assert not faults
     assert found == (streams, filters)
+
+
+@both("silent-15-a-column-called-column-names")
+@pytest.mark.parametrize("name", ["column_names", "columns", "drop_columns", "iloc", "index", "to_pandas"])
+def test_a_column_may_have_the_name_of_an_attribute(ranker_class, name):
+    plain = pd.DataFrame(X[:, :3], columns=["a", "b", name])
+    ranker = tiny(ranker_class).fit(plain.assign(qid=QID), Y)
+    np.testing.assert_array_equal(ranker.predict(plain), tiny(ranker_class).fit(plain, Y, QID).predict(plain))
+    assert ranker.n_features_in_ == 3
+    assert list(ranker.feature_names_in_) == ["a", "b", name]
