@@ -1,0 +1,1 @@
+"""Hostile inputs for every entry point: catalogues of them, and what each means."""

@@ -1,0 +1,111 @@
+"""Hostile features at every entry point that takes them."""
+
+import functools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import boostrank as br
+from hostile.entry_points import NATIVE, RANKERS, tiny
+from hostile.features import FEATURES, N_ROWS, X
+from hostile.outcomes import Fault, check_fault, check_message, named, rotated_table
+
+QID = np.arange(N_ROWS) % 5
+Y = np.random.default_rng(1).integers(0, 4, N_ROWS)
+NAMED = r"\bX\b|[Ff]eature|[Cc]olumn|[Aa]rray|[Rr]eshape|\b[bc]\b"
+
+
+def forms(given):
+    """Whether the columns have names, which fit and predict must share."""
+    return hasattr(given, "columns") or hasattr(given, "column_names")
+
+
+def fit(ranker_class, given, meaning, objective="softmax"):
+    """Fit on the given form, and predict with both where names allow it."""
+    ranker = tiny(ranker_class, objective=objective).fit(given, Y, QID)
+    others = [given] if meaning is None or forms(given) else [given, meaning]
+    return np.stack([ranker.predict(other) for other in others])
+
+
+def predict(ranker_class, given, meaning):
+    names = ["a", "b", "c"]
+    dense = pd.DataFrame(meaning, columns=names) if forms(given) and meaning is not None else meaning
+    ranker = tiny(ranker_class).fit(X if dense is None else dense, Y, QID)
+    return ranker.predict(given)[None]
+
+
+def validate(ranker_class, given, meaning):
+    names = ["a", "b", "c"]
+    dense = pd.DataFrame(meaning, columns=names) if forms(given) and meaning is not None else meaning
+    ranker = tiny(ranker_class).fit(X if dense is None else dense, Y, QID, eval_set=[(given, Y, QID)])
+    return np.array([ranker.evals_result_["valid_0"]["ndcg@3"]])
+
+
+CALLS = {
+    f"{name}.{part}": functools.partial(function, ranker_class)
+    for name, ranker_class in RANKERS.items()
+    for part, function in {
+        "fit": fit,
+        "predict": predict,
+        "eval_set": validate,
+        "fit-native": lambda ranker_class, given, meaning, name=name: fit(ranker_class, given, meaning, NATIVE[name]),
+    }.items()
+}
+#: Faults that need the rows of the other arguments, or that a frame of other names hides.
+NOT_AT_PREDICT = ("too-short", "too-long", "no-rows")
+CORE = ["XGBoostRanker.fit"]
+PAIRS = [
+    (features, call)
+    for features, call in rotated_table(FEATURES, CORE, [call for call in CALLS if call not in CORE], 3)
+    if not (features in NOT_AT_PREDICT and "predict" in call)
+]
+
+
+@functools.cache
+def expected(call, features):
+    meaning = FEATURES[features][1]
+    return CALLS[call](meaning, meaning)
+
+
+@pytest.mark.parametrize(("features", "call"), named(PAIRS))
+@pytest.mark.filterwarnings("ignore:X (does not have|has) (valid )?feature names:UserWarning")
+def test_features(features, call):
+    given, meaning = FEATURES[features]
+    if isinstance(meaning, Fault):
+        check_fault(lambda: CALLS[call](given, None), NAMED, meaning.pattern)
+    else:
+        values = CALLS[call](given, meaning)
+        np.testing.assert_allclose(values, expected(call, features)[: len(values)], rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("ranker_class", RANKERS.values(), ids=RANKERS)
+def test_values_beyond_float32(ranker_class):
+    huge = np.where(X == 2.0, 1e300, X)
+    try:
+        scores = tiny(ranker_class).fit(huge, Y, QID).predict(huge)
+    except ValueError as error:
+        check_message(error, "X", "feature")
+    else:
+        assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("ranker_class", RANKERS.values(), ids=RANKERS)
+def test_columns_in_another_sequence_or_number(ranker_class):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    ranker = tiny(ranker_class).fit(frame, Y, QID)
+    for wrong in (frame[["b", "a", "c"]], frame[["a", "b"]], frame.assign(d=0.0), frame.rename(columns={"a": "z"})):
+        check_fault(lambda wrong=wrong: ranker.predict(wrong), "(?i)feature|column")
+        check_fault(
+            lambda wrong=wrong: tiny(ranker_class).fit(frame, Y, QID, eval_set=[(wrong, Y, QID)]), "(?i)feature|column"
+        )
+
+
+def test_a_column_of_ids_beside_ids():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(qid=QID)
+    ranker = tiny(br.LightGBMRanker).fit(frame, Y)
+    np.testing.assert_array_equal(
+        ranker.predict(frame),
+        tiny(br.LightGBMRanker).fit(frame[["a", "b", "c"]], Y, QID).predict(frame[["a", "b", "c"]]),
+    )
+    assert ranker.n_features_in_ == 3

@@ -1,0 +1,187 @@
+"""Hostile files at every entry point that reads them: LETOR files, CSV files of preferences, models."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import boostrank as br
+from boostrank.cli import main
+from boostrank.preferences import read_preferences
+from hostile.entry_points import RANKERS
+from hostile.letor_files import FILES
+from hostile.model_files import REFUSED, SUFFIX, native_text
+from hostile.outcomes import Fault, check_fault
+
+
+def put(folder, content, name="data.txt"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape"))
+    return path
+
+
+def dense(X):
+    return X.toarray() if hasattr(X, "toarray") else X
+
+
+def read_folds(path):
+    folder = path.parent / "Fold1"
+    folder.mkdir()
+    for name in ("train", "test"):
+        (folder / f"{name}.txt").write_bytes(path.read_bytes())
+    return br.read_letor_folds(path.parent)[0].train
+
+
+READERS = {
+    "read_letor": br.read_letor,
+    "dense": lambda path: br.read_letor(path, sparse=False),
+    "sparse": lambda path: br.read_letor(path, sparse=True),
+    "read_letor_folds": read_folds,
+}
+
+
+@pytest.mark.parametrize(("content", "meaning"), FILES.values(), ids=FILES)
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+def test_letor_files(content, meaning, reader, tmp_path):
+    path = put(tmp_path, content)
+    if isinstance(meaning, Fault):
+        check_fault(lambda: reader(path), r"\.txt", meaning.pattern)
+        return
+    X, y, qid = reader(path)
+    np.testing.assert_array_equal(dense(X), np.array(meaning.X, float))
+    np.testing.assert_array_equal(y, meaning.y)
+    assert [str(value) for value in qid.tolist()] == [str(value) for value in meaning.qid]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a command in this process; returns its exit code, standard output and error."""
+
+    def run_command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["boostrank", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        return stopped.value.code, *capsys.readouterr()
+
+    return run_command
+
+
+@pytest.mark.parametrize(("content", "meaning"), FILES.values(), ids=FILES)
+def test_letor_files_on_the_command_line(content, meaning, run, tmp_path):
+    data = put(tmp_path, content, "d[x] [red]y.txt")
+    n_rows = 1 if isinstance(meaning, Fault) else len(meaning.y)
+    scores = put(tmp_path, "\n".join(map(str, range(n_rows))), "scores.txt")
+    code, out, err = run("evaluate", data, scores)
+    if isinstance(meaning, Fault):
+        assert code == 2
+        assert "d[x] [red]y.txt" in err.replace("\n", "")
+    else:
+        assert code == 0, err
+        assert f"{len(dict.fromkeys(map(str, meaning.qid)))} queries" in out
+
+
+def test_damage_04_brackets_in_the_paths_of_every_command(run, tmp_path):
+    folder = tmp_path / "[bold]a [/x] [1]"
+    folder.mkdir()
+    br.write_letor(folder / "d.txt", *br.make_ranking(n_queries=4, n_documents=5, random_state=0))
+    for name in ("m.txt", "m.json"):
+        backend = "lightgbm" if name.endswith("txt") else "xgboost"
+        code, out, err = run("fit", folder / "d.txt", folder / name, "--rounds", 2, "--backend", backend)
+        assert code == 0, err
+        assert str(folder / name) in out.replace("\n", "")
+        code, _, err = run("predict", folder / name, folder / "d.txt", "--output", folder / "s.txt")
+        assert code == 0, err
+    code, _, err = run("evaluate", folder / "d.txt", folder / "s.txt", "--cutoffs", f"1,{10**30}", "--explain")
+    assert code == 0, err
+    code, _, err = run("predict", folder / "missing.txt", folder / "d.txt")
+    assert code == 2
+    assert str(folder / "missing.txt") in err.replace("\n", "")
+
+
+PREFERENCES = {
+    "plain": ("winner,loser\n0,1\n2,1\n", [(0, 1, 1.0), (2, 1, 1.0)]),
+    "spaces-after-commas": ("winner, loser\n0, 1\n", [(0, 1, 1.0)]),
+    "weights": ("winner,loser,weight\n0,1,0.1\n", [(0, 1, 0.1)]),
+    "byte-order-mark": ("\ufeffwinner,loser\n0,1\n", [(0, 1, 1.0)]),
+    "windows-line-ends": ("winner,loser\r\n0,1\r\n", [(0, 1, 1.0)]),
+    "other-columns": ("note,loser,winner\nx,1,0\n", [(0, 1, 1.0)]),
+    "no-rows": ("winner,loser\n", []),
+    "twice": ("winner,loser\n0,1\n0,1\n", [(0, 1, 1.0), (0, 1, 1.0)]),
+    "empty": ("", Fault("")),
+    "no-head": ("0,1\n2,1\n", Fault("winner")),
+    "one-column": ("winner\n0\n", Fault("loser")),
+    "itself": ("winner,loser\n1,1\n", Fault("itself")),
+    "across-queries": ("winner,loser\n0,3\n", Fault("quer")),
+    "beyond-the-rows": ("winner,loser\n0,4\n", Fault("loser")),
+    "negative": ("winner,loser\n-1,0\n", Fault("winner")),
+    "fraction": ("winner,loser\n0.5,1\n", Fault("winner")),
+    "missing": ("winner,loser\n0,\n", Fault("loser")),
+    "text": ("winner,loser\na,b\n", Fault("winner")),
+    "negative-weight": ("winner,loser,weight\n0,1,-1\n", Fault("weight")),
+    "missing-weight": ("winner,loser,weight\n0,1,\n", Fault("weight")),
+    "nan-weight": ("winner,loser,weight\n0,1,nan\n", Fault("weight")),
+    "infinite-weight": ("winner,loser,weight\n0,1,inf\n", Fault("weight")),
+    "text-weight": ("winner,loser,weight\n0,1,much\n", Fault("weight")),
+    "long-line": ("winner,loser\n0,1,2,3\n", Fault("")),
+    "two-winners": ("winner,winner,loser\n0,1,2\n", Fault("winner")),
+    "beyond-int64": (f"winner,loser\n0,{2**64 + 1}\n", Fault("loser")),
+    "open-quote": ('winner,loser\n0,"1\n', Fault("")),
+    "nul": ("winner,loser\n0\0,1\n", Fault("")),
+    "bytes-that-are-no-text": ("winner,loser\n\udce9,1\n", Fault("")),
+}
+
+
+@pytest.mark.parametrize(("content", "meaning"), PREFERENCES.values(), ids=PREFERENCES)
+def test_preference_files(content, meaning, tmp_path):
+    path, qid = put(tmp_path, content, "pairs.csv"), [1, 1, 1, 2]
+    if isinstance(meaning, Fault):
+        check_fault(lambda: read_preferences(path, qid), r"pairs\.csv", meaning.pattern)
+        return
+    graph = read_preferences(path, qid)
+    assert list(zip(graph.winner.tolist(), graph.loser.tolist(), graph.weights.tolist(), strict=True)) == meaning
+
+
+def sealed(ranker, tmp_path):
+    """A model as the ranker saves it, with another digit than before in one place."""
+    path = tmp_path / f"sealed{SUFFIX[ranker]}"
+    model = RANKERS[ranker](n_estimators=2, n_jobs=1).fit(*br.make_ranking(n_queries=8, random_state=0))
+    model.save_model(path)
+    return path.read_text()
+
+
+MODELS = {
+    **REFUSED,
+    "another-library": None,
+    "list": lambda text: "[1, 2]",
+    "number": lambda text: "5",
+    "other-object": lambda text: json.dumps({"tree": [1], "version": [3, 0, 0]}),
+}
+
+
+@pytest.mark.parametrize("damage", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_model_files_that_are_none(ranker, damage, tmp_path):
+    other = next(name for name in RANKERS if name != ranker)
+    content = native_text(other) if damage is None else damage(native_text(ranker))
+    path = put(tmp_path, content, f"model{SUFFIX[ranker]}")
+    check_fault(lambda: RANKERS[ranker]().load_model(path), "model")
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_one_changed_byte_of_a_saved_model_is_noticed(ranker, tmp_path):
+    text = sealed(ranker, tmp_path)
+    random = np.random.default_rng(0)
+    for place in random.choice([i for i, letter in enumerate(text) if letter.isdigit()], 20, replace=False):
+        changed = text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :]
+        path = put(tmp_path, changed, f"changed{SUFFIX[ranker]}")
+        check_fault(lambda path=path: RANKERS[ranker]().load_model(path), "changed")
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_folders_and_missing_files(ranker, tmp_path):
+    check_fault(lambda: RANKERS[ranker]().load_model(tmp_path / "none.txt"), r"none\.txt")
+    check_fault(lambda: RANKERS[ranker]().load_model(tmp_path), str(tmp_path))
+    check_fault(lambda: br.read_letor(tmp_path), str(tmp_path))
+    check_fault(lambda: br.read_letor(tmp_path / "none.txt"), r"none\.txt")
+    check_fault(lambda: read_preferences(tmp_path / "none.csv", [1, 1]), r"none\.csv")

@@ -1,0 +1,371 @@
+"""Every wrong number that was reported, as one direct test; its id begins with the number in the report."""
+
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+import boostrank as br
+from boostrank import metrics, significance
+from hostile.entry_points import RANKERS, tiny
+from hostile.outcomes import check_fault, check_message
+
+X, Y, QID = br.make_ranking(n_queries=30, n_documents=12, random_state=0)
+ROWS = np.arange(12.0) % 5, np.sin(np.arange(12.0)), np.repeat([0, 1], 6)
+
+
+def case(number):
+    """A test of this number in the report."""
+    return pytest.mark.parametrize("number", [pytest.param(number, id=number)])
+
+
+def both(number):
+    """A test of this number in the report, on both backends."""
+    return pytest.mark.parametrize(
+        "ranker_class", [pytest.param(ranker_class, id=f"{number}-{name}") for name, ranker_class in RANKERS.items()]
+    )
+
+
+def with_zeros(X):
+    """Features of which half are zero."""
+    return np.where(X > 0, X, 0.0)
+
+
+@both("silent-01-sparse-and-dense")
+@pytest.mark.parametrize("fit_on", ["dense", "sparse"])
+def test_zeros_are_zeros_in_both_forms(ranker_class, fit_on):
+    dense = with_zeros(X)
+    forms = {"dense": dense, "sparse": csr_matrix(dense)}
+    ranker = tiny(ranker_class, n_estimators=5)
+    ranker.fit(forms[fit_on], Y, QID, eval_set=[(forms["dense"], Y, QID), (forms["sparse"], Y, QID)])
+    plain = tiny(ranker_class, n_estimators=5).fit(dense, Y, QID)
+    for form in forms.values():
+        np.testing.assert_allclose(ranker.predict(form), plain.predict(dense), rtol=1e-6, atol=1e-7)
+    assert ranker.evals_result_["valid_0"] == ranker.evals_result_["valid_1"]
+
+
+NATIVE = [(br.LightGBMRanker, "lambdarank"), (br.LightGBMRanker, "rank_xendcg")]
+NATIVE += [(br.XGBoostRanker, name) for name in ("rank:ndcg", "rank:pairwise", "rank:map")]
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "objective"), [pytest.param(*each, id=f"silent-02-{each[1].replace(':', '-')}") for each in NATIVE]
+)
+def test_native_objectives_refuse_weights_that_differ_within_a_query(ranker_class, objective):
+    weights = np.random.default_rng(0).random(len(Y))
+    ranker, labels = tiny(ranker_class, objective=objective), Y > 1
+    check_fault(lambda: ranker.fit(X, labels, QID, sample_weight=weights), "weight", "differ")
+
+
+@both("silent-03-dart-with-early-stopping")
+def test_dart_with_early_stopping_returns_the_evaluated_model_or_is_refused(ranker_class):
+    dart = {"boosting": "dart"} if ranker_class is br.LightGBMRanker else {"booster": "dart", "rate_drop": 0.5}
+    ranker = tiny(ranker_class, n_estimators=30, early_stopping_rounds=5, k=10, learning_rate=0.5, **dart)
+    held_out = br.make_ranking(n_queries=30, n_documents=12, random_state=1)
+    try:
+        ranker.fit(X, Y, QID, eval_set=[tuple(held_out)])
+    except ValueError as error:
+        check_message(error, "dart")
+    else:
+        assert ranker.score(*held_out) == pytest.approx(max(ranker.evals_result_["valid_0"]["ndcg@10"]), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(values, id=f"silent-04-{name}")
+        for name, values in {
+            "text": [1, "1"],
+            "bool": [True, "True"],
+            "uint64": [2**63, 2**63 + 1, 5],
+            "nul": ["a", "a\0"],
+            "longdouble": [np.longdouble(2) ** 60, np.longdouble(2) ** 60 + 1],
+        }.items()
+    ],
+)
+def test_ids_in_a_list_stay_apart(values):
+    assert len(br.ndcg_score([1] * len(values), [0.0] * len(values), qid=values, per_query=True)) == len(values)
+
+
+@case("silent-04-missing-id-beside-text")
+def test_a_missing_id_beside_text_is_a_fault(number):
+    check_fault(lambda: br.ndcg_score([1, 1], [0.0, 1.0], qid=["a", float("nan")]), "qid", "missing")
+
+
+@case("silent-04-scores-in-a-list")
+def test_scores_in_a_list_that_differ_are_no_ties(number):
+    assert br.ndcg_score([0, 1, 0], [2**60, 2**60 + 1, 0.5], qid=[0] * 3, k=1) == 1.0
+
+
+WRONG_ROWS = {
+    "nan-bayes": ([np.nan, 1.0], [0.0, 1.0], [0, 0], "bayes|relevance|labels"),
+    "nan-scores": ([0.5, 1.0], [np.nan, 1.0], [0, 0], "scores"),
+    "short-bayes": ([0.5], [0.0, 1.0], [0, 0], "bayes|relevance|labels"),
+    "short-scores": ([0.5, 1.0], [0.0], [0, 0], "scores"),
+    "long-scores": ([0.5, 1.0], [0.0, 1.0, 2.0], [0, 0], "scores"),
+    "short-qid": ([0.5, 1.0, 2.0], [0.0, 1.0, 2.0], [1, 0], "qid"),
+}
+
+
+@pytest.mark.parametrize("rows", [pytest.param(rows, id=f"silent-05-{name}") for name, rows in WRONG_ROWS.items()])
+def test_expected_ndcg_checks_its_arguments(rows):
+    *arguments, name = rows
+    check_fault(lambda: br.expected_ndcg(*arguments), name)
+
+
+@case("silent-06-rank-xendcg-labels-above-31")
+def test_rank_xendcg_with_labels_above_31(number):
+    ranker = tiny(br.LightGBMRanker, objective="rank_xendcg", n_estimators=10)
+    check_fault(lambda: ranker.fit(X, np.where(Y > 2, 200, Y), QID), "label", "31|rank_xendcg")
+
+
+@case("silent-06-rank-ndcg-labels-from-2-to-the-32")
+def test_rank_ndcg_with_labels_from_2_to_the_32(number):
+    ranker = tiny(br.XGBoostRanker, objective="rank:ndcg", gain="linear")
+    check_fault(lambda: ranker.fit(X, np.where(Y > 2, 2.0**32, Y), QID), "label", "rank:ndcg")
+
+
+@both("silent-07-integer-column-names")
+@pytest.mark.parametrize("place", ["predict", "eval_set"])
+def test_reordered_integer_column_names_are_a_fault(ranker_class, place):
+    frame = pd.DataFrame(X)
+    turned = frame[frame.columns[::-1]]
+    ranker = tiny(ranker_class)
+    if place == "predict":
+        ranker.fit(frame, Y, QID)
+        check_fault(lambda: ranker.predict(turned), "(?i)feature|column")
+    else:
+        check_fault(lambda: ranker.fit(frame, Y, QID, eval_set=[(turned, Y, QID)]), "(?i)feature|column")
+
+
+MASK = np.arange(len(Y)) == 3
+MASKED = {
+    "features": lambda ranker: ranker.fit(np.ma.masked_array(X, np.tile(MASK, (10, 1)).T), Y, QID),
+    "labels": lambda ranker: ranker.fit(X, np.ma.masked_array(Y, MASK), QID),
+    "ids": lambda ranker: ranker.fit(X, Y, np.ma.masked_array(QID, MASK)),
+    "weights": lambda ranker: ranker.fit(X, Y, QID, sample_weight=np.ma.masked_array(np.ones(len(Y)), MASK)),
+    "write-labels": lambda ranker: br.write_letor("unused.txt", X, np.ma.masked_array(Y, MASK), QID),
+    "write-ids": lambda ranker: br.write_letor("unused.txt", X, Y, np.ma.masked_array(QID, MASK)),
+    "permutation_test": lambda ranker: br.permutation_test(np.ma.masked_array(Y, MASK), Y),
+    "t_test": lambda ranker: significance.t_test(Y, np.ma.masked_array(Y, MASK)),
+    "bootstrap_interval": lambda ranker: significance.bootstrap_interval(np.ma.masked_array(Y, MASK), Y),
+    "effect_size": lambda ranker: significance.effect_size(np.ma.masked_array(Y, MASK), Y),
+    "holm": lambda ranker: significance.holm(np.ma.masked_array([0.1, 0.2], [True, False])),
+}
+
+
+@pytest.mark.parametrize("call", [pytest.param(call, id=f"silent-08-{name}") for name, call in MASKED.items()])
+@pytest.mark.parametrize("ranker_class", RANKERS.values(), ids=RANKERS)
+def test_masks_are_not_dropped(ranker_class, call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_fault(lambda: call(tiny(ranker_class)), "mask")
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["silent-08-write-dense", "silent-08-write-integers"])
+def test_masked_features_are_not_written(tmp_path, sparse):
+    masked = np.ma.masked_array(X, X > 1)
+    masked = masked.astype(int) if sparse else masked
+    check_fault(lambda: br.write_letor(tmp_path / "x.txt", masked, Y, QID), "mask")
+    assert not list(tmp_path.iterdir())
+
+
+@case("silent-10-bagging-by-query-with-a-surrogate")
+def test_bagging_by_query_with_a_surrogate_learns_or_is_refused(number):
+    ranker = tiny(br.LightGBMRanker, subsample=0.5, subsample_freq=1, bagging_by_query=True, n_estimators=5)
+    try:
+        ranker.fit(X, Y, QID)
+    except ValueError as error:
+        check_message(error, "bagging_by_query")
+    else:
+        assert np.ptp(ranker.predict(X)) > 0
+
+
+@case("silent-10-bagging-by-query-in-lightgbm-itself")
+def test_bagging_by_query_with_a_native_objective_warns_or_learns(number):
+    import lightgbm
+
+    data = lightgbm.Dataset(X, label=Y, group=np.full(30, 12), params={"verbosity": -1})
+    parameters = {"objective": br.lightgbm_objective("softmax"), "bagging_by_query": True, "bagging_fraction": 0.5}
+    parameters |= {"bagging_freq": 1, "verbosity": -1, "metric": "None", "num_threads": 1}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            booster = lightgbm.train(parameters, data, 5)
+        except ValueError as error:
+            check_message(error, "bagging_by_query")
+            return
+    assert np.ptp(booster.predict(X)) > 0 or any("bagging_by_query" in str(warning.message) for warning in caught)
+
+
+@case("silent-11-linear-gains-near-the-end-of-float64")
+def test_linear_gains_near_the_end_of_float64(number):
+    value = br.ndcg_score([1e308] * 3 + [0], [3, 1, 0, 2], qid=[0] * 4, gain="linear")
+    assert value == pytest.approx((1 + 1 / 2 + np.log(2) / np.log(5)) / (1 + np.log(2) / np.log(3) + 1 / 2), rel=1e-9)
+
+
+@pytest.mark.parametrize("factor", [pytest.param(f, id=f"silent-11-weights-{f:g}") for f in (1e308, 5e-324, 1e-310)])
+@pytest.mark.parametrize("name", ["ndcg", "agreement", "kendall_tau"])
+def test_means_with_extreme_weights(factor, name):
+    measure = br.get_measure(name)
+    expected = measure(*ROWS)
+    assert measure(*ROWS, sample_weight=[factor, factor]) == pytest.approx(expected, rel=1e-9)
+
+
+@case("silent-11-agreement-with-weights-of-edges")
+def test_agreement_with_extreme_weights_of_edges(number):
+    for weight in (1e308, 5e-324):
+        graph = br.PreferenceGraph([0, 0, 0], [0, 1, 2], [1, 2, 0], [weight] * 3)
+        assert metrics.agreement_score(graph, [3, 2, 1]) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("factor", [pytest.param(f, id=f"silent-11-significance-{f:g}") for f in (1e200, 1e307)])
+def test_tests_do_not_depend_on_the_unit(factor):
+    values, baseline = np.array([0.9, 0.8, 0.7, 0.9, 0.2]), np.array([0.5, 0.6, 0.5, 0.9, 0.3])
+    for function in (significance.t_test, significance.permutation_test):
+        expected, scaled = function(values, baseline), function(factor * values, factor * baseline)
+        assert scaled.p_value == pytest.approx(expected.p_value, rel=1e-9)
+        assert scaled.difference == pytest.approx(factor * expected.difference, rel=1e-9)
+    effects = significance.effect_size(factor * values, factor * baseline), significance.effect_size(values, baseline)
+    assert effects[0] == pytest.approx(effects[1], rel=1e-9)
+
+
+@both("silent-12-weights-are-relative")
+@pytest.mark.parametrize("factor", [1 / 360, 1e-30, 1e30, 7.0])
+def test_equal_weights_train_the_model_without_weights(ranker_class, factor):
+    plain, weighted = (tiny(ranker_class, n_estimators=3, min_child_weight=1.0) for _ in range(2))
+    plain.fit(X, Y, QID)
+    weighted.fit(X, Y, QID, sample_weight=np.full(30, factor))
+    np.testing.assert_allclose(weighted.predict(X), plain.predict(X), rtol=1e-4, atol=1e-6)
+    assert np.ptp(plain.predict(X)) > 0
+
+
+@both("silent-12-a-model-that-cannot-split-warns")
+def test_a_model_that_cannot_split_warns(ranker_class):
+    with pytest.warns(UserWarning, match="split|same score"):
+        tiny(ranker_class).fit(np.ones_like(X), Y, QID)
+    with pytest.warns(UserWarning, match="split|same score"):
+        tiny(ranker_class, min_child_weight=1e9).fit(X, Y, QID)
+
+
+ACCEPTED = {
+    "early_stopping_rounds=2.5": {"early_stopping_rounds": 2.5, "validation_fraction": 0.3},
+    "early_stopping_rounds=True": {"early_stopping_rounds": True, "validation_fraction": 0.3},
+    "n_estimators=True": {"n_estimators": True},
+    "subsample=0": {"subsample": 0},
+}
+
+
+@pytest.mark.parametrize("parameters", [pytest.param(p, id=f"silent-15-{name}") for name, p in ACCEPTED.items()])
+@pytest.mark.parametrize("ranker_class", RANKERS.values(), ids=RANKERS)
+def test_settings_without_meaning_are_refused(ranker_class, parameters):
+    check_fault(lambda: tiny(ranker_class, **parameters).fit(X, Y, QID), next(iter(parameters)))
+
+
+@both("silent-15-infinite-features-of-a-frame")
+def test_infinite_features_of_a_frame_are_refused(ranker_class):
+    frame = pd.DataFrame(np.where(X > 2, np.inf, X)).add_prefix("x")
+    check_fault(lambda: tiny(ranker_class).fit(frame, Y, QID), r"\bX\b|feature|column", "inf")
+
+
+@case("silent-15-datetime-weights")
+def test_datetime_weights_are_refused(number):
+    weights = np.arange(1, 3).astype("datetime64[D]")
+    check_fault(lambda: br.ndcg_score(*ROWS, sample_weight=weights), "sample_weight")
+
+
+@case("silent-15-complex-values")
+def test_complex_values_are_refused(number):
+    complex_values = [0.5 + 1j, 0.2]
+    check_fault(lambda: br.permutation_test(np.array(complex_values), [0.1, 0.2]), "values", "real|complex")
+    check_fault(lambda: br.ndcg_score(*ROWS, sample_weight=np.array(complex_values)), "sample_weight", "real|complex")
+
+
+@case("silent-15-threshold-nan")
+def test_a_threshold_that_is_no_number_is_refused(number):
+    check_fault(lambda: metrics.precision_score(*ROWS, threshold=float("nan")), "threshold")
+    check_fault(lambda: br.PreferenceGraph.from_grades(ROWS[0], ROWS[2], threshold=float("nan")), "threshold")
+
+
+@both("silent-15-a-gradient-of-shape-1")
+def test_a_surrogate_whose_gradient_has_another_shape_is_refused(ranker_class):
+    class Wrong(type(br.surrogates.get_surrogate("softmax"))):
+        def gradient_hessian(self, scores, targets, queries):
+            return np.zeros(1), np.ones(1)
+
+    check_fault(lambda: tiny(ranker_class, objective=Wrong()).fit(X, Y, QID), "gradient|shape")
+
+
+@both("silent-16-subclass-with-kwargs")
+def test_a_subclass_with_kwargs_keeps_its_parameters(ranker_class):
+    class Own(ranker_class):
+        def __init__(self, other=3, **kwargs):
+            super().__init__(**kwargs)
+            self.other = other
+
+    ranker = Own(other=5, n_estimators=7, learning_rate=0.3)
+    for made in (ranker, clone(ranker)):
+        parameters = made.get_params()
+        assert (parameters["other"], parameters["n_estimators"], parameters["learning_rate"]) == (5, 7, 0.3)
+    assert clone(ranker).set_params(n_estimators=3, other=1).fit(X, Y, QID).best_iteration_ == 3
+
+
+@case("silent-17-shuffled-kfold-with-default-score")
+def test_shuffled_kfold_with_the_default_score_warns(number):
+    ranker, frame = tiny(br.LightGBMRanker), pd.DataFrame(X).add_prefix("x").set_index(pd.Index(QID, name="qid"))
+    train, test = next(KFold(3, shuffle=True, random_state=0).split(X))
+    ranker.fit(frame.iloc[train], Y[train])
+    with pytest.warns(UserWarning, match="quer"):
+        ranker.score(frame.iloc[test], Y[test])
+
+
+#: DECISION OPEN (silent-17): "error", or "one query" where a metric without qid shall mean one query.
+WITHOUT_QID = "error"
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, id=f"silent-17-{name}") for name in metrics.MEASURES])
+def test_measures_without_query_ids(name):
+    measure = br.get_measure(name)
+    if WITHOUT_QID == "error":
+        check_fault(lambda: measure(*ROWS[:2]), "qid")
+    else:
+        assert measure(*ROWS[:2]) == measure(*ROWS[:2], np.zeros(12))
+
+
+@both("damage-02-eight-threads")
+def test_fits_in_eight_threads_leave_the_process_as_it_was(ranker_class):
+    streams, filters = (sys.stdout, sys.stderr), list(warnings.filters)
+    native = {"min_data_in_bin": 1} if ranker_class is br.LightGBMRanker else {"max_delta_step": 1.0}
+    faults = []
+
+    def fit():
+        try:
+            for _ in range(5):
+                tiny(ranker_class, n_estimators=1, **native).fit(X[:24], Y[:24], QID[:24])
+        except Exception as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=fit) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = (sys.stdout, sys.stderr), list(warnings.filters)
+    (sys.stdout, sys.stderr), warnings.filters[:] = streams, filters
+    assert not faults
+    assert found == (streams, filters)
+
+
+@both("silent-15-a-column-called-column-names")
+@pytest.mark.parametrize("name", ["column_names", "columns", "drop_columns", "iloc", "index", "to_pandas"])
+def test_a_column_may_have_the_name_of_an_attribute(ranker_class, name):
+    plain = pd.DataFrame(X[:, :3], columns=["a", "b", name])
+    ranker = tiny(ranker_class).fit(plain.assign(qid=QID), Y)
+    np.testing.assert_array_equal(ranker.predict(plain), tiny(ranker_class).fit(plain, Y, QID).predict(plain))
+    assert ranker.n_features_in_ == 3
+    assert list(ranker.feature_names_in_) == ["a", "b", name]
