@@ -39,8 +39,9 @@ class Profiled(Surrogate):
     The text of the module :mod:`boostrank.surrogates.profiled` proves that the surrogate is convex and consistent.
 
     ``Profiled(Squared())``, named "centered-squared", is least squares between scores and targets that are centred
-    within each query. ``Profiled(Logistic())``, named "centered-logistic", is the cross entropy of probabilities whose
-    sum over a query is that of the targets. ``Profiled(Poisson())`` is :class:`Softmax`.
+    within each query; its minimizer is ``E[u_j]`` minus the mean over the query. ``Profiled(Logistic())``, named
+    "centered-logistic", is the cross entropy of probabilities whose sum over a query is that of the targets; its
+    minimizer is found numerically. ``Profiled(Poisson())`` is :class:`Softmax`.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ class Softmax(Profiled):
 
     With ``U = sum_j u_j`` and ``p = softmax(s)``, the loss is ``U logsumexp(s) - <u, s>`` plus a term that does not
     depend on ``s``, which makes it the generalized Kullback-Leibler divergence between ``u`` and ``U p``. The gradient
-    is ``U p_j - u_j``.
+    is ``U p_j - u_j``. The minimizer is ``log E[u]`` plus a constant.
 
     ListNet (Cao et al., "Learning to rank: from pairwise approach to listwise approach", ICML 2007) differs from it
     only in the targets, those of ``normalize="softmax"`` or ``normalize="sum"``, with which it is not consistent.

@@ -1,6 +1,7 @@
-"""The theory of two papers as functions: NDCG consistency of losses, and NDCG on long lists.
+"""Theory of NDCG from two papers: consistency of losses, and NDCG on long lists.
 
-:mod:`boostrank.theory.consistency` and :mod:`boostrank.theory.long_lists` are the two parts; all public names are here.
+The two parts are the packages :mod:`boostrank.theory.consistency` and :mod:`boostrank.theory.long_lists`. All of their
+public names can be imported from here.
 """
 
 from boostrank.theory.consistency import (

@@ -39,9 +39,9 @@ def test_an_endpoint_keeps_its_port_until_lightgbm_takes_it():
         other.bind(("", port))
 
 
-@pytest.mark.parametrize("tree_learner", ["data", "voting"])
-def test_the_tree_learner_reaches_lightgbm(tree_learner, rows, small):
-    ranker = small(bd.LightGBMRanker, tree_learner=tree_learner).fit(*rows)
+@pytest.mark.parametrize(("parameters", "tree_learner"), [({}, "data"), ({"tree_learner": "voting"}, "voting")])
+def test_parameters_of_the_network_reach_lightgbm(parameters, tree_learner, rows, small):
+    ranker = small(bd.LightGBMRanker, **parameters).fit(*rows)
     lines = ranker.booster_.model_to_string().splitlines()
     assert {f"[tree_learner: {tree_learner}]", "[num_machines: 2]"} <= set(lines)
     assert ranker.score(*rows) > 0.7

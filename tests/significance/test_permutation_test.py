@@ -46,6 +46,10 @@ def test_ties_and_skipped_queries():
     assert br.permutation_test([1.0, 0.5], [1.0, 0.5]).p_value == 1.0
     seen = br.permutation_test([0.5, np.nan, 1.0], [0.25, np.nan, 1.0])
     assert (seen.wins, seen.ties, seen.losses) == (1, 1, 0)
-    for left, right, message in (([1], [1, 2], "paired"), ([np.nan, 1], [1, 1], "only one of"), ([], [], "no query")):
+    for left, right, message in (
+        ([1], [1, 2], "paired"),
+        ([np.nan, 1], [1, 1], "only one of"),
+        ([], [], "no query"),
+    ):
         with pytest.raises(ValueError, match=message):
             br.permutation_test(left, right)

@@ -1,4 +1,4 @@
-"""NDCG consistency of losses, by Ravikumar, Tewari and Yang (AISTATS 2011): minimizers, checks, regret bounds."""
+"""NDCG consistency of losses (Ravikumar, Tewari and Yang, AISTATS 2011): minimizers, counterexamples, regret bounds."""
 
 from boostrank.theory.consistency.consistency_report import ConsistencyReport
 from boostrank.theory.consistency.counterexample_search import check_consistency

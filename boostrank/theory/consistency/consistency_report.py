@@ -12,30 +12,41 @@ from boostrank.theory.consistency.label_distributions import LabelDistribution
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConsistencyReport:
-    """The result of a search for a counterexample to NDCG consistency; its ``repr`` is a text of a few lines.
+    """The result of a search for a counterexample to NDCG consistency.
+
+    Printing it shows the counterexample as a text of a few lines.
 
     Attributes
     ----------
     surrogate : Surrogate
     normalize : str
+        Kind of targets.
     targets_dcg : DCG
-        Gain, discount and cutoff that the targets are normalized by.
+        Gain, discount and cutoff of the targets.
     metric : DCG
         Gain, discount and cutoff of the NDCG in which regret is measured.
     n_distributions : int
-        Number of distributions examined.
+        Number of distributions that were examined.
     n_unsolved : int
-        Number of distributions left out because no minimum was found.
+        Number of distributions that were left out because no minimum was found.
     counterexample : LabelDistribution or None
-        The distribution with the largest regret.
+        The distribution with the largest regret; None if no counterexample was found.
     minimizer, bayes : ndarray, shape (n_documents,), or None
-        On the counterexample, the scores of least expected loss, and the expected normalized gains of the metric.
+        For the counterexample, the scores of least expected loss, and the expected normalized gains of the metric.
     ndcg, best_ndcg, regret : float
-        On the counterexample, the expected NDCG of the minimizer, the largest possible one, and the difference; 0
-        without a counterexample.
+        For the counterexample, the expected NDCG of the minimizer, the largest expected NDCG, and the difference. They
+        are 0 without a counterexample.
     loss_gap : float
-        A lower bound of the increase of the expected loss, from the minimizer to any scores that rank the documents as
-        `bayes` does.
+        For the counterexample, how much larger the least expected loss is among the scores that sort the documents as
+        `bayes` does. It is positive, and 0 without a counterexample.
+
+    Examples
+    --------
+    >>> from boostrank.theory import check_consistency
+    >>> check_consistency("squared", n_distributions=100)
+    Squared() with targets 'dcg'
+    no counterexample to consistency with NDCG
+    99 distributions searched; the loss declares that it is consistent
     """
 
     surrogate: Surrogate

@@ -331,5 +331,5 @@ def test_bad_input_is_an_error():
         minimizer("squared", SECTION_3_2_1, normalize="l1")
     with pytest.raises(ValueError, match="scores must be 2 numbers"):
         excess_loss("squared", SECTION_3_2_1, [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="finite to have a loss"):
+    with pytest.raises(ValueError, match="scores must be finite"):
         excess_loss("poisson", SECTION_3_2_1, [0.0, -np.inf])
