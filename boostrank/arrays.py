@@ -47,6 +47,8 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
         masked = int(np.argmax(np.ma.getmaskarray(values)))
         raise ValueError(f"{name} must not be masked, but {name}[{masked}] is: leave out the masked rows")
     array = _list_as_array(values, name) if isinstance(values, (list, tuple)) else np.asarray(values)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     column = array.ndim == 2 and array.shape[1] == 1
     return array[:, 0] if column and not keep_shape else array
 

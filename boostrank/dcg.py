@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.arrays import MAX_USUAL, MIN_USUAL, as_floats
 from boostrank.segments import Floats, Ints, Segments
+from boostrank.settings import check_choice, is_count, is_number
 
 Gain = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
 Discount = Literal["log2", "zipf"] | tuple[str, float] | Callable[[Floats], Floats]
@@ -218,8 +218,7 @@ def normalize(dcg: Floats, ideal: Floats) -> Floats:
 
 def check_ties(ties: str) -> None:
     """Raise ValueError if :data:`TIES` does not contain the tie rule."""
-    if ties not in TIES:
-        raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
+    check_choice("ties", ties, TIES)
 
 
 def tiebreak(quality: Floats | Ints, ties: Ties) -> Floats | Ints | None:
@@ -279,29 +278,21 @@ def reciprocal_or_zero(norms: Floats) -> Floats:
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
-def check_count(name: str, count: object, smallest: int = 1) -> None:
-    """Raise ValueError for a count that is not an integer of at least `smallest`; the message has its name."""
-    if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < smallest:
-        raise ValueError(f"{name} must be an integer of at least {smallest}; got {count!r}")
-
-
-def check_cutoff(k: object) -> None:
+def check_cutoff(k: Any) -> None:
     """Raise ValueError for a cutoff that is not None, an integer of at least 1, or a fraction in (0, 1]."""
     if k is None:
         return
-    if isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 1:
-        return
-    if isinstance(k, (float, np.floating)) and 0 < k <= 1:
+    if (is_count(k) and k >= 1) or (isinstance(k, (float, np.floating)) and 0 < k <= 1):
         return
     raise ValueError(f"k must be None, an integer of at least 1, or a fraction in (0, 1]; got {k!r}")
 
 
-def _check_gain(gain: object) -> None:
+def _check_gain(gain: Any) -> None:
     if isinstance(gain, str):
         if gain not in ("exp2", "linear"):
             raise ValueError(f"gain must be 'exp2', 'linear', a table of gains by label, or a function; got {gain!r}")
     elif not callable(gain):
-        table = np.asarray(gain, dtype=np.float64)
+        table = as_floats(gain, "gain")
         if table.ndim != 1 or len(table) == 0 or not np.isfinite(table).all() or (np.diff(table) < 0).any():
             raise ValueError(f"a gain table must be a non-empty list of finite gains that never decrease; got {gain!r}")
 
@@ -328,9 +319,9 @@ def discount_function(discount: Discount) -> Callable[[Floats], Floats]:
         return lambda ranks: 1.0 / ranks
     if isinstance(discount, (tuple, list)) and len(discount) == 2:
         name, parameter = discount
-        if name == "power" and isinstance(parameter, Real) and parameter > 0:
+        if name == "power" and is_number(parameter) and parameter > 0:
             return lambda ranks: ranks**-parameter
-        if name == "exponential" and isinstance(parameter, Real) and parameter > 1:
+        if name == "exponential" and is_number(parameter) and parameter > 1:
             return lambda ranks: parameter**-ranks
     raise ValueError(
         "discount must be 'log2', 'zipf', ('power', beta) with beta > 0, ('exponential', base) with base > 1, "

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn import model_selection
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset, Fold
 from boostrank.dcg import check_relevance
@@ -19,6 +20,7 @@ from boostrank.frames import find_qid, require_qid
 from boostrank.metrics import Measure, make_scorer
 from boostrank.queries import Queries
 from boostrank.segments import Ints
+from boostrank.settings import check_count, check_number
 
 Folds = list[tuple[Ints, Ints]]
 
@@ -81,10 +83,12 @@ class QueryKFold(GroupKFold):
         """
         _, qid = find_qid(X, groups, y)
         queries = Queries.from_qid(require_qid(qid, "QueryKFold.split"))
+        if queries.n_documents != _num_samples(X):
+            raise ValueError(f"qid has {queries.n_documents} values for the {_num_samples(X)} rows of X")
         if self.stratify:
             yield from self._stratified(queries, y)
         else:
-            yield from super().split(X, y, queries.qid)
+            yield from super().split(X, y, queries.ungroup(queries.repeat(_positions_by_id(queries.ids))))
 
     def _stratified(self, queries: Queries, y: ArrayLike | None) -> Iterator[tuple[Ints, Ints]]:
         if y is None:
@@ -106,6 +110,14 @@ class QueryKFold(GroupKFold):
         fold[permutation] = np.resize(np.concatenate([folds, folds[::-1]]), queries.n_queries)
         for i in range(self.n_splits):
             yield queries.take(fold != i), queries.take(fold == i)
+
+
+def _positions_by_id(ids: NDArray[Any]) -> Ints:
+    """Position of each different id among the sorted ids; where ids cannot be compared, in the given sequence."""
+    try:
+        return np.unique(ids, return_inverse=True)[1].astype(np.int64)
+    except TypeError:
+        return np.arange(len(ids))
 
 
 def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> tuple[Ints, Ints]:
@@ -137,8 +149,7 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> 
     ([0, 1, 2, 3, 6, 7], [4, 5])
     """
     queries = Queries.from_qid(qid)
-    if not 0 < fraction < 1:
-        raise ValueError(f"the fraction of queries to hold out must be in (0, 1); got {fraction!r}")
+    check_number("fraction", fraction, above=0, below=1)
     if queries.n_queries < 2:
         raise ValueError("at least two queries are needed to hold out queries; got one")
     n_held = int(np.clip(round(fraction * queries.n_queries), 1, queries.n_queries - 1))
@@ -176,8 +187,8 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0) -> l
     >>> len(folds), folds[0].name, len(set(folds[0].test.qid))
     (5, 'Fold1', 2)
     """
-    if n_splits < 3:
-        raise ValueError(f"n_splits must be at least 3, for training, validation and test; got {n_splits}")
+    # A fold has a part to train on, one to validate on and one to test on.
+    check_count("n_splits", n_splits, smallest=3)
     splitter = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     tests = [test for _, test in splitter.split(data.qid, groups=data.qid)]
     folds = []

@@ -140,4 +140,7 @@ def _factorize(ids: NDArray[Any]) -> tuple[NDArray[np.intp], Any]:
     # pandas would merge strings that differ after a null character only, and numbers that are equal as float64.
     if ids.dtype.kind in "US" or ids.dtype.itemsize > 8:
         ids = ids.astype(object)
-    return pd.factorize(ids)
+    try:
+        return pd.factorize(ids)
+    except TypeError as error:
+        raise ValueError(f"qid must have ids that can be hashed, such as integers and str: {error}") from None

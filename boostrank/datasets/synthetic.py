@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from boostrank.datasets.dataset import Dataset
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Ints
+from boostrank.settings import check_count, check_number, is_count
 from boostrank.targets import make_targets
 
 # Fraction of the documents that have the label 0, 1, 2, ...
@@ -87,16 +88,15 @@ def make_ranking(
     >>> X.shape, y.tolist()
     ((10, 10), [3.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0])
     """
-    low, high = (n_documents, n_documents) if isinstance(n_documents, int) else n_documents
-    if n_queries < 1 or low < 1 or high < low:
+    check_count("n_queries", n_queries)
+    check_count("n_features", n_features, smallest=5)
+    check_number("noise", noise, smallest=0, below=1)
+    low, high = n_documents if isinstance(n_documents, (tuple, list)) and len(n_documents) == 2 else [n_documents] * 2
+    if not (is_count(low) and is_count(high) and 1 <= low <= high):
         raise ValueError(
-            "n_queries must be at least 1, and n_documents a number or (low, high) with 1 <= low <= high; "
-            f"got {n_queries=} and {n_documents=}"
+            "n_documents must be an integer of at least 1, or two integers (low, high) with 1 <= low <= high; got "
+            f"{n_documents!r}"
         )
-    if n_features < 5:
-        raise ValueError(f"n_features must be at least 5; got {n_features}")
-    if not 0 <= noise < 1:
-        raise ValueError(f"noise must be in [0, 1); got {noise}")
     random = check_random_state(random_state)
     queries = Queries.from_sizes(random.randint(low, high + 1, size=n_queries))
     X = random.standard_normal((queries.n_documents, n_features))

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG
 from boostrank.metrics.base import Empty, Prepared, QueryMeasure
-from boostrank.metrics.binary_gains import binary_gains, check_threshold
+from boostrank.metrics.binary_gains import binary_gains
 from boostrank.segments import Floats, Segments
+from boostrank.settings import check_number
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -24,7 +25,7 @@ class AUC(QueryMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_threshold(self.threshold)
+        check_number("threshold", self.threshold, above=0)
 
     @property
     def undefined_reason(self) -> str:

@@ -15,6 +15,7 @@ from boostrank.metrics.input_checks import labels_scores_queries, refuse_prefere
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Floats, Segments
+from boostrank.settings import check_choice
 from boostrank.weights import query_weights
 
 Empty = Literal["zero", "one", "skip", "raise"]
@@ -275,8 +276,7 @@ class QueryMean:
 
 def check_empty(empty: str) -> None:
     """Raise ValueError for a value of undefined queries that is not in :data:`EMPTY`."""
-    if empty not in EMPTY:
-        raise ValueError(f"empty must be one of {', '.join(EMPTY)}; got {empty!r}")
+    check_choice("empty", empty, EMPTY)
 
 
 def as_value(setting: Any) -> Any:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
 from boostrank.dcg import DCG, Ties, check_ties
 from boostrank.metrics.base import Prepared, QueryMeasure
 from boostrank.segments import Floats, Segments
+from boostrank.settings import check_number
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -33,7 +33,7 @@ class BinaryMeasure(QueryMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_threshold(self.threshold)
+        check_number("threshold", self.threshold, above=0)
         check_ties(self.ties)
         DCG(self.k)
 
@@ -61,14 +61,6 @@ class BinaryMeasure(QueryMeasure):
 def binary_gains(relevance: Floats, threshold: float) -> Floats:
     """Gain of each document: 1 if its label is at least `threshold`, otherwise 0."""
     return (relevance >= threshold).astype(np.float64)
-
-
-def check_threshold(threshold: float) -> None:
-    """Raise ValueError for a threshold that is not a finite number above 0."""
-    if not (isinstance(threshold, Real) and 0 < threshold < np.inf):
-        raise ValueError(
-            f"threshold must be a finite number above 0, the label of irrelevant documents; got {threshold!r}"
-        )
 
 
 def precision_depths(dcg: DCG, queries: Segments) -> Floats:

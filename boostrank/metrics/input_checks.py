@@ -18,10 +18,7 @@ from boostrank.segments import Floats
 def labels_scores_queries(
     y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None
 ) -> tuple[Floats, Floats, Queries]:
-    """Check labels, scores and query ids, and group them; returns labels, scores and queries.
-
-    Without `qid` all rows belong to one query.
-    """
+    """Check labels, scores and query ids, and group them; returns labels, scores and queries."""
     relevance, scores = check_relevance(y_true, "y_true"), check_scores(y_score, "y_score")
     queries = Queries.from_sizes([len(relevance)]) if qid is None else Queries.from_qid(qid)
     check_lengths(y_true=len(relevance), y_score=len(scores), qid=queries.n_documents)

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Gain, Ties, check_ties
 from boostrank.metrics.base import Empty, Prepared, QueryMeasure, as_value
-from boostrank.metrics.binary_gains import binary_gains, check_threshold
+from boostrank.metrics.binary_gains import binary_gains
 from boostrank.segments import Floats, Segments
+from boostrank.settings import check_number
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -31,7 +32,7 @@ class RankBiasedPrecision(QueryMeasure):
         if not (isinstance(self.p, Real) and 0 < self.p < 1):
             raise ValueError(f"p must be a number above 0 and below 1; got {self.p!r}")
         if self.gain is None:
-            check_threshold(self.threshold)
+            check_number("threshold", self.threshold, above=0)
         elif self.threshold != 1:
             raise ValueError(
                 f"threshold acts only on binary gains, gain=None; got threshold={self.threshold!r} with "

@@ -15,6 +15,7 @@ from boostrank.dcg import DCG, Gain, Ties, check_relevance, check_ties
 from boostrank.preferences.incidence import EdgeBlock, edge_blocks
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Ints
+from boostrank.settings import check_choice, check_number
 
 EdgeWeight = Literal["one", "labels", "gains"]
 EDGE_WEIGHTS: tuple[str, ...] = get_args(EdgeWeight)
@@ -126,8 +127,9 @@ class PreferenceGraph:
         >>> list(zip(graph.winner.tolist(), graph.loser.tolist(), graph.weight.tolist()))
         [(1, 2, 2.0), (1, 0, 3.0), (2, 0, 1.0)]
         """
-        if weight not in EDGE_WEIGHTS:
-            raise ValueError(f"weight must be one of {', '.join(EDGE_WEIGHTS)}; got {weight!r}")
+        check_choice("weight", weight, EDGE_WEIGHTS)
+        if threshold is not None:
+            check_number("threshold", threshold)
         labels, queries = check_relevance(y), Queries.from_qid(qid)
         if len(labels) != queries.n_documents:
             raise ValueError(f"y has {len(labels)} labels for {queries.n_documents} rows of qid")

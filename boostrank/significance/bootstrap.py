@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from boostrank.arrays import rescale_extreme
-from boostrank.dcg import check_count
 from boostrank.segments import Floats
+from boostrank.settings import check_choice, check_count, check_number
 from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, differences_of_rankers
 
 
@@ -70,10 +70,8 @@ def bootstrap_interval(
     >>> round(interval.low, 6), round(interval.high, 6)
     (0.05, 0.35)
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level must be above 0 and below 1; got {level!r}")
-    if method not in ("percentile", "bca"):
-        raise ValueError(f"method must be 'percentile' or 'bca'; got {method!r}")
+    check_number("level", level, above=0, below=1)
+    check_choice("method", method, ("percentile", "bca"))
     check_count("n_resamples", n_resamples)
     differences = differences_of_rankers(values, baseline)
     rows = np.atleast_2d(differences)

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from boostrank.arrays import rescale_extreme
-from boostrank.dcg import check_count
 from boostrank.segments import Floats
+from boostrank.settings import check_count
 from boostrank.significance.differences import (
     MAX_NUMBERS_AT_ONCE,
     ROUNDING,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from boostrank.arrays import as_floats
-from boostrank.dcg import DCG, Gain, check_count, check_relevance
+from boostrank.dcg import DCG, Gain, check_relevance
 from boostrank.discounts import (
     CUTOFFS,
     DISCOUNTS,
@@ -25,6 +25,7 @@ from boostrank.metrics.base import check_empty
 from boostrank.metrics.input_checks import check_lengths
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
+from boostrank.settings import check_count, check_number
 from boostrank.significance.bootstrap import resampled_means
 from boostrank.significance.differences import ROUNDING, standardized
 
@@ -71,7 +72,9 @@ def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.
     >>> required_queries([0.1, -0.5, 0.0]).tolist()
     [787.0, 34.0, inf]
     """
-    if not 0 < level < power < 1:
+    check_number("level", level, above=0, below=1)
+    check_number("power", power, above=0, below=1)
+    if not level < power:
         raise ValueError(f"need 0 < level < power < 1; got {level=} and {power=}")
     rejected, detected = special.ndtri(1.0 - level / 2.0), special.ndtri(power)
     with np.errstate(divide="ignore"):

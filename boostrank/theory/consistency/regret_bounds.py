@@ -70,8 +70,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, check_count
+from boostrank.dcg import DCG
 from boostrank.segments import Floats, Segments
+from boostrank.settings import check_count
 from boostrank.surrogates import (
     Cosine,
     Logistic,

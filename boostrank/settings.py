@@ -1,0 +1,44 @@
+"""Checks of settings: counts, numbers in a range, and names out of a list. Messages have the name of the setting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+
+def is_count(value: object) -> bool:
+    """Whether a value is an integer, and no truth value."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite real number, and no truth value."""
+    return isinstance(value, (Real, np.number)) and not isinstance(value, (bool, complex)) and math.isfinite(value)
+
+
+def check_count(name: str, value: Any, smallest: int = 1) -> None:
+    """Raise ValueError for a value that is not an integer of at least `smallest`."""
+    if not is_count(value) or value < smallest:
+        raise ValueError(f"{name} must be an integer of at least {smallest}; got {value!r}")
+
+
+def check_number(
+    name: str, value: Any, *, above: float = -math.inf, below: float = math.inf, smallest: float = -math.inf
+) -> None:
+    """Raise ValueError for a value that is not a finite number ``> above``, ``< below`` and ``>= smallest``."""
+    if is_number(value) and above < value < below and value >= smallest:
+        return
+    limits = [f"above {above:g}"] * (above > -math.inf)
+    limits += [f"of at least {smallest:g}"] * (smallest > -math.inf)
+    limits += [f"below {below:g}"] * (below < math.inf)
+    raise ValueError(f"{name} must be a finite number {' and '.join(limits)}".rstrip() + f"; got {value!r}")
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
+    """Raise ValueError for a value that is not one of the names in `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
