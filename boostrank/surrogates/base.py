@@ -156,6 +156,11 @@ def is_defined_with(kind: type, method: str, *others: str) -> bool:
     return all(height(method) <= height(other) for other in others)
 
 
+def query_weights(weights: Floats | None, queries: Segments) -> Floats:
+    """Weight of each query, shape (n_queries,), from weights of documents that are equal within each query, or None."""
+    return np.ones(queries.n_segments) if weights is None else weights[queries.starts]
+
+
 def check_hessian(kind: str) -> None:
     """Raise ValueError for a kind of Hessian that does not exist."""
     if kind not in ("exact", "majorant"):

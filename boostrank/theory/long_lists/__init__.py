@@ -1,4 +1,4 @@
-"""NDCG on long lists, by Wang et al. (COLT 2013): limits, suitable discounts, and whether it distinguishes rankers."""
+"""NDCG on long lists (Wang et al., COLT 2013): limits, suitable discounts, and how well NDCG distinguishes rankers."""
 
 from boostrank.theory.long_lists.decay import Decay, Feasibility, decay_of, effective_ranks, feasibility
 from boostrank.theory.long_lists.finite_lists import pseudo_expectation
