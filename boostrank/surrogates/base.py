@@ -143,6 +143,16 @@ class Surrogate(ABC):
         return np.where(finite.any(axis=1, keepdims=True), scores - total / np.maximum(finite.sum(1)[:, None], 1), 0.0)
 
 
+def closed_form(surrogate: Surrogate, expected: Floats) -> Floats | None:
+    """Minimizers for expected targets, both of shape (n_distributions, n_documents); None if no formula is known.
+
+    A formula that a subclass with another loss inherits is not used.
+    """
+    if not is_defined_with(type(surrogate), "minimizer", "loss", "gradient_hessian"):
+        return None
+    return surrogate.minimizer(expected)
+
+
 def is_defined_with(kind: type, method: str, *others: str) -> bool:
     """Whether the definition of `method` that `kind` uses belongs to the definitions of the `others` that it uses.
 
