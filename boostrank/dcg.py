@@ -164,15 +164,13 @@ class DCG:
         check_ties(ties)
         discounts = self.discounts(int(queries.sizes.max()))
         cutoffs, result = self.cutoffs(queries), np.empty(queries.n_segments)
-        tiebreak = {"best": -gains, "worst": gains}.get(ties)
         for block in queries.blocks():
-            part = block.part
-            tiebreak_part = None if tiebreak is None else tiebreak[block.rows]
-            permutation = part.sort(scores[block.rows], tiebreak_part, stable=ties != "average")
+            part, block_gains, block_scores = block.part, gains[block.rows], scores[block.rows]
+            permutation = part.sort(block_scores, tiebreak(block_gains, ties), stable=ties != "average")
             weights = _rank_weights(discounts, part, cutoffs[block.segments])
             if ties == "average":
-                weights = _tie_averages(weights, scores[block.rows][permutation], part)
-            result[block.segments] = part.sum(gains[block.rows][permutation] * weights)
+                weights = _tie_averages(weights, block_scores[permutation], part)
+            result[block.segments] = part.sum(block_gains[permutation] * weights)
         return result
 
     def ndcg(self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average") -> Floats:
@@ -206,6 +204,17 @@ def check_ties(ties: str) -> None:
     """Raise ValueError if :data:`TIES` does not contain the tie rule."""
     if ties not in TIES:
         raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
+
+
+def tiebreak(quality: Floats | Ints, ties: Ties) -> Floats | Ints | None:
+    """Values by which :meth:`boostrank.segments.Segments.sort` ranks tied documents so that they follow a tie rule.
+
+    The rule "best" ranks the document of the largest `quality` first, and "worst" that of the smallest. The result is
+    None for the other rules: "stable" ranks tied documents by row number, and "average" depends on no ranking of them.
+    """
+    if ties == "best":
+        return -quality
+    return quality if ties == "worst" else None
 
 
 def check_relevance(relevance: ArrayLike) -> Floats:

@@ -189,7 +189,25 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0) -> l
 
 
 def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0) -> Fold:
-    """Return the fold if it has validation data; otherwise take a share of its training queries as validation data."""
+    """Return the fold with validation data.
+
+    Parameters
+    ----------
+    fold : Fold
+        Returned unchanged if it has validation data.
+    fraction : float in (0, 1), default 0.2
+        Otherwise, this share of its training queries is taken at random as validation data.
+    random_state : int, RandomState or None, default 0
+        Seed of the choice.
+
+    Examples
+    --------
+    >>> from boostrank.datasets import Dataset, Fold, make_ranking
+    >>> data = Dataset(*make_ranking(n_queries=10, random_state=0))
+    >>> fold = with_validation(Fold("Fold1", train=data, validation=None, test=data))
+    >>> len(set(fold.train.qid)), len(set(fold.validation.qid))
+    (8, 2)
+    """
     if fold.validation is not None:
         return fold
     keep, hold_out = split_queries(fold.train.qid, fraction, random_state)

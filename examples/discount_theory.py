@@ -70,7 +70,8 @@ def scored_list(rankers, n, random):
     """Labels of a list of documents, and their scores by each ranker."""
     X, y = documents(n, random)
     scores = {name: ranker.predict(X[:, :used]) for name, (ranker, used) in rankers.items()}
-    return y, scores | {RANDOM: random.random(n)}
+    scores[RANDOM] = random.random(n)
+    return y, scores
 
 
 def growing(y, scores, lengths):

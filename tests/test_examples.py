@@ -1,4 +1,4 @@
-"""Every example runs, with less data or smaller settings than a user would choose."""
+"""Every example runs, with less data and smaller settings than a user would choose."""
 
 import multiprocessing
 import runpy
@@ -11,6 +11,7 @@ import pytest
 import boostrank as br
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+FAST = {"larger_than_memory", "native_xgboost", "production", "quick_start"}
 ARGUMENTS = {
     "consistency": ["--small"],
     "cost_of_inconsistency": ["--small", "--sizes", "40,80", "--seeds", "2", "--jobs", "1"],
@@ -18,27 +19,28 @@ ARGUMENTS = {
     "larger_than_memory": ["--blocks", "2", "--rows", "2000"],
     "preferences": ["--small"],
 }
-MAX_QUERIES = 100
-
-pytestmark = pytest.mark.slow
+MAX_QUERIES = 60
 
 
 @pytest.fixture
-def fewer_queries(monkeypatch):
-    """The examples without arguments draw some hundred queries."""
+def _less_work(monkeypatch):
+    """Examples without arguments get fewer queries than they ask for, and searches for counterexamples are short."""
     make_ranking = br.make_ranking
-    monkeypatch.setattr(
-        br,
-        "make_ranking",
-        lambda n_queries=100, *rest, **settings: make_ranking(min(n_queries, MAX_QUERIES), *rest, **settings),
-    )
+
+    def make_small_ranking(n_queries, **settings):
+        return make_ranking(min(n_queries, MAX_QUERIES), **settings)
+
+    monkeypatch.setattr(br, "make_ranking", make_small_ranking)
+    monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
+    # Threads, because a fork of this process would take over the locks of other tests' threads.
+    monkeypatch.setattr(multiprocessing, "Pool", ThreadPool)
 
 
-@pytest.mark.usefixtures("fewer_queries")
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.usefixtures("_less_work")
+@pytest.mark.parametrize(
+    "path", [pytest.param(p, marks=[] if p.stem in FAST else pytest.mark.slow, id=p.stem) for p in EXAMPLES]
+)
 def test_example_runs(path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [str(path), *ARGUMENTS.get(path.stem, [])])
-    # A fork of this process would copy the threads of other tests.
-    monkeypatch.setattr(multiprocessing, "Pool", ThreadPool)
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out.strip()

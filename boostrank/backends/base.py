@@ -153,7 +153,7 @@ class Trained(NamedTuple):
 
 
 class Backend(Protocol):
-    """A boosting library as the rankers use it. The modules :mod:`.lightgbm` and :mod:`.xgboost` fulfil it."""
+    """A boosting library as the rankers use it. The modules `lightgbm` and `xgboost` of this package fulfil it."""
 
     #: Names of the ranking objectives that the library has itself.
     NATIVE_OBJECTIVES: tuple[str, ...]
@@ -167,9 +167,9 @@ class Backend(Protocol):
         """
 
     def native_parameters(self, objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
-        """Parameters by which one of :attr:`NATIVE_OBJECTIVES` uses `dcg`, as far as it can.
+        """Parameters that set the gain of `dcg` for one of :attr:`NATIVE_OBJECTIVES`, if it has a gain.
 
-        Raises ValueError for labels that the objective does not take.
+        Raises ValueError for labels and gains that the objective does not take.
         """
 
     def train(self, training: Training) -> Trained:
@@ -239,7 +239,7 @@ def refuse_duplicates(native: Mapping[str, Any], names: Mapping[str, str], backe
     native : mapping of str to object
         Native parameters that a user gave, by name.
     names : mapping of str to str
-        Native names of the parameters of the ranker, by their names there.
+        Native names of the parameters of the ranker, by their names in the ranker.
     backend : str
         Name of the boosting library, for the message.
     """

@@ -137,7 +137,7 @@ def train(training: Training) -> Trained:
     )
     best = history.best_round() + 1 if training.stops_early else booster.current_iteration()
     text = booster.model_to_string(num_iteration=best)
-    return Trained(lgb.Booster(model_str=_with_identity_link(text)), best, history.as_dict())
+    return Trained(lgb.Booster(model_str=_with_named_objective(text)), best, history.as_dict())
 
 
 def _plain(X: Any) -> Any:
@@ -215,11 +215,11 @@ def load(path: str | os.PathLike[str]) -> Any:
 def to_onnx(booster: Any) -> Any:
     """Convert the booster to an ``onnx.ModelProto``."""
     onnxmltools, matrix = import_onnx_converter()
-    plain = import_backend("lightgbm").Booster(model_str=_with_identity_link(booster.model_to_string()))
+    plain = import_backend("lightgbm").Booster(model_str=_with_named_objective(booster.model_to_string()))
     return onnxmltools.convert_lightgbm(plain, initial_types=[("X", matrix([None, booster.num_feature()]))])
 
 
-def _with_identity_link(text: str) -> str:
+def _with_named_objective(text: str) -> str:
     """Return the text of a model with the objective "regression" in place of a custom one.
 
     LightGBM writes no name for a custom objective, but converters and explainers need one. The scores of "regression"

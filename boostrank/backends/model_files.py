@@ -8,10 +8,11 @@ import re
 
 from boostrank.files import write_atomically
 
-#: Name of the field of a model file that holds its checksum, the SHA-256 of the file with :data:`BLANK_CHECKSUM` there.
+#: Name of the field of a model file that contains its checksum.
 CHECKSUM_FIELD = "boostrank_sha256"
+#: The checksum is the SHA-256 of the file with this value in the field.
 BLANK_CHECKSUM = "0" * 64
-# Between the name and the checksum are the few characters that the format of the file puts there.
+# The format of the file determines the few characters between the name of the field and its value.
 _CHECKSUM = re.compile(CHECKSUM_FIELD.encode() + rb".{1,20}?([0-9a-f]{64})", re.DOTALL)
 
 

@@ -36,7 +36,9 @@ def check(
         str | None,
         typer.Option(help=f"Targets of the loss: {', '.join(NORMALIZATIONS)}; dcg by default.", show_default=False),
     ] = None,
-    k: Annotated[int | None, typer.Option("-k", "--k", min=1, help="Cutoff of both the targets and NDCG.")] = None,
+    k: Annotated[
+        int | None, typer.Option("-k", "--k", min=1, help="Cutoff of both the targets and NDCG; none by default.")
+    ] = None,
     gain: GainOption = None,
     discount: Annotated[
         DiscountName, typer.Option(help="Discount of a rank: 1 / log2(1 + rank) (log2) or 1 / rank (zipf).")

@@ -40,7 +40,8 @@ from boostrank.model_selection import query_folds
 from boostrank.surrogates import SURROGATES
 
 NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")
-# Surrogates that take more time than LambdaMART in a boosting round (benchmarks/README.md): they run if asked for.
+# Surrogates that take more time than LambdaMART in a boosting round (benchmarks/README.md). They are compared only if
+# --objectives names them.
 SLOW = ("pairwise-logistic", "pairwise-squared-hinge", "pairwise-hinge")
 # Losses of the literature that are not consistent: least squares on gains, ListNet and RankCosine.
 INCONSISTENT = ("squared/none", "softmax/softmax", "cosine/l2")
@@ -49,7 +50,7 @@ SYNTHETIC_QUERIES = 600
 
 
 def default_objectives() -> str:
-    """Objectives that are compared on a user's data: native ones, all surrogates that are not slow, and controls."""
+    """Objectives to compare on a user's data: native ones, surrogates that are not slow, and inconsistent losses."""
     return ",".join([*NATIVE, *(name for name in SURROGATES if name not in SLOW), *INCONSISTENT])
 
 

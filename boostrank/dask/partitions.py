@@ -21,7 +21,7 @@ from boostrank.dask.rows import PartitionSummary, concatenate, split_rows, summa
 from boostrank.frames import QID
 from boostrank.segments import Bools, Ints
 
-#: No partition grows beyond this multiple of what an even distribution gives it, or of the largest there was.
+#: No partition grows beyond this multiple of the mean size, or of the largest size before, whichever is larger.
 MAX_GROWTH = 1.25
 
 
@@ -48,11 +48,10 @@ class Partition:
 
 @dataclass(frozen=True)
 class Partitions:
-    """All partitions that have rows; the number of queries, of documents, and of documents that were moved."""
+    """All partitions that have rows, the number of queries in them, and the number of rows that were moved."""
 
     parts: list[Partition]
     n_queries: int
-    n_documents: int
     n_moved: int
 
 
@@ -125,7 +124,7 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     # Pieces are concatenated in the order of their partitions, and so are their queries, by first appearance.
     present = {i: pd.unique(query[chosen[query] == i]) for i in range(n_parts)}
     whole = [Partition(rows[i], workers[i], queries) for i, queries in present.items() if len(queries)]
-    return Partitions(whole, len(chosen), int(sizes.sum()), int(sizes[moves].sum()))
+    return Partitions(whole, len(chosen), int(sizes[moves].sum()))
 
 
 def choose_partitions(query: Ints, part: Ints, sizes: Ints, n_parts: int) -> Ints:
@@ -191,7 +190,7 @@ def _holders(client: Client, futures: list[Future]) -> list[str]:
     who_has = client.who_has(futures)
     holders = [min(who_has.get(future.key) or [""]) for future in futures]
     if "" in holders:
-        raise RuntimeError("a worker was lost while the data were computed; fit again, Dask computes them anew")
+        raise RuntimeError("a worker was lost while the data were computed. Fit again: Dask computes them again")
     return holders
 
 

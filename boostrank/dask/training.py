@@ -16,6 +16,7 @@ from distributed import get_worker
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from boostrank.backends import xgboost as xgboost_backend
 from boostrank.backends.base import Backend, BoostingFunction, GroupedData, Trained, Training, TrainingSpecification
 from boostrank.dask.collective import (
     GlobalMeasure,
@@ -163,6 +164,11 @@ def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
     if specification.native_objective is not None:
         # The backend computes these parameters again; here they are computed for the errors in the labels.
         cluster.backend.native_parameters(specification.native_objective, specification.dcg, data.labels.per_document)
+        if cluster.backend is xgboost_backend and data.weights is not None and not data.weights.any():
+            raise ValueError(
+                f"sample_weight is zero for all queries of one worker, and XGBoost's {specification.native_objective} "
+                "divides by the mean weight there: leave these queries out, or partition the data in another way"
+            )
         return None
     if data.weights is None or data.weights.any():
         return specification.bind(data)

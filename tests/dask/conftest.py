@@ -101,14 +101,15 @@ def place_on():
 def _place(client, columns, sizes):
     """Persisted arrays with partitions of these sizes, the first on the first worker and the last on the last."""
     workers = sorted(client.nthreads())
-    arrays = []
-    for column in columns:
-        blocks = []
-        for i, part in enumerate(np.split(column, np.cumsum(sizes)[:-1])):
-            worker = workers[i * len(workers) // len(sizes)]
-            block = da.from_array(part, chunks=-1)
-            blocks.append(client.persist(block, workers=[worker], allow_other_workers=True))
-        arrays.append(client.persist(da.concatenate(blocks)))
+    blocks = [
+        [da.from_array(part, chunks=-1) for part in np.split(column, np.cumsum(sizes)[:-1])] for column in columns
+    ]
+    for i in range(len(sizes)):
+        worker = workers[i * len(workers) // len(sizes)]
+        persisted = client.persist([column[i] for column in blocks], workers=[worker], allow_other_workers=True)
+        for column, block in zip(blocks, persisted, strict=True):
+            column[i] = block
+    arrays = client.persist([da.concatenate(column) for column in blocks])
     wait(arrays)
     return arrays
 
@@ -131,6 +132,12 @@ def aligned_sizes():
 
 
 @pytest.fixture(scope="session")
+def rows(place, data, even_sizes):
+    """The data on the shared cluster, in three partitions that cut queries."""
+    return place(data, even_sizes(len(data[1]), 3))
+
+
+@pytest.fixture(scope="session")
 def interleaved(data):
     """The data with all queries cut apart, but queries and the rows within a query in the same sequence as before."""
     X, y, qid = data
@@ -139,10 +146,10 @@ def interleaved(data):
 
 
 @pytest.fixture(params=["whole queries", "queries cut at the ends", "all queries cut"], scope="session")
-def partitioned(request, data, interleaved, even_sizes, aligned_sizes):
-    """The data in one sequence of the rows, and sizes of partitions."""
+def partitioned(request, place, data, interleaved, even_sizes, aligned_sizes):
+    """The data on the shared cluster, partitioned in one of three ways."""
     if request.param == "whole queries":
-        return data, aligned_sizes(data[2], 4)
+        return place(data, aligned_sizes(data[2], 4))
     if request.param == "queries cut at the ends":
-        return data, even_sizes(len(data[1]), 5)
-    return interleaved, even_sizes(len(data[1]), 3)
+        return place(data, even_sizes(len(data[1]), 5))
+    return place(interleaved, even_sizes(len(data[1]), 3))

@@ -23,12 +23,6 @@ import boostrank.dask as bd
 
 
 @pytest.fixture(scope="module")
-def rows(place, data, even_sizes):
-    """The data in two partitions, one on each worker."""
-    return place(data, even_sizes(len(data[1]), 2))
-
-
-@pytest.fixture(scope="module")
 def fitted(ranker_class, rows, small):
     """A ranker that no test may fit again or change."""
     return small(ranker_class, k=5, gain="linear").fit(*rows)
@@ -150,11 +144,16 @@ def test_predictions_are_those_of_the_local_ranker(fitted, rows, data):
     assert fitted.predict(nothing).compute().shape == (0,)
 
 
-def test_the_score_is_that_of_whole_queries(fitted, place, partitioned, data):
-    rows = place(*partitioned)
-    expected = br.ndcg_score(data[1], fitted.to_local().predict(data[0]), data[2], k=5, gain="linear")
-    assert fitted.score(*rows) == pytest.approx(expected, abs=1e-12)
-    assert fitted.score(*data) == pytest.approx(expected, abs=1e-12)
+def test_the_score_is_that_of_whole_queries(rows, partitioned, data, small_local):
+    local = small_local(bd.LightGBMRanker, k=5, gain="linear").fit(*data)
+    expected = br.ndcg_score(data[1], local.predict(data[0]), data[2], k=5, gain="linear")
+    ranker = bd.LightGBMRanker(k=5, gain="linear")
+    ranker.local = local
+    assert ranker.score(*partitioned) == pytest.approx(expected, abs=1e-12)
+
+
+def test_scores_of_data_in_this_process_are_those_of_the_local_ranker(fitted, rows, data):
+    assert fitted.score(*data) == fitted.to_local().score(*data)
     with pytest.raises(ValueError, match=r"Ranker\.score got no qid"):
         fitted.score(*rows[:2])
 
@@ -162,17 +161,17 @@ def test_the_score_is_that_of_whole_queries(fitted, place, partitioned, data):
 # Errors
 
 
-def test_bad_data_are_errors_that_name_them(client, rows, data, small, ranker_class):
+def test_bad_data_are_errors_that_name_them(client, rows, data, small):
     workers = set(client.nthreads())
     X, y, qid = rows
-    ranker = small(ranker_class)
+    ranker = small(bd.XGBoostRanker)
     cases = [
-        ((X, y, qid + 0.5), ValueError, "partition [01]: qid holds numbers that are missing or not whole"),
-        ((X, y, da.where(qid == 149, np.nan, qid)), ValueError, "partition 1: qid holds .* such as nan"),
-        ((X, -y, qid), ValueError, "partition [01]: relevance.*negative"),
-        ((X, da.where(y > 3, np.nan, y), qid), ValueError, "partition [01]: relevance.*finite"),
-        ((da.where(X > 1, np.inf, X), y, qid), ValueError, "partition [01]: Input X contains infinity"),
-        ((X, y.rechunk(-1)[:-1], qid), ValueError, "y has 1 partitions, but X has 2"),
+        ((X, y, qid + 0.5), ValueError, "partition [012]: qid holds numbers that are missing or not whole"),
+        ((X, y, da.where(qid == 149, np.nan, qid)), ValueError, "partition 2: qid holds .* such as nan"),
+        ((X, -y, qid), ValueError, "partition [012]: relevance.*negative"),
+        ((X, da.where(y > 3, np.nan, y), qid), ValueError, "partition [012]: relevance.*finite"),
+        ((da.where(X > 1, np.inf, X), y, qid), ValueError, "partition [012]: Input X contains infinity"),
+        ((X, y.rechunk(-1)[:-1], qid), ValueError, "y has 1 partitions, but X has 3"),
         ((X, y, None), ValueError, r"Ranker\.fit got no qid"),
         ((X, data[1], qid), TypeError, "y must be a dask"),
         (data, TypeError, "X must be a dask Array.*use the ranker of boostrank itself"),
@@ -192,7 +191,7 @@ def test_bad_weights_are_errors_that_name_them(rows, small):
         (np.ones(151), r"sample_weight must have one weight per query \(150\).*got shape \(151,\)"),
         (-np.ones(150), "sample_weight must be finite, not negative"),
         (y * 0, "sample_weight is zero everywhere"),
-        (-1.0 - y, "partition [01]: sample_weight must be finite, not negative"),
+        (-1.0 - y, "partition [012]: sample_weight must be finite, not negative"),
         (y + 1, "sample_weight differs within query"),
     ]
     for weights, message in cases:
@@ -207,7 +206,7 @@ def test_bad_validation_sets_are_errors_that_name_them(rows, data, small):
         ((X, y), ValueError, r"eval_set\[1\]: .*got no qid"),
         (X, ValueError, r"eval_set\[1\]: must be a tuple \(X, y, qid\); got Array"),
         ((X[:, :5], y, qid), ValueError, r"eval_set\[1\]: X has 5 features"),
-        ((X, -y, qid), ValueError, r"eval_set\[1\]: partition [01]: relevance.*negative"),
+        ((X, -y, qid), ValueError, r"eval_set\[1\]: partition [012]: relevance.*negative"),
         (data, TypeError, r"eval_set\[1\]: X must be a dask"),
     ]
     for triple, error, message in cases:

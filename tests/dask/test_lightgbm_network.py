@@ -8,11 +8,6 @@ import boostrank.dask as bd
 from boostrank.dask.lightgbm import PortEndpoint
 
 
-@pytest.fixture(scope="module")
-def rows(place, data, even_sizes):
-    return place(data, even_sizes(len(data[1]), 2))
-
-
 @pytest.mark.parametrize(("name", "value"), [("machines", "127.0.0.1:1"), ("num_machines", 3)])
 def test_parameters_that_follow_from_the_workers_are_refused(name, value, rows, small):
     with pytest.raises(ValueError, match=f"{name} follows from the Dask workers"):
@@ -44,9 +39,9 @@ def test_an_endpoint_keeps_its_port_until_lightgbm_takes_it():
         other.bind(("", port))
 
 
-@pytest.mark.parametrize("tree_learner", ["data", "voting"])
-def test_the_tree_learner_reaches_lightgbm(tree_learner, rows, small):
-    ranker = small(bd.LightGBMRanker, tree_learner=tree_learner).fit(*rows)
+@pytest.mark.parametrize(("parameters", "tree_learner"), [({}, "data"), ({"tree_learner": "voting"}, "voting")])
+def test_parameters_of_the_network_reach_lightgbm(parameters, tree_learner, rows, small):
+    ranker = small(bd.LightGBMRanker, **parameters).fit(*rows)
     lines = ranker.booster_.model_to_string().splitlines()
     assert {f"[tree_learner: {tree_learner}]", "[num_machines: 2]"} <= set(lines)
     assert ranker.score(*rows) > 0.7

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from distributed import get_worker
 
+import boostrank.dask as bd
 from boostrank.dask.partitions import choose_partitions, colocate_queries, find_lazy_qid
-from boostrank.dask.rows import as_rows, plain_ids
+from boostrank.dask.rows import as_rows
 
 
 def contents(client, partitions):
@@ -25,32 +26,41 @@ def contents(client, partitions):
     return client.gather(futures)
 
 
-@pytest.mark.parametrize("kind", [np.int64, np.float64, str])
-def test_no_query_is_on_two_workers_and_no_row_is_lost(client, place, partitioned, kind):
-    (X, y, qid), sizes = partitioned
-    ids = np.array([f"q{i}" for i in qid]) if kind is str else qid.astype(kind)
-    partitions = colocate_queries(client, *place((X, y, ids), sizes))
+def test_no_query_is_on_two_workers_and_no_row_is_lost(client, partitioned):
+    partitions = colocate_queries(client, *partitioned)
+    X, y, qid = (column.compute() for column in partitioned)
     found = contents(client, partitions)
     queries = [set(part[2].tolist()) for part in found]
     assert sum(len(part) for part in queries) == len(set.union(*queries)) == partitions.n_queries == 150
     rows = sorted(zip(*(np.concatenate([part[i] for part in found]) for i in (1, 2, 3)), strict=True))
-    assert rows == sorted(zip(y, plain_ids(ids), X[:, 0], strict=True))
-    assert partitions.n_documents == len(y)
+    assert rows == sorted(zip(y, qid, X[:, 0], strict=True))
     assert [worker for worker, *_ in found] == [part.worker for part in partitions.parts]
     assert len({worker for worker, *_ in found}) == 2
     # The client knows which query is where.
-    by_first_appearance = pd.unique(plain_ids(ids))
+    by_first_appearance = pd.unique(qid)
     for part, held in zip(partitions.parts, found, strict=True):
         assert by_first_appearance[part.queries].tolist() == pd.unique(held[2]).tolist()
 
 
-def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data, aligned_sizes, small, ranker_class):
+@pytest.mark.parametrize("kind", [np.float64, str])
+def test_query_ids_may_be_floats_or_strings(client, place, data, even_sizes, kind):
+    X, y, qid = data
+    ids = np.array([f"q{i}" for i in qid]) if kind is str else qid.astype(kind)
+    expected, found = (
+        contents(client, colocate_queries(client, *place((X, y, part), even_sizes(len(y), 3)))) for part in (qid, ids)
+    )
+    for integer, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(other[3], integer[3])
+        assert other[2].tolist() == ([f"q{i}" for i in integer[2]] if kind is str else integer[2].tolist())
+
+
+def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data, aligned_sizes, small):
     X, y, qid = place(data, aligned_sizes(data[2], 4))
     before = client.who_has(X)
     partitions = colocate_queries(client, X, y, qid)
     assert partitions.n_moved == 0
     assert [part.rows[0].key for part in partitions.parts] == [key for (key,) in X.__dask_keys__()]
-    small(ranker_class, n_estimators=1).fit(X, y, qid)
+    small(bd.XGBoostRanker, n_estimators=1).fit(X, y, qid)
     assert client.who_has(X) == before
     assert all((part.worker,) == before[part.rows[0].key] for part in partitions.parts)
 
@@ -67,12 +77,12 @@ def test_only_rows_of_queries_that_are_cut_move(client, place):
     assert [part.weights.tolist() for part in moved] == [list(range(20)), list(range(20, 40))]
 
 
-def test_a_query_larger_than_a_partition_gets_into_one_partition(client, place, even_sizes, small, ranker_class):
+def test_a_query_larger_than_a_partition_gets_into_one_partition(client, place, even_sizes, small):
     qid = np.repeat([7, 8, 9], [30, 200, 30])
     rows = place((np.arange(260.0)[:, None], np.arange(260) % 3, qid), even_sizes(260, 10))
     holding = [part for part in contents(client, colocate_queries(client, *rows)) if 8 in part[2]]
     assert [np.count_nonzero(part[2] == 8) for part in holding] == [200]
-    assert small(ranker_class, n_estimators=1).fit(*rows).n_features_in_ == 1
+    assert small(bd.LightGBMRanker, n_estimators=1).fit(*rows).n_features_in_ == 1
 
 
 def test_queries_go_to_the_partition_with_most_of_their_rows():

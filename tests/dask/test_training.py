@@ -12,15 +12,8 @@ from scipy.stats import spearmanr
 
 import boostrank as br
 import boostrank.dask as bd
-from boostrank.backends import lightgbm as lightgbm_backend
 from boostrank.dask.training import ClusterSpecification, Endpoint, prepare
 from boostrank.queries import Queries
-
-
-@pytest.fixture(scope="module")
-def rows(place, data, even_sizes):
-    """The data in three partitions that cut queries."""
-    return place(data, even_sizes(len(data[1]), 3))
 
 
 def assert_close(scores, expected):
@@ -30,11 +23,12 @@ def assert_close(scores, expected):
 # The data of one worker
 
 
-def prepared(part, validation=(), chosen=None, query_weights=None, objective="softmax", eval_metric=None):
+def prepared(part, ranker=None, validation=(), chosen=None, query_weights=None, eval_metric=None):
     """The training of a worker that has one partition."""
+    ranker = br.LightGBMRanker("softmax") if ranker is None else ranker
     measure = None if eval_metric is None else br.get_measure(eval_metric)
-    specification = br.LightGBMRanker(objective)._specification(np.random.RandomState(0), measure)
-    cluster = ClusterSpecification(lightgbm_backend, specification, Endpoint)
+    specification = ranker._specification(np.random.RandomState(0), measure)
+    cluster = ClusterSpecification(ranker._backend, specification, Endpoint)
     return prepare(cluster, [[part, chosen, query_weights]], list(validation))
 
 
@@ -58,7 +52,8 @@ def test_weights_are_of_rows_or_of_queries():
 
 @pytest.mark.parametrize("objective", ["softmax", "edge-logistic"])
 def test_a_worker_whose_weights_are_all_zero_has_no_gradient(objective):
-    gradient, hessian = prepared([*PART, np.zeros(5)], objective=objective).objective.gradient_hessian(np.arange(5.0))
+    worker = prepared([*PART, np.zeros(5)], br.LightGBMRanker(objective))
+    gradient, hessian = worker.objective.gradient_hessian(np.arange(5.0))
     assert not gradient.any()
     assert not hessian.any()
 
@@ -77,16 +72,25 @@ def test_a_worker_without_validation_data_has_a_row_that_does_not_count(eval_met
 
 def test_labels_that_a_native_objective_does_not_take_are_an_error_before_the_training():
     X, y, qid = PART
-    assert prepared(PART, objective="lambdarank").objective is None
+    assert prepared(PART, br.LightGBMRanker("lambdarank")).objective is None
     with pytest.raises(ValueError, match="lambdarank takes"):
-        prepared([X, y + 0.5, qid], objective="lambdarank")
+        prepared([X, y + 0.5, qid], br.LightGBMRanker("lambdarank"))
+
+
+def test_weights_by_whose_mean_xgboost_cannot_divide_are_an_error():
+    weighted = [*PART, np.zeros(5)]
+    with pytest.raises(
+        ValueError, match="sample_weight is zero for all queries of one worker, and XGBoost's rank:ndcg"
+    ):
+        prepared(weighted, br.XGBoostRanker("rank:ndcg"))
+    assert prepared(weighted, br.LightGBMRanker("lambdarank")).objective is None
 
 
 # The model of all workers
 
 
-def test_the_model_is_the_local_one(ranker_class, place, data, partitioned, small, small_local):
-    ranker = small(ranker_class, k=10).fit(*place(*partitioned))
+def test_the_model_is_the_local_one(ranker_class, data, partitioned, small, small_local):
+    ranker = small(ranker_class, k=10).fit(*partitioned)
     expected = small_local(ranker_class, k=10).fit(*data).predict(data[0])
     assert_close(ranker.to_local().predict(data[0]), expected)
 
@@ -162,7 +166,7 @@ def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows, small
 # Features and labels of other kinds
 
 
-@pytest.mark.parametrize("kind", ["column", "index"])
+@pytest.mark.parametrize(("ranker_class", "kind"), [(bd.LightGBMRanker, "column"), (bd.XGBoostRanker, "index")])
 def test_frames_have_names_and_query_ids(ranker_class, kind, data, small, small_local):
     X, y, qid = data
     names = [f"feature{i}" for i in range(X.shape[1])]
@@ -215,7 +219,15 @@ def test_columns_in_several_chunks_and_labels_in_other_chunks(client, data, smal
 # Weights
 
 
-@pytest.mark.parametrize("kind", ["array of queries", "collection of queries", "collection of documents"])
+@pytest.mark.parametrize(
+    ("ranker_class", "kind"),
+    [
+        (bd.LightGBMRanker, "array of queries"),
+        (bd.XGBoostRanker, "collection of queries"),
+        (bd.LightGBMRanker, "collection of documents"),
+        (bd.XGBoostRanker, "collection of documents"),
+    ],
+)
 def test_weights_of_queries_and_of_documents(ranker_class, kind, place, interleaved, even_sizes, small, small_local):
     X, y, qid = interleaved
     weights = np.where(np.arange(150) < 40, 0.0, np.arange(150) % 4 + 0.5)
@@ -243,7 +255,10 @@ def test_native_objectives_take_weights(ranker_class, native, place, data, align
     assert not np.allclose(small_local(ranker_class, native).fit(X, y, qid).predict(X), local, atol=1e-2)
 
 
-@pytest.mark.parametrize("objective", ["softmax", "edge-logistic"])
+@pytest.mark.parametrize(
+    ("ranker_class", "objective"),
+    [(bd.LightGBMRanker, "softmax"), (bd.XGBoostRanker, "softmax"), (bd.XGBoostRanker, "edge-logistic")],
+)
 def test_the_weights_of_a_partition_may_all_be_zero(
     ranker_class, objective, place, data, aligned_sizes, small, small_local
 ):

@@ -21,7 +21,7 @@ def rankers(n_queries=60, seed=0, rounded=False, noise=(0.05, 0.15)):
 @pytest.mark.parametrize("rounded", [False, True])
 @pytest.mark.parametrize("gain", ["exp2", "linear"])
 def test_ndcg_differences_are_those_of_dcg(rounded, gain):
-    y, first, second, qid = rankers(n_queries=25, rounded=rounded)
+    y, first, second, qid = rankers(n_queries=12, rounded=rounded)
     y[qid == 3] = 0
     queries, chosen = Queries.from_qid(qid), discounted_cutoffs(DISCOUNTS, [None, 1, 3, 0.2, ("power", 0.5)])
     gains = DCG(gain=gain).gains(y)

@@ -1,7 +1,12 @@
-"""scikit-learn's own checks of estimators, over both rankers."""
+"""Rankers as estimators of scikit-learn: its own checks, clones, texts and pipelines."""
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
@@ -10,7 +15,7 @@ import boostrank as br
 ROW_WEIGHTS = "the check weights rows of one query differently, which only a sum over documents can honour"
 NO_EQUIVALENCE = (
     "the check repeats and removes rows of one query: that changes its ideal DCG, the bins of its features and the "
-    "number of documents in a leaf, which weights do not; repeating whole queries is tested in test_rankers.py"
+    "number of documents in a leaf, which weights do not; repeating whole queries is tested in test_sample_weight.py"
 )
 EQUIVALENCE = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"], NO_EQUIVALENCE
@@ -45,8 +50,8 @@ ESTIMATORS = [
     ranker
     for objective in ("softmax", "squared")
     for ranker in (
-        LightGBMRanker(objective, n_estimators=5, n_jobs=1, min_child_samples=1),
-        XGBoostRanker(objective, n_estimators=5, n_jobs=1),
+        LightGBMRanker(objective, n_estimators=3, n_jobs=1, min_child_samples=1),
+        XGBoostRanker(objective, n_estimators=3, n_jobs=1),
     )
 ]
 
@@ -55,3 +60,22 @@ ESTIMATORS = [
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda ranker: EXPECTED_FAILURES[ranker.objective])
 def test_estimator(estimator, check):
     check(estimator)
+
+
+def test_clones_are_not_fitted(ranker_class, fitted, data):
+    with pytest.raises(NotFittedError):
+        clone(fitted(ranker_class)).predict(data[0])
+
+
+def test_texts_show_the_settings(ranker_class, fitted):
+    for shown in (fitted(ranker_class), clone(fitted(ranker_class))):
+        assert ranker_class.__name__ in estimator_html_repr(shown)
+        assert "validation_fraction=0.3" in repr(shown)
+
+
+def test_pipelines_pass_the_queries_to_a_ranker(ranker_class, data):
+    X, y, qid = data
+    pipeline = make_pipeline(StandardScaler(), ranker_class(n_estimators=5, n_jobs=1))
+    pipeline.fit(X, y, **{f"{ranker_class.__name__.lower()}__qid": qid})
+    alone = ranker_class(n_estimators=5, n_jobs=1).fit(StandardScaler().fit_transform(X), y, qid)
+    np.testing.assert_array_equal(pipeline.predict(X), alone.predict(StandardScaler().fit_transform(X)))

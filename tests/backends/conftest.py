@@ -1,0 +1,28 @@
+"""Data for the native interfaces of both libraries."""
+
+import numpy as np
+import pytest
+
+import boostrank as br
+from boostrank.dcg import DCG
+from boostrank.objective import Objective
+from boostrank.queries import Queries
+
+
+@pytest.fixture(scope="session")
+def data():
+    """Features, relevance and the sizes of queries."""
+    X, y, qid = br.make_ranking(n_queries=50, random_state=5)
+    return X, y, np.bincount(qid)
+
+
+@pytest.fixture(scope="session")
+def by_hand(data):
+    """Gradients of an objective from `Objective`, as functions without any of the callables under test."""
+    _, y, sizes = data
+
+    def make(objective):
+        bound = Objective(objective, y, Queries.from_sizes(sizes), DCG(10))
+        return lambda scores, _: tuple(array.copy() for array in bound.gradient_hessian(scores))
+
+    return make

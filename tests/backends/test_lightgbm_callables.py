@@ -1,0 +1,78 @@
+"""`lightgbm_objective` and `lightgbm_metric` with LightGBM's early stopping, cross-validation and Sequence."""
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+import boostrank as br
+from boostrank.queries import Queries
+
+PARAMETERS = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "force_col_wise": True}
+
+
+def test_a_metric_stops_native_training(data):
+    X, y, sizes = data
+    train = lgb.Dataset(X, y, group=sizes)
+    booster = lgb.train(
+        PARAMETERS | {"objective": br.lightgbm_objective(), "learning_rate": 1.0},
+        train,
+        50,
+        valid_sets=[lgb.Dataset(X[:300], y[:300], group=[300], reference=train)],
+        feval=br.lightgbm_metric("ndcg@5"),
+        callbacks=[lgb.early_stopping(3, verbose=False)],
+    )
+    assert booster.best_iteration < 50
+
+
+def test_lightgbm_cv_keeps_queries_whole():
+    X, y, qid = br.make_ranking(n_queries=40, random_state=1)
+    X = np.round(X)  # few values, so that every training set has the same bins
+    parameters = {"objective": br.lightgbm_objective("softmax", k=10), "metric": "None", "verbosity": -1}
+    parameters |= {"deterministic": True, "force_col_wise": True, "num_threads": 1}
+    folds = list(br.QueryKFold(4).split(X, groups=qid))
+    results = lgb.cv(
+        parameters,
+        lgb.Dataset(X, y, group=np.bincount(qid)),
+        num_boost_round=5,
+        folds=folds,
+        feval=br.lightgbm_metric("ndcg@10"),
+        return_cvbooster=True,
+    )
+    expected = []
+    for (train, test), booster in zip(folds, results["cvbooster"].boosters, strict=True):
+        sizes = np.unique(qid[train], return_counts=True)[1]
+        alone = lgb.train(parameters, lgb.Dataset(X[train], y[train], group=sizes), num_boost_round=5)
+        np.testing.assert_allclose(booster.predict(X), alone.predict(X), atol=1e-12)
+        expected.append(br.ndcg_score(y[test], alone.predict(X[test]), qid[test], k=10))
+    assert results["valid ndcg@10-mean"][-1] == pytest.approx(np.mean(expected), abs=1e-12)
+
+
+def test_lightgbms_sequence_reads_features_in_batches(tmp_path):
+    X, y, qid = br.make_ranking(n_queries=120, random_state=0)
+    names = [tmp_path / f"{i}.npy" for i in range(3)]
+    for name, part in zip(names, np.array_split(X, 3), strict=True):
+        np.save(name, part)
+    read = []
+
+    class Block(lgb.Sequence):
+        batch_size = 500
+
+        def __init__(self, name):
+            self.rows = np.load(name, mmap_mode="r")
+
+        def __getitem__(self, chosen):
+            read.append(1 if isinstance(chosen, (int, np.integer)) else len(self.rows[chosen]))
+            return np.asarray(self.rows[chosen], dtype=np.float64)
+
+        def __len__(self):
+            return len(self.rows)
+
+    sizes = Queries.from_qid(qid).sizes
+    parameters = {"metric": "None", "verbosity": -1, "num_threads": 1, "deterministic": True, "force_col_wise": True}
+    scores = []
+    for features in ([Block(name) for name in names], X):
+        objective = br.lightgbm_objective("softmax", k=10)
+        data = lgb.Dataset(features, label=y, group=sizes, params=parameters)
+        scores.append(lgb.train({**parameters, "objective": objective}, data, 10).predict(X))
+    np.testing.assert_array_equal(*scores)
+    assert max(read) <= 500

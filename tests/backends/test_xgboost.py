@@ -1,0 +1,39 @@
+"""The XGBoost ranker and XGBoost itself, given the same gradients; predictions from kinds of features."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import xgboost as xgb
+
+import boostrank as br
+
+PARAMETERS = {"base_score": 0.0, "disable_default_eval_metric": True, "nthread": 1, "max_bin": 256, "eta": 0.1}
+
+
+@pytest.mark.parametrize("objective", ["softmax", "squared", "cosine"])
+def test_xgboost_ranker_equals_native_training_on_the_same_gradients(objective, data, by_hand):
+    X, y, sizes = data
+    native = xgb.train(PARAMETERS, xgb.QuantileDMatrix(X, y, group=sizes), 10, obj=by_hand(objective))
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    ranker = br.XGBoostRanker(objective, k=10, n_estimators=10, n_jobs=1).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.predict(X), native.predict(xgb.DMatrix(X)))
+    dtrain = xgb.QuantileDMatrix(X, y, group=sizes)
+    callable_ = xgb.train(PARAMETERS, dtrain, 10, obj=br.xgboost_objective(objective, k=10))
+    np.testing.assert_array_equal(callable_.predict(xgb.DMatrix(X)), native.predict(xgb.DMatrix(X)))
+
+
+@pytest.mark.parametrize("booster", ["gbtree", "dart", "gblinear"])
+def test_xgboost_predicts_in_place_what_it_predicts_from_a_dmatrix(booster, data):
+    X, y, sizes = data
+    X = np.where(X > 1.5, np.nan, X)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="[\\s\\S]*are not used")  # parameters of trees
+        ranker = br.XGBoostRanker(booster=booster, n_estimators=5, n_jobs=1)
+        ranker.fit(X, y, np.repeat(np.arange(len(sizes)), sizes))
+    for features in (X, np.asfortranarray(X, dtype=np.float32), pd.DataFrame(X), sp.csr_array(np.nan_to_num(X))):
+        expected = ranker.booster_.predict(xgb.DMatrix(features), output_margin=True)
+        np.testing.assert_array_equal(ranker.predict(features), expected)
+    assert np.unique(ranker.predict(X)).size > 10

@@ -1,0 +1,116 @@
+"""Features of every kind: DataFrames of pandas, polars and pyarrow, sparse matrices, categories, missing values."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+import boostrank as br
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Features of which many are zero, and which float32 holds exactly."""
+    X, y, qid = br.make_ranking(n_queries=40, random_state=3)
+    return np.where(np.abs(X) < 0.3, 0.0, X).astype(np.float32).astype(np.float64), y, qid
+
+
+def small(ranker_class, **parameters):
+    return ranker_class(**{"n_estimators": 8, "random_state": 0, "n_jobs": 1, **parameters})
+
+
+def named(X):
+    return pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+
+
+def test_qid_of_a_frame_is_no_feature(ranker_class, data):
+    X, y, qid = data
+    expected, frame = small(ranker_class).fit(X, y, qid), named(X)
+    columns = frame.assign(qid=qid)
+    index = frame.set_index(pd.Index(qid, name="qid"))
+    for other in (columns, index, pl.DataFrame(columns.to_dict("list")), pa.Table.from_pandas(columns)):
+        ranker = small(ranker_class).fit(other, y)
+        assert ranker.n_features_in_ == X.shape[1]
+        assert list(ranker.feature_names_in_) == list(frame.columns)
+        np.testing.assert_array_equal(ranker.predict(other), expected.predict(X))
+        assert ranker.score(other, y) == pytest.approx(expected.score(X, y, qid), abs=1e-12)
+        np.testing.assert_array_equal(ranker.predict(frame), expected.predict(X))
+
+
+def test_kinds_of_features_agree(ranker_class, data):
+    X, y, qid = data
+    expected = small(ranker_class).fit(X, y, qid).predict(X)
+    frame = named(X)
+    read_only = X.copy()
+    read_only.setflags(write=False)
+    kinds = [
+        frame,
+        pl.DataFrame(frame.to_dict("list")),
+        pa.Table.from_pandas(frame),
+        np.asfortranarray(X),
+        X.astype(np.float32),
+        frame.astype(np.float32),
+        read_only,
+        X[::-1][::-1],
+        X.tolist(),
+    ]
+    for other in kinds:
+        np.testing.assert_allclose(small(ranker_class).fit(other, y, qid).predict(other), expected, rtol=1e-6)
+    labels = pd.Series(y, index=np.random.default_rng(0).permutation(len(y)))
+    by_position = small(ranker_class).fit(frame, labels, pl.Series(qid))
+    np.testing.assert_array_equal(by_position.predict(frame), expected)
+
+
+def test_sparse_features(ranker_class, data):
+    X, y, qid = data
+    permutation = np.random.default_rng(0).permutation(len(y))
+    # Values that a sparse matrix does not store are missing for XGBoost, and zero for LightGBM.
+    dense = X if ranker_class is br.LightGBMRanker else np.where(X == 0, np.nan, X)
+    expected = small(ranker_class).fit(dense[permutation], y[permutation], qid[permutation]).predict(dense)
+    for kind in (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.coo_array):
+        ranker = small(ranker_class).fit(kind(X[permutation]), y[permutation], qid[permutation])
+        np.testing.assert_allclose(ranker.predict(kind(X)), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_categories_keep_their_meaning(ranker_class, data):
+    X, y, qid = data
+    levels = np.array(["low", "middle", "high"])
+    frame = named(X[:, :3]).assign(kind=pd.Categorical(levels[np.clip(y.astype(int), 0, 2)], categories=levels))
+    ranker = small(ranker_class).fit(frame, y, qid)
+    expected = ranker.predict(frame)
+    assert ranker.get_feature_importances("gain").index[0] == "kind"
+    recoded = frame.assign(kind=frame["kind"].cat.reorder_categories(["high", "low", "middle"]))
+    np.testing.assert_array_equal(ranker.predict(recoded), expected)
+    few = frame["kind"] == "low"
+    part = frame[few].assign(kind=frame["kind"][few].cat.remove_unused_categories())
+    np.testing.assert_array_equal(ranker.predict(part), expected[few])
+    polars = pl.from_pandas(frame)
+    np.testing.assert_array_equal(small(ranker_class).fit(polars, y, qid).predict(polars), expected)
+
+
+def test_missing_values(ranker_class, data):
+    X, y, qid = data
+    holes = np.where(X > 1, np.nan, X)
+    expected = small(ranker_class).fit(holes, y, qid)
+    assert expected.score(holes, y, qid) > 0.6
+    frame = named(holes)
+    nulls = pl.from_pandas(frame, nan_to_null=True)
+    for other in (frame, nulls, nulls.to_arrow()):
+        np.testing.assert_allclose(
+            small(ranker_class).fit(other, y, qid).predict(other), expected.predict(holes), rtol=1e-6
+        )
+
+
+def test_names_of_features_are_checked(ranker_class, data):
+    X, y, qid = data
+    ranker = small(ranker_class).fit(named(X), y, qid)
+    with pytest.raises(ValueError, match="feature names"):
+        ranker.predict(named(X).rename(columns={"x0": "z"}))
+    with pytest.raises(ValueError, match="order"):
+        ranker.predict(named(X)[[f"x{i}" for i in reversed(range(X.shape[1]))]])
+    ranker.fit(X, y, qid)
+    assert not hasattr(ranker, "feature_names_in_")
+    with pytest.raises(ValueError, match="features"):
+        ranker.predict(X[:, :3])

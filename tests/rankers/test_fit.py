@@ -1,0 +1,183 @@
+"""`fit`: what rankers learn, early stopping, interruptions, errors, and real data sets."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+import boostrank as br
+from boostrank.objective import Objective
+from boostrank.queries import Queries
+from boostrank.surrogates import SURROGATES, Softmax
+
+NATIVE = {
+    br.LightGBMRanker: ["lambdarank", "rank_xendcg"],
+    br.XGBoostRanker: ["rank:ndcg", "rank:pairwise", "rank:map"],
+}
+EVERY_OBJECTIVE = [
+    (ranker_class, objective)
+    for ranker_class, native in NATIVE.items()
+    for objective in (*SURROGATES, Softmax(hessian="exact"), *native)
+]
+
+
+def small(ranker_class, objective="softmax", **parameters):
+    return ranker_class(objective, **{"n_estimators": 10, "random_state": 0, "n_jobs": 1, **parameters})
+
+
+@pytest.mark.parametrize(("ranker_class", "objective"), EVERY_OBJECTIVE)
+def test_every_objective_learns(ranker_class, objective, data):
+    X, y, qid = data
+    y = np.minimum(y, 1) if objective == "rank:map" else y
+    learned = small(ranker_class, objective, k=10).fit(X, y, qid).score(X, y, qid)
+    chance = br.ndcg_score(y, np.random.default_rng(0).normal(size=len(y)), qid, k=10)
+    assert learned > chance + 0.15
+
+
+def test_row_order_and_kind_of_qid_do_not_matter(ranker_class, data):
+    X, y, qid = data
+    expected = small(ranker_class).fit(X, y, qid).predict(X)
+    # Interleave the queries without changing the order of their first appearance or the order within a query.
+    positions = Queries.from_qid(qid).positions
+    order = np.lexsort((qid, positions))
+    ranker = small(ranker_class).fit(X[order], y[order], np.array([f"q{i}" for i in qid])[order])
+    np.testing.assert_array_equal(ranker.predict(X), expected)
+
+
+def test_the_same_seed_gives_the_same_model(ranker_class, data):
+    X, y, qid = data
+    sampled = {"subsample": 0.5, "colsample_bytree": 0.5}
+    if ranker_class is br.LightGBMRanker:
+        sampled["subsample_freq"] = 1
+    first, again = (small(ranker_class, **sampled).fit(X, y, qid).predict(X) for _ in range(2))
+    other = small(ranker_class, random_state=1, **sampled).fit(X, y, qid).predict(X)
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_lost_queries_are_an_error(ranker_class, data):
+    X, y, qid = data
+    with pytest.raises(ValueError, match="got no qid"):
+        small(ranker_class).fit(X, y)
+    with pytest.raises(ValueError, match="got no qid"):
+        small(ranker_class).fit(X, y, qid).score(X, y)
+
+
+def test_early_stopping_keeps_the_best_round(ranker_class, data):
+    X, y, qid = data
+    keep, hold_out = br.split_queries(qid, 0.3, random_state=0)
+    valid = X[hold_out], y[hold_out], qid[hold_out]
+    ranker = small(ranker_class, n_estimators=200, early_stopping_rounds=5, learning_rate=0.5, k=5)
+    ranker.fit(X[keep], y[keep], qid[keep], eval_set=[(X[:50], y[:50], qid[:50]), valid])
+    history = ranker.evals_result_["valid_1"]["ndcg@5"]
+    assert len(history) == ranker.best_iteration_ + 5 < 200
+    assert ranker.best_iteration_ == int(np.argmax(history)) + 1
+    assert ranker.score(*valid) == pytest.approx(max(history), abs=1e-9)
+    assert len(ranker.evals_result_["valid_0"]["ndcg@5"]) == len(history)
+
+
+def test_validation_fraction_holds_out_whole_queries(ranker_class, data):
+    X, y, qid = data
+    ranker = small(ranker_class, n_estimators=100, early_stopping_rounds=5, validation_fraction=0.3).fit(X, y, qid)
+    assert 1 <= ranker.best_iteration_ < 100
+    keep, hold_out = br.split_queries(qid, 0.3, random_state=np.random.RandomState(0))
+    assert not set(qid[keep]) & set(qid[hold_out])
+    assert ranker.score(X[hold_out], y[hold_out], qid[hold_out]) == pytest.approx(
+        max(ranker.evals_result_["valid_0"]["ndcg"]), abs=1e-9
+    )
+
+
+def test_bad_data_are_errors_that_name_them(ranker_class, data):
+    X, y, qid = data
+    ranker = small(ranker_class)
+    for bad_y, message in ((-y, "negative"), (np.where(y > 2, np.nan, y), "not finite"), (y * 1e4, "gain=")):
+        with pytest.raises(ValueError, match=message):
+            ranker.fit(X, bad_y, qid)
+    with pytest.raises(ValueError, match="rows of X"):
+        ranker.fit(X, y[:-1], qid[:-1])
+    with pytest.raises(ValueError, match="missing"):
+        ranker.fit(X, y, np.where(qid == 0, np.nan, qid))
+    with pytest.raises(ValueError, match="infinity"):
+        ranker.fit(np.where(X > 3, np.inf, X), y, qid)
+    with pytest.raises(ValueError, match="eval_set"):
+        ranker.fit(X, y, qid, eval_set=[(X, y)])
+    with pytest.raises(ValueError, match="not both"):
+        small(ranker_class, validation_fraction=0.2).fit(X, y, qid, eval_set=[(X, y, qid)])
+    with pytest.raises(NotFittedError):
+        ranker.predict(X)
+    with pytest.raises(ValueError, match="features"):
+        ranker.fit(X, y, qid).predict(X[:, :3])
+
+
+def test_missing_features_and_labels_without_relevance(ranker_class, data):
+    X, y, qid = data
+    assert small(ranker_class).fit(np.where(X > 1, np.nan, X), y, qid).score(X, y, qid) > 0.6
+    assert np.ptp(small(ranker_class).fit(X, np.zeros_like(y), qid).predict(X)) == 0
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError])
+def test_an_interrupted_fit_leaves_the_ranker_as_it_was(ranker_class, stop, data, monkeypatch):
+    X, y, qid = data
+    ranker, unfitted = small(ranker_class).fit(pd.DataFrame(X).rename(columns=str), y, qid), small(ranker_class)
+    states = [vars(ranker).copy(), vars(unfitted).copy()]
+    before = ranker.predict(pd.DataFrame(X).rename(columns=str))
+    rounds = iter(range(5))
+    derivatives = Objective.gradient_hessian
+
+    def interrupt_later(self, *arguments):
+        if next(rounds, None) is None:
+            raise stop
+        return derivatives(self, *arguments)
+
+    monkeypatch.setattr(Objective, "gradient_hessian", interrupt_later)
+    for interrupted, state in zip((ranker, unfitted), states, strict=True):
+        with pytest.raises(stop):
+            interrupted.fit(X[:, :4], y, qid)
+        assert vars(interrupted) == state
+        rounds = iter(range(5))
+    np.testing.assert_array_equal(ranker.predict(pd.DataFrame(X).rename(columns=str)), before)
+    with pytest.raises(NotFittedError):
+        unfitted.predict(X)
+
+
+def test_mean_average_precision_takes_binary_labels(data):
+    X, y, qid = data
+    small(br.XGBoostRanker, "rank:map").fit(X, y >= 1, qid)
+    with pytest.raises(ValueError, match="rank:map takes labels 0 and 1 only; got labels up to"):
+        small(br.XGBoostRanker, "rank:map").fit(X, y, qid)
+
+
+def test_gain_reaches_the_native_objectives(data):
+    X, y, qid = data
+    for ranker_class, objective in ((br.LightGBMRanker, "lambdarank"), (br.XGBoostRanker, "rank:ndcg")):
+        exp2, linear = (small(ranker_class, objective, gain=g).fit(X, y, qid).predict(X) for g in ("exp2", "linear"))
+        assert not np.allclose(exp2, linear)
+    with pytest.raises(ValueError, match="rank:ndcg"):
+        small(br.XGBoostRanker, "rank:ndcg", gain=[0, 1, 2, 3, 4, 5]).fit(X, y, qid)
+    assert small(br.LightGBMRanker, "lambdarank", gain="linear").fit(X, y * 10, qid).score(X, y, qid) > 0.6
+
+
+@pytest.fixture(scope="module", params=["mq2008_folds", "clueweb09_folds"])
+def fold(request):
+    return request.getfixturevalue(request.param)[0]
+
+
+@pytest.fixture(scope="module")
+def example(shared_data):
+    train = br.read_letor(shared_data / "lightgbm-example" / "rank.train")
+    return train, br.read_letor(shared_data / "lightgbm-example" / "rank.test", n_features=train.X.shape[1])
+
+
+def test_rankers_on_a_fold_are_better_than_chance(fold, ranker_class):
+    ranker = ranker_class("softmax", k=10, n_estimators=10, random_state=0, n_jobs=1).fit(*fold.train)
+    random = br.ndcg_score(fold.test.y, np.random.default_rng(0).normal(size=len(fold.test.y)), fold.test.qid, k=10)
+    assert ranker.score(*fold.test) > random + 0.05
+
+
+def test_rankers_on_the_lightgbm_example_are_better_than_chance(example, ranker_class):
+    (X, y, qid), test = example
+    assert sp.issparse(X)
+    assert (len(np.unique(qid)), len(y), len(np.unique(test.qid)), len(test.y)) == (201, 3005, 50, 768)
+    ranker = ranker_class("softmax", n_estimators=20, random_state=0, n_jobs=1).fit(X, y, qid)
+    assert ranker.score(*test) > 0.55

@@ -1,0 +1,60 @@
+"""The parameter `sample_weight` of `fit`: weights of queries and of documents."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import boostrank as br
+
+
+def small(ranker_class, objective="softmax", **parameters):
+    return ranker_class(objective, **{"n_estimators": 8, "random_state": 0, "n_jobs": 1, **parameters})
+
+
+@pytest.mark.parametrize("objective", ["softmax", "squared", "cosine"])
+def test_integer_weights_repeat_queries(ranker_class, objective, data):
+    X, y, qid = data
+    # Few distinct values, so that repeating rows moves no bin; leaves limited by Hessian mass, which weights count in.
+    X = np.round(X)
+    options = {"num_leaves": 7, "min_child_samples": 0} if ranker_class is br.LightGBMRanker else {"max_depth": 3}
+    ranker = small(ranker_class, objective, min_child_weight=5.0, **options)
+    weights = np.random.default_rng(0).integers(0, 4, 60)
+    weighted = ranker.fit(X, y, qid, sample_weight=weights).predict(X)
+    copies = [(np.flatnonzero(qid == q), c) for q in range(60) for c in range(weights[q])]
+    rows = np.concatenate([part for part, _ in copies])
+    again = np.concatenate([qid[part] + 60 * c for part, c in copies])
+    repeated = clone(ranker).fit(X[rows], y[rows], again).predict(X)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-4, atol=1e-5)
+    assert np.ptp(weighted) > 0.1
+
+
+def test_row_weights_need_a_sum_over_documents(ranker_class, data):
+    X, y, qid = data
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    for objective in ("squared", "poisson", "logistic"):
+        plain = small(ranker_class, objective).fit(X, y, qid).predict(X)
+        assert not np.allclose(small(ranker_class, objective).fit(X, y, qid, sample_weight=weights).predict(X), plain)
+    for objective in ("softmax", "cosine"):
+        with pytest.raises(ValueError, match="differs within query"):
+            small(ranker_class, objective).fit(X, y, qid, sample_weight=weights)
+
+
+@pytest.mark.parametrize("objective", ["softmax", "logistic", "lambdarank"])
+def test_query_weights_change_the_model_and_may_be_given_per_row(objective, data):
+    X, y, qid = data
+    weights = np.random.default_rng(0).integers(1, 5, 60)
+    ranker = small(br.LightGBMRanker, objective)
+    unweighted, per_query, per_row = (
+        ranker.fit(X, y, qid, sample_weight=given).predict(X) for given in (None, weights, weights[qid])
+    )
+    assert not np.allclose(per_query, unweighted)
+    np.testing.assert_array_equal(per_row, per_query)
+
+
+def test_zero_weight_leaves_a_query_out_of_the_loss(ranker_class, data):
+    X, y, qid = data
+    weights = (qid < 30).astype(float)
+    changed = np.where(qid < 30, y, 5 - y)
+    first = small(ranker_class).fit(X, y, qid, sample_weight=weights).predict(X)
+    second = small(ranker_class).fit(X, changed, qid, sample_weight=weights).predict(X)
+    np.testing.assert_array_equal(first, second)

@@ -1,0 +1,156 @@
+"""`save_model`, `load_model` and pickles: a trained ranker leaves the process whole."""
+
+import io
+import pickle
+import sys
+
+import cloudpickle
+import joblib
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import treelite
+import xgboost as xgb
+
+import boostrank as br
+
+SUFFIXES = {br.LightGBMRanker: [".txt"], br.XGBoostRanker: [".json", ".ubj"]}
+NATIVE = {br.LightGBMRanker: ["lambdarank", "rank_xendcg"], br.XGBoostRanker: ["rank:ndcg", "rank:pairwise"]}
+FILES = [(ranker_class, suffix) for ranker_class, suffixes in SUFFIXES.items() for suffix in suffixes]
+by_file = pytest.mark.parametrize(("ranker_class", "suffix"), FILES)
+
+
+@pytest.mark.parametrize("library", [pickle, cloudpickle, joblib], ids=lambda library: library.__name__)
+def test_pickles_are_the_ranker_without_its_data(ranker_class, library, data):
+    X, y, qid = data
+    secret = X, y, np.array([f"secret {i}" for i in qid])
+    settings = {"k": 5, "n_estimators": 10, "random_state": 0, "n_jobs": 1}
+    stopping = {"early_stopping_rounds": 3, "validation_fraction": 0.3}
+    ranker = ranker_class(br.surrogates.Cosine(epsilon=2.0), **settings, **stopping).fit(*secret)
+    buffer = io.BytesIO()
+    library.dump(ranker, buffer)
+    assert b"secret" not in buffer.getvalue()
+    buffer.seek(0)
+    again = library.load(buffer)
+    np.testing.assert_array_equal(again.predict(X), ranker.predict(X))
+    assert again.get_params() == ranker.get_params()
+    assert again.evals_result_ == ranker.evals_result_
+    assert again.best_iteration_ == ranker.best_iteration_
+    assert again.score(*secret) == ranker.score(*secret)
+    again.fit(*secret)
+
+
+def native_scores(path, X):
+    """Predictions of the library that wrote the file."""
+    if path.suffix == ".txt":
+        return lgb.Booster(model_file=str(path)).predict(X)
+    return xgb.Booster(model_file=str(path)).predict(xgb.DMatrix(X))
+
+
+@by_file
+def test_saved_models_open_without_boostrank(ranker_class, suffix, fitted, data, tmp_path, monkeypatch):
+    X, path = data[0], tmp_path / f"model{suffix}"
+    for objective in ("softmax", *NATIVE[ranker_class]):
+        ranker = fitted(ranker_class, objective)
+        ranker.save_model(path)
+        with monkeypatch.context() as context:
+            for name in [name for name in sys.modules if name.split(".")[0] == "boostrank"]:
+                context.setitem(sys.modules, name, None)
+            scores = native_scores(path, X)
+        np.testing.assert_allclose(scores, ranker.predict(X), rtol=1e-6)
+        loaded = ranker_class().load_model(path)
+        np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+        assert loaded.n_features_in_ == X.shape[1]
+        assert loaded.best_iteration_ == ranker.best_iteration_ < 30
+        path.unlink()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_keep_names_and_categories(ranker_class, data, frame, tmp_path):
+    _, y, qid = data
+    frame = frame.assign(kind=pd.Categorical(np.array(["a", "b", "c"])[np.clip(y.astype(int), 0, 2)]))
+    ranker = ranker_class("softmax", n_estimators=5, n_jobs=1).fit(frame, y, qid)
+    ranker.save_model(tmp_path / "model.json")
+    loaded = ranker_class().load_model(tmp_path / "model.json")
+    assert list(loaded.feature_names_in_) == list(frame.columns)
+    recoded = frame.assign(kind=frame["kind"].cat.reorder_categories(["c", "a", "b"]))
+    np.testing.assert_array_equal(loaded.predict(recoded), ranker.predict(frame))
+    loaded.save_model(tmp_path / "again.json")
+    np.testing.assert_array_equal(
+        ranker_class().load_model(tmp_path / "again.json").predict(frame), ranker.predict(frame)
+    )
+
+
+def test_natively_written_models_load(ranker_class, data, tmp_path):
+    X, y, _ = data
+    path = str(tmp_path / "model.json")
+    if ranker_class is br.LightGBMRanker:
+        booster = lgb.train({"verbosity": -1, "objective": "binary"}, lgb.Dataset(X, y > 1), 5)
+        expected = booster.predict(X, raw_score=True)
+    else:
+        booster = xgb.train({"objective": "binary:logistic"}, xgb.DMatrix(X, y > 1), 5)
+        expected = booster.predict(xgb.DMatrix(X), output_margin=True)
+    booster.save_model(path)
+    np.testing.assert_allclose(ranker_class().load_model(path).predict(X), expected, rtol=1e-6)
+
+
+@by_file
+def test_damaged_files_are_refused(ranker_class, suffix, data, tmp_path):
+    ranker = ranker_class("softmax", n_estimators=5, n_jobs=1).fit(*data)
+    before, path = ranker.predict(data[0]), tmp_path / f"model{suffix}"
+    ranker.save_model(path)
+    whole = path.read_bytes()
+    cut = [whole[:length] for length in np.linspace(0, len(whole) - 1, 40).astype(int)]
+    places = range(7, len(whole), len(whole) // 40)
+    edited = [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in places]
+    for content in (*cut, *edited, b"\x00garbage", b"tree\n", b"{}", whole + b" 1"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=rf"model\{suffix}"):
+            ranker.load_model(path)
+    with pytest.raises(FileNotFoundError):
+        ranker.load_model(tmp_path / "absent")
+    np.testing.assert_array_equal(ranker.predict(data[0]), before)
+
+
+def test_models_of_another_library_and_of_several_classes_are_refused(ranker_class, fitted, data, tmp_path):
+    X, y, _ = data
+    path = tmp_path / "model.json"
+    other = br.XGBoostRanker if ranker_class is br.LightGBMRanker else br.LightGBMRanker
+    fitted(other).save_model(path)
+    with pytest.raises(ValueError, match=r"model\.json"):
+        ranker_class().load_model(path)
+    classes = np.minimum(y, 2)
+    if ranker_class is br.LightGBMRanker:
+        parameters = {"objective": "multiclass", "num_class": 3, "verbosity": -1}
+        lgb.train(parameters, lgb.Dataset(X, classes), 2).save_model(path)
+    else:
+        parameters = {"objective": "multi:softprob", "num_class": 3}
+        xgb.train(parameters, xgb.DMatrix(X, classes), 2).save_model(path)
+    with pytest.raises(ValueError, match="no ranker: it gives 3 scores a row"):
+        ranker_class().load_model(path)
+
+
+def test_a_failed_save_keeps_the_file_that_was_there(ranker_class, fitted, tmp_path, monkeypatch):
+    path = tmp_path / "model.json"
+    fitted(ranker_class).save_model(path)
+    whole = path.read_bytes()
+
+    def full_disk(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("os.replace", full_disk)
+    with pytest.raises(OSError, match="no space left"):
+        fitted(ranker_class, NATIVE[ranker_class][0]).save_model(path)
+    assert path.read_bytes() == whole
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@by_file
+def test_treelite_compiles_the_file(ranker_class, suffix, fitted, data, tmp_path):
+    ranker, path = fitted(ranker_class), tmp_path / f"model{suffix}"
+    ranker.save_model(path)
+    frontend = treelite.frontend
+    load = frontend.load_lightgbm_model if ranker_class is br.LightGBMRanker else frontend.load_xgboost_model
+    scores = treelite.gtil.predict(load(str(path)), data[0].astype(np.float32)).ravel()
+    np.testing.assert_allclose(scores, ranker.predict(data[0]), atol=1e-5)

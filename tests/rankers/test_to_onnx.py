@@ -1,0 +1,41 @@
+"""`to_onnx`: an ONNX model gives the scores of the ranker."""
+
+import sys
+
+import numpy as np
+import onnxruntime
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import boostrank as br
+
+OBJECTIVES = {
+    br.LightGBMRanker: ["softmax", "logistic", "lambdarank", "rank_xendcg"],
+    br.XGBoostRanker: ["softmax", "logistic", "rank:ndcg", "rank:pairwise"],
+}
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "objective", "named"),
+    [(ranker_class, name, False) for ranker_class, names in OBJECTIVES.items() for name in names]
+    + [(ranker_class, "softmax", True) for ranker_class in OBJECTIVES],
+)
+def test_scores_are_those_of_the_ranker(ranker_class, objective, named, fitted, data, frame):
+    ranker, X = fitted(ranker_class, objective, named), frame if named else data[0]
+    before = ranker.predict(X)
+    session = onnxruntime.InferenceSession(ranker.to_onnx().SerializeToString())
+    (scores,) = session.run(None, {"X": data[0].astype(np.float32)})
+    np.testing.assert_allclose(scores.ravel(), before, atol=1e-5)
+    # The conversion does not change the ranker.
+    np.testing.assert_array_equal(ranker.predict(X), before)
+
+
+def test_a_ranker_that_is_not_fitted_is_an_error(ranker_class):
+    with pytest.raises(NotFittedError):
+        ranker_class().to_onnx()
+
+
+def test_a_missing_converter_is_an_error_that_says_what_to_install(ranker_class, fitted, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxmltools", None)
+    with pytest.raises(ImportError, match="pip install onnxmltools"):
+        fitted(ranker_class).to_onnx()
