@@ -70,6 +70,7 @@ def test_also_in_long_queries(library, k):
                 assert row.value == pytest.approx(theirs, abs=1e-6), row.metric
 
 
+@pytest.mark.slow
 def test_ranx_leaves_the_order_of_rows_in_queries_of_16_documents():
     random, qid = np.random.default_rng(0), np.repeat(np.arange(50), 16)
     y, scores = random.integers(0, 2, 800), random.integers(0, 3, 800) / 2.0
