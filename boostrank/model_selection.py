@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -137,7 +138,7 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> 
     ([0, 1, 2, 3, 6, 7], [4, 5])
     """
     queries = Queries.from_qid(qid)
-    if not 0 < fraction < 1:
+    if not (isinstance(fraction, Real) and 0 < fraction < 1):
         raise ValueError(f"the fraction of queries to hold out must be in (0, 1); got {fraction!r}")
     if queries.n_queries < 2:
         raise ValueError("at least two queries are needed to hold out queries; got one")
@@ -176,8 +177,10 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0) -> l
     >>> len(folds), folds[0].name, len(set(folds[0].test.qid))
     (5, 'Fold1', 2)
     """
-    if n_splits < 3:
-        raise ValueError(f"n_splits must be at least 3, for training, validation and test; got {n_splits}")
+    if not isinstance(n_splits, (int, np.integer)) or n_splits < 3:
+        raise ValueError(
+            f"n_splits must be an integer of at least 3, for training, validation and test; got {n_splits!r}"
+        )
     splitter = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     tests = [test for _, test in splitter.split(data.qid, groups=data.qid)]
     folds = []
@@ -311,7 +314,17 @@ def _folds(X: Any, y: ArrayLike, qid: ArrayLike | None, cv: Any) -> tuple[Any, A
     """Return features, query ids and folds; ValueError if a fold cuts a query."""
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, "cross-validation"))
-    splitter = QueryKFold(cv) if isinstance(cv, int) else cv
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) and cv >= 2:
+        splitter: Any = QueryKFold(int(cv))
+    elif hasattr(cv, "split") and not isinstance(cv, str):
+        splitter = cv
+    elif isinstance(cv, Iterable) and not isinstance(cv, (str, bytes)):
+        splitter = list(cv)
+    else:
+        raise ValueError(
+            "cv must be an integer of at least 2, a splitter such as QueryKFold(5), or a list of pairs of row numbers "
+            f"(train, test); got {cv!r}"
+        )
     folds: Iterable[tuple[Ints, Ints]] = splitter.split(X, y, queries.qid) if hasattr(splitter, "split") else splitter
     checked = [(np.arange(queries.n_documents)[train], np.arange(queries.n_documents)[test]) for train, test in folds]
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))

@@ -60,6 +60,10 @@ def train(training: Training) -> Trained:
     if "min_sum_hessian_in_leaf" in parameters:
         parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], MIN_SUM_HESSIAN)
     native = specification.native_objective
+    if native is None and str(parameters.get("boosting")).lower() in ("rf", "random_forest"):
+        raise ValueError("LightGBM's boosting='rf' takes no custom objective: use another boosting, or 'lambdarank'")
+    # LightGBM ignores these in the parameters.
+    categorical = parameters.pop("categorical_feature", "auto")
     bagging = parameters
     if native is None and samples_queries(parameters):
         parameters = without_bagging(parameters)
@@ -72,6 +76,7 @@ def train(training: Training) -> Trained:
         group=data.queries.sizes,
         weight=None if native is None else data.weights,
         params=dict(parameters),
+        categorical_feature=categorical,
     )
     if native is not None:
         parameters["objective"] = native

@@ -80,7 +80,7 @@ class KnownParameters:
         if canonical is None and name in self.refused:
             canonical = name
         if canonical is None:
-            nearest = get_close_matches(name, [*values, *self.canonical], n=1)
+            nearest = get_close_matches(name, values, n=1) or get_close_matches(name, self.canonical, n=1)
             hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
             raise ValueError(f"neither the ranker nor {self.library} has a parameter {name!r}{hint}")
         if canonical in self.refused:

@@ -56,8 +56,6 @@ def train(training: Training) -> Trained:
     xgb = import_backend("xgboost")
     specification, history = training.specification, History(training)
     parameters = {**specification.parameters, "base_score": 0.0, "disable_default_eval_metric": True}
-    # The names of the parameters are checked before.
-    parameters["validate_parameters"] = False
     native = specification.native_objective
     if native is not None:
         parameters["objective"] = native

@@ -51,13 +51,16 @@ ALIASES: Mapping[str, str] = {
 }
 #: Parameters that decide which other parameters XGBoost has.
 STRUCTURE: tuple[str, ...] = ("booster", "tree_method", "updater")
-#: Settings under which XGBoost has all parameters that it has under any.
-_ALL_STRUCTURES: tuple[tuple[tuple[str, str], ...], ...] = (
-    (("booster", "dart"), ("objective", "rank:ndcg")),
-    (("booster", "gbtree"), ("tree_method", "exact")),
-    (("booster", "gblinear"), ("updater", "coord_descent")),
-    (("booster", "gblinear"), ("updater", "shotgun")),
-)
+#: Settings that bring parameters which XGBoost does not have otherwise, by the words for them in messages.
+_OTHER_STRUCTURES: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "XGBoost's own objectives, such as 'rank:ndcg'": (("objective", "rank:ndcg"),),
+    "booster='dart'": (("booster", "dart"),),
+    "booster='gbtree' or 'dart'": (("booster", "gbtree"),),
+    "tree_method='exact'": (("tree_method", "exact"),),
+    "tree_method='hist'": (("tree_method", "hist"),),
+    "booster='gblinear'": (("booster", "gblinear"),),
+    "booster='gblinear' and updater='coord_descent'": (("booster", "gblinear"), ("updater", "coord_descent")),
+}
 
 _MEASURE = "give the measure as eval_metric to fit"
 _ONE_SCORE = "a ranker gives one score per row"
@@ -100,19 +103,16 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
     structure = {name: str(parameters[name]) for name in STRUCTURE if parameters.get(name) is not None}
     if objective is not None:
         structure["objective"] = objective
-    elsewhere: set[str] = set()
-    for other in _ALL_STRUCTURES:
-        elsewhere |= _names(other)
+    elsewhere: dict[str, str] = {}
+    for words, other in _OTHER_STRUCTURES.items():
+        for name in _names(other):
+            elsewhere.setdefault(name, f"XGBoost has it only with {words}")
     here = _names(tuple(sorted(structure.items())))
-    settings = ", ".join(f"{name}={value!r}" for name, value in {"booster": "gbtree", **structure}.items())
-    reason = f"XGBoost has it only with other settings than {settings}"
-    if objective is None:
-        reason += ", and some parameters only with its own objectives, such as objective='rank:ndcg'"
     # These are parameters of the training function, and not of the configuration.
     names = here | {"num_boost_round", "early_stopping_rounds", "verbosity"}
     canonical = {name: ALIASES.get(name, name) for name in [*names, *ALIASES] if ALIASES.get(name, name) in names}
-    refused = {**dict.fromkeys(elsewhere - set(canonical), reason), **_REFUSED}
-    return KnownParameters("XGBoost", canonical, EXPLICIT, refused)
+    unavailable = {name: reason for name, reason in elsewhere.items() if name not in canonical}
+    return KnownParameters("XGBoost", canonical, EXPLICIT, {**unavailable, **_REFUSED})
 
 
 @cache
@@ -120,8 +120,11 @@ def _names(structure: tuple[tuple[str, str], ...]) -> frozenset[str]:
     """Names of the parameters in the configuration that XGBoost makes for these settings, without any training."""
     xgb = import_backend("xgboost")
     data = xgb.DMatrix(np.zeros((1, 1)), label=[0.0], group=[1], nthread=1)
+    booster = xgb.Booster({"nthread": 1}, [data])
+    # Without validate_parameters XGBoost does not warn of settings that this booster does not use.
+    booster.set_param({"validate_parameters": False, **dict(structure)})
     try:
-        configuration = json.loads(xgb.Booster({"nthread": 1, **dict(structure)}, [data]).save_config())
+        configuration = json.loads(booster.save_config())
     except xgb.core.XGBoostError as error:
         settings = ", ".join(f"{name}={value!r}" for name, value in structure)
         raise ValueError(f"XGBoost does not take {settings}: {_first_sentence(error)}") from error

@@ -18,7 +18,7 @@ from boostrank.dcg import DCG
 from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
 from boostrank.metrics import Measure
-from boostrank.metrics.training_queries import remember_training_queries
+from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.grouping import group_data
 from boostrank.rankers.settings import Rule, Settings
@@ -144,9 +144,16 @@ class BoostedRanker(BaseEstimator):
         ------
         ValueError
             If there are no query ids, and for labels, query ids or features that are invalid.
+
+        Warns
+        -----
+        UserWarning
+            If queries are scored that the ranker was trained on with other documents, because a splitter by rows, such
+            as scikit-learn's ``KFold``, cut them apart.
         """
         _, found = find_qid(X, qid, y)
         qid = require_qid(found, f"{type(self).__name__}.score")
+        warn_of_cut_queries(self, qid)
         measure = as_labels(y).default_measure(DCG(self.k, self.gain, self.discount))
         return float(measure(y, self.predict(X), qid))
 
