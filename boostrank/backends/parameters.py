@@ -80,8 +80,10 @@ class KnownParameters:
         if canonical is None and name in self.refused:
             canonical = name
         if canonical is None:
-            nearest = get_close_matches(name, values, n=1) or get_close_matches(name, self.canonical, n=1)
-            hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+            nearest = [
+                self.canonical.get(found, found) for found in get_close_matches(name, {**values, **self.canonical})
+            ]
+            hint = f"; did you mean {self.explicit.get(nearest[0], nearest[0])!r}?" if nearest else ""
             raise ValueError(f"neither the ranker nor {self.library} has a parameter {name!r}{hint}")
         if canonical in self.refused:
             alias = "" if name == canonical else f", which is {self.library}'s {canonical},"

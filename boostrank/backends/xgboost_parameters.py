@@ -53,13 +53,13 @@ ALIASES: Mapping[str, str] = {
 STRUCTURE: tuple[str, ...] = ("booster", "tree_method", "updater")
 #: Settings that bring parameters which XGBoost does not have otherwise, by the words for them in messages.
 _OTHER_STRUCTURES: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "XGBoost's own objectives, such as 'rank:ndcg'": (("objective", "rank:ndcg"),),
-    "booster='dart'": (("booster", "dart"),),
     "booster='gbtree' or 'dart'": (("booster", "gbtree"),),
+    "booster='dart'": (("booster", "dart"),),
     "tree_method='exact'": (("tree_method", "exact"),),
     "tree_method='hist'": (("tree_method", "hist"),),
     "booster='gblinear'": (("booster", "gblinear"),),
     "booster='gblinear' and updater='coord_descent'": (("booster", "gblinear"), ("updater", "coord_descent")),
+    "its own objectives, such as 'rank:ndcg'": (("objective", "rank:ndcg"),),
 }
 
 _MEASURE = "give the measure as eval_metric to fit"
@@ -103,10 +103,11 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
     structure = {name: str(parameters[name]) for name in STRUCTURE if parameters.get(name) is not None}
     if objective is not None:
         structure["objective"] = objective
+    booster = structure.get("booster", "gbtree")
     elsewhere: dict[str, str] = {}
     for words, other in _OTHER_STRUCTURES.items():
         for name in _names(other):
-            elsewhere.setdefault(name, f"XGBoost has it only with {words}")
+            elsewhere.setdefault(name, f"XGBoost has it only with {words}; here booster={booster!r}")
     here = _names(tuple(sorted(structure.items())))
     # These are parameters of the training function, and not of the configuration.
     names = here | {"num_boost_round", "early_stopping_rounds", "verbosity"}
