@@ -67,7 +67,7 @@ def test_the_first_tree_depends_on_the_sampled_queries_only():
     queries, ones = Queries.from_qid(QID), np.ones(len(Y), np.float32)
     bagging = QueryBagging(lambda scores: (ones, ones.copy()), queries, {**NATIVE, "bagging_seed": 5})
     sampled = bagging(np.zeros(len(Y)))[0].astype(bool)
-    reversed_labels = np.concatenate([Y[QID == query][::-1] for query in queries.ids])
+    reversed_labels = np.concatenate([Y[query == QID][::-1] for query in queries.ids])
     parameters = {**SMALL, "n_estimators": 1, "min_child_samples": 4, **BAGGING, "bagging_seed": 5}
     trees = [
         br.LightGBMRanker("softmax", **parameters).fit(X, labels, QID).predict(X)
