@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad_vec
 
-from boostrank.dcg import DCG, Gain, check_count, check_relevance
+from boostrank.dcg import DCG, Gain, check_relevance
 from boostrank.metrics import check_scores
 from boostrank.queries import Queries
 from boostrank.segments import Floats
+from boostrank.setting_checks import check_count
 
 # Error at which numerical integration stops, and the largest error of a result.
 QUADRATURE_TOLERANCE, MAX_QUADRATURE_ERROR = 1e-11, 1e-6

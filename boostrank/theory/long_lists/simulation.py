@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from boostrank.dcg import DCG, Gain, check_count
+from boostrank.dcg import DCG, Gain
 from boostrank.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
 from boostrank.segments import Floats, Ints, Segments
+from boostrank.setting_checks import check_count
 from boostrank.significance.differences import standardized
 from boostrank.significance.power import ndcg_differences, required_queries
 from boostrank.theory.long_lists.populations import Lists, Population
