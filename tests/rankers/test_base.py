@@ -53,7 +53,7 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:no feature can be split")
+@pytest.mark.filterwarnings("ignore:no tree has a split")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda ranker: EXPECTED_FAILURES[ranker.objective])
 def test_estimator(estimator, check):
     check(estimator)
