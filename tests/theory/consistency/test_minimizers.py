@@ -138,7 +138,13 @@ def test_an_expected_target_above_its_bound_by_rounding_has_the_minimizer_of_the
 def test_minimizers_at_infinity_rank_as_they_should_when_found_numerically(surrogate):
     for labels in ([[1, 0, 2], [2, 0, 0]], [[1, 0, 0]], [[1, 1, 0]]):
         distribution = LabelDistribution(labels, np.full(len(labels), 1 / len(labels)))
-        scores = minimizer(surrogate, distribution, method="numeric")
+        try:
+            scores = minimizer(surrogate, distribution, method="numeric")
+        except RuntimeError:
+            # A slope may approach its bound so slowly that no minimum is found, as that of sqrt(1 + s^2) does.
+            assert closed_form(surrogate, distribution.bayes_scores()[None]) is None
+            assert np.isfinite(surrogate.target_bounds).all()
+            continue
         assert np.isfinite(scores).all()
         assert np.abs(scores).max() < 300
         assert distribution.ndcg_regret(scores) < 1e-7
