@@ -1,4 +1,4 @@
-"""A surrogate bound to data: what boosting gets each round, and what is refused."""
+"""A surrogate bound to data: its gradient and Hessian in every round, and errors."""
 
 import math
 

@@ -14,7 +14,8 @@ def small(ranker_class, objective="softmax", **parameters):
 @pytest.mark.parametrize("objective", ["softmax", "squared", "cosine"])
 def test_integer_weights_repeat_queries(ranker_class, objective, data):
     X, y, qid = data
-    # Few distinct values, so that repeating rows moves no bin; leaves limited by Hessian mass, which weights count in.
+    # Few distinct values, so that repeating rows does not change the bins; leaves limited by their Hessian and not by
+    # their number of rows, because weights multiply the Hessian.
     X = np.round(X)
     options = {"num_leaves": 7, "min_child_samples": 0} if ranker_class is br.LightGBMRanker else {"max_depth": 3}
     weights = np.random.default_rng(0).integers(0, 4, 60)
