@@ -173,7 +173,7 @@ def test_no_loss_of_edges_is_consistent_with_the_disagreement():
 def data(seed=0, n_queries=60):
     X, y, qid = br.make_ranking(n_queries, random_state=seed)
     order = np.random.default_rng(seed).permutation(len(y))
-    return X[order], y[order], qid[order]
+    return X[order], y[order], qid[order] + n_queries * seed
 
 
 @by_ranker
