@@ -57,4 +57,5 @@ def warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
 
 def _are_numbered(ids: Any) -> bool:
     """Whether the ids are the numbers 0, 1, ..., n - 1 in some order."""
-    return np.array_equal(np.sort(np.asarray(ids)), np.arange(len(ids)))
+    ids = np.asarray(ids)
+    return ids.dtype.kind in "iu" and np.array_equal(np.sort(ids), np.arange(len(ids)))
