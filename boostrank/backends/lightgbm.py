@@ -75,9 +75,9 @@ def train(training: Training) -> Trained:
         raise ValueError("LightGBM's boosting='rf' takes no custom objective: use another boosting, or 'lambdarank'")
     # LightGBM ignores these in the parameters.
     categorical = parameters.pop("categorical_feature", "auto")
-    bagging = parameters
-    if native is None and samples_queries(parameters):
-        parameters = without_bagging(parameters)
+    bagging = parameters if native is None and samples_queries(parameters) else None
+    if bagging is not None:
+        parameters = without_bagging(bagging)
     elif native is None:
         # Without a sample, LightGBM's own bagging of queries does nothing or gives a constant model.
         parameters.pop("bagging_by_query", None)
@@ -94,7 +94,7 @@ def train(training: Training) -> Trained:
         parameters.update(native_parameters(native, specification.dcg, data.labels.require_relevance(native)))
     elif _can_split(dataset):
         boost = training.boosting_function()
-        if bagging is not parameters:
+        if bagging is not None:
             boost = QueryBagging(boost, data.queries, bagging)
         parameters["objective"] = lambda scores, _: boost(scores)
     else:

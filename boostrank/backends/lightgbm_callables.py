@@ -31,11 +31,12 @@ class LightGBMObjective(NativeObjective):
         scores, fields = _scores_and_fields(first, second, weight, group)
         if fields.dataset is not None:
             _refuse_query_bagging(fields.dataset)
-        self._warn_of_constant_model(scores)
+        else:
+            self._warn_of_constant_model(scores)
         return self._function(fields)(scores)
 
     def _warn_of_constant_model(self, scores: NDArray[Any]) -> None:
-        """Warn if all documents have one score in two calls in a row."""
+        """Warn if all documents have one score in two calls in a row; LGBMRanker does not pass its parameters."""
         was_constant, self._constant = self._constant, len(scores) > 1 and bool((scores == scores[0]).all())
         if was_constant and self._constant:
             warnings.warn(

@@ -40,6 +40,10 @@ def warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
     if train_sizes is None:
         return
     queries = Queries.from_qid(qid)
+    if len(queries.ids) != len(train_sizes) and _are_numbered(queries.ids) and _are_numbered(train_sizes.index):
+        # These are two data sets without ids of their own, of which each numbers its queries from 0. Parts of one data
+        # set that a splitter cut practically never look like this.
+        return
     known = train_sizes.reindex(queries.ids).to_numpy()
     cut = ~np.isnan(known) & (known != queries.sizes)
     if cut.any():
@@ -49,3 +53,9 @@ def warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
             "cv=QueryKFold(5). If these are other queries with the same ids, give them different ids",
             stacklevel=4,
         )
+
+
+def _are_numbered(ids: Any) -> bool:
+    """Whether the ids are the numbers 0, 1, ..., n - 1 in some order."""
+    ids = np.asarray(ids)
+    return ids.dtype.kind in "iu" and np.array_equal(np.sort(ids), np.arange(len(ids)))

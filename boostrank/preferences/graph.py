@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from boostrank.arrays import as_array, as_floats, rescale_extreme
 from boostrank.dcg import DCG, Gain, Ties, check_relevance, check_ties
-from boostrank.preferences.incidence import EdgeBlock, edge_blocks
+from boostrank.preferences.incidence import EdgeBlock, edge_blocks, ordered_pairs
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Ints
 from boostrank.setting_checks import check_choice, check_number
@@ -137,7 +137,7 @@ class PreferenceGraph:
         if threshold is not None and not (isinstance(threshold, Real) and threshold == threshold):
             raise ValueError(f"threshold must be a number or None; got {threshold!r}")
         levels = labels if threshold is None else (labels >= threshold).astype(np.float64)
-        winner, loser = _ordered_pairs(levels, queries)
+        winner, loser = ordered_pairs(levels, queries)
         if weight == "one":
             return cls(qid, winner, loser)
         worth = levels if weight == "labels" else DCG(gain=gain).gains(labels if threshold is None else levels)
@@ -388,16 +388,3 @@ def _edge_weights(weight: ArrayLike, n_edges: int) -> Floats:
         edge = int(np.argmax(bad))
         raise ValueError(f"weight[{edge}] is {array[edge]}: weights of edges must be finite and not negative")
     return array
-
-
-def _ordered_pairs(levels: Floats, queries: Queries) -> tuple[Ints, Ints]:
-    """All pairs of rows ``(i, j)`` of the same query with ``levels[i] > levels[j]``."""
-    by_level = queries.sort(queries.group(levels))
-    equal = queries.runs(queries.group(levels)[by_level])
-    # When rows are sorted by level, a row wins against the rows from the end of its level to the end of its query.
-    next_level = equal.repeat(equal.ends)
-    counts = queries.repeat(queries.ends) - next_level
-    winner = np.repeat(np.arange(len(by_level)), counts)
-    within = np.arange(len(winner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    rows = by_level if queries.permutation is None else queries.permutation[by_level]
-    return rows[winner], rows[np.repeat(next_level, counts) + within]

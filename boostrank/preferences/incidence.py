@@ -1,4 +1,4 @@
-"""Sparse matrices that compute margins of edges from scores of documents, and sums over the edges of each document."""
+"""Edges of a preference graph: all pairs of a query, and sparse matrices for margins and sums over edges."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from boostrank.queries import Queries
+from boostrank.segments import Floats, Ints
 
 # Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
 # the temporary arrays of a block stay in the second-level cache.
@@ -61,3 +62,16 @@ def edge_blocks(winners: NDArray[Any], losers: NDArray[Any], queries: Queries) -
         less, plus = (csr_array((entries[: 2 * n], ends, pointers[: n + 1]), shape=shape) for entries in (signs, ones))
         blocks.append(EdgeBlock(edges, slice(start, stop), less, less.T, plus.T))
     return blocks
+
+
+def ordered_pairs(levels: Floats, queries: Queries) -> tuple[Ints, Ints]:
+    """All pairs of rows ``(i, j)`` of the same query with ``levels[i] > levels[j]``."""
+    by_level = queries.sort(queries.group(levels))
+    equal = queries.runs(queries.group(levels)[by_level])
+    # When rows are sorted by level, a row wins against the rows from the end of its level to the end of its query.
+    next_level = equal.repeat(equal.ends)
+    counts = queries.repeat(queries.ends) - next_level
+    winner = np.repeat(np.arange(len(by_level)), counts)
+    within = np.arange(len(winner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    rows = by_level if queries.permutation is None else queries.permutation[by_level]
+    return rows[winner], rows[np.repeat(next_level, counts) + within]

@@ -311,6 +311,14 @@ def test_the_default_score_warns_of_folds_that_cut_queries(ranker_class):
         ranker.score(X[rows], Y[rows], QID[rows])
 
 
+def test_the_default_score_does_not_warn_of_another_data_set_that_numbers_its_queries_too():
+    ranker = br.LightGBMRanker(**SMALL).fit(X, Y, QID)
+    ranker.score(*br.make_ranking(n_queries=30, random_state=1))
+    other = br.make_ranking(n_queries=40, random_state=1)
+    with pytest.warns(UserWarning, match="give them different ids"):
+        ranker.score(*other)
+
+
 @pytest.mark.parametrize("cv", ["a", 0, 1, 2.5, None, True])
 def test_folds_that_are_none_are_errors_that_name_cv(cv):
     ranker = br.LightGBMRanker(**SMALL)

@@ -28,7 +28,7 @@ def data(seed=0, n_queries=40):
     """Features, grades and query ids of shuffled rows."""
     X, y, qid = br.make_ranking(n_queries, random_state=seed)
     order = np.random.default_rng(seed).permutation(len(y))
-    return X[order], y[order], qid[order]
+    return X[order], y[order], qid[order] + n_queries * seed
 
 
 @by_ranker

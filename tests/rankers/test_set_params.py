@@ -33,15 +33,6 @@ def test_misspelt_parameters_are_errors(ranker_class, wrong, data):
 
 
 @pytest.mark.parametrize(
-    ("ranker_class", "native"),
-    [(br.LightGBMRanker, {"lambda_l2": 1.0}), (br.LightGBMRanker, {"eta": 0.5}), (br.XGBoostRanker, {"eta": 0.5})],
-)
-def test_a_parameter_under_two_names_is_an_error(ranker_class, native, data):
-    with pytest.raises(ValueError, match=next(iter(native))):
-        small(ranker_class, **native).fit(*data)
-
-
-@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"objective": "lambdamart"}, "objective must be"),
