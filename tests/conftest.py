@@ -43,3 +43,11 @@ def mq2008_folds(shared_data):
 @pytest.fixture(scope="session")
 def clueweb09_folds(shared_data):
     return br.read_letor_folds(shared_data / "ClueWeb09")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """With several processes, all tests on Dask run in one of them, so that one cluster is enough."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent / "dask"):
+            item.add_marker(pytest.mark.xdist_group("dask"))

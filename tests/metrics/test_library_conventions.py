@@ -175,12 +175,17 @@ def test_trec_eval_orders_ties_by_the_names_of_documents():
         ("CatBoost", "QueryAUC", "auc", {"empty": "zero"}),
         ("CatBoost", "DCG:top=4", "dcg", {"k": 4, "gain": "linear"}),
         ("CatBoost", "DCG:top=4;type=Exp", "dcg", {"k": 4}),
-        ("ranx", "map@3-l2", "map", {"k": 3, "threshold": 2}),
-        ("ranx", "mrr@3", "mrr", {"k": 3}),
-        ("ranx", "precision", "precision", {}),
-        ("ranx", "recall@3", "recall", {"k": 3}),
-        ("ranx", "dcg@4", "dcg", {"k": 4, "gain": "linear"}),
-        ("ranx", "dcg_burges@4", "dcg", {"k": 4}),
+        *(
+            pytest.param("ranx", *ranx, marks=pytest.mark.slow)
+            for ranx in (
+                ("map@3-l2", "map", {"k": 3, "threshold": 2}),
+                ("mrr@3", "mrr", {"k": 3}),
+                ("precision", "precision", {}),
+                ("recall@3", "recall", {"k": 3}),
+                ("dcg@4", "dcg", {"k": 4, "gain": "linear"}),
+                ("dcg_burges@4", "dcg", {"k": 4}),
+            )
+        ),
     ],
 )
 def test_other_measures_of_the_libraries_equal_ours_without_ties(library, metric, name, settings):
