@@ -62,7 +62,8 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     -------
     ndarray, sparse matrix in CSR format or pandas DataFrame, shape (n_documents, n_features)
         pandas DataFrames keep their categories; polars DataFrames and pyarrow Tables become pandas DataFrames, and
-        sparse columns and those of pyarrow types plain ones. Everything else becomes an array or a sparse matrix of floats.
+        sparse columns and those of pyarrow types plain ones. Everything else becomes an array or a sparse matrix of
+        floats.
 
     Raises
     ------
@@ -122,7 +123,9 @@ def _check_frame(known: Any, X: Any, reset: bool) -> Any:
         raise ValueError("X has no columns that are features")
     X = _with_text_names(known, X, reset)
     # Types that not both libraries take.
-    converted = {name: dtype.subtype for name, dtype in X.dtypes.items() if isinstance(dtype, pd.SparseDtype)}
+    converted: dict[Any, Any] = {
+        name: dtype.subtype for name, dtype in X.dtypes.items() if isinstance(dtype, pd.SparseDtype)
+    }
     for name, dtype in X.dtypes.items():
         if isinstance(dtype, pd.ArrowDtype) and pd.api.types.is_numeric_dtype(dtype):
             converted[name] = np.float64
