@@ -34,7 +34,8 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
     Raises
     ------
     ValueError
-        If a value is masked, or if the rows of a nested list have different lengths.
+        If a value is masked, if the rows of a nested list have different lengths, or for an object that is no array,
+        such as preferences.
 
     Examples
     --------
@@ -46,7 +47,10 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         masked = int(np.argmax(np.ma.getmaskarray(values)))
         raise ValueError(f"{name} must not be masked, but {name}[{masked}] is: leave out the masked rows")
-    array = _list_as_array(values, name) if isinstance(values, (list, tuple)) else np.asarray(values)
+    try:
+        array = _list_as_array(values, name) if isinstance(values, (list, tuple)) else np.asarray(values)
+    except TypeError as error:
+        raise ValueError(f"{name} must be an array; got {type(values).__name__}: {error}") from None
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     column = array.ndim == 2 and array.shape[1] == 1

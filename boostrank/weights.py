@@ -73,7 +73,7 @@ def unit_mean(weights: Floats) -> Floats:
 
     Examples
     --------
-    >>> unit_mean(np.array([0.0, 1e30, 3e30])).tolist()
+    >>> unit_mean(np.array([0.0, 10.0, 30.0])).tolist()
     [0.0, 0.5, 1.5]
     """
     if not weights.any():

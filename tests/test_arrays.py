@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import boostrank as br
 from boostrank.arrays import as_array, as_floats
 
 NAN = float("nan")
@@ -79,3 +80,12 @@ def test_lists_of_unequal_rows_are_an_error_that_names_the_argument():
 @pytest.mark.parametrize("values", [[1, None], pd.Series([1.0, np.nan])])
 def test_missing_numbers_are_nan(values):
     np.testing.assert_array_equal(as_floats(values, "y"), [1.0, np.nan])
+
+
+def test_an_object_that_is_no_array_is_named():
+    graph = br.PreferenceGraph([0, 0], [0], [1])
+    with pytest.raises(ValueError, match="y_true must be an array; got PreferenceGraph"):
+        as_array(graph, "y_true")
+    for call in (br.metrics.ndcg_curve, br.metrics.tie_range, br.metrics.dcg_breakdown, br.reconcile):
+        with pytest.raises(ValueError, match="y_true must be an array; got PreferenceGraph"):
+            call(graph, [0.0, 1.0], [0, 0])

@@ -79,6 +79,9 @@ def xgboost_objective(
     -----
     Also set ``base_score=0`` and ``disable_default_eval_metric=True`` in the parameters of ``xgboost.train``.
 
+    XGBoost takes an element that a sparse matrix does not store as missing, so that a sparse DMatrix and a dense one
+    give different models. :class:`boostrank.XGBoostRanker` takes it as 0.
+
     Examples
     --------
     >>> import numpy, xgboost

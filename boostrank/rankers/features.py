@@ -62,7 +62,8 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     -------
     ndarray, sparse matrix in CSR format or pandas DataFrame, shape (n_documents, n_features)
         pandas DataFrames keep their categories; polars DataFrames and pyarrow Tables become pandas DataFrames, and
-        sparse columns of pandas dense ones. Everything else becomes an array or a sparse matrix of floats.
+        sparse columns and those of pyarrow types plain ones. Everything else becomes an array or a sparse matrix of
+        floats.
 
     Raises
     ------
@@ -121,9 +122,15 @@ def _check_frame(known: Any, X: Any, reset: bool) -> Any:
     if X.shape[1] == 0:
         raise ValueError("X has no columns that are features")
     X = _with_text_names(known, X, reset)
-    sparse = {name: dtype.subtype for name, dtype in X.dtypes.items() if isinstance(dtype, pd.SparseDtype)}
-    if sparse:
-        X = X.astype(sparse)
+    # Types that not both libraries take.
+    converted: dict[Any, Any] = {
+        name: dtype.subtype for name, dtype in X.dtypes.items() if isinstance(dtype, pd.SparseDtype)
+    }
+    for name, dtype in X.dtypes.items():
+        if isinstance(dtype, pd.ArrowDtype) and pd.api.types.is_numeric_dtype(dtype):
+            converted[name] = np.float64
+    if converted:
+        X = X.astype(converted)
     for name, dtype in X.dtypes.items():
         if isinstance(dtype, pd.CategoricalDtype):
             continue

@@ -17,6 +17,11 @@ from boostrank.targets import Normalize
 class XGBoostRanker(BoostedRanker):
     """Gradient boosted ranker on XGBoost, with NDCG-consistent surrogates or XGBoost's own ranking objectives.
 
+    An element that a sparse matrix does not store is 0, as in a dense array, and not missing, as it would be in XGBoost
+    itself. Sparse features are given to XGBoost in dense blocks of rows, so that training takes the time of dense
+    features, and the memory that XGBoost needs for these. Only the dense array itself is not made, except with
+    `tree_method` "exact" or "approx", or with weights of a native objective.
+
     Parameters
     ----------
     objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"

@@ -1,8 +1,11 @@
 """The commands `fit`, `predict` and `evaluate`, one after the other, and `evaluate --explain`."""
 
+import re
+
 import lightgbm as lgb
 import numpy as np
 import pytest
+from scipy import sparse
 
 import boostrank as br
 
@@ -21,6 +24,25 @@ def test_fit_predict_evaluate(run, folder, tmp_path, data, backend):
     assert expected > 0.7
     if backend == "lightgbm":
         lgb.Booster(model_file=model)
+
+
+@pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
+def test_files_with_and_without_their_zeros_get_the_same_scores(run, tmp_path, data, backend):
+    X, y, qid = data
+    X = np.where(X > 0.5, X, 0.0)
+    paths = {"dense": tmp_path / "dense.txt", "sparse": tmp_path / "sparse.txt"}
+    br.write_letor(paths["dense"], X, y, qid)
+    lines = paths["dense"].read_text().splitlines()
+    paths["sparse"].write_text("\n".join(re.sub(r" \d+:0(\.0)?(?= |$)", "", line) for line in lines) + "\n")
+    read = {name: br.read_letor(path, n_features=X.shape[1]).X for name, path in paths.items()}
+    assert sparse.issparse(read["sparse"])
+    assert not sparse.issparse(read["dense"])
+    scores = set()
+    for name, path in paths.items():
+        model = tmp_path / f"{name}.json"
+        run("fit", path, model, "--backend", backend, "--objective", "softmax", "--rounds", 5)
+        scores |= {run("predict", model, other) for other in paths.values()}
+    assert len(scores) == 1
 
 
 def test_evaluate_applies_settings_to_the_measures_that_have_them(run, folder, tmp_path, data):

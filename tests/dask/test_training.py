@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost.dask as dxgb
-from scipy.sparse import csr_matrix
+from scipy.sparse import coo_array, csc_array, csr_matrix
 from scipy.stats import spearmanr
 
 import boostrank as br
@@ -208,6 +208,25 @@ def test_sparse_and_integer_features(ranker_class, convert, place, data, even_si
     assert_close(ranker.predict(features.map_blocks(convert)).compute(), local.predict(convert(X)))
 
 
+@pytest.mark.parametrize("convert", [csr_matrix, csc_array, coo_array])
+def test_sparse_and_dense_features_give_the_same_scores(ranker_class, convert, place, data, even_sizes, small):
+    X, y, qid = data
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    dense, *rest = place((X, y, qid), even_sizes(len(y), 3))
+    expected = small(ranker_class).fit(dense, *rest, eval_set=[(dense, *rest)])
+    sparse = dense.map_blocks(convert).persist()
+    ranker = small(ranker_class).fit(sparse, *rest, eval_set=[(sparse, *rest)])
+    np.testing.assert_array_equal(ranker.predict(dense).compute(), expected.predict(dense).compute())
+    np.testing.assert_array_equal(expected.predict(sparse).compute(), expected.predict(dense).compute())
+    assert ranker.evals_result_ == expected.evals_result_
+
+
+def test_a_model_without_splits_warns(ranker_class, place, data, even_sizes, small):
+    rows = place((np.ones((len(data[1]), 2)), *data[1:]), even_sizes(len(data[1]), 2))
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        small(ranker_class).fit(*rows)
+
+
 def test_columns_in_several_chunks_and_labels_in_other_chunks(client, data, small):
     X, y, qid = data
     features = da.from_array(X, chunks=(1000, 4))
@@ -217,6 +236,32 @@ def test_columns_in_several_chunks_and_labels_in_other_chunks(client, data, smal
 
 
 # Weights
+
+
+@pytest.mark.parametrize("objective", ["softmax", "native"])
+@pytest.mark.parametrize("factor", [1e-30, 1e30, 1e307])
+def test_weights_are_relative(ranker_class, objective, factor, place, data, even_sizes, small):
+    X, y, qid = data
+    if objective == "native":
+        objective = "lambdarank" if ranker_class is bd.LightGBMRanker else "rank:ndcg"
+    weights = np.where(np.arange(150) < 75, 1.0, 0.5)
+    rows = place(data, even_sizes(len(y), 2))
+    expected = small(ranker_class, objective).fit(*rows, sample_weight=weights).predict(X)
+    given = da.from_array((weights * factor)[qid], chunks=rows[1].chunks)
+    for scaled in (weights * factor, given):
+        scores = small(ranker_class, objective).fit(*rows, sample_weight=scaled).predict(X)
+        np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
+    assert np.ptp(expected) > 0
+
+
+@pytest.mark.parametrize("objective", ["softmax", "edge-logistic", "native"])
+def test_weights_that_differ_within_a_query_are_errors(ranker_class, objective, place, data, even_sizes, small):
+    if objective == "native":
+        objective = "lambdarank" if ranker_class is bd.LightGBMRanker else "rank:ndcg"
+    weights = np.arange(1.0, len(data[1]) + 1)
+    *rows, weights = place((*data, weights), even_sizes(len(weights), 2))
+    with pytest.raises(ValueError, match="sample_weight differs within query"):
+        small(ranker_class, objective).fit(*rows, sample_weight=weights)
 
 
 @pytest.mark.parametrize(

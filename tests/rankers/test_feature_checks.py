@@ -1,0 +1,201 @@
+"""Features of rankers: what is refused, names of columns, and models without splits."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+import boostrank as br
+from boostrank.backends.feature_names import NameCode
+from boostrank.frames import find_qid
+
+X, Y, QID = br.make_ranking(n_queries=30, n_documents=12, n_features=6, random_state=0)
+FRAME = pd.DataFrame(X, columns=list("abcdef"))
+both = pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+places = pytest.mark.parametrize("place", ["fit", "predict", "eval_set"])
+
+
+def small(ranker_class, objective="softmax", **parameters):
+    return ranker_class(objective, **{"n_estimators": 3, "random_state": 0, "n_jobs": 1, **parameters})
+
+
+def use(ranker_class, place, wrong, right):
+    """Use features in one place, and in the others features that are right."""
+    ranker = small(ranker_class)
+    if place == "fit":
+        return ranker.fit(wrong, Y, QID)
+    if place == "eval_set":
+        return ranker.fit(right, Y, QID, eval_set=[(wrong, Y, QID)])
+    return ranker.fit(right, Y, QID).predict(wrong)
+
+
+def with_value(value, dtype=float):
+    changed = X.astype(dtype)
+    changed[3, 1] = value
+    return changed
+
+
+@both
+@places
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (np.ma.masked_array(X, X > 1), "must not be masked"),
+        (X + 1j, "X must contain real numbers. Complex"),
+        (X.astype("datetime64[s]"), "X must contain real numbers; got dtype"),
+        (with_value("high", object), "X must contain real numbers"),
+        (X[:, :, None], "X must have two dimensions"),
+        ({"a": X[:, 0]}, "X must have two dimensions.*got dict"),
+        (with_value(np.inf), "infinity"),
+        (sp.csr_array(with_value(-np.inf)), "infinity"),
+    ],
+)
+def test_features_of_arrays_that_are_refused(ranker_class, place, wrong, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        use(ranker_class, place, wrong, X)
+
+
+@both
+@places
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (FRAME.where(FRAME < 1, np.inf), "the column 'a' of X contains infinity"),
+        (FRAME.assign(b=FRAME["b"].where(FRAME["b"] < 1, -np.inf).astype("Float32")), "the column 'b' .* infinity"),
+        (pl.DataFrame(FRAME.where(FRAME < 1, np.inf).to_dict("list")), "the column 'a' of X contains infinity"),
+        (FRAME.assign(c=FRAME["c"] + 0j), "the column 'c' of X has the type complex128"),
+        (FRAME.assign(c=pd.Timestamp(2020, 1, 1)), "the column 'c' of X has the type datetime64"),
+        (FRAME.assign(c="x"), "the column 'c' of X has the type"),
+        (FRAME[[]], "X has no columns"),
+        (FRAME["a"], "got a Series.*to_frame"),
+        (FRAME.rename(columns={"b": "a"}), "more than one column 'a'"),
+    ],
+)
+def test_features_of_frames_that_are_refused(ranker_class, place, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        use(ranker_class, place, wrong, FRAME)
+
+
+@both
+def test_types_of_columns_that_are_numbers(ranker_class):
+    expected = small(ranker_class).fit(FRAME, Y, QID).predict(FRAME)
+    rounded = FRAME.round().assign(b=FRAME["b"] > 0)
+    of_rounded = small(ranker_class).fit(rounded.astype(float), Y, QID).predict(rounded.astype(float))
+    for kind in (np.float64, "Float64", "float64[pyarrow]", pd.SparseDtype(float, 0.0), pd.SparseDtype(float, np.nan)):
+        other = FRAME.astype(kind)
+        np.testing.assert_array_equal(small(ranker_class).fit(other, Y, QID).predict(other), expected)
+    np.testing.assert_array_equal(small(ranker_class).fit(rounded, Y, QID).predict(rounded), of_rounded)
+    holes = FRAME.where(FRAME < 1)
+    of_holes = small(ranker_class).fit(holes, Y, QID).predict(holes)
+    for kind in ("Float64", "float64[pyarrow]", pd.SparseDtype(float, np.nan)):
+        other = holes.astype(kind)
+        np.testing.assert_array_equal(small(ranker_class).fit(other, Y, QID).predict(other), of_holes)
+
+
+@both
+@pytest.mark.parametrize("names", [range(6), [10, 20, 30, 40, 50, 60], list(pd.date_range("2020-01-01", periods=6))])
+def test_columns_whose_names_are_no_strings_keep_their_sequence(ranker_class, names, tmp_path):
+    frame = FRAME.set_axis(names, axis=1)
+    turned = frame[frame.columns[::-1]]
+    ranker = small(ranker_class).fit(frame, Y, QID, eval_set=[(frame, Y, QID)])
+    expected = small(ranker_class).fit(X, Y, QID).predict(X)
+    np.testing.assert_array_equal(ranker.predict(frame), expected)
+    ranker.save_model(tmp_path / "model.json")
+    loaded = ranker_class().load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.predict(frame), expected)
+    for wrong in (turned, FRAME[["a", "b", "c"]].set_axis([0, 1, 2], axis=1)):
+        for fitted in (ranker, loaded):
+            with pytest.raises(ValueError, match=r"feature|columns of X"):
+                fitted.predict(wrong)
+        with pytest.raises(ValueError, match=r"feature|columns of X"):
+            small(ranker_class).fit(frame, Y, QID, eval_set=[(wrong, Y, QID)])
+
+
+@both
+def test_numbered_columns_are_features_without_names(ranker_class):
+    numbered = pd.DataFrame(X)
+    ranker = small(ranker_class).fit(numbered, Y, QID, eval_set=[(X, Y, QID)])
+    assert not hasattr(ranker, "feature_names_in_")
+    np.testing.assert_array_equal(ranker.predict(X), ranker.predict(numbered))
+    ranker.fit(X, Y, QID, eval_set=[(numbered, Y, QID)])
+    np.testing.assert_array_equal(ranker.predict(X), ranker.predict(numbered))
+    with pytest.raises(ValueError, match=r"trained on features without names"):
+        ranker.predict(numbered[[1, 0, 2, 3, 4, 5]])
+
+
+@both
+@pytest.mark.parametrize(
+    "name", ["a,b", "price [EUR]", 'x"y', "a:b", "{z}", "x<y", "tab\there", "100%", "a%20b", "a=b"]
+)
+def test_names_with_special_characters_are_in_the_model_file(ranker_class, name, tmp_path):
+    kind = pd.Categorical(np.where(Y > 1, "high", "low"))
+    frame = FRAME.rename(columns={"a": name}).assign(**{f"kind {name}": kind})
+    plain = FRAME.assign(kind=kind)
+    ranker = small(ranker_class).fit(frame, Y, QID)
+    expected = small(ranker_class).fit(plain, Y, QID).predict(plain)
+    np.testing.assert_array_equal(ranker.predict(frame), expected)
+    ranker.save_model(tmp_path / "model.json")
+    loaded = ranker_class().load_model(tmp_path / "model.json")
+    for model in (ranker, loaded):
+        assert list(model.feature_names_in_) == list(frame.columns)
+        assert set(model.get_feature_importances().index) == set(frame.columns)
+    np.testing.assert_array_equal(loaded.predict(frame), expected)
+
+
+def test_encoded_names_are_decoded():
+    code = NameCode(r"\s\[\]")
+    for name in ("a b", "[a]", "100%", "a%20b", "%%5B", "ä\u2003b", "plain", "%zz"):
+        assert code.decode(code.encode(name)) == name
+        assert not set(" []\u2003") & set(code.encode(name))
+    # Names in model files of others.
+    assert [code.decode(name) for name in ("100%", "a%2Cb", "plain")] == ["100%", "a%2Cb", "plain"]
+
+
+@both
+@pytest.mark.parametrize("name", ["column_names", "columns", "drop_columns", "iloc", "index", "to_pandas", "names"])
+def test_a_column_may_have_the_name_of_an_attribute(ranker_class, name):
+    frame = FRAME[["a", "b", "c"]].rename(columns={"c": name})
+    expected = small(ranker_class).fit(frame, Y, QID).predict(frame)
+    with_qid = frame.assign(qid=QID)
+    for table in (with_qid, pl.DataFrame(with_qid.to_dict("list")), pl.DataFrame(with_qid.to_dict("list")).to_arrow()):
+        np.testing.assert_array_equal(small(ranker_class).fit(table, Y).predict(table), expected)
+    features, qid = find_qid(frame.assign(qid=QID), None)
+    assert list(features.columns) == ["a", "b", name]
+    np.testing.assert_array_equal(qid, QID)
+
+
+@both
+def test_a_model_without_splits_warns(ranker_class):
+    for features, parameters in ((np.ones_like(X), {}), (X, {"min_child_weight": 1e9})):
+        with pytest.warns(UserWarning, match="no tree has a split.*min_child_weight"):
+            ranker = small(ranker_class, **parameters).fit(features, Y, QID)
+        assert np.ptp(ranker.predict(features)) == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small(ranker_class).fit(X, np.zeros(len(Y)), QID)
+
+
+@pytest.mark.parametrize(
+    ("objective", "gain", "label", "message"),
+    [
+        ("rank:ndcg", "exp2", 40, "integer labels up to 31; got the label 40"),
+        ("rank:ndcg", "exp2", 0.5, "integer labels up to 31; got the label 0.5"),
+        ("rank:ndcg", "linear", 2.0**32, "labels up to 16777216"),
+        ("rank:pairwise", "linear", 1e300, "labels up to 16777216"),
+        ("rank:pairwise", "linear", 1 + 2.0**-40, "cannot tell the labels 1.0 and 1.0000000000009095 apart"),
+    ],
+)
+def test_labels_that_objectives_of_xgboost_would_change_are_refused(objective, gain, label, message):
+    labels = np.where(Y.max() == Y, label, np.minimum(Y, 1))
+    with pytest.raises(ValueError, match=f"{objective}.*{message}"):
+        small(br.XGBoostRanker, objective, gain=gain).fit(X, labels, QID)
+
+
+def test_labels_of_rank_xendcg_that_are_too_large_are_refused():
+    for label in (32, 200):
+        with pytest.raises(ValueError, match=f"rank_xendcg takes labels up to 31.*got labels up to {label}"):
+            small(br.LightGBMRanker, "rank_xendcg").fit(X, np.where(Y > 2, label, Y), QID)
+    small(br.LightGBMRanker, "rank_xendcg").fit(X, np.where(Y > 2, 31, Y), QID)
