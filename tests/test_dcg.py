@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracles import DISCOUNTS, dcg_of_order, ideal_dcg, normalized_gains, orders_by, slices
 from sklearn.metrics import dcg_score, ndcg_score
 
-from boostrank.dcg import DCG, check_relevance
+from boostrank.dcg import DCG, LEVEL_SAMPLE_SIZE, MAX_COUNTED_LEVELS, check_relevance
 from boostrank.queries import Queries
 
 CUTOFFS = [None, 1, 2, 4, 100]
@@ -87,6 +87,27 @@ def test_the_ideal_is_the_best_of_all_permutations(discount, k):
     gains = dcg.gains(labels)
     expected = [ideal_dcg(gains[part].tolist(), discount, k) for part in slices(sizes)]
     np.testing.assert_allclose(dcg.ideal(gains, queries), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [None, 1, 5, 0.25, 100])
+@pytest.mark.parametrize("levels", [MAX_COUNTED_LEVELS - 1, MAX_COUNTED_LEVELS, MAX_COUNTED_LEVELS + 1, 40])
+def test_the_ideal_has_the_cutoff_for_few_and_for_many_different_gains(levels, k):
+    """With few gains the ideal DCG is computed from counts, with many by sorting; both must know the cutoff."""
+    sizes = [levels, 1, 30, 12]
+    gains = np.concatenate([np.arange(levels), np.random.default_rng(0).integers(0, levels, sum(sizes) - levels)]) + 0.5
+    dcg, queries = DCG(k=k, gain="linear"), Queries.from_sizes(sizes)
+    assert (dcg._ideal_by_counting(gains, queries) is None) == (levels > MAX_COUNTED_LEVELS)
+    expected = []
+    for part, cutoff in zip(slices(sizes), dcg.cutoffs(queries), strict=True):
+        best = np.argsort(-gains[part], kind="stable").tolist()
+        expected.append(dcg_of_order(gains[part], best, cutoff=int(cutoff)))
+    np.testing.assert_allclose(dcg.ideal(gains, queries), expected, rtol=1e-12)
+
+
+def test_a_gain_that_the_sample_of_gains_misses_counts_in_the_ideal():
+    gains = np.zeros(3 * LEVEL_SAMPLE_SIZE)
+    gains[1] = 7.0
+    assert DCG(k=2).ideal(gains, Queries.from_sizes([len(gains)])).tolist() == [7.0]
 
 
 @pytest.mark.parametrize("k", CUTOFFS)
