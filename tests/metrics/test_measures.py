@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import orders_by
+from oracles import one_query, orders_by
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
@@ -121,7 +121,7 @@ def test_expectation_over_ties_of_any_query(name, query, k):
     cut = max(y) if name == "err" else 1
     expected = slow(name, y, scores, k, "average", cut)
     expected = 0.0 if math.isnan(expected) else expected
-    assert FUNCTIONS[name](y, scores, k=k) == pytest.approx(expected, abs=1e-13)
+    assert FUNCTIONS[name](y, scores, one_query(y), k=k) == pytest.approx(expected, abs=1e-13)
 
 
 @given(query=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
@@ -131,10 +131,10 @@ def test_pair_metrics_of_any_query(query):
     balance = sum(np.sign(a[0] - b[0]) * np.sign(a[1] - b[1]) for a, b in pairs)
     norm = math.sqrt(sum(a[0] != b[0] for a, b in pairs)) * math.sqrt(sum(a[1] != b[1] for a, b in pairs))
     expected = balance / norm if norm else 1.0
-    assert FUNCTIONS["kendall_tau"](y, scores, empty="one") == pytest.approx(expected, abs=1e-13)
+    assert FUNCTIONS["kendall_tau"](y, scores, one_query(y), empty="one") == pytest.approx(expected, abs=1e-13)
     pairs = [(a[1], b[1]) for a in query for b in query if a[0] >= 3 > b[0]]
     expected = np.mean([(a > b) + (a == b) / 2 for a, b in pairs]) if pairs else 1.0
-    assert FUNCTIONS["auc"](y, scores, threshold=3, empty="one") == pytest.approx(expected, abs=1e-13)
+    assert FUNCTIONS["auc"](y, scores, one_query(y), threshold=3, empty="one") == pytest.approx(expected, abs=1e-13)
 
 
 def test_pair_metrics_of_ragged_queries_equal_scipy_and_scikit_learn():
@@ -192,7 +192,7 @@ def test_expected_reciprocal_rank_of_a_long_tie():
     reading = [e / (math.comb(300, t) * 16**t) for t, e in enumerate(symmetric)]
     for k in (None, 7):
         expected = sum((reading[t - 1] - reading[t]) / (t + 1) for t in range(1, 301 if k is None else k))
-        values = FUNCTIONS["err"]([0, *y], [1.0, *np.zeros(300)], k=k)
+        values = FUNCTIONS["err"]([0, *y], [1.0, *np.zeros(300)], np.zeros(301), k=k)
         assert values == pytest.approx(expected, abs=1e-13)
 
 
@@ -200,30 +200,30 @@ def test_expected_reciprocal_rank_of_rare_relevance_in_a_long_tie():
     y = np.zeros(5000)
     y[17] = 3.0
     expected = 7 / 8 * sum(1 / r for r in range(1, 5001)) / 5000
-    assert FUNCTIONS["err"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-10)
+    assert FUNCTIONS["err"](y, np.zeros(5000), one_query(y)) == pytest.approx(expected, rel=1e-10)
     y[4000:4002] = 1.0
     expected = sum(math.comb(5000 - t, 2) / t for t in range(1, 4999)) / math.comb(5000, 3)
-    assert FUNCTIONS["mrr"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-12)
+    assert FUNCTIONS["mrr"](y, np.zeros(5000), one_query(y)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_long_ties_of_much_relevance_do_not_overflow():
     y = np.arange(5000) < 4000
     expected = sum(math.comb(5000 - t, 3999) / math.comb(5000, 4000) / t for t in range(1, 1002))
-    assert FUNCTIONS["mrr"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-12)
+    assert FUNCTIONS["mrr"](y, np.zeros(5000), one_query(y)) == pytest.approx(expected, rel=1e-12)
     # All documents satisfy with probability 1/256 but one: it is among the first t with probability t / n.
     y, others, that = np.ones(3000), 255 / 256, 253 / 256
     y[1234] = 2.0
     reading = [(1 - t / 3000) * others**t + t / 3000 * others ** (t - 1) * that for t in range(3001)]
     expected = sum((reading[t - 1] - reading[t]) / t for t in range(1, 3001))
-    assert FUNCTIONS["err"](y, np.zeros(3000), max_grade=8) == pytest.approx(expected, rel=1e-10)
+    assert FUNCTIONS["err"](y, np.zeros(3000), one_query(y), max_grade=8) == pytest.approx(expected, rel=1e-10)
 
 
 def test_largest_grade_is_that_of_the_data_unless_given(ragged):
     y, scores, qid = ragged
     assert FUNCTIONS["err"](y, scores, qid) == FUNCTIONS["err"](y, scores, qid, max_grade=3)
-    assert FUNCTIONS["err"]([1, 1000], [1, 0]) == pytest.approx(0.5)
-    assert FUNCTIONS["err"]([1000], [1.0]) == 1.0
-    assert FUNCTIONS["err"]([1, 0, 0], [0.5, 0.5, 0.5], max_grade=1074) == pytest.approx(0.0, abs=1e-15)
+    assert FUNCTIONS["err"]([1, 1000], [1, 0], [0, 0]) == pytest.approx(0.5)
+    assert FUNCTIONS["err"]([1000], [1.0], [0]) == 1.0
+    assert FUNCTIONS["err"]([1, 0, 0], [0.5, 0.5, 0.5], [0, 0, 0], max_grade=1074) == pytest.approx(0.0, abs=1e-15)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -240,7 +240,7 @@ def test_empty_queries_count_as_told(name):
     with pytest.raises(ValueError, match=r"query 'a' has .*empty='zero'"):
         metric(y, scores, qid, empty="raise")
     with pytest.raises(ValueError, match="no query is left"):
-        metric([0, 0], [1, 2], empty="skip")
+        metric([0, 0], [1, 2], [0, 0], empty="skip")
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -272,23 +272,25 @@ def test_order_of_rows_and_monotone_changes_of_scores_do_not_matter(ragged, name
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_perfect_ranking_and_the_reverse_are_the_bounds(name):
     y, scores = np.array([3, 2, 1, 0]), np.array([4.0, 3.0, 2.0, 1.0])
-    best, worst = FUNCTIONS[name](y, scores), FUNCTIONS[name](y, -scores)
+    best, worst = FUNCTIONS[name](y, scores, one_query(y)), FUNCTIONS[name](y, -scores, one_query(y))
     perfect = {"precision": 0.75, "recall": 1, "map": 1, "mrr": 1, "kendall_tau": 1, "auc": 1, "ndcg": 1}
     assert best == pytest.approx(perfect.get(name, best), abs=0)
     assert worst <= best
     if name in ("kendall_tau", "auc"):
         assert worst == {"kendall_tau": -1, "auc": 0}[name]
     if "k" in inspect.signature(FUNCTIONS[name]).parameters:
-        assert FUNCTIONS[name]([1], [0.3], k=1) == pytest.approx({"rbp": 0.2, "err": 0.5}.get(name, 1.0), abs=1e-16)
+        assert FUNCTIONS[name]([1], [0.3], [0], k=1) == pytest.approx(
+            {"rbp": 0.2, "err": 0.5}.get(name, 1.0), abs=1e-16
+        )
 
 
 def test_mean_precision_beyond_the_list_goes_on():
-    y, scores = [1, 0, 1], [0.9, 0.5, 0.1]
-    expected = np.mean([FUNCTIONS["precision"](y, scores, k=r) for r in range(1, 11)])
-    assert FUNCTIONS["mean_precision"](y, scores, k=10) == pytest.approx(expected, abs=1e-13)
-    assert FUNCTIONS["mean_precision"](y, scores, k=10**12) == pytest.approx(0.0, abs=1e-10)
+    y, scores, qid = [1, 0, 1], [0.9, 0.5, 0.1], [0, 0, 0]
+    expected = np.mean([FUNCTIONS["precision"](y, scores, qid, k=r) for r in range(1, 11)])
+    assert FUNCTIONS["mean_precision"](y, scores, qid, k=10) == pytest.approx(expected, abs=1e-13)
+    assert FUNCTIONS["mean_precision"](y, scores, qid, k=10**12) == pytest.approx(0.0, abs=1e-10)
     # Fractions cut queries of different sizes at different ranks.
-    values = FUNCTIONS["mean_precision"]([*y, 1], [*scores, 1.0], [0, 0, 0, 1], k=0.5, per_query=True)
+    values = FUNCTIONS["mean_precision"]([*y, 1], [*scores, 1.0], [*qid, 1], k=0.5, per_query=True)
     assert values.tolist() == pytest.approx([0.75, 1.0], abs=1e-13)
 
 
@@ -323,7 +325,7 @@ def test_mean_precision_beyond_the_list_goes_on():
 def test_bad_input_is_an_error_that_names_it(names, change, message):
     for name in names:
         with pytest.raises(ValueError, match=message):
-            FUNCTIONS[name](**{"y_true": [0, 1], "y_score": [0.1, 0.2], **change})
+            FUNCTIONS[name](**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})
 
 
 def test_what_a_metric_has_no_use_for_it_does_not_take():
@@ -384,4 +386,5 @@ def test_many_documents_are_the_same_queries(name):
     scale = {"max_grade": 4} if name == "err" else {}
     for query in (0, 1, 700, 1499, 1500, 1501, len(sizes) - 1):
         mine = qid == query
-        assert values[query] == pytest.approx(FUNCTIONS[name](y[mine], scores[mine], empty="zero", **scale), abs=1e-12)
+        expected = FUNCTIONS[name](y[mine], scores[mine], qid[mine], empty="zero", **scale)
+        assert values[query] == pytest.approx(expected, abs=1e-12)

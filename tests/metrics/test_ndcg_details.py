@@ -43,11 +43,11 @@ def test_curve_over_many_blocks_and_bad_input():
         assert value == pytest.approx(br.ndcg_score(labels, scores, qid, k=k), abs=1e-12)
     for ks in ([], [0], [1.5], 3, [True]):
         with pytest.raises(ValueError, match="ks must be"):
-            ndcg_curve([1], [1], ks=ks)
+            ndcg_curve([1], [1], [1], ks=ks)
     with pytest.raises(ValueError, match="ties must be"):
-        ndcg_curve([1], [1], ties="any")
+        ndcg_curve([1], [1], [1], ties="any")
     with pytest.raises(ValueError, match="y_score has 2"):
-        ndcg_curve([1], [1, 2])
+        ndcg_curve([1], [1, 2], [1])
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -69,8 +69,9 @@ def test_breakdown_adds_up_to_dcg(ties, k):
 
 
 def test_breakdown_by_hand_and_its_averaged_ties():
-    table = dcg_breakdown([1, 3, 0], [0.1, 0.2, 0.3])
+    table = dcg_breakdown([1, 3, 0], [0.1, 0.2, 0.3], ["a", "a", "a"])
     assert list(table) == [
+        "qid",
         "rank",
         "document",
         "relevance",
@@ -82,6 +83,7 @@ def test_breakdown_by_hand_and_its_averaged_ties():
         "ideal_contribution",
         "ideal_cumulative",
     ]
+    assert table["qid"].tolist() == ["a", "a", "a"]
     assert table["document"].tolist() == [2, 1, 0]
     np.testing.assert_allclose(table["cumulative"], [0, 7 / np.log2(3), 7 / np.log2(3) + 0.5])
     np.testing.assert_allclose(table["ideal_contribution"], [7, 1 / np.log2(3), 0])
@@ -89,16 +91,17 @@ def test_breakdown_by_hand_and_its_averaged_ties():
     labels, discounts = [2, 1, 3], [1, 1 / np.log2(3), 0]
     orders = np.array([[order.index(i) for i in range(3)] for order in itertools.permutations(range(3))])
     expected = (2.0 ** np.array(labels) - 1) * np.take(discounts, orders).mean(axis=0)
-    seen = dcg_breakdown(labels, [1, 1, 1], k=2, ties="average")
+    seen = dcg_breakdown(labels, [1, 1, 1], [0, 0, 0], k=2, ties="average")
     np.testing.assert_allclose(seen["contribution"], expected, atol=1e-12)
     with pytest.raises(ValueError, match="ties must be"):
-        dcg_breakdown([1], [1], ties="any")
+        dcg_breakdown([1], [1], [1], ties="any")
 
 
 def test_tie_range_is_the_range_over_all_orders():
-    labels, scores = np.array([2, 0, 1, 3, 0]), np.array([1, 1, 1, 0, 0])
-    values = [br.ndcg_score(labels, scores - 0.01 * np.array(order), k=3) for order in itertools.permutations(range(5))]
-    seen = tie_range(labels, scores, k=3)
+    labels, scores, qid = np.array([2, 0, 1, 3, 0]), np.array([1, 1, 1, 0, 0]), np.zeros(5)
+    orders = itertools.permutations(range(5))
+    values = [br.ndcg_score(labels, scores - 0.01 * np.array(order), qid, k=3) for order in orders]
+    seen = tie_range(labels, scores, qid, k=3)
     np.testing.assert_allclose(seen, (min(values), np.mean(values), max(values)), atol=1e-12)
     labels, scores, qid = ragged()
     for empty in ("zero", "skip"):
