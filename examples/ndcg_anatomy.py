@@ -47,9 +47,8 @@ scores = [0.60, 0.20, 0.80, 0.40, 0.10, 0.30, 0.05, 0.70]
 qid = np.zeros(8)
 breakdown = displays.DCGBreakdownDisplay.from_predictions(labels, scores, qid, k=5, documents=documents)
 display = save(breakdown, "breakdown")
-print(
-    display.table.drop(columns=["qid", "document"]).assign(document=display.documents).round(4).to_string(index=False)
-)
+table = display.table.drop(columns=["qid", "document"]).assign(document=display.documents)
+print(table.round(4).to_string(index=False))
 print(f"DCG@5 {display.dcg:.4f}, ideal {display.ideal_dcg:.4f}, NDCG@5 {display.ndcg:.4f}")
 cutoffs = range(1, 9)
 curve = save(displays.NDCGCurveDisplay.from_predictions(labels, scores, qid, ks=cutoffs), "cutoffs")

@@ -61,7 +61,7 @@ def test_bad_input_is_named():
         ([1, 2], {"ks": 3}, "ks"),
         ({}, {}, "y_score"),
         ({"a": [1, 2]}, {"name": "b"}, "name"),
-        ([1, np.nan], {}, "scores"),
+        ([1, np.nan], {}, "y_score"),
         ([1, 2, 3], {}, "y_score"),
     ):
         with pytest.raises(ValueError, match=message):
