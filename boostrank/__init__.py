@@ -7,7 +7,7 @@ that share a line do not import each other. A test reads this list and checks it
 
     segments                 runs of rows that belong together, and reductions over them
     arrays                   arrays from the arguments of public functions, without silent conversions
-    settings                 checks of counts, numbers in a range, and names out of a list
+    setting_checks           checks of counts, numbers in a range, and names out of a list
     files                    files that are written atomically
     frames                   query ids and features of DataFrames
     exponential              the exponential function, continued so that it does not overflow

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.arrays import MAX_USUAL, MIN_USUAL, as_floats
 from boostrank.segments import Floats, Ints, Segments
-from boostrank.settings import check_choice, is_count, is_number
+from boostrank.setting_checks import check_choice, is_count, is_number
 
 Gain = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
 Discount = Literal["log2", "zipf"] | tuple[str, float] | Callable[[Floats], Floats]

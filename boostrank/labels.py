@@ -139,6 +139,11 @@ def as_labels(y: Any) -> Labels:
     ------
     ValueError
         If `y` is neither labels, nor preferences, nor one finite number of 0 or more for each document.
+
+    Examples
+    --------
+    >>> as_labels([2, 0, 1]).default_measure(DCG(k=10))
+    get_measure('ndcg@10')
     """
     if isinstance(y, Labels):
         return y

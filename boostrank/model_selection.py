@@ -20,7 +20,7 @@ from boostrank.frames import find_qid, require_qid
 from boostrank.metrics import Measure, make_scorer
 from boostrank.queries import Queries
 from boostrank.segments import Ints
-from boostrank.settings import check_count, check_number
+from boostrank.setting_checks import check_count, check_number
 
 Folds = list[tuple[Ints, Ints]]
 
@@ -340,7 +340,17 @@ def _folds(X: Any, y: ArrayLike, qid: ArrayLike | None, cv: Any) -> tuple[Any, A
     """Return features, query ids and folds; ValueError if a fold cuts a query."""
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, "cross-validation"))
-    splitter = QueryKFold(cv) if isinstance(cv, int) else cv
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) and cv >= 2:
+        splitter: Any = QueryKFold(int(cv))
+    elif hasattr(cv, "split") and not isinstance(cv, str):
+        splitter = cv
+    elif isinstance(cv, Iterable) and not isinstance(cv, (str, bytes)):
+        splitter = list(cv)
+    else:
+        raise ValueError(
+            "cv must be an integer of at least 2, a splitter such as QueryKFold(5), or a list of pairs of row numbers "
+            f"(train, test); got {cv!r}"
+        )
     folds: Iterable[tuple[Ints, Ints]] = splitter.split(X, y, queries.qid) if hasattr(splitter, "split") else splitter
     checked = [(np.arange(queries.n_documents)[train], np.arange(queries.n_documents)[test]) for train, test in folds]
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))

@@ -1,4 +1,4 @@
-"""Shared by all tests: the folder of the real data, and one deterministic hypothesis profile."""
+"""Shared by all tests: the real data, and one deterministic hypothesis profile."""
 
 import os
 
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+import boostrank as br
 
 settings.register_profile(
     "boostrank",
@@ -31,3 +33,13 @@ def shared_data():
             pytest.fail("real data are required, but there are none beside the repository")
         pytest.skip("no real data beside the repository")
     return path
+
+
+@pytest.fixture(scope="session")
+def mq2008_folds(shared_data):
+    return br.read_letor_folds(shared_data / "MQ2008")
+
+
+@pytest.fixture(scope="session")
+def clueweb09_folds(shared_data):
+    return br.read_letor_folds(shared_data / "ClueWeb09")

@@ -122,10 +122,9 @@ def test_any_measures_are_compared(comparison):
         br.compare(rankers, folds, measures=["ndcg@5", measures["linear"]])
 
 
-def test_a_consistent_loss_is_as_good_as_lambdarank_on_real_data(shared_data):
-    folds = br.read_letor_folds(shared_data / "MQ2008")[:1]
+def test_a_consistent_loss_is_as_good_as_lambdarank_on_real_data(mq2008_folds):
     settings = {"n_estimators": 25, "learning_rate": 0.2, "num_leaves": 7, "random_state": 0, "n_jobs": 1}
     rankers = {name: br.LightGBMRanker(name, **settings) for name in ("lambdarank", "centered-squared")}
-    table = br.compare(rankers, folds, measures=["ndcg@10"]).table.set_index("ranker")
+    table = br.compare(rankers, mq2008_folds[:1], measures=["ndcg@10"]).table.set_index("ranker")
     assert abs(table.loc["centered-squared", "difference"]) < 0.03
     assert (table["mean"] > 0.4).all()

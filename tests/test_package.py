@@ -65,11 +65,25 @@ def layer_faults(layers, files):
                 yield f"{path} imports {imported or 'boostrank'}"
 
 
-def test_import_is_light():
+@pytest.mark.slow
+def test_imports_are_light_and_submodules_are_reachable():
     heavy = ["lightgbm", "xgboost", "matplotlib", "dask", "typer", "onnxmltools", "polars"]
-    code = f"import sys, boostrank; print([name for name in {heavy} if name in sys.modules])"
+    code = f"""if True:
+        import sys
+        import boostrank as br
+        print([name for name in {[*heavy, "boostrank.dask", "boostrank.displays"]} if name in sys.modules])
+        print(br.displays.TieRangeDisplay.__name__, [name for name in {heavy} if name in sys.modules])
+        print(br.dask.__name__, hasattr(br, "typo"))
+        from boostrank import *
+        print(surrogates.__name__, model_selection.__name__)
+    """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.splitlines() == [
+        "[]",
+        "TieRangeDisplay []",
+        "boostrank.dask False",
+        "boostrank.surrogates boostrank.model_selection",
+    ]
 
 
 def test_a_missing_backend_is_an_error_that_says_what_to_install(monkeypatch):
@@ -145,33 +159,17 @@ def test_public_names_exist_and_are_documented():
         assert getattr(br, name).__doc__, name
 
 
-def test_submodules_are_reachable_and_optional_ones_are_imported_on_use():
-    code = """if True:
-        import sys
-        import boostrank as br
-        print({"boostrank.dask", "boostrank.displays"} & set(sys.modules))
-        print(br.displays.__name__, br.dask.__name__, hasattr(br, "typo"))
-        from boostrank import *
-        print(surrogates.__name__, model_selection.__name__)
-    """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    expected = ["set()", "boostrank.displays boostrank.dask False", "boostrank.surrogates boostrank.model_selection"]
-    assert done.stdout.splitlines() == expected
-
-
-def test_a_missing_dask_is_an_error_that_says_what_to_install():
-    code = """if True:
-        import sys
-        sys.modules["dask"] = None
-        import boostrank as br
-        for statement in ("br.dask", "from boostrank import dask"):
-            try:
-                exec(statement)
-            except Exception as error:
-                print(type(error).__name__, "pip install 'boostrank[dask]'" in str(error))
-    """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["AttributeError True", "ImportError True"]
+def test_a_missing_dask_is_an_error_that_says_what_to_install(monkeypatch):
+    for name in list(sys.modules):
+        if name == "boostrank.dask" or name.startswith("boostrank.dask."):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(br, "dask", raising=False)
+    monkeypatch.setitem(sys.modules, "dask", None)
+    message = re.escape("pip install 'boostrank[dask]'")
+    with pytest.raises(AttributeError, match=message):
+        br.dask  # noqa: B018
+    with pytest.raises(ImportError, match=message):
+        from boostrank import dask  # noqa: F401
 
 
 @pytest.mark.parametrize("readme", ["README.md", "benchmarks/README.md"])

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from boostrank.backends.parameters import KnownParameters
 from boostrank.dcg import DCG
 from boostrank.labels import Labels
 from boostrank.losses import Loss
@@ -160,8 +161,8 @@ class Backend(Protocol):
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
 
-    def check_parameters(self, native: dict[str, Any], objective: str | None) -> None:
-        """Raise ValueError for a native parameter that the library does not know or would ignore.
+    def known_parameters(self, parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
+        """The parameters that the library has beside these native parameters.
 
         `objective` is the name of the objective if it is one of :attr:`NATIVE_OBJECTIVES`, otherwise None.
         """
@@ -229,21 +230,3 @@ def with_reused_buffers(objective: BoundLoss) -> BoostingFunction:
     n_documents = objective.queries.n_documents
     buffers = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
     return lambda scores: objective.gradient_hessian(scores, buffers)
-
-
-def refuse_duplicates(native: Mapping[str, Any], names: Mapping[str, str], backend: str) -> None:
-    """Raise ValueError for a native parameter that the ranker has under another name.
-
-    Parameters
-    ----------
-    native : mapping of str to object
-        Native parameters that a user gave, by name.
-    names : mapping of str to str
-        Native names of the parameters of the ranker, by their names in the ranker.
-    backend : str
-        Name of the boosting library, for the message.
-    """
-    explicit = {native_name: name for name, native_name in names.items() if native_name != name}
-    for name in native:
-        if name in explicit:
-            raise ValueError(f"{backend}'s {name} is called {explicit[name]} here; set {explicit[name]} instead")

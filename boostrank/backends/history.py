@@ -33,6 +33,10 @@ class History:
         """The round, counted from 0, in which the measure of the last validation set first had its largest value."""
         return int(np.argmax(self._values[-1]))
 
+    def improved(self) -> bool:
+        """Whether the measure of the last validation set is larger in the last round than in all rounds before."""
+        return self.best_round() == len(self._values[-1]) - 1
+
     def should_stop(self) -> bool:
         """Whether the measure of the last validation set has not improved for `early_stopping_rounds` rounds."""
         return self._patience is not None and len(self._values[-1]) - 1 - self.best_round() >= self._patience

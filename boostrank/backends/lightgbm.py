@@ -2,73 +2,36 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse, isspmatrix
 
-from boostrank.backends.base import Trained, Training, import_backend, import_onnx_converter, refuse_duplicates
+from boostrank.backends.base import Trained, Training, import_backend, import_onnx_converter
 from boostrank.backends.history import History
 from boostrank.backends.lightgbm_format import check_lightgbm
+from boostrank.backends.lightgbm_parameters import PARAMETERS as PARAMETERS
+from boostrank.backends.lightgbm_parameters import known_parameters as known_parameters
 from boostrank.backends.model_files import (
     BLANK_CHECKSUM,
     CHECKSUM_FIELD,
     read_with_checksum,
     write_with_checksum,
 )
+from boostrank.backends.query_bagging import QueryBagging, samples_queries, without_bagging
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
-#: Native names of the boosting parameters, by their names in the ranker.
-PARAMETERS: Mapping[str, str] = {
-    "learning_rate": "learning_rate",
-    "num_leaves": "num_leaves",
-    "max_depth": "max_depth",
-    "min_child_samples": "min_data_in_leaf",
-    "min_child_weight": "min_sum_hessian_in_leaf",
-    "subsample": "bagging_fraction",
-    "subsample_freq": "bagging_freq",
-    "colsample_bytree": "feature_fraction",
-    "reg_alpha": "lambda_l1",
-    "reg_lambda": "lambda_l2",
-    "n_jobs": "num_threads",
-    "verbosity": "verbosity",
-}
 #: Smallest value of min_sum_hessian_in_leaf. With exactly 0 LightGBM crashes.
 MIN_SUM_HESSIAN = 1e-10
 #: Largest label for native objectives, and so the largest index of the table of gains that lambdarank gets.
 MAX_NATIVE_LABEL = 10_000
 #: Largest label in LightGBM's default table of gains, 2^y - 1.
 MAX_DEFAULT_LABEL = 30
-
-
-def check_parameters(native: dict[str, Any], objective: str | None) -> None:
-    """Raise ValueError for a native parameter that LightGBM does not know or would ignore.
-
-    A tiny training is set up with the parameters, and LightGBM's log is searched. LightGBM knows the same parameters
-    for all objectives, so `objective` does not matter.
-    """
-    refuse_duplicates(native, PARAMETERS, "LightGBM")
-    lgb = import_backend("lightgbm")
-    log = io.StringIO()
-    with contextlib.redirect_stdout(log):
-        data = lgb.Dataset(np.arange(4.0)[:, None], label=np.arange(4.0), params={"verbosity": -1})
-        # If a native parameter is an alias of an explicit one, LightGBM logs that it ignores one of the two.
-        explicit = {name: -1 if name == "max_depth" else 1 for name in PARAMETERS.values()}
-        lgb.Booster({**explicit, **native, "num_leaves": 2, "verbosity": 0}, data)
-    for line in log.getvalue().splitlines():
-        for name in native:
-            if f"Unknown parameter: {name}" in line:
-                raise ValueError(f"LightGBM has no parameter {name!r}")
-            if name in line and "will be ignored" in line:
-                raise ValueError(f"LightGBM would ignore {name!r}: {line.split('] ')[-1]}")
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
@@ -95,20 +58,34 @@ def train(training: Training) -> Trained:
     parameters = {"deterministic": True, "force_col_wise": True, **specification.parameters, "metric": "None"}
     if parameters.get("force_row_wise"):
         parameters["force_col_wise"] = False
-    parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], MIN_SUM_HESSIAN)
+    if "min_sum_hessian_in_leaf" in parameters:
+        parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], MIN_SUM_HESSIAN)
     native = specification.native_objective
+    if native is None and str(parameters.get("boosting")).lower() in ("rf", "random_forest"):
+        raise ValueError("LightGBM's boosting='rf' takes no custom objective: use another boosting, or 'lambdarank'")
+    # LightGBM ignores these in the parameters.
+    categorical = parameters.pop("categorical_feature", "auto")
+    bagging = parameters
+    if native is None and samples_queries(parameters):
+        parameters = without_bagging(parameters)
+    elif native is None:
+        # Without a sample, LightGBM's own bagging of queries does nothing or gives a constant model.
+        parameters.pop("bagging_by_query", None)
     dataset = lgb.Dataset(
         _plain(data.X),
         label=data.labels.per_document,
         group=data.queries.sizes,
         weight=None if native is None else data.weights,
         params=dict(parameters),
+        categorical_feature=categorical,
     )
     if native is not None:
         parameters["objective"] = native
         parameters.update(native_parameters(native, specification.dcg, data.labels.require_relevance(native)))
     elif _can_split(dataset):
         boost = training.boosting_function()
+        if bagging is not parameters:
+            boost = QueryBagging(boost, data.queries, bagging)
         parameters["objective"] = lambda scores, _: boost(scores)
     else:
         # LightGBM refuses a custom objective if no feature can be split. Its own least squares on labels that are all 0
@@ -124,7 +101,14 @@ def train(training: Training) -> Trained:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
         return *history.record(i, scores), True
 
+    # DART rescales earlier trees in every round, so the best model is not the first rounds of the last one.
+    rewritten = training.stops_early and str(parameters.get("boosting")).lower() == "dart"
+    best_model = ""
+
     def stop_early(environment: Any) -> None:
+        nonlocal best_model
+        if rewritten and history.improved():
+            best_model = environment.model.model_to_string()
         if history.should_stop():
             raise lgb.EarlyStopException(history.best_round(), environment.evaluation_result_list)
 
@@ -137,7 +121,7 @@ def train(training: Training) -> Trained:
         callbacks=[stop_early] if training.stops_early else None,
     )
     best = history.best_round() + 1 if training.stops_early else booster.current_iteration()
-    text = booster.model_to_string(num_iteration=best)
+    text = best_model if rewritten else booster.model_to_string(num_iteration=best)
     return Trained(lgb.Booster(model_str=_with_named_objective(text)), best, history.as_dict())
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from numpy.typing import NDArray
 
 from boostrank.backends.callables import Fields, NativeMetric, NativeObjective
+from boostrank.backends.lightgbm_parameters import known_parameters
+from boostrank.backends.query_bagging import samples_queries
 from boostrank.dcg import DCG, Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.metrics import Measure
@@ -17,6 +20,8 @@ from boostrank.targets import Normalize
 class LightGBMObjective(NativeObjective):
     """A loss as a custom objective of LightGBM; made by :func:`lightgbm_objective`."""
 
+    _constant = False
+
     # LightGBM does not look at the names of the parameters but at their number: LGBMRanker passes labels, scores,
     # weights and group sizes to a function of four parameters; lightgbm.train passes scores and the Dataset.
     def __call__(
@@ -24,7 +29,20 @@ class LightGBMObjective(NativeObjective):
     ) -> tuple[Float32s, Float32s]:
         """Gradient and Hessian, float32, each of shape (n_documents,)."""
         scores, fields = _scores_and_fields(first, second, weight, group)
+        if fields.dataset is not None:
+            _refuse_query_bagging(fields.dataset)
+        self._warn_of_constant_model(scores)
         return self._function(fields)(scores)
+
+    def _warn_of_constant_model(self, scores: NDArray[Any]) -> None:
+        """Warn if all documents have one score in two calls in a row."""
+        was_constant, self._constant = self._constant, len(scores) > 1 and bool((scores == scores[0]).all())
+        if was_constant and self._constant:
+            warnings.warn(
+                "all documents have the same score in two rounds in a row, so LightGBM found no split; with a custom "
+                "objective, bagging_by_query=True always does this: use boostrank.LightGBMRanker, or leave it out",
+                stacklevel=3,
+            )
 
 
 class LightGBMMetric(NativeMetric):
@@ -75,7 +93,8 @@ def lightgbm_objective(
 
     Notes
     -----
-    Also set ``metric="None"``. Otherwise LightGBM adds its own NDCG, which fails for labels that are not integers.
+    Also set ``metric="None"``. Otherwise LightGBM adds its own NDCG, which fails for labels that are not integers. Do
+    not set ``bagging_by_query``, with which LightGBM trains a constant model for any custom objective.
 
     Examples
     --------
@@ -123,3 +142,13 @@ def _scores_and_fields(first: NDArray[Any], second: Any, weight: Any, group: Any
     if hasattr(second, "get_label"):
         return first, Fields(second, second.get_label(), second.get_weight(), second.get_group())
     return second, Fields(None, first, weight, group)
+
+
+def _refuse_query_bagging(dataset: Any) -> None:
+    """Raise ValueError if the parameters of the training, which the Dataset has too, say to sample queries."""
+    canonical = known_parameters({}, None).canonical
+    if samples_queries({canonical.get(name, name): value for name, value in (dataset.params or {}).items()}):
+        raise ValueError(
+            "LightGBM trains a constant model with bagging_by_query=True and a custom objective: use "
+            "boostrank.LightGBMRanker, which samples queries itself, or leave bagging_by_query out"
+        )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,6 @@ from boostrank.backends.base import (
     Training,
     import_backend,
     import_onnx_converter,
-    refuse_duplicates,
 )
 from boostrank.backends.history import History
 from boostrank.backends.model_files import (
@@ -28,49 +25,15 @@ from boostrank.backends.model_files import (
     write_with_checksum,
 )
 from boostrank.backends.xgboost_format import check_xgboost
+from boostrank.backends.xgboost_parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
+from boostrank.backends.xgboost_parameters import PARAMETERS as PARAMETERS
+from boostrank.backends.xgboost_parameters import known_parameters as known_parameters
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
 from boostrank.weights import require_equal_weights
 
-NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
-#: Native names of the boosting parameters, by their names in the ranker.
-PARAMETERS: Mapping[str, str] = {
-    "learning_rate": "eta",
-    "max_depth": "max_depth",
-    "max_leaves": "max_leaves",
-    "grow_policy": "grow_policy",
-    "min_child_weight": "min_child_weight",
-    "gamma": "gamma",
-    "subsample": "subsample",
-    "colsample_bytree": "colsample_bytree",
-    "reg_alpha": "alpha",
-    "reg_lambda": "lambda",
-    "tree_method": "tree_method",
-    "max_bin": "max_bin",
-    "n_jobs": "nthread",
-    "verbosity": "verbosity",
-}
-
-
-def check_parameters(native: dict[str, Any], objective: str | None) -> None:
-    """Raise ValueError for a native parameter that XGBoost does not know or would ignore.
-
-    A model is trained for one round on four rows, and XGBoost's warnings are searched. `objective` is passed on,
-    because XGBoost knows some parameters only together with one of its ranking objectives.
-    """
-    refuse_duplicates(native, PARAMETERS, "XGBoost")
-    xgb = import_backend("xgboost")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        parameters = {"nthread": 1, **native, "verbosity": 1, "validate_parameters": True}
-        if objective is not None:
-            parameters["objective"] = objective
-        # rank:map takes only the labels 0 and 1.
-        xgb.train(parameters, xgb.DMatrix(np.arange(4.0)[:, None], label=[0, 1, 0, 1], group=[4]), num_boost_round=1)
-    text = "\n".join(str(warning.message) for warning in caught)
-    for name in native:
-        if "are not used" in text and f'"{name}"' in text:
-            raise ValueError(f"XGBoost has no parameter {name!r}, or ignores it with these settings")
+#: XGBoost's default of max_bin.
+DEFAULT_MAX_BIN = 256
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
@@ -106,8 +69,16 @@ def train(training: Training) -> Trained:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
         return history.record(i, scores)
 
+    # DART rescales earlier trees in every round, and a linear model changes as a whole, so the best model is not the
+    # first rounds of the last one.
+    rewritten = parameters.get("booster") in ("dart", "gblinear")
+    best_model: Any = None
+
     class StopEarly(xgb.callback.TrainingCallback):  # type: ignore[name-defined]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            nonlocal best_model
+            if rewritten and history.improved():
+                best_model = model.copy()
             return history.should_stop()
 
     booster = xgb.train(
@@ -124,7 +95,7 @@ def train(training: Training) -> Trained:
     if training.stops_early:
         best = history.best_round() + 1
         # Without this, predictions would use all rounds.
-        booster = _first_rounds(booster, best)
+        booster = best_model if rewritten else _first_rounds(booster, best)
     return Trained(booster, best, history.as_dict())
 
 
@@ -159,6 +130,8 @@ def _is_linear(booster: Any) -> bool:
 
 def importances(booster: Any, kind: str) -> NDArray[np.float64]:
     """Importance of each feature, of kind "weight", "gain", "cover", "total_gain" or "total_cover"."""
+    if kind != "weight" and _is_linear(booster):
+        raise ValueError(f"importance_type must be 'weight' for booster='gblinear'; got {kind!r}")
     scores = booster.get_score(importance_type=kind)
     names = booster.feature_names or [f"f{i}" for i in range(booster.num_features())]
     return np.array([scores.get(name, 0.0) for name in names], dtype=np.float64)
@@ -229,7 +202,7 @@ def _matrix(data: GroupedData, parameters: dict[str, Any], weighted: bool = Fals
     histogram = parameters.get("tree_method", "auto") in ("auto", "hist")
     if histogram and parameters.get("booster", "gbtree") != "gblinear":
         # A QuantileDMatrix stores only the bins of the features, and not a second copy of them.
-        settings.update(ref=reference, max_bin=parameters["max_bin"])
+        settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
         if isinstance(data.X, list):
             return xgb.QuantileDMatrix(_iterate_blocks(data.X, fields, weights), **settings)
         return xgb.QuantileDMatrix(data.X, weight=weights, **fields, **settings)

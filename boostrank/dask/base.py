@@ -17,7 +17,6 @@ import numpy as np
 from distributed import Client
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.dask.partitions import (
@@ -39,6 +38,7 @@ from boostrank.metrics.ndcg import NDCG
 from boostrank.queries import Queries
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures, check_features
+from boostrank.rankers.settings import Settings
 from boostrank.segments import Bools, Floats
 from boostrank.weights import query_weights
 
@@ -150,9 +150,8 @@ class DaskRanker(BaseEstimator):
         """
         X, qid = find_lazy_qid(X, qid)
         qid = require_qid(qid, f"{type(self).__name__}.fit")
-        self._check_settings(eval_set)
-        local, features = self.local, TrainingFeatures()
-        random_state = check_random_state(local.random_state)
+        settings = self._checked_settings(eval_set)
+        local, features, random_state = self.local, TrainingFeatures(), settings.random_state()
         _check_columns(features, X, reset=True)
         client = find_client(self.client)
         per_document = sample_weight if _is_per_document(sample_weight, X) else None
@@ -164,14 +163,13 @@ class DaskRanker(BaseEstimator):
         for i, triple in enumerate(eval_set or []):
             with _prefixed_errors(f"eval_set[{i}]"):
                 validation.append(_selections(_colocate_triple(client, triple, features)))
-        kept = None
-        if local.validation_fraction is not None:
-            kept = local._kept_queries(data.n_queries, random_state)
+        kept = settings.kept_queries(data.n_queries, random_state)
+        if kept is not None:
             validation = [_selections(data, ~kept)]
-        specification = local._specification(random_state, _check_measure(eval_metric))
+        specification = settings.specification(random_state, _check_measure(eval_metric))
         cluster = ClusterSpecification(local._backend, specification, self._endpoint_class)
         trained = train_on_workers(client, cluster, _selections(data, kept, weights), validation)
-        if local.refit:
+        if settings.values["refit"]:
             again = replace(cluster, training=specification.with_rounds(trained.best_iteration))
             booster = train_on_workers(client, again, _selections(data, None, weights), []).booster
             trained = trained._replace(booster=booster)
@@ -243,10 +241,11 @@ class DaskRanker(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         return self.local.__sklearn_tags__()
 
-    def _check_settings(self, eval_set: Any) -> None:
-        """Refuse settings that are invalid."""
-        self.local._check_settings()
-        self.local._check_validation(eval_set)
+    def _checked_settings(self, eval_set: Any) -> Settings:
+        """The settings of the local ranker; raises ValueError for those that are invalid."""
+        settings = self.local._settings()
+        settings.check_validation(eval_set)
+        return settings
 
 
 def _is_of_local(name: str) -> bool:

@@ -14,11 +14,12 @@ from boostrank.backends.base import import_backend
 from boostrank.dask.base import DaskRanker
 from boostrank.dask.training import Endpoint
 from boostrank.rankers.base import BoostedRanker
+from boostrank.rankers.settings import Settings
 
 #: Minutes that workers wait for each other at the start, unless the parameter `time_out` says otherwise.
 TIMEOUT_MINUTES = 5
 #: Parameters of LightGBM's network that are found from the Dask workers.
-SET_BY_DASK = ("machines", "workers", "nodes", "num_machines", "num_machine")
+SET_BY_DASK = ("machines", "num_machines")
 TREE_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
 
 
@@ -84,8 +85,9 @@ class LightGBMRanker(DaskRanker):
     _endpoint_class: ClassVar[type[Endpoint]] = PortEndpoint
     _local_class: ClassVar[type[BoostedRanker]] = rankers.LightGBMRanker
 
-    def _check_settings(self, eval_set: Any) -> None:
-        native = self.local._native
+    def _checked_settings(self, eval_set: Any) -> Settings:
+        settings = super()._checked_settings(eval_set)
+        native = settings.native
         for name in SET_BY_DASK:
             if name in native:
                 raise ValueError(f"{name} follows from the Dask workers: leave it out; local_listen_port may be set")
@@ -94,4 +96,4 @@ class LightGBMRanker(DaskRanker):
                 f"tree_learner must be one of {', '.join(TREE_LEARNERS)}, for rows that are distributed over workers; "
                 f"got {native['tree_learner']!r}"
             )
-        super()._check_settings(eval_set)
+        return settings

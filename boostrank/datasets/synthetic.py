@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from boostrank.datasets.dataset import Dataset
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Ints
-from boostrank.settings import check_count, check_number, is_count
+from boostrank.setting_checks import check_count, check_number, is_count
 from boostrank.targets import make_targets
 
 # Fraction of the documents that have the label 0, 1, 2, ...

@@ -15,7 +15,7 @@ from boostrank.metrics.input_checks import labels_scores_queries, refuse_prefere
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Floats, Segments
-from boostrank.settings import check_choice
+from boostrank.setting_checks import check_choice
 from boostrank.weights import query_weights
 
 Empty = Literal["zero", "one", "skip", "raise"]

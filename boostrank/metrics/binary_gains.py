@@ -10,7 +10,7 @@ import numpy as np
 from boostrank.dcg import DCG, Ties, check_ties
 from boostrank.metrics.base import Prepared, QueryMeasure
 from boostrank.segments import Floats, Segments
-from boostrank.settings import check_number
+from boostrank.setting_checks import check_number
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -12,7 +12,7 @@ from boostrank.dcg import DCG, Gain, Ties, check_ties
 from boostrank.metrics.base import Empty, Prepared, QueryMeasure, as_value
 from boostrank.metrics.binary_gains import binary_gains
 from boostrank.segments import Floats, Segments
-from boostrank.settings import check_number
+from boostrank.setting_checks import check_number
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

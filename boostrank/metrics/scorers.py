@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from boostrank.frames import find_qid, require_qid
 from boostrank.metrics.base import Measure
 from boostrank.metrics.registry import get_measure
-from boostrank.metrics.training_queries import training_query_sizes
-from boostrank.queries import Queries
+from boostrank.metrics.training_queries import warn_of_cut_queries
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,7 +33,7 @@ class RankingScorer:
         """
         _, found = find_qid(X, qid, y)
         found = require_qid(found, f"the scorer {self!r}")
-        _warn_of_cut_queries(estimator, found)
+        warn_of_cut_queries(estimator, found)
         return float(self.measure(y, estimator.predict(X), found))
 
     def __repr__(self) -> str:
@@ -74,21 +70,3 @@ def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     {'ndcg@1': make_scorer('ndcg@1'), 'map': make_scorer('map')}
     """
     return RankingScorer(get_measure(measure, **settings))
-
-
-def _warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
-    """Warn if the estimator was trained on other documents of the scored queries, so that a splitter cut queries."""
-    ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    train_sizes = training_query_sizes(ranker)
-    if train_sizes is None:
-        return
-    queries = Queries.from_qid(qid)
-    known = train_sizes.reindex(queries.ids).to_numpy()
-    cut = ~np.isnan(known) & (known != queries.sizes)
-    if cut.any():
-        warnings.warn(
-            f"the ranker was trained on other documents of {cut.sum()} of the {len(cut)} scored queries, such as "
-            f"{str(queries.ids[np.argmax(cut)])!r}. Splitters of rows (cv=5, KFold) cut queries apart: use "
-            "cv=QueryKFold(5). If these are other queries with the same ids, give them different ids",
-            stacklevel=3,
-        )

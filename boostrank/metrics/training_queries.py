@@ -5,8 +5,13 @@ They are stored here and not in the ranker, because query ids must not be in its
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
 
 from boostrank.queries import Queries
 
@@ -26,3 +31,21 @@ def remember_training_queries(ranker: Any, queries: Queries) -> None:
 def training_query_sizes(ranker: Any) -> pd.Series | None:
     """Number of documents of each training query by its id; None if the ranker was not trained in this process."""
     return _SIZES.get(ranker)
+
+
+def warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
+    """Warn if the model was trained on other documents of queries that are scored: a splitter cut the queries apart."""
+    ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    train_sizes = training_query_sizes(ranker)
+    if train_sizes is None:
+        return
+    queries = Queries.from_qid(qid)
+    known = train_sizes.reindex(queries.ids).to_numpy()
+    cut = ~np.isnan(known) & (known != queries.sizes)
+    if cut.any():
+        warnings.warn(
+            f"the ranker was trained on other documents of {cut.sum()} of the {len(cut)} scored queries, such as "
+            f"{str(queries.ids[np.argmax(cut)])!r}. Splitters of rows (cv=5, KFold) cut queries apart: use "
+            "cv=QueryKFold(5). If these are other queries with the same ids, give them different ids",
+            stacklevel=4,
+        )

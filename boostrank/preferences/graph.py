@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -15,7 +16,7 @@ from boostrank.dcg import DCG, Gain, Ties, check_relevance, check_ties
 from boostrank.preferences.incidence import EdgeBlock, edge_blocks
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Ints
-from boostrank.settings import check_choice, check_number
+from boostrank.setting_checks import check_choice, check_number
 
 EdgeWeight = Literal["one", "labels", "gains"]
 EDGE_WEIGHTS: tuple[str, ...] = get_args(EdgeWeight)
@@ -133,6 +134,8 @@ class PreferenceGraph:
         labels, queries = check_relevance(y), Queries.from_qid(qid)
         if len(labels) != queries.n_documents:
             raise ValueError(f"y has {len(labels)} labels for {queries.n_documents} rows of qid")
+        if threshold is not None and not (isinstance(threshold, Real) and threshold == threshold):
+            raise ValueError(f"threshold must be a number or None; got {threshold!r}")
         levels = labels if threshold is None else (labels >= threshold).astype(np.float64)
         winner, loser = _ordered_pairs(levels, queries)
         if weight == "one":

@@ -137,7 +137,12 @@ def read_preferences(
 
     Examples
     --------
-    See :func:`write_preferences`.
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     print("winner,loser", file=file)
+    ...     print("b,a", file=file, flush=True)
+    ...     read_preferences(file.name, qid=[1, 1], documents=["a", "b"]).winner.tolist()
+    [1]
     """
     import pandas as pd
 

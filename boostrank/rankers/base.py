@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, GroupedData, Trained, Training, TrainingSpecification
 from boostrank.dcg import DCG
 from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
-from boostrank.losses import LOSSES, Loss, get_loss
-from boostrank.metrics import Measure, get_measure
-from boostrank.metrics.training_queries import remember_training_queries
-from boostrank.model_selection import split_queries
+from boostrank.metrics import Measure
+from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.grouping import group_data
+from boostrank.rankers.settings import Rule, Settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +33,7 @@ class BoostedRanker(BaseEstimator):
     __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": None, "eval_set": None, "eval_metric": None}
     __metadata_request__score: ClassVar = {"qid": True}
     _backend: ClassVar[Backend]
+    _rules: ClassVar[Mapping[str, Rule]]
     # Native parameters by name. Without any, __init__ must not set the attribute: scikit-learn's checks require that it
     # sets only its parameters.
     _native: Any = MappingProxyType({})
@@ -47,7 +48,7 @@ class BoostedRanker(BaseEstimator):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; names that are not parameters of this class are native parameters of the boosting library."""
-        explicit = super().get_params(deep=False)
+        explicit = self._defaults()
         native = {name: value for name, value in params.items() if name not in explicit}
         super().set_params(**{name: value for name, value in params.items() if name in explicit})
         self._set_native({**self._native, **native})
@@ -101,19 +102,19 @@ class BoostedRanker(BaseEstimator):
         qid = require_qid(qid, f"{type(self).__name__}.fit")
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        self._check_settings()
-        self._check_validation(eval_set)
-        random_state = check_random_state(self.random_state)
+        settings = self._settings()
+        settings.check_validation(eval_set)
+        random_state = settings.random_state()
         features = TrainingFeatures()
         data = group_data(features.learn(X), y, qid, sample_weight)
         validation = [_group_triple(part, features) for part in eval_set or []]
-        kept = None if self.validation_fraction is None else self._kept_queries(data.queries.n_queries, random_state)
-        specification = self._specification(random_state, eval_metric)
+        kept = settings.kept_queries(data.queries.n_queries, random_state)
+        specification = settings.specification(random_state, eval_metric)
         if kept is None:
             trained = _train(self._backend, specification, data, validation)
         else:
             trained = _train(self._backend, specification, data.take(kept), [data.take(~kept)])
-            if self.refit:
+            if settings.values["refit"]:
                 again = _train(self._backend, specification.with_rounds(trained.best_iteration), data, [])
                 trained = trained._replace(booster=again.booster)
         self._set_fitted(trained, features)
@@ -143,9 +144,16 @@ class BoostedRanker(BaseEstimator):
         ------
         ValueError
             If there are no query ids, and for labels, query ids or features that are invalid.
+
+        Warns
+        -----
+        UserWarning
+            If queries are scored that the ranker was trained on with other documents, because a splitter by rows, such
+            as scikit-learn's ``KFold``, cut them apart.
         """
         _, found = find_qid(X, qid, y)
         qid = require_qid(found, f"{type(self).__name__}.score")
+        warn_of_cut_queries(self, qid)
         measure = as_labels(y).default_measure(DCG(self.k, self.gain, self.discount))
         return float(measure(y, self.predict(X), qid))
 
@@ -165,7 +173,7 @@ class BoostedRanker(BaseEstimator):
         import pandas as pd
 
         check_is_fitted(self, "booster_")
-        values = self._backend.importances(self.booster_, importance_type or self.importance_type)
+        values = self._importances(self.importance_type if importance_type is None else importance_type)
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         return pd.Series(values, index=names, name="importance").sort_values(ascending=False, kind="stable")
 
@@ -173,7 +181,7 @@ class BoostedRanker(BaseEstimator):
     def feature_importances_(self) -> NDArray[Any]:
         """Importance of each feature, shape (n_features_in_,), of the kind that `importance_type` names."""
         check_is_fitted(self, "booster_")
-        return self._backend.importances(self.booster_, self.importance_type)
+        return self._importances(self.importance_type)
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file in the format of the boosting library, which can read it without boostrank."""
@@ -217,60 +225,37 @@ class BoostedRanker(BaseEstimator):
         self.booster_, self.best_iteration_, self.evals_result_ = trained
         features.copy_to(self)
 
-    def _specification(
-        self, random_state: np.random.RandomState, eval_metric: str | Measure | None
-    ) -> TrainingSpecification:
-        native = self.objective in self._backend.NATIVE_OBJECTIVES
-        return TrainingSpecification(
-            loss=self.objective if native else get_loss(self.objective),
-            dcg=DCG(self.k, self.gain, self.discount),
-            normalize=self.normalize,
-            parameters=self._parameters(random_state),
-            n_rounds=self.n_estimators,
-            early_stopping_rounds=self.early_stopping_rounds,
-            measure=None if eval_metric is None else get_measure(eval_metric),
-        )
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        """Defaults of the explicit parameters by name.
 
-    def _kept_queries(self, n_queries: int, random_state: np.random.RandomState) -> NDArray[np.bool_]:
-        """Mask of the queries to train on if `validation_fraction` of the queries are held out."""
-        kept = np.zeros(n_queries, dtype=bool)
-        kept[split_queries(np.arange(n_queries), self.validation_fraction, random_state)[0]] = True
-        return kept
+        They are those of ``__init__``, and, as long as it passes ``**kwargs`` on, of ``__init__`` of the base class.
+        """
+        defaults: dict[str, Any] = {}
+        for base in [base for base in cls.__mro__[:-1] if "__init__" in vars(base)]:
+            _, *parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
+            for parameter in parameters:
+                if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+                    defaults.setdefault(parameter.name, parameter.default)
+            if all(parameter.kind is not inspect.Parameter.VAR_KEYWORD for parameter in parameters):
+                break
+        return defaults
 
-    def _check_settings(self) -> None:
-        native = self._backend.NATIVE_OBJECTIVES
-        known = (*LOSSES, *native)
-        if not isinstance(self.objective, Loss) and self.objective not in known:
-            raise ValueError(
-                f"objective must be a Surrogate, an EdgeLoss or one of {', '.join(known)}; got {self.objective!r}"
-            )
-        if self.objective in native and self.normalize != "dcg":
-            raise ValueError(f"normalize={self.normalize!r} has no meaning for the native objective {self.objective!r}")
-        if not isinstance(self.n_estimators, (int, np.integer)) or self.n_estimators < 1:
-            raise ValueError(f"n_estimators must be an integer of at least 1; got {self.n_estimators!r}")
-        if self.early_stopping_rounds is not None and self.early_stopping_rounds < 1:
-            raise ValueError(f"early_stopping_rounds must be at least 1 or None; got {self.early_stopping_rounds!r}")
-        if self._native:
-            self._backend.check_parameters(dict(self._native), self.objective if self.objective in native else None)
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Names of the explicit parameters. scikit-learn does not look for those that ``**kwargs`` passes on."""
+        return sorted(cls._defaults())
 
-    def _check_validation(self, eval_set: Any) -> None:
-        if eval_set and self.validation_fraction is not None:
-            raise ValueError("give either eval_set or validation_fraction, not both")
-        if self.early_stopping_rounds is not None and not eval_set and self.validation_fraction is None:
-            raise ValueError("early_stopping_rounds needs validation queries: give eval_set or validation_fraction")
-        if self.refit and (self.validation_fraction is None or self.early_stopping_rounds is None):
-            raise ValueError(
-                "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the "
-                "number of rounds that was found on held-out queries"
-            )
+    def _settings(self) -> Settings:
+        """The parameters, checked and with native parameters translated."""
+        explicit = BaseEstimator.get_params(self, deep=False)
+        return Settings.resolve(self._backend, explicit, dict(self._native), self._defaults(), self._rules)
 
-    def _parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
-        parameters = {native: getattr(self, name) for name, native in self._backend.PARAMETERS.items()}
-        parameters = {name: value for name, value in parameters.items() if value is not None}
-        if self.random_state is not None:
-            parameters["seed"] = int(random_state.randint(2**31 - 1))
-        parameters.update(self._native)
-        return parameters
+    def _importances(self, kind: Any) -> NDArray[Any]:
+        rule = self._rules["importance_type"]
+        if not rule.accepts(kind):
+            raise ValueError(f"importance_type must be {rule.description}; got {kind!r}")
+        return self._backend.importances(self.booster_, kind)
 
     def _without_qid(self, X: Any) -> Any:
         """Features without the column "qid", unless the model has a feature of this name."""

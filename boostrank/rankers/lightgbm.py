@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from boostrank.backends import lightgbm as lightgbm_backend
@@ -9,6 +10,7 @@ from boostrank.backends.base import Backend
 from boostrank.dcg import Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
+from boostrank.rankers.settings import RULES, Rule, integer, one_of
 from boostrank.targets import Normalize
 
 
@@ -53,7 +55,10 @@ class LightGBMRanker(BoostedRanker):
     verbosity : int, default -1
         As in LightGBM.
     **native
-        Other parameters of LightGBM by their native names. `fit` raises an error for names that it does not know.
+        Other parameters of LightGBM by their native names. LightGBM's other names of the parameters above may be used
+        instead of them, such as `num_iterations` or `lambda_l1`. `fit` raises an error for names that LightGBM does
+        not know, for parameters that have no meaning in a ranker, and for two names of one parameter with different
+        values; a parameter that has its default does not count.
 
     Attributes
     ----------
@@ -76,6 +81,14 @@ class LightGBMRanker(BoostedRanker):
     """
 
     _backend: ClassVar[Backend] = lightgbm_backend
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        **RULES,
+        "num_leaves": integer(2),
+        "max_depth": integer(),
+        "min_child_samples": integer(0),
+        "subsample_freq": integer(0),
+        "importance_type": one_of("split", "gain"),
+    }
 
     def __init__(
         self,

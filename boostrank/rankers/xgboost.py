@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from boostrank.backends import xgboost as xgboost_backend
@@ -9,6 +10,7 @@ from boostrank.backends.base import Backend
 from boostrank.dcg import Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
+from boostrank.rankers.settings import NOT_NEGATIVE, RULES, Rule, integer, one_of
 from boostrank.targets import Normalize
 
 
@@ -55,7 +57,10 @@ class XGBoostRanker(BoostedRanker):
     verbosity : int, default 1
         As in XGBoost.
     **native
-        Other parameters of XGBoost by their native names. `fit` raises an error for names that it does not know.
+        Other parameters of XGBoost by their native names. XGBoost's other names of the parameters above may be used
+        instead of them, such as `eta` or `num_boost_round`. `fit` raises an error for names that XGBoost does not know,
+        for parameters that have no meaning in a ranker or beside the others, and for two names of one parameter with
+        different values; a parameter that has its default does not count.
 
     Attributes
     ----------
@@ -78,6 +83,16 @@ class XGBoostRanker(BoostedRanker):
     """
 
     _backend: ClassVar[Backend] = xgboost_backend
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        **RULES,
+        "max_depth": integer(0),
+        "max_leaves": integer(0),
+        "grow_policy": one_of("depthwise", "lossguide"),
+        "gamma": NOT_NEGATIVE,
+        "tree_method": one_of("auto", "exact", "approx", "hist"),
+        "max_bin": integer(2),
+        "importance_type": one_of("weight", "gain", "cover", "total_gain", "total_cover"),
+    }
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from scipy import special
 
 from boostrank.arrays import rescale_extreme
 from boostrank.segments import Floats
-from boostrank.settings import check_choice, check_count, check_number
+from boostrank.setting_checks import check_choice, check_count, check_number
 from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, differences_of_rankers
 
 

@@ -11,7 +11,7 @@ from scipy import special
 
 from boostrank.arrays import rescale_extreme
 from boostrank.segments import Floats
-from boostrank.settings import check_count
+from boostrank.setting_checks import check_count
 from boostrank.significance.differences import (
     MAX_NUMBERS_AT_ONCE,
     ROUNDING,

@@ -25,7 +25,7 @@ from boostrank.metrics.base import check_empty
 from boostrank.metrics.input_checks import check_lengths
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
-from boostrank.settings import check_count, check_number
+from boostrank.setting_checks import check_count, check_number
 from boostrank.significance.bootstrap import resampled_means
 from boostrank.significance.differences import ROUNDING, standardized
 

@@ -143,6 +143,16 @@ class Surrogate(ABC):
         return np.where(finite.any(axis=1, keepdims=True), scores - total / np.maximum(finite.sum(1)[:, None], 1), 0.0)
 
 
+def closed_form(surrogate: Surrogate, expected: Floats) -> Floats | None:
+    """Minimizers for expected targets, both of shape (n_distributions, n_documents); None if no formula is known.
+
+    A formula that a subclass with another loss inherits is not used.
+    """
+    if not is_defined_with(type(surrogate), "minimizer", "loss", "gradient_hessian"):
+        return None
+    return surrogate.minimizer(expected)
+
+
 def is_defined_with(kind: type, method: str, *others: str) -> bool:
     """Whether the definition of `method` that `kind` uses belongs to the definitions of the `others` that it uses.
 
@@ -154,6 +164,11 @@ def is_defined_with(kind: type, method: str, *others: str) -> bool:
         return next(i for i, base in enumerate(kind.__mro__) if name in vars(base))
 
     return all(height(method) <= height(other) for other in others)
+
+
+def query_weights(weights: Floats | None, queries: Segments) -> Floats:
+    """Weight of each query, shape (n_queries,), from weights of documents that are equal within each query, or None."""
+    return np.ones(queries.n_segments) if weights is None else weights[queries.starts]
 
 
 def check_hessian(kind: str) -> None:

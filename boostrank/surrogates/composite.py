@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from boostrank.segments import Floats, Segments
-from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
+from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian, query_weights
 
 # The search for the best constant score ends at this absolute value, beyond which most potentials overflow.
 MAX_CONSTANT = 64.0
@@ -94,13 +94,13 @@ class Composite(Surrogate):
         return gradient, hessian + queries.repeat(np.maximum(outer_curvature, 0.0) * queries.sum(steepness)) * steepness
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
-        query_weights = np.ones(queries.n_segments) if weights is None else weights[queries.starts]
-        mass = query_weights @ queries.sum(targets)
+        weight = query_weights(weights, queries)
+        mass = weight @ queries.sum(targets)
 
         def slope(score: float) -> float:
             value, inner_slope, _ = self.inner(np.full(1, score))
             outer_slope = self.outer(value * queries.sizes)[1]
-            return float(query_weights @ (outer_slope * queries.sizes) * inner_slope[0] - mass)
+            return float(weight @ (outer_slope * queries.sizes) * inner_slope[0] - mass)
 
         reach = 1.0
         while slope(-reach) * slope(reach) > 0:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from boostrank.segments import Floats, Segments
-from boostrank.surrogates.base import Surrogate
+from boostrank.surrogates.base import Surrogate, closed_form
 
 # Numbers of documents of the queries.
 SIZES = [4, 1, 3, 2, 6]
@@ -21,6 +21,8 @@ ROUNDING_TOLERANCE = 1e-6
 MIN_TARGET_GAP = 0.03
 # Levels of the targets whose expected loss is minimized. Few and different levels find inconsistent losses soonest.
 TARGET_LEVELS = [0.02, 0.3, 0.6, 0.95]
+# Length of scores for which a loss that is least in the limit of infinite length is nearly least.
+INFINITE_LENGTH = 1e6
 
 
 class _Sample(NamedTuple):
@@ -45,6 +47,7 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     - If `consistent` is True, the minimizers of expected losses sort like the expected targets, for 40 random
       distributions of targets (Ravikumar, Tewari and Yang, AISTATS 2011, Theorem 6).
       :func:`boostrank.theory.check_consistency` searches much longer for a counterexample.
+    - If `minimizer` has a closed form, no other scores have a smaller expected loss.
 
     Parameters
     ----------
@@ -86,6 +89,7 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     _check_bounds(surrogate)
     if surrogate.consistent:
         _check_consistency(surrogate, random)
+    _check_minimizer(surrogate, random)
 
 
 def _sample(surrogate: Surrogate, size: float, random: np.random.Generator) -> _Sample:
@@ -245,14 +249,28 @@ def _check_bounds(surrogate: Surrogate) -> None:
             )
 
 
+def _check_minimizer(surrogate: Surrogate, random: np.random.Generator) -> None:
+    for n_documents, n_outcomes in [(2, 2), (4, 3)] * 3:
+        expectation = _draw_expectation(surrogate, n_documents, n_outcomes, random)
+        scores = closed_form(surrogate, expectation.targets_mean[None])
+        if scores is None:
+            return
+        scores = scores[0] * (INFINITE_LENGTH if surrogate.least_at_infinite_length else 1.0)
+        loss, least = (expectation.loss_gradient(each)[0] for each in (scores, expectation.minimize()))
+        if loss > least + ROUNDING_TOLERANCE:
+            _fail(
+                surrogate,
+                f"minimizer gives {scores.round(4).tolist()} for expected targets "
+                f"{expectation.targets_mean.round(4).tolist()}, with the expected loss {loss:g}, but other scores have "
+                f"the expected loss {least:g}",
+            )
+
+
 def _check_consistency(surrogate: Surrogate, random: np.random.Generator) -> None:
     low, high = _finite_bounds(surrogate)
     for n_documents, n_outcomes in [(2, 2), (3, 2), (3, 3), (4, 3)] * 10:
-        outcomes = Segments.from_sizes(np.full(n_outcomes, n_documents))
-        targets = low + (high - low) * random.choice(TARGET_LEVELS, (n_outcomes, n_documents))
-        probabilities = random.dirichlet(np.ones(n_outcomes))
-        expected = probabilities @ targets
-        scores = _minimize(surrogate, targets, probabilities, outcomes)
+        expectation = _draw_expectation(surrogate, n_documents, n_outcomes, random)
+        expected, scores = expectation.targets_mean, expectation.minimize()
         better = expected[:, None] - expected[None, :] > MIN_TARGET_GAP * (high - low)
         wrong = better & (scores[:, None] - scores[None, :] <= 1e-4 * np.ptp(scores))
         if wrong.any():
@@ -260,21 +278,43 @@ def _check_consistency(surrogate: Surrogate, random: np.random.Generator) -> Non
                 surrogate,
                 f"consistent is True, but for expected targets {expected.round(4).tolist()} the minimizer of the "
                 f"expected loss is {scores.round(4).tolist()}, which does not sort like them; the targets are "
-                f"{targets.round(4).tolist()} with the probabilities {probabilities.round(4).tolist()}",
+                f"{expectation.targets.round(4).tolist()} with the probabilities "
+                f"{expectation.probabilities.round(4).tolist()}",
             )
 
 
-def _minimize(surrogate: Surrogate, targets: Floats, probabilities: Floats, outcomes: Segments) -> Floats:
-    """Scores that minimize the expected loss over outcomes, whose targets have shape (n_outcomes, n_documents)."""
-    n_outcomes, n_documents = targets.shape
+class _Expectation(NamedTuple):
+    """A surrogate and a distribution of the targets of one query.
 
-    def expected_loss(scores: Floats) -> tuple[float, Floats]:
+    `targets` has shape (n_outcomes, n_documents), `probabilities` has shape (n_outcomes,).
+    """
+
+    surrogate: Surrogate
+    targets: Floats
+    probabilities: Floats
+
+    @property
+    def targets_mean(self) -> Floats:
+        return self.probabilities @ self.targets
+
+    def loss_gradient(self, scores: Floats) -> tuple[float, Floats]:
+        n_outcomes, n_documents = self.targets.shape
+        outcomes = Segments.from_sizes(np.full(n_outcomes, n_documents))
         tiled = np.tile(scores, n_outcomes)
-        loss = probabilities @ surrogate.loss(tiled, targets.ravel(), outcomes)
-        gradient = surrogate.gradient_hessian(tiled, targets.ravel(), outcomes)[0]
-        return float(loss), probabilities @ gradient.reshape(targets.shape)
+        loss = self.probabilities @ self.surrogate.loss(tiled, self.targets.ravel(), outcomes)
+        gradient = self.surrogate.gradient_hessian(tiled, self.targets.ravel(), outcomes)[0]
+        return float(loss), self.probabilities @ gradient.reshape(self.targets.shape)
 
-    return np.asarray(minimize(expected_loss, np.zeros(n_documents), jac=True, method="BFGS").x)
+    def minimize(self) -> Floats:
+        return np.asarray(minimize(self.loss_gradient, np.zeros(self.targets.shape[1]), jac=True, method="BFGS").x)
+
+
+def _draw_expectation(
+    surrogate: Surrogate, n_documents: int, n_outcomes: int, random: np.random.Generator
+) -> _Expectation:
+    low, high = _finite_bounds(surrogate)
+    targets = low + (high - low) * random.choice(TARGET_LEVELS, (n_outcomes, n_documents))
+    return _Expectation(surrogate, targets, random.dirichlet(np.ones(n_outcomes)))
 
 
 def _results(surrogate: Surrogate, one: _Sample, other: _Sample) -> list[tuple[Floats, Floats]]:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from boostrank.segments import Floats, Segments
-from boostrank.surrogates.base import Surrogate
+from boostrank.surrogates.base import Surrogate, query_weights
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ class PNorm(_QNorm):
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
         # In a query of m documents, the potential at the constant score c is c^2 m^(2 / q) / 2.
-        query_weights = np.ones(queries.n_segments) if weights is None else weights[queries.starts]
+        weight = query_weights(weights, queries)
         potentials = queries.sizes ** (2.0 / self._exponents(queries))
-        return float(query_weights @ queries.sum(targets) / (query_weights @ potentials))
+        return float(weight @ queries.sum(targets) / (weight @ potentials))
 
     def minimizer(self, expected: Floats) -> Floats | None:
         # The gradient of 1/2 ||.||_p^2 at the expected targets.

@@ -55,6 +55,12 @@ class GainWeightedPairs(Surrogate):
     A subclass sets `margin`, the name of ``phi`` in :data:`boostrank.margins.MARGINS`. Unless it has a faster formula,
     pairs are computed in blocks. The number of pairs of a query is its number of documents with a positive target times
     its number of documents.
+
+    Examples
+    --------
+    >>> scores, targets, queries = np.zeros(3), np.array([1.0, 0.5, 0.0]), Segments.from_sizes([3])
+    >>> PairwiseHinge().loss(scores, targets, queries).tolist()
+    [3.0]
     """
 
     #: Name of ``phi``.

@@ -3,7 +3,6 @@
 import sys
 
 import pytest
-from threadpoolctl import threadpool_limits
 
 import boostrank as br
 from boostrank.cli import main
@@ -11,10 +10,9 @@ from boostrank.cli.options import console
 
 
 @pytest.fixture(autouse=True)
-def _one_thread():
-    """Small data train faster on one thread, above all when tests run in several processes."""
-    with threadpool_limits(1):
-        yield
+def _short_search(monkeypatch):
+    """`check` searches neighbours of the worst distributions once, and not five times."""
+    monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ def test_native_objectives_learn(ranker_class, objective, rows, small):
 
 
 def seed(ranker):
-    return ranker.local._parameters(np.random.RandomState(0))["seed"]
+    return ranker.local._settings().parameters(np.random.RandomState(0))["seed"]
 
 
 def test_native_objectives_of_xgboost_train_the_model_of_its_own_dask(client, place, data, aligned_sizes, small):

@@ -62,10 +62,9 @@ def test_folds_that_are_incomplete(tmp_path):
         read_letor_folds(tmp_path / "Fold1")
 
 
-def test_mq2008_folds(shared_data):
-    folds = read_letor_folds(shared_data / "MQ2008")
-    assert [fold.name for fold in folds] == [f"Fold{i}" for i in range(1, 6)]
-    for fold in folds:
+def test_mq2008_folds(shared_data, mq2008_folds):
+    assert [fold.name for fold in mq2008_folds] == [f"Fold{i}" for i in range(1, 6)]
+    for fold in mq2008_folds:
         parts = fold[1:]
         assert all(isinstance(part.X, np.ndarray) and part.X.shape[1] == 46 for part in parts)
         y, qid = np.concatenate([p.y for p in parts]), np.concatenate([p.qid for p in parts])
@@ -73,16 +72,16 @@ def test_mq2008_folds(shared_data):
         assert np.bincount(y.astype(int)).tolist() == [12_279, 2_001, 931]
     path = shared_data / "MQ2008" / "Fold1" / "test.txt"
     X, y, qid = load_svmlight_file(str(path), query_id=True)
-    assert same(folds[0].test.X, X)
-    assert same(folds[0].test.y, y)
-    assert np.array_equal(folds[0].test.qid, qid)
+    assert same(mq2008_folds[0].test.X, X)
+    assert same(mq2008_folds[0].test.y, y)
+    assert np.array_equal(mq2008_folds[0].test.qid, qid)
     comments = read_letor(path, comments=True)[3]
     assert comments[0].startswith("docid = GX004-93-7097963 inc = 0.0428")
     assert len(comments) == y.size
 
 
-def test_clueweb09_fold(shared_data):
-    fold = read_letor_folds(shared_data / "ClueWeb09")[0]
+def test_clueweb09_fold(clueweb09_folds):
+    fold = clueweb09_folds[0]
     y = np.concatenate([fold.train.y, fold.test.y])
     assert fold.validation is None
     assert np.unique(np.concatenate([fold.train.qid, fold.test.qid])).size == 61

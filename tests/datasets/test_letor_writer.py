@@ -33,7 +33,7 @@ def datasets(draw):
 
 
 @given(data=datasets(), kind=st.sampled_from([np.asarray, sp.csr_matrix, sp.coo_array]), zero_based=st.booleans())
-@settings(max_examples=75, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("name", ["data.txt", "data.txt.gz"])
 def test_written_datasets_are_read_back_exactly(tmp_path, name, data, kind, zero_based):
     X, y, qid, comments = data

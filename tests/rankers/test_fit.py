@@ -158,9 +158,9 @@ def test_gain_reaches_the_native_objectives(data):
     assert small(br.LightGBMRanker, "lambdarank", gain="linear").fit(X, y * 10, qid).score(X, y, qid) > 0.6
 
 
-@pytest.fixture(scope="module", params=["MQ2008", "ClueWeb09"])
-def fold(request, shared_data):
-    return br.read_letor_folds(shared_data / request.param)[0]
+@pytest.fixture(scope="module", params=["mq2008_folds", "clueweb09_folds"])
+def fold(request):
+    return request.getfixturevalue(request.param)[0]
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import shap
 
 import boostrank as br
 
@@ -31,6 +30,8 @@ def test_informative_features_are_the_most_important(ranker_class, data):
 
 @pytest.mark.parametrize("objective", ["softmax", "squared", "native"])
 def test_shap_values_sum_to_the_scores(ranker_class, objective, fitted, data):
+    import shap  # takes a second
+
     native = "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"
     ranker = fitted(ranker_class, native if objective == "native" else objective)
     explainer = shap.TreeExplainer(ranker.booster_)

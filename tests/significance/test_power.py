@@ -21,7 +21,7 @@ def rankers(n_queries=60, seed=0, rounded=False, noise=(0.05, 0.15)):
 @pytest.mark.parametrize("rounded", [False, True])
 @pytest.mark.parametrize("gain", ["exp2", "linear"])
 def test_ndcg_differences_are_those_of_dcg(rounded, gain):
-    y, first, second, qid = rankers(n_queries=25, rounded=rounded)
+    y, first, second, qid = rankers(n_queries=12, rounded=rounded)
     y[qid == 3] = 0
     queries, chosen = Queries.from_qid(qid), discounted_cutoffs(DISCOUNTS, [None, 1, 3, 0.2, ("power", 0.5)])
     gains = DCG(gain=gain).gains(y)
@@ -53,7 +53,7 @@ def test_required_queries_are_those_of_the_noncentral_t_distribution(power, leve
 
 def test_required_queries_at_the_ends():
     assert required_queries([0.0, np.inf, -np.inf]).tolist() == [np.inf, 2.0, 2.0]
-    with pytest.raises(ValueError, match="level < power"):
+    with pytest.raises(ValueError, match="level"):
         required_queries(0.1, level=0.0)
 
 

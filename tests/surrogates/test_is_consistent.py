@@ -62,7 +62,7 @@ GRID = [
 ]
 
 
-def random_distributions(n=6, max_label=4, seed=0):
+def random_distributions(n=4, max_label=4, seed=0):
     random = np.random.default_rng(seed)
     for _ in range(n):
         m, n_vectors = random.integers(2, 6), random.integers(2, 6)

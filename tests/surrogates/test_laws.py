@@ -166,6 +166,11 @@ class MaybeConsistent(Squared):
     consistent = None
 
 
+class WrongMinimizer(Squared):
+    def minimizer(self, expected):
+        return expected + 0.01
+
+
 class GradientOnly(Squared):
     def gradient_hessian(self, scores, targets, queries):
         return scores - targets
@@ -197,6 +202,7 @@ class GradientOnly(Squared):
         (ExchangedBounds(), "the smaller one first"),
         (BoundsWithoutGains(), "must include normalized gains"),
         (MaybeConsistent(), "consistent must be True or False; got None"),
+        (WrongMinimizer(), "minimizer gives .* but other scores"),
         (GradientOnly(), "must return a tuple of two arrays; got ndarray"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",

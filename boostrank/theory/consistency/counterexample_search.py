@@ -21,7 +21,7 @@ from scipy import optimize
 
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
-from boostrank.settings import check_count
+from boostrank.setting_checks import check_count
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.targets import Normalize
 from boostrank.theory.consistency.candidate_distributions import candidates, max_label, neighbours

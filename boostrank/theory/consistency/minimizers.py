@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG
 from boostrank.segments import Bools, Floats
 from boostrank.surrogates import Surrogate, get_surrogate
-from boostrank.surrogates.base import is_defined_with
+from boostrank.surrogates.base import closed_form
 from boostrank.targets import Normalize
 from boostrank.theory.consistency.ellipsoid import minimize_convex
 from boostrank.theory.consistency.label_distributions import (
@@ -200,16 +200,6 @@ def minimize_numerically(
         for values, found in zip(solution, minimize_convex(loss.take(left), solution.scores[left]), strict=True):
             values[left] = found
     return solution
-
-
-def closed_form(surrogate: Surrogate, expected: Floats) -> Floats | None:
-    """Minimizers for expected targets, both of shape (n_distributions, n_documents); None if no formula is known.
-
-    A formula that a subclass with another loss inherits is not used.
-    """
-    if not is_defined_with(type(surrogate), "minimizer", "loss", "gradient_hessian"):
-        return None
-    return surrogate.minimizer(expected)
 
 
 def within_bounds(surrogate: Surrogate, batch: DistributionBatch, targets: Floats) -> Bools:

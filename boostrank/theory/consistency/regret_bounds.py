@@ -72,7 +72,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG
 from boostrank.segments import Floats, Segments
-from boostrank.settings import check_count
+from boostrank.setting_checks import check_count
 from boostrank.surrogates import (
     Cosine,
     Logistic,

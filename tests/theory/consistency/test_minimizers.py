@@ -25,26 +25,20 @@ from boostrank.surrogates import (
     Surrogate,
     get_surrogate,
 )
+from boostrank.surrogates.base import closed_form
 from boostrank.targets import make_targets
 from boostrank.theory import SECTION_3_2_1, LabelDistribution, excess_loss, minimizer
 from boostrank.theory.consistency.ellipsoid import minimize_convex
 from boostrank.theory.consistency.label_distributions import DistributionBatch
-from boostrank.theory.consistency.minimizers import closed_form, minimize_numerically
+from boostrank.theory.consistency.minimizers import minimize_numerically
 from boostrank.theory.consistency.newton import ExpectedLoss
 
 CENTERED_SQUARED, CENTERED_LOGISTIC = get_surrogate("centered-squared"), get_surrogate("centered-logistic")
+OTHER_SETTINGS = [Profiled(Poisson()), PNorm(q=2), PNorm(q=3.5), Cosine(epsilon=0.2)]
 WITH_CLOSED_FORM = [
-    Squared(),
-    Poisson(),
-    Logistic(),
-    Softmax(),
-    Profiled(Squared()),
-    Profiled(Poisson()),
-    PNorm(),
-    PNorm(q=2),
-    PNorm(q=3.5),
-    Cosine(epsilon=0.2),
-    NormalizedPNorm(),
+    surrogate
+    for surrogate in [*SURROGATES.values(), *OTHER_SETTINGS]
+    if closed_form(surrogate, np.full((1, 2), 0.5)) is not None
 ]
 NUMERIC = [CENTERED_LOGISTIC, Arc(), SteepBowl(), FlatBowl(), Profiled(Arc())]
 CONSISTENT = [surrogate for surrogate in SURROGATES.values() if surrogate.consistent]

@@ -1,101 +1,21 @@
-"""The measures beside NDCG: each against its definition over every permutation of ties, and other implementations."""
+"""What holds for every measure: its definition, ties, empty queries, weights, bounds and errors."""
 
 import inspect
 import math
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import one_query, orders_by
-from scipy.stats import kendalltau
-from sklearn.metrics import roc_auc_score
+from measure_definitions import FUNCTIONS, RANKED, SETTINGS, by_definition, queries_of
+from oracles import one_query
 
-from boostrank import metrics
-from boostrank.metrics import MEASURES, get_measure, make_scorer
+from boostrank.metrics import MEASURES, get_measure
 from boostrank.queries import Queries
 
-P = 0.7
-FUNCTIONS = {
-    **{name: getattr(metrics, f"{name}_score") for name in MEASURES if name not in ("map", "mrr")},
-    "map": metrics.average_precision_score,
-    "mrr": metrics.reciprocal_rank_score,
-}
-
-
-# Each takes the labels of the ranked documents, the number of ranks that count, and the threshold or largest grade.
-def slow_precision(shown, depth, threshold):
-    return sum(label >= threshold for label in shown[:depth]) / depth
-
-
-def slow_recall(shown, depth, threshold):
-    return sum(label >= threshold for label in shown[:depth]) / sum(label >= threshold for label in shown)
-
-
-def slow_mean_precision(shown, depth, threshold):
-    return sum(slow_precision(shown, r, threshold) for r in range(1, depth + 1)) / depth
-
-
-def slow_rbp(shown, depth, threshold):
-    return sum((1 - P) * P ** (r - 1) for r, label in enumerate(shown[:depth], 1) if label >= threshold)
-
-
-def slow_map(shown, depth, threshold):
-    found = [slow_precision(shown, r, threshold) for r, label in enumerate(shown[:depth], 1) if label >= threshold]
-    return sum(found) / sum(label >= threshold for label in shown)
-
-
-def slow_mrr(shown, depth, threshold):
-    return next((1 / r for r, label in enumerate(shown[:depth], 1) if label >= threshold), 0.0)
-
-
-def slow_err(shown, depth, largest):
-    total, reading = 0.0, 1.0
-    for r, label in enumerate(shown[:depth], 1):
-        satisfied = (2**label - 1) / 2**largest
-        total += reading * satisfied / r
-        reading *= 1 - satisfied
-    return total
-
-
-SLOW = {
-    "precision": slow_precision,
-    "recall": slow_recall,
-    "mean_precision": slow_mean_precision,
-    "rbp": slow_rbp,
-    "map": slow_map,
-    "mrr": slow_mrr,
-    "err": slow_err,
-}
-SETTINGS = {"rbp": {"p": P}}
-RANKED = list(SLOW)
 SKIPPING = ["auc", "kendall_tau", "agreement"]
-BINARY = [name for name in SLOW if name != "err"]
-CHOOSE = {"average": np.mean, "best": max, "worst": min, "stable": lambda values: values[0]}
-
-
-def slow(name, y, scores, k, ties, cut):
-    """A metric of one query, over every permutation of its ties; NaN where nothing is relevant."""
-    if max(y) < (1 if name == "err" else cut):
-        return math.nan
-    depth = len(y) if k is None else k if isinstance(k, int) else math.ceil(k * len(y))
-    values = [SLOW[name]([y[i] for i in order], depth, cut) for order in orders_by(scores)]
-    return CHOOSE[ties](values)
-
-
-def queries_of(qid, *rows):
-    return [tuple(row[qid == query].tolist() for row in rows) for query in pd.unique(qid)]
-
-
-@pytest.fixture(scope="module")
-def ragged():
-    """Shuffled queries of 1 to 6 documents, most with ties, some without relevance."""
-    random = np.random.default_rng(0)
-    qid = random.permutation(np.repeat(np.arange(40), random.integers(1, 7, 40)))
-    y = random.integers(0, 4, len(qid)) * (random.random(len(qid)) < 0.6)
-    return y, random.integers(0, 4, len(qid)) / 4.0, qid
+BINARY = [name for name in RANKED if name != "err"]
 
 
 @pytest.mark.parametrize("name", RANKED)
@@ -107,7 +27,7 @@ def test_each_query_equals_the_definition(ragged, name, k, ties):
         settings = {"max_grade": cut} if name == "err" else {"threshold": cut}
         settings |= SETTINGS.get(name, {})
         values = FUNCTIONS[name](y, scores, qid, k=k, ties=ties, empty="skip", per_query=True, **settings)
-        expected = [slow(name, *query, k, ties, cut) for query in queries_of(qid, y, scores)]
+        expected = [by_definition(name, *query, k, ties, cut) for query in queries_of(qid, y, scores)]
         np.testing.assert_allclose(values, expected, atol=1e-13)
 
 
@@ -119,37 +39,9 @@ queries = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1)), min_size=1, 
 def test_expectation_over_ties_of_any_query(name, query, k):
     y, scores = zip(*query, strict=True)
     cut = max(y) if name == "err" else 1
-    expected = slow(name, y, scores, k, "average", cut)
+    expected = by_definition(name, y, scores, k, "average", cut)
     expected = 0.0 if math.isnan(expected) else expected
     assert FUNCTIONS[name](y, scores, one_query(y), k=k) == pytest.approx(expected, abs=1e-13)
-
-
-@given(query=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
-def test_pair_metrics_of_any_query(query):
-    y, scores = zip(*query, strict=True)
-    pairs = list(combinations(query, 2))
-    balance = sum(np.sign(a[0] - b[0]) * np.sign(a[1] - b[1]) for a, b in pairs)
-    norm = math.sqrt(sum(a[0] != b[0] for a, b in pairs)) * math.sqrt(sum(a[1] != b[1] for a, b in pairs))
-    expected = balance / norm if norm else 1.0
-    assert FUNCTIONS["kendall_tau"](y, scores, one_query(y), empty="one") == pytest.approx(expected, abs=1e-13)
-    pairs = [(a[1], b[1]) for a in query for b in query if a[0] >= 3 > b[0]]
-    expected = np.mean([(a > b) + (a == b) / 2 for a, b in pairs]) if pairs else 1.0
-    assert FUNCTIONS["auc"](y, scores, one_query(y), threshold=3, empty="one") == pytest.approx(expected, abs=1e-13)
-
-
-def test_pair_metrics_of_ragged_queries_equal_scipy_and_scikit_learn():
-    random = np.random.default_rng(1)
-    qid = random.integers(0, 50, 3000)
-    y, scores = random.integers(0, 5, 3000), random.integers(0, 12, 3000)
-    for labels in (y, random.random(3000), y * (qid % 3 == 0)):
-        tau = FUNCTIONS["kendall_tau"](labels, scores, qid, per_query=True)
-        auc = FUNCTIONS["auc"](labels, scores, qid, threshold=0.4, per_query=True)
-        for value, area, (one_y, one_score) in zip(tau, auc, queries_of(qid, labels, scores), strict=True):
-            if len(set(one_y)) == 1:
-                assert np.isnan([value, area]).all()
-            else:
-                assert value == pytest.approx(kendalltau(one_y, one_score).statistic, abs=1e-12)
-                assert area == pytest.approx(roc_auc_score(np.array(one_y) >= 0.4, one_score), abs=1e-12)
 
 
 def test_values_equal_trec_eval():
@@ -169,61 +61,6 @@ def test_values_equal_trec_eval():
         for theirs, (name, k) in names.items():
             values = FUNCTIONS[name](y, scores, qid, k=k, threshold=level, per_query=True)
             np.testing.assert_allclose(values, [seen[query][theirs] for query in judged], atol=1e-12)
-
-
-def test_graded_rank_biased_precision(ragged):
-    y, scores, qid = ragged
-    table = [0.0, 0.25, 0.5, 1.0]
-    for ties in ("average", "best"):
-        values = FUNCTIONS["rbp"](y, scores, qid, p=0.5, k=3, gain=table, ties=ties, per_query=True)
-        for value, (labels, by) in zip(values, queries_of(qid, y, scores), strict=True):
-            orders = [sum(table[labels[i]] / 2**r for r, i in enumerate(o[:3], 1)) for o in orders_by(by)]
-            assert value == pytest.approx(CHOOSE[ties](orders), abs=1e-13)
-    assert FUNCTIONS["rbp"](y, scores, qid) == FUNCTIONS["rbp"](y, scores, qid, p=0.8, gain=[0, 1, 1, 1])
-
-
-def test_expected_reciprocal_rank_of_a_long_tie():
-    # Exact in integers: e_t / C(n, t) of the products of 1 - R, whose numerators over 2^4 are whole.
-    y = np.random.default_rng(3).choice(5, 300, p=[0.3, 0.3, 0.2, 0.1, 0.1])
-    symmetric = [1] + [0] * 300
-    for numerator in (2**4 - (2**y - 1)).tolist():
-        for t in range(300, 0, -1):
-            symmetric[t] += numerator * symmetric[t - 1]
-    reading = [e / (math.comb(300, t) * 16**t) for t, e in enumerate(symmetric)]
-    for k in (None, 7):
-        expected = sum((reading[t - 1] - reading[t]) / (t + 1) for t in range(1, 301 if k is None else k))
-        values = FUNCTIONS["err"]([0, *y], [1.0, *np.zeros(300)], np.zeros(301), k=k)
-        assert values == pytest.approx(expected, abs=1e-13)
-
-
-def test_expected_reciprocal_rank_of_rare_relevance_in_a_long_tie():
-    y = np.zeros(5000)
-    y[17] = 3.0
-    expected = 7 / 8 * sum(1 / r for r in range(1, 5001)) / 5000
-    assert FUNCTIONS["err"](y, np.zeros(5000), one_query(y)) == pytest.approx(expected, rel=1e-10)
-    y[4000:4002] = 1.0
-    expected = sum(math.comb(5000 - t, 2) / t for t in range(1, 4999)) / math.comb(5000, 3)
-    assert FUNCTIONS["mrr"](y, np.zeros(5000), one_query(y)) == pytest.approx(expected, rel=1e-12)
-
-
-def test_long_ties_of_much_relevance_do_not_overflow():
-    y = np.arange(5000) < 4000
-    expected = sum(math.comb(5000 - t, 3999) / math.comb(5000, 4000) / t for t in range(1, 1002))
-    assert FUNCTIONS["mrr"](y, np.zeros(5000), one_query(y)) == pytest.approx(expected, rel=1e-12)
-    # All documents satisfy with probability 1/256 but one: it is among the first t with probability t / n.
-    y, others, that = np.ones(3000), 255 / 256, 253 / 256
-    y[1234] = 2.0
-    reading = [(1 - t / 3000) * others**t + t / 3000 * others ** (t - 1) * that for t in range(3001)]
-    expected = sum((reading[t - 1] - reading[t]) / t for t in range(1, 3001))
-    assert FUNCTIONS["err"](y, np.zeros(3000), one_query(y), max_grade=8) == pytest.approx(expected, rel=1e-10)
-
-
-def test_largest_grade_is_that_of_the_data_unless_given(ragged):
-    y, scores, qid = ragged
-    assert FUNCTIONS["err"](y, scores, qid) == FUNCTIONS["err"](y, scores, qid, max_grade=3)
-    assert FUNCTIONS["err"]([1, 1000], [1, 0], [0, 0]) == pytest.approx(0.5)
-    assert FUNCTIONS["err"]([1000], [1.0], [0]) == 1.0
-    assert FUNCTIONS["err"]([1, 0, 0], [0.5, 0.5, 0.5], [0, 0, 0], max_grade=1074) == pytest.approx(0.0, abs=1e-15)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -283,16 +120,6 @@ def test_the_perfect_ranking_and_the_reverse_are_the_bounds(name):
         assert FUNCTIONS[name]([1], [0.3], [0], k=1) == pytest.approx(expected, abs=1e-16)
 
 
-def test_mean_precision_beyond_the_list_goes_on():
-    y, scores, qid = [1, 0, 1], [0.9, 0.5, 0.1], [0, 0, 0]
-    expected = np.mean([FUNCTIONS["precision"](y, scores, qid, k=r) for r in range(1, 11)])
-    assert FUNCTIONS["mean_precision"](y, scores, qid, k=10) == pytest.approx(expected, abs=1e-13)
-    assert FUNCTIONS["mean_precision"](y, scores, qid, k=10**12) == pytest.approx(0.0, abs=1e-10)
-    # Fractions cut queries of different sizes at different ranks.
-    values = FUNCTIONS["mean_precision"]([*y, 1], [*scores, 1.0], [*qid, 1], k=0.5, per_query=True)
-    assert values.tolist() == pytest.approx([0.75, 1.0], abs=1e-13)
-
-
 @pytest.mark.parametrize(
     ("names", "change", "message"),
     [
@@ -331,24 +158,6 @@ def test_what_a_metric_has_no_use_for_it_does_not_take():
     assert set(MEASURES) == {"ndcg", "dcg", *SKIPPING, *RANKED}
     for name in ("auc", "kendall_tau"):
         assert not {"k", "ties"} & set(inspect.signature(FUNCTIONS[name]).parameters)
-
-
-class LastColumn:
-    """An estimator that predicts what it was given."""
-
-    def predict(self, X):
-        return X[:, -1]
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_scorers_are_the_functions(ragged, name):
-    y, scores, qid = ragged
-    settings = {"k": 2, "ties": "worst"}
-    settings = {key: settings[key] for key in settings if key in inspect.signature(FUNCTIONS[name]).parameters}
-    for chosen in ({}, {"empty": "one", **settings}):
-        expected = FUNCTIONS[name](y, scores, qid, **chosen)
-        assert make_scorer(name, **chosen)(LastColumn(), scores[:, None], y, qid=qid) == expected
-        assert get_measure(name, **chosen)(y, scores, qid) == expected
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -1,0 +1,154 @@
+"""The parameters of XGBoost by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from boostrank.backends.base import import_backend
+from boostrank.backends.parameters import KnownParameters
+
+NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
+#: Native names of the boosting parameters, by their names in the ranker.
+PARAMETERS: Mapping[str, str] = {
+    "learning_rate": "eta",
+    "max_depth": "max_depth",
+    "max_leaves": "max_leaves",
+    "grow_policy": "grow_policy",
+    "min_child_weight": "min_child_weight",
+    "gamma": "gamma",
+    "subsample": "subsample",
+    "colsample_bytree": "colsample_bytree",
+    "reg_alpha": "alpha",
+    "reg_lambda": "lambda",
+    "tree_method": "tree_method",
+    "max_bin": "max_bin",
+    "n_jobs": "nthread",
+    "verbosity": "verbosity",
+}
+#: Names of all parameters of the ranker that XGBoost has too, by their canonical names there.
+EXPLICIT: Mapping[str, str] = {
+    **{native: name for name, native in PARAMETERS.items()},
+    "num_boost_round": "n_estimators",
+    "early_stopping_rounds": "early_stopping_rounds",
+    "seed": "random_state",
+}
+#: Canonical names by alias. XGBoost's configuration lists both, but not that they are the same.
+ALIASES: Mapping[str, str] = {
+    "learning_rate": "eta",
+    "min_split_loss": "gamma",
+    "reg_alpha": "alpha",
+    "reg_lambda": "lambda",
+    "n_jobs": "nthread",
+    "random_state": "seed",
+    "num_round": "num_boost_round",
+    "num_rounds": "num_boost_round",
+    "n_estimators": "num_boost_round",
+}
+#: Parameters that decide which other parameters XGBoost has.
+STRUCTURE: tuple[str, ...] = ("booster", "tree_method", "updater")
+#: Settings that bring parameters which XGBoost does not have otherwise, by the words for them in messages.
+_OTHER_STRUCTURES: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "booster='gbtree' or 'dart'": (("booster", "gbtree"),),
+    "booster='dart'": (("booster", "dart"),),
+    "tree_method='exact'": (("tree_method", "exact"),),
+    "tree_method='hist'": (("tree_method", "hist"),),
+    "booster='gblinear'": (("booster", "gblinear"),),
+    "booster='gblinear' and updater='coord_descent'": (("booster", "gblinear"), ("updater", "coord_descent")),
+    "its own objectives, such as 'rank:ndcg'": (("objective", "rank:ndcg"),),
+}
+
+_MEASURE = "give the measure as eval_metric to fit"
+_ONE_SCORE = "a ranker gives one score per row"
+#: Parameters that have no effect or a wrong one in a ranker, by canonical name, and what to use instead.
+_REFUSED: Mapping[str, str] = {
+    "objective": "set objective instead",
+    "eval_metric": _MEASURE,
+    "custom_metric": _MEASURE,
+    "feval": _MEASURE,
+    "disable_default_eval_metric": _MEASURE,
+    "base_score": "rankers start from the score 0",
+    "boost_from_average": "rankers start from the score 0",
+    "ndcg_exp_gain": 'set gain="exp2" or gain="linear" instead',
+    "num_class": _ONE_SCORE,
+    "num_target": _ONE_SCORE,
+    "multi_strategy": _ONE_SCORE,
+    "num_feature": "it is the number of columns of X",
+    "num_trees": "set n_estimators instead",
+    "process_type": "there is no model to update",
+    "validate_parameters": "the names of parameters are always checked",
+    "updater_seq": "set updater instead",
+    "scale_pos_weight": "it needs labels of two classes; give sample_weight to fit",
+    "missing": "replace these values by NaN",
+    "enable_categorical": "categorical columns of a DataFrame are always categorical features",
+    "evals": "give eval_set to fit",
+    "verbose_eval": "set verbosity instead",
+}
+
+
+def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
+    """All parameters of XGBoost by name.
+
+    Parameters
+    ----------
+    parameters : mapping of str to object
+        The native parameters of the training. They decide which other parameters XGBoost has.
+    objective : str, optional
+        Name of the objective if it is XGBoost's own.
+    """
+    structure = {name: str(parameters[name]) for name in STRUCTURE if parameters.get(name) is not None}
+    if objective is not None:
+        structure["objective"] = objective
+    booster = structure.get("booster", "gbtree")
+    elsewhere: dict[str, str] = {}
+    for words, other in _OTHER_STRUCTURES.items():
+        for name in _names(other):
+            elsewhere.setdefault(name, f"XGBoost has it only with {words}; here booster={booster!r}")
+    here = _names(tuple(sorted(structure.items())))
+    # These are parameters of the training function, and not of the configuration.
+    names = here | {"num_boost_round", "early_stopping_rounds", "verbosity"}
+    canonical = {name: ALIASES.get(name, name) for name in [*names, *ALIASES] if ALIASES.get(name, name) in names}
+    unavailable = {name: reason for name, reason in elsewhere.items() if name not in canonical}
+    return KnownParameters("XGBoost", canonical, EXPLICIT, {**unavailable, **_REFUSED})
+
+
+@cache
+def _names(structure: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    """Names of the parameters in the configuration that XGBoost makes for these settings, without any training."""
+    xgb = import_backend("xgboost")
+    data = xgb.DMatrix(np.zeros((1, 1)), label=[0.0], group=[1], nthread=1)
+    booster = xgb.Booster({"nthread": 1}, [data])
+    # Without validate_parameters XGBoost does not warn of settings that this booster does not use.
+    booster.set_param({"validate_parameters": False, **dict(structure)})
+    try:
+        configuration = json.loads(booster.save_config())
+    except xgb.core.XGBoostError as error:
+        settings = ", ".join(f"{name}={value!r}" for name, value in structure)
+        raise ValueError(f"XGBoost does not take {settings}: {_first_sentence(error)}") from error
+    learner = configuration["learner"]
+    if "objective" not in dict(structure):
+        # Without a native objective, the configuration has the parameters of XGBoost's default, least squares.
+        del learner["objective"]
+    return frozenset(_names_within(learner))
+
+
+def _names_within(configuration: Any, section: str = "") -> Iterator[str]:
+    """Names of the values in all sections of a configuration that are called "..._param"."""
+    if isinstance(configuration, list):
+        for part in configuration:
+            yield from _names_within(part, section)
+    elif isinstance(configuration, dict):
+        for name, value in configuration.items():
+            yield from _names_within(value, name)
+            if section.endswith("_param") and not isinstance(value, (dict, list)):
+                yield name
+
+
+def _first_sentence(error: Exception) -> str:
+    """The message of an error of XGBoost without time, file and stack trace."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0].rpartition("] ")[-1] if lines else ""

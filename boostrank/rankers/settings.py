@@ -1,0 +1,204 @@
+"""The settings of a ranker: its parameters, checked, with the other names of the boosting library translated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from boostrank.backends.base import Backend, TrainingSpecification
+from boostrank.dcg import DCG
+from boostrank.losses import LOSSES, Loss, get_loss
+from boostrank.metrics import Measure, get_measure
+from boostrank.model_selection import split_queries
+
+
+class Rule(NamedTuple):
+    """The values that a parameter takes.
+
+    Attributes
+    ----------
+    description : str
+        Completes "must be", for messages.
+    accepts : callable
+        Whether a value is valid.
+    """
+
+    description: str
+    accepts: Callable[[Any], bool]
+
+
+def integer(smallest: int | None = None) -> Rule:
+    """Integers of at least `smallest`; a bool is no integer."""
+    description = "an integer" if smallest is None else f"an integer of at least {smallest}"
+    return Rule(description, lambda value: _is_integer(value) and (smallest is None or value >= smallest))
+
+
+def one_of(*names: str) -> Rule:
+    """One of these strings."""
+    return Rule(f"one of {', '.join(names)}", lambda value: isinstance(value, str) and value in names)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and bool(np.isfinite(float(value)))
+
+
+NOT_NEGATIVE = Rule("a number of at least 0", lambda value: _is_finite(value) and value >= 0)
+POSITIVE = Rule("a number above 0", lambda value: _is_finite(value) and value > 0)
+SHARE = Rule("a number above 0 and at most 1", lambda value: _is_finite(value) and 0 < value <= 1)
+PART = Rule("a fraction above 0 and below 1", lambda value: _is_finite(value) and 0 < value < 1)
+FLAG = Rule("True or False", lambda value: isinstance(value, (bool, np.bool_)))
+#: Rules of the parameters that both rankers have.
+RULES: Mapping[str, Rule] = {
+    "n_estimators": integer(1),
+    "learning_rate": POSITIVE,
+    "min_child_weight": NOT_NEGATIVE,
+    "subsample": SHARE,
+    "colsample_bytree": SHARE,
+    "reg_alpha": NOT_NEGATIVE,
+    "reg_lambda": NOT_NEGATIVE,
+    "early_stopping_rounds": integer(1),
+    "validation_fraction": PART,
+    "refit": FLAG,
+    "n_jobs": integer(),
+    "verbosity": integer(),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked parameters of a ranker.
+
+    Attributes
+    ----------
+    backend : Backend
+    values : dict
+        Parameters of the ranker by name, with the values of native parameters that are other names of them.
+    native : dict
+        The other native parameters, by canonical name.
+    unused : set of str
+        Parameters of the ranker that the boosting library does not have with these settings.
+    """
+
+    backend: Backend
+    values: dict[str, Any]
+    native: dict[str, Any]
+    unused: frozenset[str]
+
+    @classmethod
+    def resolve(
+        cls,
+        backend: Backend,
+        values: dict[str, Any],
+        native: dict[str, Any],
+        defaults: Mapping[str, Any],
+        rules: Mapping[str, Rule],
+    ) -> Settings:
+        """Check parameters, and translate native parameters that are other names of parameters of the ranker.
+
+        Parameters
+        ----------
+        backend : Backend
+        values : dict
+            Parameters of the ranker by name.
+        native : dict
+            Native parameters by their canonical names or aliases.
+        defaults : mapping of str to object
+            Defaults of the parameters of the ranker.
+        rules : mapping of str to Rule
+            Rules of the parameters of the ranker.
+        """
+        _check_objective(backend, values["objective"], values["normalize"])
+        _check_values(values, rules, optional=backend.PARAMETERS)
+        objective = values["objective"] if values["objective"] in backend.NATIVE_OBJECTIVES else None
+        parameters = {native: values[name] for name, native in backend.PARAMETERS.items()}
+        known = backend.known_parameters({**parameters, **native}, objective)
+        translated, handed_on = known.translate(values, native, defaults)
+        _check_values(translated, rules, optional=backend.PARAMETERS)
+        unused = frozenset(name for name, native in backend.PARAMETERS.items() if native not in known.canonical)
+        for name in sorted(unused):
+            if translated[name] is not None and translated[name] != defaults[name]:
+                reason = known.refused.get(backend.PARAMETERS[name], f"{known.library} does not have it")
+                raise ValueError(f"{name}={translated[name]!r} would have no effect: {reason}")
+        return cls(backend, translated, handed_on, unused)
+
+    def check_validation(self, eval_set: Any) -> None:
+        """Raise ValueError for settings that contradict each other or `eval_set`."""
+        fraction, patience = self.values["validation_fraction"], self.values["early_stopping_rounds"]
+        if eval_set and fraction is not None:
+            raise ValueError("give either eval_set or validation_fraction, not both")
+        if patience is not None and not eval_set and fraction is None:
+            raise ValueError("early_stopping_rounds needs validation queries: give eval_set or validation_fraction")
+        if self.values["refit"] and (fraction is None or patience is None):
+            raise ValueError(
+                "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the "
+                "number of rounds that was found on held-out queries"
+            )
+
+    def random_state(self) -> np.random.RandomState:
+        """The random numbers of one call of fit."""
+        seed = self.values["random_state"]
+        try:
+            return check_random_state(seed)
+        except ValueError as error:
+            raise ValueError(
+                f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got {seed!r}"
+            ) from error
+
+    def kept_queries(self, n_queries: int, random_state: np.random.RandomState) -> NDArray[np.bool_] | None:
+        """Mask of the queries to train on, or None if `validation_fraction` holds no queries out."""
+        if self.values["validation_fraction"] is None:
+            return None
+        kept = np.zeros(n_queries, dtype=bool)
+        kept[split_queries(np.arange(n_queries), self.values["validation_fraction"], random_state)[0]] = True
+        return kept
+
+    def specification(
+        self, random_state: np.random.RandomState, eval_metric: str | Measure | None
+    ) -> TrainingSpecification:
+        """The specification of the training."""
+        values = self.values
+        native = values["objective"] in self.backend.NATIVE_OBJECTIVES
+        return TrainingSpecification(
+            loss=values["objective"] if native else get_loss(values["objective"]),
+            dcg=DCG(values["k"], values["gain"], values["discount"]),
+            normalize=values["normalize"],
+            parameters=self.parameters(random_state),
+            n_rounds=int(values["n_estimators"]),
+            early_stopping_rounds=values["early_stopping_rounds"],
+            measure=None if eval_metric is None else get_measure(eval_metric),
+        )
+
+    def parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
+        """Parameters of the boosting library by canonical name."""
+        names = {name: native for name, native in self.backend.PARAMETERS.items() if name not in self.unused}
+        parameters = {native: self.values[name] for name, native in names.items()}
+        parameters = {name: value for name, value in parameters.items() if value is not None}
+        if self.values["random_state"] is not None:
+            parameters["seed"] = int(random_state.randint(2**31 - 1))
+        return {**parameters, **self.native}
+
+
+def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
+    known = (*LOSSES, *backend.NATIVE_OBJECTIVES)
+    if not isinstance(objective, Loss) and not (isinstance(objective, str) and objective in known):
+        raise ValueError(f"objective must be a Surrogate, an EdgeLoss or one of {', '.join(known)}; got {objective!r}")
+    if objective in backend.NATIVE_OBJECTIVES and normalize != "dcg":
+        raise ValueError(f"normalize={normalize!r} has no meaning for the native objective {objective!r}")
+
+
+def _check_values(values: Mapping[str, Any], rules: Mapping[str, Rule], optional: Mapping[str, str]) -> None:
+    """Raise ValueError for a value that breaks its rule. None leaves the choice to the boosting library."""
+    for name, rule in rules.items():
+        may_be_none = name in optional or name in ("early_stopping_rounds", "validation_fraction")
+        if not (values[name] is None and may_be_none) and not rule.accepts(values[name]):
+            raise ValueError(f"{name} must be {rule.description}; got {values[name]!r}")

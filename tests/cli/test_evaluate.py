@@ -1,0 +1,75 @@
+"""The commands `fit`, `predict` and `evaluate`, one after the other, and `evaluate --explain`."""
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+import boostrank as br
+
+
+@pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
+def test_fit_predict_evaluate(run, folder, tmp_path, data, backend):
+    _, y, qid = data
+    model, scores = tmp_path / f"{backend}.json", tmp_path / f"{backend}.scores"
+    options = ["--backend", backend, "--objective", "softmax", "--k", 10, "--rounds", 15]
+    run("fit", folder / "all.txt", model, *options, "--validation", folder / "Fold1" / "vali.txt")
+    run("predict", model, folder / "all.txt", "--output", scores)
+    values = np.loadtxt(scores)
+    assert run("predict", model, folder / "all.txt").split() == scores.read_text().split()
+    expected = br.ndcg_score(y, values, qid, k=10)
+    assert f"{expected:.6f}" in run("evaluate", folder / "all.txt", scores)
+    assert expected > 0.7
+    if backend == "lightgbm":
+        lgb.Booster(model_file=model)
+
+
+def test_evaluate_applies_settings_to_the_measures_that_have_them(run, folder, tmp_path, data):
+    _, y, qid = data
+    values = np.random.default_rng(0).integers(0, 4, len(y)) / 4
+    np.savetxt(tmp_path / "scores", values)
+    options = ["--measures", "ndcg@3, map,mrr,auc", "--gain", "linear", "--ties", "stable"]
+    out = run("evaluate", folder / "all.txt", tmp_path / "scores", *options)
+    expected = {
+        "ndcg@3": br.ndcg_score(y, values, qid, k=3, gain="linear", ties="stable"),
+        "map": br.metrics.average_precision_score(y, values, qid, ties="stable"),
+        "mrr": br.metrics.reciprocal_rank_score(y, values, qid, ties="stable"),
+        "auc": br.metrics.auc_score(y, values, qid),
+    }
+    rows = [[cell.strip() for cell in line.split("│")] for line in out.splitlines() if line.startswith("│")]
+    assert {row[1]: row[2] for row in rows} == {name: f"{value:.6f}" for name, value in expected.items()}
+    assert rows[0][3] == "empty zero, gain linear, discount log2, ties stable"
+    assert rows[3][3] == "empty skip, threshold 1"
+
+
+def test_fit_stops_early_by_the_measure_that_is_named(run, folder, tmp_path):
+    train, validation = (br.read_letor(folder / "Fold1" / f"{name}.txt") for name in ("train", "vali"))
+    options = ["--validation", folder / "Fold1" / "vali.txt", "--rounds", 30, "--patience", 3, "--leaves", 7]
+    settings = {"n_estimators": 30, "early_stopping_rounds": 3, "num_leaves": 7, "random_state": 0}
+    rounds = {}
+    for metric in ("mrr", "ndcg@1"):
+        out = run("fit", folder / "Fold1" / "train.txt", tmp_path / "m", *options, "--eval-metric", metric)
+        ranker = br.LightGBMRanker(**settings).fit(*train, eval_set=[tuple(validation)], eval_metric=metric)
+        rounds[metric] = ranker.best_iteration_
+        assert f" {rounds[metric]} rounds," in " ".join(out.split())
+    assert rounds["mrr"] != rounds["ndcg@1"]
+
+
+def test_evaluate_explains_what_other_libraries_compute(run, folder, tmp_path, data):
+    _, y, qid = data
+    values = np.random.default_rng(0).integers(0, 4, len(y)) / 4
+    np.savetxt(tmp_path / "scores", values)
+    other = {"gain": "linear", "empty": "one", "ties": "worst"}
+    chosen = ["--measures", "ndcg@10,ndcg@3,map", "--gain", "linear", "--empty", "one", "--ties", "worst"]
+    for width, options, settings in ((80, [], {"k": 10}), (100, chosen, {"k": 3, **other})):
+        found = br.reconcile(y, values, qid, **settings)
+        out = run("evaluate", folder / "all.txt", tmp_path / "scores", "--explain", *options, width=width)
+        lines = out.splitlines()
+        assert max(map(len, lines)) <= width
+        assert found.head in " ".join(out.split())
+        assert "Each row shows the NDCG" in out
+        for row in found.table.itertuples():
+            at = next(i for i, line in enumerate(lines) if line.split()[:2] == [row.library, row.metric])
+            parts = [part for part in row.because.split("; ") if part]
+            assert lines[at].split()[2:4] == [f"{row.value:.4f}", f"{row.difference:+.4f}"]
+            assert [line.rstrip()[-len(part) :] for line, part in zip(lines[at:], parts, strict=False)] == parts
+    assert "Each row" not in run("evaluate", folder / "all.txt", tmp_path / "scores")

@@ -1,0 +1,81 @@
+"""Definitions of measures over every permutation of ties, and the functions that are held against them."""
+
+import math
+
+import numpy as np
+import pandas as pd
+from oracles import orders_by
+
+from boostrank import metrics
+from boostrank.metrics import MEASURES
+
+# The persistence of rank-biased precision in tests.
+P = 0.7
+FUNCTIONS = {
+    **{name: getattr(metrics, f"{name}_score") for name in MEASURES if name not in ("map", "mrr")},
+    "map": metrics.average_precision_score,
+    "mrr": metrics.reciprocal_rank_score,
+}
+
+
+# Each takes the labels of the ranked documents, the number of ranks that count, and the threshold or largest grade.
+def precision(shown, depth, threshold):
+    return sum(label >= threshold for label in shown[:depth]) / depth
+
+
+def recall(shown, depth, threshold):
+    return sum(label >= threshold for label in shown[:depth]) / sum(label >= threshold for label in shown)
+
+
+def mean_precision(shown, depth, threshold):
+    return sum(precision(shown, r, threshold) for r in range(1, depth + 1)) / depth
+
+
+def rbp(shown, depth, threshold):
+    return sum((1 - P) * P ** (r - 1) for r, label in enumerate(shown[:depth], 1) if label >= threshold)
+
+
+def average_precision(shown, depth, threshold):
+    found = [precision(shown, r, threshold) for r, label in enumerate(shown[:depth], 1) if label >= threshold]
+    return sum(found) / sum(label >= threshold for label in shown)
+
+
+def reciprocal_rank(shown, depth, threshold):
+    return next((1 / r for r, label in enumerate(shown[:depth], 1) if label >= threshold), 0.0)
+
+
+def err(shown, depth, largest):
+    total, reading = 0.0, 1.0
+    for r, label in enumerate(shown[:depth], 1):
+        satisfied = (2**label - 1) / 2**largest
+        total += reading * satisfied / r
+        reading *= 1 - satisfied
+    return total
+
+
+DEFINITIONS = {
+    "precision": precision,
+    "recall": recall,
+    "mean_precision": mean_precision,
+    "rbp": rbp,
+    "map": average_precision,
+    "mrr": reciprocal_rank,
+    "err": err,
+}
+SETTINGS = {"rbp": {"p": P}}
+RANKED = list(DEFINITIONS)
+CHOOSE = {"average": np.mean, "best": max, "worst": min, "stable": lambda values: values[0]}
+
+
+def by_definition(name, y, scores, k, ties, cut):
+    """A measure of one query, over every permutation of its ties; NaN where nothing is relevant."""
+    if max(y) < (1 if name == "err" else cut):
+        return math.nan
+    depth = len(y) if k is None else k if isinstance(k, int) else math.ceil(k * len(y))
+    values = [DEFINITIONS[name]([y[i] for i in order], depth, cut) for order in orders_by(scores)]
+    return CHOOSE[ties](values)
+
+
+def queries_of(qid, *rows):
+    """The values of each query as lists, in order of first appearance."""
+    return [tuple(row[qid == query].tolist() for row in rows) for query in pd.unique(qid)]

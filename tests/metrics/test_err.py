@@ -1,0 +1,45 @@
+"""Expected reciprocal rank: long ties, and the largest grade."""
+
+import math
+
+import numpy as np
+import pytest
+from measure_definitions import FUNCTIONS
+
+
+def test_a_long_tie_of_several_grades():
+    # Exact in integers: e_t / C(n, t) of the products of 1 - R, whose numerators over 2^4 are whole.
+    y = np.random.default_rng(3).choice(5, 300, p=[0.3, 0.3, 0.2, 0.1, 0.1])
+    symmetric = [1] + [0] * 300
+    for numerator in (2**4 - (2**y - 1)).tolist():
+        for t in range(300, 0, -1):
+            symmetric[t] += numerator * symmetric[t - 1]
+    reading = [e / (math.comb(300, t) * 16**t) for t, e in enumerate(symmetric)]
+    for k in (None, 7):
+        expected = sum((reading[t - 1] - reading[t]) / (t + 1) for t in range(1, 301 if k is None else k))
+        values = FUNCTIONS["err"]([0, *y], [1.0, *np.zeros(300)], k=k)
+        assert values == pytest.approx(expected, abs=1e-13)
+
+
+def test_rare_relevance_in_a_long_tie():
+    y = np.zeros(5000)
+    y[17] = 3.0
+    expected = 7 / 8 * sum(1 / r for r in range(1, 5001)) / 5000
+    assert FUNCTIONS["err"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-10)
+
+
+def test_much_relevance_in_a_long_tie_does_not_overflow():
+    # All documents satisfy with probability 1/256 but one: it is among the first t with probability t / n.
+    y, others, that = np.ones(3000), 255 / 256, 253 / 256
+    y[1234] = 2.0
+    reading = [(1 - t / 3000) * others**t + t / 3000 * others ** (t - 1) * that for t in range(3001)]
+    expected = sum((reading[t - 1] - reading[t]) / t for t in range(1, 3001))
+    assert FUNCTIONS["err"](y, np.zeros(3000), max_grade=8) == pytest.approx(expected, rel=1e-10)
+
+
+def test_largest_grade_is_that_of_the_data_unless_given(ragged):
+    y, scores, qid = ragged
+    assert FUNCTIONS["err"](y, scores, qid) == FUNCTIONS["err"](y, scores, qid, max_grade=3)
+    assert FUNCTIONS["err"]([1, 1000], [1, 0]) == pytest.approx(0.5)
+    assert FUNCTIONS["err"]([1000], [1.0]) == 1.0
+    assert FUNCTIONS["err"]([1, 0, 0], [0.5, 0.5, 0.5], max_grade=1074) == pytest.approx(0.0, abs=1e-15)

@@ -1,0 +1,24 @@
+"""`tie_range`: NDCG of the worst, the mean and the best ranking of tied documents."""
+
+import itertools
+
+import numpy as np
+
+import boostrank as br
+from boostrank.metrics import tie_range
+
+TIES = ("average", "stable", "best", "worst")
+
+
+def test_tie_range_is_the_range_over_all_orders(tied):
+    labels, scores = np.array([2, 0, 1, 3, 0]), np.array([1, 1, 1, 0, 0])
+    values = [br.ndcg_score(labels, scores - 0.01 * np.array(order), k=3) for order in itertools.permutations(range(5))]
+    seen = tie_range(labels, scores, k=3)
+    np.testing.assert_allclose(seen, (min(values), np.mean(values), max(values)), atol=1e-12)
+    labels, scores, qid = tied
+    for empty in ("zero", "skip"):
+        options = {"k": 4, "gain": "linear", "discount": "zipf", "empty": empty}
+        for per_query in (False, True):
+            for name, value in tie_range(labels, scores, qid, per_query=per_query, **options)._asdict().items():
+                expected = br.ndcg_score(labels, scores, qid, ties=name, per_query=per_query, **options)
+                np.testing.assert_allclose(value, expected, rtol=0, atol=1e-14)

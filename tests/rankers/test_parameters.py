@@ -1,0 +1,320 @@
+"""Parameters of the rankers: other names, native ones, refused ones, values without meaning, and subclasses."""
+
+import io
+import sys
+import threading
+import warnings
+from contextlib import redirect_stdout
+
+import lightgbm
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+import boostrank as br
+from boostrank.backends.lightgbm_parameters import known_parameters
+
+RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
+both = pytest.mark.parametrize("ranker_class", RANKERS)
+X, Y, QID = br.make_ranking(n_queries=40, random_state=3)
+SMALL = {"n_estimators": 4, "random_state": 0, "n_jobs": 1}
+HELD_OUT = {"validation_fraction": 0.3, "random_state": 0, "n_estimators": 30}
+STOPPING = {"validation_fraction": 0.3, "early_stopping_rounds": 3}
+
+
+def scores(ranker_class, **parameters):
+    return ranker_class("softmax", **{"n_jobs": 1, **parameters}).fit(X, Y, QID).predict(X)
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "native", "explicit"),
+    [
+        (br.LightGBMRanker, {"eta": 0.3}, {"learning_rate": 0.3}),
+        (br.LightGBMRanker, {"num_iterations": 3}, {"n_estimators": 3}),
+        (br.LightGBMRanker, {"num_boost_round": 3}, {"n_estimators": 3}),
+        (br.LightGBMRanker, {"lambda_l1": 0.5, "lambda_l2": 0.2}, {"reg_alpha": 0.5, "reg_lambda": 0.2}),
+        (br.LightGBMRanker, {"bagging_fraction": 0.5, "bagging_freq": 1}, {"subsample": 0.5, "subsample_freq": 1}),
+        (br.LightGBMRanker, {"seed": 5, "extra_trees": True}, {"random_state": 5, "extra_trees": True}),
+        (br.LightGBMRanker, {"verbose": -1, "min_hessian": 2.0}, {"min_child_weight": 2.0}),
+        (br.LightGBMRanker, {**HELD_OUT, "early_stopping_round": 1}, {**HELD_OUT, "early_stopping_rounds": 1}),
+        (br.LightGBMRanker, {"mc": [1] + [0] * 9}, {"monotone_constraints": [1] + [0] * 9}),
+        (br.XGBoostRanker, {"eta": 0.3}, {"learning_rate": 0.3}),
+        (br.XGBoostRanker, {"num_boost_round": 3}, {"n_estimators": 3}),
+        (br.XGBoostRanker, {"alpha": 0.5, "lambda": 2.0}, {"reg_alpha": 0.5, "reg_lambda": 2.0}),
+        (br.XGBoostRanker, {"min_split_loss": 2.0, "nthread": 1}, {"gamma": 2.0}),
+        (br.XGBoostRanker, {"seed": 5, "subsample": 0.5}, {"random_state": 5, "subsample": 0.5}),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else value.__name__,
+)
+def test_other_names_of_parameters_mean_the_same(ranker_class, native, explicit):
+    expected = scores(ranker_class, **explicit)
+    np.testing.assert_array_equal(scores(ranker_class, **native), expected)
+    np.testing.assert_array_equal(
+        clone(ranker_class("softmax", n_jobs=1, **native)).fit(X, Y, QID).predict(X), expected
+    )
+    assert not np.array_equal(expected, scores(ranker_class))
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "parameters", "message"),
+    [
+        (br.LightGBMRanker, {"n_estimators": 6, "num_iterations": 4}, "n_estimators=6 and num_iterations=4"),
+        (br.LightGBMRanker, {"num_trees": 6, "num_iterations": 4}, "num_trees=6 and num_iterations=4"),
+        (br.LightGBMRanker, {"random_state": 1, "seed": 2}, "random_state=1 and seed=2"),
+        (br.LightGBMRanker, {"mc": [1], "monotone_constraints": [0]}, "mc=.*monotone_constraints="),
+        (
+            br.LightGBMRanker,
+            {**STOPPING, "early_stopping_round": 1},
+            "early_stopping_rounds=3 and early_stopping_round=1",
+        ),
+        (br.XGBoostRanker, {"learning_rate": 0.2, "eta": 0.3}, "learning_rate=0.2 and eta=0.3"),
+        (br.XGBoostRanker, {"min_split_loss": 1, "gamma": 2}, "gamma=2 and min_split_loss=1"),
+    ],
+)
+def test_two_names_of_one_parameter_with_different_values_are_an_error(ranker_class, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        scores(ranker_class, **parameters)
+
+
+def test_two_names_of_one_parameter_with_the_same_value_are_no_error():
+    expected = scores(br.LightGBMRanker, n_estimators=3)
+    np.testing.assert_array_equal(scores(br.LightGBMRanker, n_estimators=3, num_iterations=3, num_trees=3), expected)
+
+
+REFUSED = [
+    (br.LightGBMRanker, {"loss": "binary"}, "objective"),
+    (br.LightGBMRanker, {"metric": "auc"}, "eval_metric"),
+    (br.LightGBMRanker, {"ndcg_at": [5]}, "eval_metric"),
+    (br.LightGBMRanker, {"label_gain": [0, 1, 3]}, "gain"),
+    (br.LightGBMRanker, {"lambdarank_truncation_level": 5}, "k"),
+    (br.LightGBMRanker, {"objective_seed": 5}, "rank_xendcg"),
+    (br.LightGBMRanker, {"input_model": "model.txt"}, "load_model"),
+    (br.LightGBMRanker, {"weight_column": "0"}, "sample_weight"),
+    (br.LightGBMRanker, {"metric_freq": 2}, "every round"),
+    (br.LightGBMRanker, {"task": "predict"}, "predict"),
+    (br.LightGBMRanker, {"pred_early_stop": True}, "prediction"),
+    (br.XGBoostRanker, {"eval_metric": "auc"}, "eval_metric"),
+    (br.XGBoostRanker, {"base_score": 3.0}, "start from the score 0"),
+    (br.XGBoostRanker, {"ndcg_exp_gain": False}, "gain"),
+    (br.XGBoostRanker, {"lambdarank_pair_method": "mean"}, "its own objectives"),
+    (br.XGBoostRanker, {"rate_drop": 0.1}, "booster='dart'"),
+    (br.XGBoostRanker, {"opt_dense_col": 0.5}, "tree_method='exact'"),
+    (br.XGBoostRanker, {"booster": "gblinear", "max_leaves": 3}, "max_leaves=3.*booster='gbtree'"),
+    (br.XGBoostRanker, {"booster": "forest"}, "booster='forest'"),
+]
+
+
+@pytest.mark.parametrize(("ranker_class", "native", "remedy"), REFUSED, ids=lambda value: str(value)[:40])
+def test_parameters_without_a_meaning_are_errors_with_a_remedy(ranker_class, native, remedy):
+    with pytest.raises(ValueError, match=f"(?s)(?={list(native)[-1]}|.*{list(native)[-1]}).*{remedy}"):
+        scores(ranker_class, **native)
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "objective", "parameters"),
+    [
+        (br.LightGBMRanker, "lambdarank", {"lambdarank_truncation_level": 1}),
+        (br.LightGBMRanker, "lambdarank", {"sigmoid": 3.0}),
+        (br.LightGBMRanker, "rank_xendcg", {"objective_seed": 77}),
+        (br.XGBoostRanker, "rank:ndcg", {"lambdarank_num_pair_per_sample": 1, "lambdarank_pair_method": "topk"}),
+        (br.XGBoostRanker, "softmax", {"booster": "dart", "rate_drop": 0.5}),
+        (br.XGBoostRanker, "softmax", {"tree_method": "exact", "opt_dense_col": 0.5, "colsample_bylevel": 0.3}),
+        (br.XGBoostRanker, "softmax", {"booster": "gblinear", "feature_selector": "shuffle"}),
+        (br.LightGBMRanker, "softmax", {"categorical_feature": [0], "min_data_per_group": 1}),
+        (br.LightGBMRanker, "softmax", {"boosting": "dart", "drop_rate": 0.5}),
+    ],
+)
+def test_native_parameters_have_their_effect(ranker_class, objective, parameters):
+    features = np.column_stack([(Y * 3 + 1) % 5, X])
+    models = [ranker_class(objective, **SMALL, **given).fit(features, Y, QID) for given in ({}, parameters)]
+    assert not np.array_equal(*(model.predict(features) for model in models))
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "wrong", "nearest"),
+    [
+        (br.LightGBMRanker, "num_leafs", "num_leaves"),
+        (br.LightGBMRanker, "monotone_constrains", "monotone_constraints"),
+        (br.XGBoostRanker, "learn_rate", "learning_rate"),
+        (br.XGBoostRanker, "colsample_bynod", "colsample_bynode"),
+    ],
+)
+def test_unknown_parameters_are_errors_with_the_nearest_name(ranker_class, wrong, nearest):
+    with pytest.raises(ValueError, match=f"{wrong}.*did you mean '{nearest}'"):
+        scores(ranker_class, **{wrong: 1})
+
+
+def test_all_reasons_to_refuse_belong_to_parameters_of_lightgbm():
+    known = known_parameters({}, None)
+    assert set(known.refused) | set(known.explicit) <= set(known.canonical.values())
+    assert not set(known.refused) & set(known.explicit)
+
+
+VALUES = {
+    "n_estimators": [0, 2.5, True, None, "a"],
+    "early_stopping_rounds": [0, 2.5, True, float("nan")],
+    "learning_rate": [0, -0.1, float("nan"), float("inf"), "a"],
+    "subsample": [0, 1.5, float("nan")],
+    "colsample_bytree": [0, "a"],
+    "min_child_weight": [-1, "a"],
+    "reg_lambda": [-1, float("nan")],
+    "max_depth": [2.5, "a"],
+    "validation_fraction": [0, 1, True, "a"],
+    "refit": ["yes"],
+    "n_jobs": [2.5, "a"],
+    "random_state": [-1, "a", 2.5],
+    "importance_type": ["foo", 5],
+}
+
+
+@both
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in VALUES for value in VALUES[name]])
+def test_values_without_a_meaning_are_errors_that_name_the_parameter(ranker_class, name, value):
+    with pytest.raises(ValueError, match=rf"^{name} must be "):
+        scores(ranker_class, **{**SMALL, "validation_fraction": 0.3, name: value})
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "name", "value"),
+    [
+        (br.LightGBMRanker, "num_leaves", 1),
+        (br.LightGBMRanker, "subsample_freq", -1),
+        (br.XGBoostRanker, "max_bin", 1),
+        (br.XGBoostRanker, "tree_method", "best"),
+        (br.XGBoostRanker, "grow_policy", 5),
+        (br.XGBoostRanker, "gamma", -1),
+    ],
+)
+def test_values_of_one_library_without_a_meaning_are_errors(ranker_class, name, value):
+    with pytest.raises(ValueError, match=rf"^{name} must be "):
+        scores(ranker_class, **{name: value})
+
+
+def test_a_value_is_checked_under_each_name_of_its_parameter():
+    with pytest.raises(ValueError, match=r"^n_estimators must be"):
+        scores(br.LightGBMRanker, num_iterations=2.5)
+
+
+@both
+def test_none_leaves_the_choice_to_the_boosting_library(ranker_class):
+    for name in ranker_class._backend.PARAMETERS:
+        assert np.ptp(scores(ranker_class, **{"n_estimators": 2, name: None})) > 0
+
+
+@both
+def test_an_unknown_kind_of_importance_is_an_error(ranker_class):
+    ranker = ranker_class(**SMALL).fit(X, Y, QID)
+    with pytest.raises(ValueError, match=r"importance_type must be one of .*gain"):
+        ranker.get_feature_importances("foo")
+    ranker.importance_type = "foo"
+    with pytest.raises(ValueError, match=r"importance_type must be one of .*gain"):
+        _ = ranker.feature_importances_
+
+
+@both
+def test_subclasses_with_keywords_keep_the_parameters_of_the_base_class(ranker_class):
+    class Own(ranker_class):
+        def __init__(self, other=3, n_estimators=50, **kwargs):
+            super().__init__(n_estimators=n_estimators, **kwargs)
+            self.other = other
+
+    class Fixed(Own):
+        def __init__(self):
+            super().__init__(n_estimators=2)
+
+    assert {**ranker_class().get_params(), "other": 3, "n_estimators": 50} == Own().get_params()
+    ranker = Own(other=5, learning_rate=0.3, extra="native")
+    expected = {**ranker_class().get_params(), "other": 5, "n_estimators": 50, "learning_rate": 0.3, "extra": "native"}
+    assert ranker.get_params() == clone(ranker).get_params() == expected
+    assert Own().set_params(learning_rate=0.3, other=5, extra="native").get_params() == expected
+    assert clone(Own(eta=0.3)).set_params(n_estimators=3).fit(X, Y, QID).best_iteration_ == 3
+    assert Fixed().get_params() == {}
+
+
+@both
+def test_fits_in_eight_threads_leave_the_process_as_it_was(ranker_class):
+    native = {"min_data_in_bin": 1} if ranker_class is br.LightGBMRanker else {"max_delta_step": 1.0}
+    expected, filters, errors = scores(ranker_class, **SMALL, **native), list(warnings.filters), []
+    stream = io.StringIO()
+
+    def fit():
+        try:
+            for _ in range(3):
+                np.testing.assert_array_equal(scores(ranker_class, **SMALL, **native), expected)
+        except BaseException as error:
+            errors.append(error)
+
+    with redirect_stdout(stream):
+        threads = [threading.Thread(target=fit) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sys.stdout is stream
+    assert errors == []
+    assert stream.getvalue() == ""
+    assert warnings.filters == filters
+
+
+def test_a_parameter_is_checked_without_any_training(monkeypatch):
+    calls = []
+    train = lightgbm.Booster.__init__
+    monkeypatch.setattr(lightgbm.Booster, "__init__", lambda *args, **kwargs: calls.append(1) or train(*args, **kwargs))
+    scores(br.LightGBMRanker, n_estimators=2, min_data_in_bin=1)
+    # The booster that is trained, and its copy that is read from its text.
+    assert len(calls) == 2
+
+
+DART = {br.LightGBMRanker: {"boosting": "dart"}, br.XGBoostRanker: {"booster": "dart", "rate_drop": 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "native"), [*DART.items(), (br.XGBoostRanker, {"booster": "gblinear", "learning_rate": 0.3})]
+)
+@pytest.mark.parametrize("n_rounds", [12, 60])
+def test_early_stopping_returns_the_evaluated_model_if_later_rounds_change_earlier_ones(ranker_class, native, n_rounds):
+    held_out = br.make_ranking(n_queries=30, random_state=1)
+    ranker = ranker_class("softmax", k=10, **{**SMALL, "learning_rate": 0.5, **native, "n_estimators": n_rounds})
+    ranker.set_params(early_stopping_rounds=5).fit(X, Y, QID, eval_set=[tuple(held_out)])
+    history = ranker.evals_result_["valid_0"]["ndcg@10"]
+    assert ranker.best_iteration_ == int(np.argmax(history)) + 1 == ranker._backend.n_rounds(ranker.booster_)
+    assert len(history) > ranker.best_iteration_
+    assert br.ndcg_score(held_out.y, ranker.predict(held_out.X), held_out.qid, k=10) == pytest.approx(
+        max(history), abs=1e-9
+    )
+
+
+@both
+@pytest.mark.parametrize("dart", [False, True])
+def test_the_first_of_equally_good_rounds_is_kept(ranker_class, dart):
+    # All documents of the validation set are relevant, so that NDCG is 1 in all rounds.
+    native = DART[ranker_class] if dart else {}
+    eval_set = [(X[:30], np.ones(30), np.zeros(30))]
+    ranker = ranker_class("softmax", **{**SMALL, "n_estimators": 9}, early_stopping_rounds=3, **native)
+    ranker.fit(X, Y, QID, eval_set=eval_set)
+    assert ranker.evals_result_["valid_0"]["ndcg"] == [1.0] * 4
+    assert ranker.best_iteration_ == 1
+    first = ranker_class("softmax", **{**SMALL, "n_estimators": 1}, **native).fit(X, Y, QID)
+    np.testing.assert_array_equal(ranker.predict(X), first.predict(X))
+
+
+@both
+def test_the_default_score_warns_of_folds_that_cut_queries(ranker_class):
+    train, test = next(KFold(3, shuffle=True, random_state=0).split(X))
+    ranker = ranker_class(**SMALL).fit(X[train], Y[train], QID[train])
+    with pytest.warns(UserWarning, match="cut queries apart"):
+        ranker.score(X[test], Y[test], QID[test])
+    keep, hold_out = br.split_queries(QID, 0.3, random_state=0)
+    ranker.fit(X[keep], Y[keep], QID[keep])
+    for rows in (keep, hold_out):
+        ranker.score(X[rows], Y[rows], QID[rows])
+
+
+@pytest.mark.parametrize("cv", ["a", 0, 1, 2.5, None, True])
+def test_folds_that_are_none_are_errors_that_name_cv(cv):
+    ranker = br.LightGBMRanker(**SMALL)
+    with pytest.raises(ValueError, match=r"^cv must be"):
+        br.grid_search(ranker, {"k": [1]}, X, Y, QID, cv=cv)
+    with pytest.raises(ValueError, match=r"^cv must be"):
+        br.cross_validate(ranker, X, Y, QID, cv=cv)

@@ -1,0 +1,67 @@
+"""The permutation test and the t-test, against enumeration, scipy and simulation."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from boostrank.significance import permutation_test, t_test
+from boostrank.significance.paired_tests import _signed_sums
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 9, 12])
+def test_few_queries_are_enumerated(n, pair):
+    left, right = pair(n)
+    sums = [abs(np.dot(signs, left - right)) for signs in itertools.product([-1, 1], repeat=n)]
+    expected = np.mean(np.array(sums) >= abs((left - right).sum()) - 1e-12)
+    seen = permutation_test(left, right)
+    assert seen.p_value == pytest.approx(expected, abs=1e-15)
+    assert seen.difference == pytest.approx((left - right).mean())
+    assert (seen.wins, seen.ties, seen.losses) == ((left > right).sum(), 0, (left < right).sum())
+
+
+def test_many_queries_agree_with_scipy():
+    random = np.random.default_rng(1)
+    left, right = random.normal(size=300) + 0.1, random.normal(size=300)
+    seen = permutation_test(left, right, n_permutations=10_000)
+    expected = stats.permutation_test(
+        (left - right,), np.mean, permutation_type="samples", n_resamples=10_000, rng=np.random.default_rng(2)
+    ).pvalue
+    assert seen.p_value == pytest.approx(expected, abs=0.01)
+    assert permutation_test(left, right, n_permutations=10_000) == seen
+    assert permutation_test(right, left, n_permutations=10_000).p_value == seen.p_value
+
+
+def test_the_test_holds_its_level():
+    random = np.random.default_rng(3)
+    rejected = [
+        permutation_test(*random.normal(size=(2, 40)), n_permutations=500, random_state=i).p_value <= 0.1
+        for i in range(400)
+    ]
+    assert 0.06 < np.mean(rejected) < 0.14
+
+
+def test_ties_are_counted_and_skipped_queries_are_not():
+    assert permutation_test([1.0, 0.5], [1.0, 0.5]).p_value == 1.0
+    seen = permutation_test([0.5, np.nan, 1.0], [0.25, np.nan, 1.0])
+    assert (seen.wins, seen.ties, seen.losses) == (1, 1, 0)
+
+
+def test_random_signs_give_the_sums_of_a_plain_loop(pair):
+    differences = np.subtract(*pair(37))
+    seen = np.concatenate(list(_signed_sums(differences, 500, 3)))
+    drawn = np.random.default_rng(3).integers(0, 256, size=(500, 5), dtype=np.uint8)
+    signs = 1.0 - 2.0 * np.unpackbits(drawn, axis=1, count=37, bitorder="little")
+    np.testing.assert_allclose(seen, signs @ differences, rtol=0, atol=1e-12)
+    assert abs(signs.mean()) < 0.02
+
+
+def test_t_test_agrees_with_scipy(pair):
+    left, right = pair(25)
+    expected = stats.ttest_rel(left, right)
+    seen = t_test(left, right)
+    assert seen.statistic == pytest.approx(expected.statistic, rel=1e-12)
+    assert seen.p_value == pytest.approx(expected.pvalue, rel=1e-12)
+    assert seen.degrees == expected.df == 24
+    assert t_test(right, left) == (-seen.difference, -seen.statistic, 24, seen.p_value)

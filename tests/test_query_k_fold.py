@@ -1,0 +1,78 @@
+"""`QueryKFold`, `split_queries` and `query_folds`: parts of the data that keep queries whole."""
+
+import numpy as np
+import pytest
+
+import boostrank as br
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Shuffled rows and string query ids."""
+    X, y, qid = br.make_ranking(n_queries=24, random_state=1)
+    permutation = np.random.default_rng(0).permutation(len(y))
+    return X[permutation], y[permutation], np.array([f"q{i}" for i in qid[permutation]])
+
+
+def test_stratified_folds_spread_queries_without_relevance():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 40, 53)
+    qid = np.repeat(np.arange(53), sizes)
+    empty = rng.permutation(53) < 13
+    y = np.where(empty[qid], 0, 1)
+    order = rng.permutation(len(qid))
+    qid, y = qid[order], y[order]
+    for shuffle in (False, True):
+        splitter = br.QueryKFold(5, shuffle=shuffle, random_state=3 if shuffle else None, stratify=True)
+        tests = [test for train, test in splitter.split(qid, y, qid) if not set(qid[train]) & set(qid[test])]
+        assert sorted(np.concatenate(tests)) == list(range(len(qid)))
+        counts = [len(set(qid[test])) for test in tests]
+        assert max(counts) - min(counts) <= 1
+        empties = [empty[list(set(qid[test]))].sum() for test in tests]
+        assert max(empties) - min(empties) <= 1
+        if not shuffle:
+            assert max(map(len, tests)) < 1.2 * min(map(len, tests))
+    first, again, other = (
+        [test.tolist() for _, test in br.QueryKFold(5, shuffle=True, random_state=s, stratify=True).split(qid, y, qid)]
+        for s in (0, 0, 1)
+    )
+    assert first == again != other
+    with pytest.raises(ValueError, match="needs the labels"):
+        list(br.QueryKFold(5, stratify=True).split(qid, groups=qid))
+    with pytest.raises(ValueError, match="as many queries"):
+        list(br.QueryKFold(5, stratify=True).split(qid[:2], y[:2], qid[:2]))
+
+
+def test_splitter_refuses_missing_ids():
+    with pytest.raises(ValueError, match="missing"):
+        next(br.QueryKFold(2).split(np.zeros(3), groups=[1.0, np.nan, 2.0]))
+    with pytest.raises(ValueError, match=r"QueryKFold\.split got no qid"):
+        next(br.QueryKFold(2).split(np.zeros((3, 1))))
+
+
+def test_splits_keep_queries_whole(data):
+    X, _, qid = data
+    for shuffle in (False, True):
+        folds = list(br.QueryKFold(4, shuffle=shuffle, random_state=0 if shuffle else None).split(X, groups=qid))
+        assert sorted(np.concatenate([test for _, test in folds])) == list(range(len(qid)))
+        assert all(not set(qid[train]) & set(qid[test]) for train, test in folds)
+    keep, hold_out = br.split_queries(qid, 0.25, random_state=0)
+    assert len(set(qid[hold_out])) == 6
+    assert not set(qid[keep]) & set(qid[hold_out])
+    for wrong in (0, 1, -0.5):
+        with pytest.raises(ValueError, match="fraction"):
+            br.split_queries(qid, wrong)
+    with pytest.raises(ValueError, match="at least two"):
+        br.split_queries([1, 1], 0.5)
+
+
+def test_folds_partition_the_queries():
+    data = br.Dataset(*br.make_ranking(n_queries=31, random_state=0))
+    folds = br.query_folds(data, 5)
+    tested = np.concatenate([np.unique(fold.test.qid) for fold in folds])
+    assert sorted(tested) == list(range(31))
+    for fold in folds:
+        parts = [set(part.qid) for part in (fold.train, fold.validation, fold.test)]
+        assert len(set.union(*parts)) == sum(map(len, parts)) == 31
+    with pytest.raises(ValueError, match="at least 3"):
+        br.query_folds(data, 2)
