@@ -239,7 +239,7 @@ def test_a_weighted_mean_above_1_is_an_error_of_xgboost_only():
 def test_no_library_is_needed(monkeypatch):
     for name in ("lightgbm", "xgboost", "catboost", "pytrec_eval", "ranx"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert len(br.reconcile([1, 0], [0, 1]).table) == len(CONVENTIONS)
+    assert len(br.reconcile([1, 0], [0, 1], [0, 0]).table) == len(CONVENTIONS)
 
 
 @pytest.mark.parametrize(
