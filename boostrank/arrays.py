@@ -82,8 +82,10 @@ def real_array_as_floats(array: NDArray[Any], name: str) -> Floats:
         raise ValueError(f"{name} must be numbers: {error}") from None
 
 
-def rescale_extreme(values: Floats) -> Floats:
+def rescale_extreme(values: Floats, largest: float | None = None) -> Floats:
     """Multiply relative numbers by a power of two, if their largest is so large or small that sums would be wrong.
+
+    `largest` is that of all numbers that `values` are relative to; the default is the largest of `values`.
 
     The result is exact, except for numbers that are smaller than the largest by a factor of 10^250 or more.
 
@@ -92,7 +94,8 @@ def rescale_extreme(values: Floats) -> Floats:
     >>> rescale_extreme(np.array([2.0**200, 2.0**199])).tolist()
     [0.5, 0.25]
     """
-    largest = np.abs(values).max(initial=0.0)
+    if largest is None:
+        largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0 or MIN_USUAL < largest < MAX_USUAL:
         return values
     return np.ldexp(values, -np.frexp(largest)[1])

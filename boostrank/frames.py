@@ -54,7 +54,7 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
         qid = y.qid
     if QID in names:
         return _without_qid(X), _ids(X[QID]) if qid is None else qid
-    if qid is None and QID in getattr(getattr(X, "index", None), "names", ()):
+    if qid is None and is_pandas(X) and QID in X.index.names:
         return X, X.index.get_level_values(QID).to_numpy()
     return X, qid
 
@@ -69,20 +69,30 @@ def require_qid(qid: ArrayLike | None, receiver: str, advice: str = _ESTIMATOR_A
     return qid
 
 
+def is_pandas(X: Any) -> bool:
+    """Whether `X` is a DataFrame or a Series of pandas."""
+    # A column may have the name of any attribute, so that only the attributes of the type count.
+    return hasattr(type(X), "iloc")
+
+
 def to_pandas(X: Any) -> Any:
     """Convert a polars DataFrame or a pyarrow Table to a pandas DataFrame; return anything else unchanged."""
-    return X.to_pandas() if _column_names(X) and not hasattr(X, "iloc") else X
+    kind = type(X)
+    is_table = hasattr(kind, "to_pandas") and (hasattr(kind, "columns") or hasattr(kind, "column_names"))
+    return X.to_pandas() if is_table and not is_pandas(X) else X
 
 
 def _column_names(X: Any) -> list[Any]:
     # The names are called `columns` in pandas and polars, `column_names` in pyarrow; its `columns` are the data.
-    return list(getattr(X, "column_names", getattr(X, "columns", ())))
+    if hasattr(type(X), "column_names"):
+        return list(X.column_names)
+    return list(X.columns) if hasattr(type(X), "columns") else []
 
 
 def _without_qid(X: Any) -> Any:
-    if hasattr(X, "drop_columns"):
-        return X.drop_columns(QID)
-    return X.drop(columns=QID) if hasattr(X, "iloc") else X.drop(QID)
+    if is_pandas(X):
+        return X.drop(columns=QID)
+    return X.drop_columns(QID) if hasattr(type(X), "drop_columns") else X.drop(QID)
 
 
 def _ids(column: Any) -> NDArray[Any]:

@@ -36,6 +36,11 @@ class Labels(ABC):
     def per_document(self) -> Floats:
         """One number for each document, as backends need it, shape (n_documents,): the relevance, or 0."""
 
+    @property
+    @abstractmethod
+    def differ(self) -> bool:
+        """Whether there are documents with different labels, so that there may be something to learn."""
+
     @abstractmethod
     def require_relevance(self, objective: Any) -> Floats:
         """Relevance of each document, shape (n_documents,).
@@ -82,6 +87,10 @@ class Relevance(Labels):
     def per_document(self) -> Floats:
         return self.values
 
+    @property
+    def differ(self) -> bool:
+        return bool((self.values != self.values[0]).any())
+
     def require_relevance(self, objective: Any) -> Floats:
         return self.values
 
@@ -109,6 +118,10 @@ class Preferences(Labels):
     @property
     def per_document(self) -> Floats:
         return np.zeros(len(self))
+
+    @property
+    def differ(self) -> bool:
+        return len(self.values.winner) > 0
 
     def require_relevance(self, objective: Any) -> Floats:
         raise ValueError(f"{objective!r} needs relevance labels; for preferences use one of {', '.join(EDGE_LOSSES)}")

@@ -14,7 +14,7 @@ from boostrank.labels import as_labels
 from boostrank.losses import Loss, get_loss
 from boostrank.preferences import EdgeLoss, PreferenceGraph
 from boostrank.queries import Queries
-from boostrank.segments import Floats
+from boostrank.segments import Floats, Segments
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
 from boostrank.weights import document_weights
@@ -33,7 +33,8 @@ class BoundLoss(ABC):
     offset : float
         Boosting starts from score 0 for every document. The loss is evaluated at ``score + offset``.
     scale : float
-        Gradient and Hessian are multiplied with it. It makes the mean Hessian 1 where boosting starts.
+        Gradient and Hessian, which contain the weights, are multiplied with it. It makes the mean Hessian 1 where
+        boosting starts. So weights are relative: all of them times a constant give the same gradient and Hessian.
     """
 
     surrogate: Surrogate | EdgeLoss
@@ -46,8 +47,8 @@ class BoundLoss(ABC):
         """Loss of each query at boosting's `scores`, not multiplied with `scale`, shape (n_queries,)."""
 
     @abstractmethod
-    def total_weight(self, hessian: NDArray[Any]) -> float:
-        """Sum of the weights of the documents that `scale` averages over, from the Hessian where boosting starts."""
+    def n_weighted(self, hessian: NDArray[Any]) -> int:
+        """Number of documents that `scale` averages over, given the Hessian where boosting starts."""
 
     @abstractmethod
     def _parts(self, scores: NDArray[Any]) -> Iterator[tuple[slice, tuple[Floats, Floats], Floats | float]]:
@@ -111,7 +112,8 @@ class Objective(BoundLoss):
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         See :func:`boostrank.targets.make_targets`.
     weights : array-like, shape (n_queries,) or (n_documents,), optional
-        Not negative. Weights of documents may differ within a query only if the surrogate is separable.
+        Not negative, and relative: all of them times a constant give the same gradient and Hessian. Weights of
+        documents may differ within a query only if the surrogate is separable.
 
     Attributes
     ----------
@@ -120,10 +122,11 @@ class Objective(BoundLoss):
         Boosting starts from score 0 for every document. The surrogate is evaluated at ``score + offset``, where
         `offset` is its best constant score. A common shift does not change a ranking, so models need not store it.
     scale : float
-        Gradient and Hessian are multiplied with it. It makes their weighted mean Hessian 1 where boosting starts, and
-        does not change the minimizer. With it, the backends' limits and penalties that are compared with sums of
-        Hessians (``min_child_weight``, ``min_sum_hessian_in_leaf``, ``reg_lambda``) are numbers of documents for every
-        surrogate.
+        Gradient and Hessian, which contain the weights, are multiplied with it. It makes the mean Hessian over the
+        documents whose weight is not 0 equal to 1 where boosting starts, and does not change the minimizer. With it,
+        the backends' limits and penalties that are compared with sums of Hessians (``min_child_weight``,
+        ``min_sum_hessian_in_leaf``, ``reg_lambda``) are numbers of documents for every surrogate and for weights in any
+        unit.
 
     Raises
     ------
@@ -157,7 +160,7 @@ class Objective(BoundLoss):
         _check_bounds(self.surrogate, self.targets, normalize)
         self.weights = None if weights is None else document_weights(weights, queries, self.surrogate.separable)
         self.offset = self.surrogate.best_constant(self.targets, queries, self.weights)
-        self.scale = unit_scale(self.total_weight(), self._total_hessian())
+        self.scale = unit_scale(self.n_weighted(), self._total_hessian())
 
     def loss(self, scores: ArrayLike) -> Floats:
         """Loss of each query at boosting's `scores`, neither weighted nor scaled, shape (n_queries,)."""
@@ -172,21 +175,32 @@ class Objective(BoundLoss):
             shifted = scores[documents].astype(np.float64)
             shifted += self.offset
             self._check_finite(shifted, scores, documents)
-            derivatives = self.surrogate.gradient_hessian(shifted, self.targets[documents], part)
+            derivatives = self._derivatives(shifted, documents, part)
             yield documents, derivatives, self.scale if self.weights is None else self.scale * self.weights[documents]
 
-    def total_weight(self, hessian: NDArray[Any] | None = None) -> float:
-        """Number of documents, or the sum of their weights."""
-        return float(self.queries.n_documents if self.weights is None else self.weights.sum())
+    def n_weighted(self, hessian: NDArray[Any] | None = None) -> int:
+        """Number of documents whose weight is not 0."""
+        return self.queries.n_documents if self.weights is None else int(np.count_nonzero(self.weights))
 
     def _total_hessian(self) -> float:
         """Weighted sum of the Hessian where boosting starts, before it is scaled."""
         total = 0.0
         for _, documents, part in self.queries.blocks():
             start = np.full(part.n_rows, self.offset)
-            hessian = self.surrogate.gradient_hessian(start, self.targets[documents], part)[1]
+            hessian = self._derivatives(start, documents, part)[1]
             total += float(hessian.sum() if self.weights is None else hessian @ self.weights[documents])
         return total
+
+    def _derivatives(self, scores: Floats, documents: slice, queries: Segments) -> tuple[Floats, Floats]:
+        """Gradient and Hessian of the surrogate, whose shapes are checked: NumPy would repeat a single value."""
+        derivatives = self.surrogate.gradient_hessian(scores, self.targets[documents], queries)
+        shapes = [np.shape(values) for values in derivatives]
+        if shapes != [scores.shape] * 2:
+            raise ValueError(
+                f"{self.surrogate!r} returned a gradient and a Hessian of the shapes {shapes}; each must have one "
+                f"value per document, shape {scores.shape}"
+            )
+        return derivatives
 
 
 class EdgeObjective(BoundLoss):
@@ -198,7 +212,8 @@ class EdgeObjective(BoundLoss):
     graph : PreferenceGraph
         Grouped, with at least one edge of positive weight.
     weights : array-like, shape (n_queries,) or (n_documents,), optional
-        Weights of queries. The weights of the edges of a query are multiplied with the weight of the query.
+        Weights of queries. The weights of the edges of a query are multiplied with the weight of the query. All
+        weights of queries, or of edges, times a constant give the same gradient and Hessian.
 
     Attributes
     ----------
@@ -232,7 +247,7 @@ class EdgeObjective(BoundLoss):
         if not self.graph.weights.any():
             raise ValueError("the preferences have no edge of positive weight: there is nothing to learn")
         hessian = self._sums(np.zeros(self.queries.n_documents))[1]
-        self.scale = unit_scale(self.total_weight(hessian), float(hessian.sum()))
+        self.scale = unit_scale(self.n_weighted(hessian), float(hessian.sum()))
 
     def loss(self, scores: ArrayLike) -> Floats:
         """Loss of each query with the weights of queries and edges, not multiplied with `scale`, shape (n_queries,)."""
@@ -243,9 +258,9 @@ class EdgeObjective(BoundLoss):
         self._check_finite(scores, scores, documents)
         yield documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale
 
-    def total_weight(self, hessian: NDArray[Any]) -> float:
+    def n_weighted(self, hessian: NDArray[Any]) -> int:
         """Number of documents that have an edge of positive weight: those with a positive Hessian."""
-        return float(np.count_nonzero(hessian))
+        return int(np.count_nonzero(hessian))
 
     def _sums(self, scores: Floats) -> tuple[Floats, Floats]:
         """Gradient and majorant of the Hessian: sums over the edges of each document, before they are scaled."""
@@ -262,13 +277,13 @@ class EdgeObjective(BoundLoss):
         return gradient, hessian
 
 
-def unit_scale(weight: float, hessian: float) -> float:
-    """The factor that makes the weighted mean Hessian 1, given the sum of weights and the weighted sum of Hessians.
+def unit_scale(n_documents: float, hessian: float) -> float:
+    """The factor that makes the mean Hessian 1, given the number of documents and the weighted sum of Hessians.
 
     The factor is 1 if the sum of Hessians is 0. That happens if no query has a relevant document, so that nothing can
     be learned.
     """
-    return weight / hessian if hessian > 0 else 1.0
+    return n_documents / hessian if hessian > 0 else 1.0
 
 
 def bind(

@@ -9,6 +9,11 @@ from boostrank.arrays import as_floats, rescale_extreme
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 
+#: Advice for losses and objectives that take only weights of queries.
+DOCUMENT_WEIGHTS = (
+    "Only surrogates that are a sum over documents, such as 'squared', can be trained with weights of documents"
+)
+
 
 def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool, *, grouped: bool = True) -> Floats:
     """Check weights of queries or documents, and return the weight of each grouped document.
@@ -54,8 +59,26 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool
     if not grouped:
         weights = queries.group(weights)
     if not separable:
-        require_equal_weights(weights, queries)
+        require_equal_weights(weights, queries, DOCUMENT_WEIGHTS)
     return weights
+
+
+def unit_mean(weights: Floats) -> Floats:
+    """Divide weights by their mean over the documents whose weight is not 0.
+
+    Raises
+    ------
+    ValueError
+        If all weights are zero.
+
+    Examples
+    --------
+    >>> unit_mean(np.array([0.0, 1e30, 3e30])).tolist()
+    [0.0, 0.5, 1.5]
+    """
+    if not weights.any():
+        raise ValueError("sample_weight is zero for all queries to train on")
+    return weights * (np.count_nonzero(weights) / weights.sum())
 
 
 def query_weights(sample_weight: ArrayLike | None, queries: Queries, *, grouped: bool = True) -> Floats:
@@ -76,7 +99,7 @@ def query_weights(sample_weight: ArrayLike | None, queries: Queries, *, grouped:
     Raises
     ------
     ValueError
-        As :func:`document_weights` with ``separable=False``.
+        As :func:`document_weights`, and if weights differ within a query.
 
     Examples
     --------
@@ -85,14 +108,17 @@ def query_weights(sample_weight: ArrayLike | None, queries: Queries, *, grouped:
     """
     if sample_weight is None:
         return np.ones(queries.n_queries)
-    return document_weights(sample_weight, queries, separable=False, grouped=grouped)[queries.starts]
+    weights = document_weights(sample_weight, queries, separable=True, grouped=grouped)
+    require_equal_weights(weights, queries)
+    return weights[queries.starts]
 
 
-def require_equal_weights(weights: Floats, queries: Queries) -> None:
-    """Raise ValueError if the weights of grouped documents, shape (n_documents,), differ within a query."""
+def require_equal_weights(weights: Floats, queries: Queries, advice: str = "") -> None:
+    """Raise ValueError if the weights of grouped documents, shape (n_documents,), differ within a query.
+
+    `advice` is a sentence that is added to the message.
+    """
     differs = queries.max(weights) != queries.min(weights)
     if differs.any():
-        raise ValueError(
-            f"sample_weight differs within query {str(queries.ids[np.argmax(differs)])!r}: give one weight per query. "
-            "Only surrogates that are a sum over documents, such as 'squared', can be trained with weights of documents"
-        )
+        query = str(queries.ids[np.argmax(differs)])
+        raise ValueError(f"sample_weight differs within query {query!r}: give one weight per query. {advice}".rstrip())

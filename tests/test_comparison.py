@@ -82,7 +82,7 @@ def test_display_shows_every_ranker(comparison):
     matplotlib.pyplot.close(display.figure_)
 
 
-def test_it_shows_itself(comparison):
+def test_texts_of_a_comparison_have_its_numbers(comparison):
     result = comparison[3]
     assert (result.rankers, result.measures) == (["softmax", "squared"], ["ndcg@1", "ndcg@10"])
     row = result.table.set_index(["ranker", "metric"]).loc[("squared", "ndcg@10")]

@@ -97,7 +97,7 @@ def equal(seen, expected):
 @pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_cross_validate(ranker, data, routing, cv, n_jobs):
     X, y, qid = data
-    # scikit-learn's own splitter calls them groups.
+    # The splitter of scikit-learn calls the queries groups.
     params = {"qid": qid} | ({"groups": qid} if type(cv) is GroupKFold else {})
     seen = cross_validate(ranker, X, y, cv=cv, scoring=NDCG, params=params, n_jobs=n_jobs)
     equal(seen["test_score"], loop(ranker, X, y, qid))
@@ -243,10 +243,10 @@ def test_cross_validate_and_grid_search_of_the_package(ranker, data):
     assert not sklearn.get_config()["enable_metadata_routing"]
 
 
-# Where the queries got lost
+# Missing query ids
 
 
-def test_lost_queries_are_errors(ranker, data):
+def test_missing_query_ids_are_errors(ranker, data):
     X, y, qid = data
     folds = list(br.QueryKFold(3).split(X, groups=qid))
     ways = [
@@ -269,7 +269,7 @@ def test_lost_queries_are_errors(ranker, data):
 
 
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
-def test_folds_that_cut_queries_are_noticed(ranker, data, routing):
+def test_folds_that_cut_queries_are_a_warning_or_an_error(ranker, data, routing):
     X, y, qid = data
     with pytest.warns(UserWarning, match=r"of \d+ of the \d+ scored queries, such as 'q\d+'"):
         cross_validate(ranker, X, y, cv=KFold(3), scoring=NDCG, params={"qid": qid})
@@ -295,7 +295,7 @@ def test_early_stopping_inside_the_folds(ranker, data):
         expected.append((br.ndcg_score(y[test], fitted.predict(X[test]), qid[test], k=10), fitted.best_iteration_))
     equal(search.cv_results_["mean_test_score"][1], np.mean(expected, axis=0)[0])
     equal(search.cv_results_["mean_test_n_estimators"][1], np.mean(expected, axis=0)[1])
-    # The model at the end has the rounds found on held-out queries, and has seen all queries.
+    # The final model has as many rounds as were best on the held-out queries, and is trained on all queries.
     best = search.best_estimator_
     plain = clone(ranker).set_params(**search.best_params_).set_params(refit=False)
     assert best.best_iteration_ == plain.fit(X, y, qid).best_iteration_
@@ -304,7 +304,7 @@ def test_early_stopping_inside_the_folds(ranker, data):
         clone(ranker).set_params(validation_fraction=None).fit(X, y, qid, eval_set=[(X, y, qid)])
 
 
-# What users of the backends asked for
+# Requests of users in the issues of LightGBM and XGBoost
 
 
 def test_lightgbm_1137_grid_search_from_query_sizes(routing):
@@ -325,7 +325,7 @@ def test_lightgbm_3018_one_query_left_out_each_time(routing):
     equal(search.cv_results_["mean_test_score"][0], loop(ranker.set_params(n_estimators=5), X, y, qid, 10, 6).mean())
 
 
-@pytest.mark.filterwarnings("ignore:no feature can be split")
+@pytest.mark.filterwarnings("ignore:no tree has a split")
 def test_lightgbm_5660_random_search_on_a_few_lists(routing):
     X = [[0.0, 0.1], [1.0, 1.0], [0.4, 0.0], [0.4, 0.4], [0.0, 0.3], [0.2, 1.0], [0.1, 0.1]]
     y, qid = [0, 1, 0, 3, 0, 4, 0], [0, 0, 0, 0, 0, 1, 1]

@@ -1,4 +1,4 @@
-"""A surrogate bound to data: what boosting gets each round, and what is refused."""
+"""A surrogate bound to data: its gradient and Hessian in every round, and errors."""
 
 import math
 
@@ -78,7 +78,7 @@ def test_the_mean_hessian_at_the_start_is_one(surrogate, kind, k):
     weights = weights_of(kind, surrogate, queries)
     objective = Objective(surrogate, labels, queries, DCG(k=k), weights=weights)
     hessian = objective.gradient_hessian(np.zeros(len(labels)))[1]
-    assert hessian.sum() / as_documents(weights, queries).sum() == pytest.approx(1.0, rel=1e-5)
+    assert hessian.sum() / np.count_nonzero(as_documents(weights, queries)) == pytest.approx(1.0, rel=1e-5)
 
 
 @pytest.mark.parametrize("surrogate", [s for s in SURROGATES if s.convex and not s.shift_invariant], ids=repr)
@@ -137,11 +137,13 @@ def test_integer_weights_repeat_queries(surrogate):
     weighted = Objective(surrogate, labels, queries, weights=times)
     repeated = Objective(surrogate, labels[rows], Queries.from_sizes(sizes))
     assert weighted.offset == pytest.approx(repeated.offset)
-    assert weighted.scale == pytest.approx(repeated.scale, rel=1e-6)
+    # Weights are relative: their mean over the documents whose weight is not 0 becomes 1.
+    mean = len(rows) / len(np.unique(rows))
+    assert weighted.scale * mean == pytest.approx(repeated.scale, rel=1e-6)
     for ours, theirs in zip(weighted.gradient_hessian(scores), repeated.gradient_hessian(scores[rows]), strict=True):
         summed = np.zeros(len(labels))
         np.add.at(summed, rows, theirs)
-        np.testing.assert_allclose(ours, summed, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(ours * mean, summed, rtol=1e-4, atol=1e-5)
 
 
 @every
@@ -156,12 +158,28 @@ def test_a_query_of_zero_weight_has_no_gradient(surrogate):
 
 
 @every
-def test_a_common_factor_of_the_weights_scales_the_derivatives_only(surrogate):
+@pytest.mark.parametrize("factor", [3.0, 1 / 15, 1e30, 1e308, 5e-324])
+def test_a_common_factor_of_the_weights_changes_nothing(surrogate, factor):
     labels, queries, scores = ragged()
-    plain, triple = Objective(surrogate, labels, queries), Objective(surrogate, labels, queries, weights=[3.0] * 5)
-    assert triple.offset == pytest.approx(plain.offset)
-    for ours, theirs in zip(triple.gradient_hessian(scores), plain.gradient_hessian(scores), strict=True):
-        np.testing.assert_allclose(ours, 3 * theirs, rtol=1e-5, atol=1e-6)
+    weights = np.array([1.0, 3.0, 0.0, 1.0, 2.0])
+    # The smallest number is only exact with integer factors.
+    plain = Objective(surrogate, labels, queries, weights=weights)
+    scaled = Objective(surrogate, labels, queries, weights=weights * factor if factor < 1e308 else weights / 3 * factor)
+    assert scaled.offset == pytest.approx(plain.offset, abs=1e-9)
+    for ours, theirs in zip(scaled.gradient_hessian(scores), plain.gradient_hessian(scores), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shapes", [((1,), (1,)), ((15,), ()), ((1,), (15,)), ((15,), (15, 1))])
+@pytest.mark.parametrize("weights", [None, [1.0] * 5])
+def test_derivatives_of_another_shape_are_errors(shapes, weights):
+    class Wrong(Softmax):
+        def gradient_hessian(self, scores, targets, queries):
+            return tuple(np.ones(shape) for shape in shapes)
+
+    labels, queries, _ = ragged()
+    with pytest.raises(ValueError, match="gradient and a Hessian of the shapes"):
+        Objective(Wrong(), labels, queries, weights=weights)
 
 
 @coupled

@@ -5,7 +5,7 @@ import pytest
 
 import boostrank as br
 from boostrank.queries import Queries
-from boostrank.weights import document_weights, query_weights
+from boostrank.weights import document_weights, query_weights, unit_mean
 
 QUERIES = Queries.from_qid(["a", "b", "a", "c"])
 
@@ -35,13 +35,49 @@ def test_invalid_weights_are_errors(weights):
 def test_weights_that_differ_within_a_query_are_errors_that_name_the_query():
     with pytest.raises(ValueError, match="differs within query 'a'"):
         query_weights([1, 1, 2, 1], QUERIES, grouped=False)
+    with pytest.raises(ValueError, match="Only surrogates that are a sum over documents"):
+        document_weights([1, 1, 2, 1], QUERIES, False, grouped=False)
 
 
-@pytest.mark.parametrize("objective", ["rank:ndcg", "rank:pairwise"])
-def test_objectives_of_xgboost_refuse_weights_that_differ_within_a_query(objective):
+def test_an_error_in_weights_of_a_measure_does_not_speak_of_surrogates():
+    with pytest.raises(ValueError, match="differs within query 'a'") as caught:
+        br.ndcg_score([1, 0, 2, 1], [1, 2, 3, 4], QUERIES.qid, sample_weight=[1, 1, 2, 1])
+    assert "surrogate" not in str(caught.value)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 3.0, 0.0], [1e30, 3e30, 0.0], [2.0, 2.0, 2.0]])
+def test_the_mean_of_weights_that_are_not_zero_becomes_one(weights):
+    relative = unit_mean(np.array(weights))
+    assert relative[relative > 0].mean() == pytest.approx(1.0)
+    np.testing.assert_allclose(relative * max(weights), np.array(weights) * relative.max())
+    with pytest.raises(ValueError, match="sample_weight is zero"):
+        unit_mean(np.zeros(3))
+
+
+NATIVE = [(br.LightGBMRanker, name) for name in ("lambdarank", "rank_xendcg")]
+NATIVE += [(br.XGBoostRanker, name) for name in ("rank:ndcg", "rank:pairwise", "rank:map")]
+
+
+@pytest.mark.parametrize(("ranker_class", "objective"), NATIVE)
+def test_native_objectives_refuse_weights_that_differ_within_a_query(ranker_class, objective):
     X, y, qid = br.make_ranking(n_queries=10, random_state=0)
-    ranker = br.XGBoostRanker(objective, n_estimators=2, n_jobs=1)
+    ranker, y = ranker_class(objective, n_estimators=2, n_jobs=1), y > 1
     weights = np.where(qid == 3, np.arange(1.0, len(y) + 1), 1.0)
     with pytest.raises(ValueError, match="differs within query '3'"):
         ranker.fit(X, y, qid, sample_weight=weights)
     ranker.fit(X, y, qid, sample_weight=1.0 + qid)
+
+
+@pytest.mark.parametrize(("ranker_class", "objective"), [*NATIVE, *((c, "softmax") for c, _ in NATIVE[1:3])])
+@pytest.mark.parametrize("factor", [1 / 500, 1e-30, 1e30, 1e307, 5e-324])
+def test_the_unit_of_weights_does_not_matter(ranker_class, objective, factor):
+    X, y, qid = br.make_ranking(n_queries=30, random_state=0)
+    ranker, y = ranker_class(objective, n_estimators=5, n_jobs=1), y > 1
+    weights = 1.0 + qid % 3
+    expected = ranker.fit(X, y, qid, sample_weight=weights).predict(X)
+    np.testing.assert_allclose(
+        ranker.fit(X, y, qid, sample_weight=weights * factor).predict(X), expected, rtol=1e-4, atol=1e-5
+    )
+    assert np.ptp(expected) > 0
+    ones = ranker.fit(X, y, qid, sample_weight=np.full(30, factor)).predict(X)
+    np.testing.assert_allclose(ones, ranker.fit(X, y, qid).predict(X), rtol=1e-4, atol=1e-5)

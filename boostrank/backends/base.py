@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -22,6 +23,7 @@ from boostrank.objective import BoundLoss, Float32s, bind
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Floats
 from boostrank.targets import Normalize
+from boostrank.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 
 BoostingFunction = Callable[[NDArray[Any]], tuple[Float32s, Float32s]]
 
@@ -94,8 +96,17 @@ class TrainingSpecification:
         return replace(self, n_rounds=n_rounds, early_stopping_rounds=None)
 
     def bind(self, data: GroupedData) -> BoundLoss | None:
-        """Bind the loss to the data to train on; returns None for an objective of the boosting library."""
+        """Bind the loss to the data to train on; returns None for an objective of the boosting library.
+
+        Raises
+        ------
+        ValueError
+            As :func:`boostrank.objective.bind`. Also if weights differ within a query, for an objective of the library:
+            XGBoost would take the weight of the first document, and LightGBM's objectives are no sums over documents.
+        """
         if isinstance(self.loss, str):
+            if data.weights is not None:
+                require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
             return None
         return bind(self.loss, data.labels, data.queries, self.dcg, self.normalize, data.weights)
 
@@ -129,6 +140,13 @@ class Training:
     def stops_early(self) -> bool:
         """Whether early stopping applies."""
         return bool(self.validation) and self.specification.early_stopping_rounds is not None
+
+    def native_weights(self) -> Floats | None:
+        """Weights of documents for an objective of the boosting library, shape (n_documents,): their mean is 1.
+
+        Limits such as `min_child_weight` are compared with sums of Hessians, which the library multiplies with weights.
+        """
+        return None if self.data.weights is None else unit_mean(self.data.weights)
 
     def boosting_function(self) -> BoostingFunction:
         """Return the function that gives the boosting library gradient and Hessian of `objective` at the scores."""
@@ -188,6 +206,9 @@ class Backend(Protocol):
     def n_features(self, booster: Any) -> int:
         """Number of features."""
 
+    def has_splits(self, booster: Any) -> bool:
+        """Whether scores can depend on the features: some tree has a split, or a linear model a coefficient."""
+
     def n_rounds(self, booster: Any) -> int:
         """Number of boosting rounds that the booster holds."""
 
@@ -220,6 +241,17 @@ def import_onnx_converter() -> tuple[ModuleType, type]:
     except ImportError as error:
         raise ImportError(f"ONNX needs the package onnxmltools ({error}): pip install onnxmltools") from error
     return onnxmltools, FloatTensorType
+
+
+def warn_without_splits(backend: Backend, booster: Any, labels_differ: bool) -> None:
+    """Warn if every document gets the same score although labels differ."""
+    if labels_differ and not backend.has_splits(booster):
+        warnings.warn(
+            "no tree has a split, so every document gets the same score. The causes may be: all features are constant; "
+            "all labels of a query are equal, in every query; or a split needs more than the data have: lower "
+            "min_child_weight, min_child_samples (LightGBM) or gamma (XGBoost)",
+            stacklevel=3,
+        )
 
 
 def with_reused_buffers(objective: BoundLoss) -> BoostingFunction:

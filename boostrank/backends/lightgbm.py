@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse, isspmatrix
 
 from boostrank.backends.base import Trained, Training, import_backend, import_onnx_converter
+from boostrank.backends.feature_names import NameCode
 from boostrank.backends.history import History
 from boostrank.backends.lightgbm_format import check_lightgbm
 from boostrank.backends.lightgbm_parameters import PARAMETERS as PARAMETERS
@@ -32,17 +32,27 @@ MIN_SUM_HESSIAN = 1e-10
 MAX_NATIVE_LABEL = 10_000
 #: Largest label in LightGBM's default table of gains, 2^y - 1.
 MAX_DEFAULT_LABEL = 30
+#: Largest label for rank_xendcg. Larger ones give wrong scores without a warning.
+MAX_XENDCG_LABEL = 31
+#: Names of features with these characters are errors, or are written to model files as other names.
+NAMES = NameCode(r"\s\x00-\x1f\",:\[\]{}=")
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
     """Table of gains for lambdarank, where it differs from LightGBM's default; no parameter otherwise.
 
-    Raises ValueError for labels that are not integers up to :data:`MAX_NATIVE_LABEL`.
+    Raises ValueError for labels that are not integers up to :data:`MAX_NATIVE_LABEL`, or, for rank_xendcg, up to
+    :data:`MAX_XENDCG_LABEL`.
     """
     highest = int(relevance.max())
     if (relevance != np.floor(relevance)).any() or highest > MAX_NATIVE_LABEL:
         raise ValueError(
             f"{objective} takes integer labels up to {MAX_NATIVE_LABEL}; got labels up to {relevance.max():g}"
+        )
+    if objective == "rank_xendcg" and highest > MAX_XENDCG_LABEL:
+        raise ValueError(
+            f"rank_xendcg takes labels up to {MAX_XENDCG_LABEL}, because its gain is 2^y - 1; got labels up to "
+            f"{highest}. Use a surrogate with gain='linear'"
         )
     if objective != "lambdarank" or (dcg.gain == "exp2" and highest <= MAX_DEFAULT_LABEL):
         return {}
@@ -75,7 +85,7 @@ def train(training: Training) -> Trained:
         _plain(data.X),
         label=data.labels.per_document,
         group=data.queries.sizes,
-        weight=None if native is None else data.weights,
+        weight=None if native is None else training.native_weights(),
         params=dict(parameters),
         categorical_feature=categorical,
     )
@@ -126,24 +136,20 @@ def train(training: Training) -> Trained:
 
 
 def _plain(X: Any) -> Any:
-    """Features of a type that LightGBM takes: sparse arrays become sparse matrices of the same memory."""
+    """Features of a type that LightGBM takes: sparse arrays become sparse matrices of the same memory.
+
+    Names of columns are encoded.
+    """
     if not issparse(X) or isspmatrix(X):
-        return X
+        return NAMES.encode_columns(X)
     rows: Any = X
     return csr_matrix((rows.data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _can_split(dataset: Any) -> bool:
-    """Whether any feature can be split; warns if none can."""
+    """Whether any feature can be split. None can if all are constant, or for few documents in min_child_samples."""
     dataset.construct()
-    if any(dataset.feature_num_bin(feature) for feature in range(dataset.num_feature())):
-        return True
-    warnings.warn(
-        "no feature can be split, so every document gets the same score: all features are constant, or there are fewer "
-        "documents than min_child_samples requires",
-        stacklevel=2,
-    )
-    return False
+    return any(dataset.feature_num_bin(feature) for feature in range(dataset.num_feature()))
 
 
 def predict(booster: Any, X: Any) -> NDArray[np.float64]:
@@ -159,12 +165,17 @@ def importances(booster: Any, kind: str) -> NDArray[Any]:
 def feature_names(booster: Any) -> list[str] | None:
     """Names of the features; None if the training data had none."""
     names = booster.feature_name()
-    return None if names == [f"Column_{i}" for i in range(len(names))] else names
+    return None if names == [f"Column_{i}" for i in range(len(names))] else [NAMES.decode(name) for name in names]
 
 
 def n_features(booster: Any) -> int:
     """Number of features."""
     return booster.num_feature()
+
+
+def has_splits(booster: Any) -> bool:
+    """Whether some tree has a split."""
+    return bool(importances(booster, "split").any())
 
 
 def n_rounds(booster: Any) -> int:

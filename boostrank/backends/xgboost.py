@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from boostrank.backends.base import (
-    GroupedData,
     Trained,
     Training,
     import_backend,
@@ -25,31 +23,54 @@ from boostrank.backends.model_files import (
     write_with_checksum,
 )
 from boostrank.backends.xgboost_format import check_xgboost
+from boostrank.backends.xgboost_matrices import NAMES, is_linear, make_matrix, predict_margins
 from boostrank.backends.xgboost_parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.xgboost_parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.xgboost_parameters import known_parameters as known_parameters
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
-from boostrank.weights import require_equal_weights
 
-#: XGBoost's default of max_bin.
-DEFAULT_MAX_BIN = 256
+#: Largest label for rank:ndcg with the gain 2^y - 1.
+MAX_EXP2_LABEL = 31
+#: Largest label for native objectives. XGBoost stores labels in float32, which has all integers up to this one.
+MAX_FLOAT32_LABEL = 2**24
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
     """Gain for rank:ndcg; no parameter for other objectives.
 
-    Raises ValueError for labels that rank:map does not take, and for gains that rank:ndcg does not know.
+    Raises ValueError for labels that the objective does not take, and for gains that rank:ndcg does not know.
     """
     if objective == "rank:map" and ((relevance != 0) & (relevance != 1)).any():
         raise ValueError(
             f"rank:map takes labels 0 and 1 only; got labels up to {relevance.max():g}. Use fit(X, y >= 1, ...)"
         )
+    _check_float32_labels(objective, relevance)
     if objective != "rank:ndcg":
         return {}
     if not isinstance(dcg.gain, str):
         raise ValueError("rank:ndcg knows only the gains 'exp2' and 'linear'; use a surrogate for other gains")
+    if dcg.gain == "exp2" and ((relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL)).any():
+        wrong = relevance[(relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL)][0]
+        raise ValueError(
+            f"rank:ndcg with gain='exp2' takes integer labels up to {MAX_EXP2_LABEL}; got the label {wrong:g}. Use "
+            "gain='linear', or a surrogate"
+        )
     return {"ndcg_exp_gain": dcg.gain == "exp2"}
+
+
+def _check_float32_labels(objective: str, relevance: Floats) -> None:
+    """Raise ValueError for labels that would become others, because XGBoost stores them in float32."""
+    highest = relevance.max()
+    if highest > MAX_FLOAT32_LABEL:
+        raise ValueError(f"{objective} takes labels up to {MAX_FLOAT32_LABEL}; got labels up to {highest:g}")
+    different = np.unique(relevance)
+    equal = np.diff(different.astype(np.float32)) == 0
+    if equal.any():
+        first = different[np.argmax(equal) :][:2].tolist()
+        raise ValueError(
+            f"{objective} cannot tell the labels {first[0]!r} and {first[1]!r} apart: XGBoost stores labels in float32"
+        )
 
 
 def train(training: Training) -> Trained:
@@ -62,8 +83,8 @@ def train(training: Training) -> Trained:
         parameters["objective"] = native
         parameters.update(native_parameters(native, specification.dcg, training.data.labels.require_relevance(native)))
     boost = None if native is not None else training.boosting_function()
-    dtrain = _matrix(training.data, parameters, weighted=native is not None)
-    validation = [_matrix(part, parameters, reference=dtrain) for part, _ in training.validation]
+    dtrain = make_matrix(training.data, parameters, training.native_weights() if native is not None else None)
+    validation = [make_matrix(part, parameters, reference=dtrain) for part, _ in training.validation]
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> tuple[str, float]:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
@@ -115,22 +136,12 @@ def _first_rounds(booster: Any, n: int) -> Any:
 
 def predict(booster: Any, X: Any) -> NDArray[np.float64]:
     """Scores of the rows of X, shape (n_documents,): float64, with the precision of XGBoost's float32."""
-    xgb = import_backend("xgboost")
-    if issparse(X) or _is_linear(booster):
-        scores = booster.predict(xgb.DMatrix(X, enable_categorical=True), output_margin=True)
-    else:
-        # This does not copy the features. XGBoost offers it only for trees.
-        scores = booster.inplace_predict(X, predict_type="margin")
-    return scores.astype(np.float64)
-
-
-def _is_linear(booster: Any) -> bool:
-    return json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear"
+    return predict_margins(booster, X).astype(np.float64)
 
 
 def importances(booster: Any, kind: str) -> NDArray[np.float64]:
     """Importance of each feature, of kind "weight", "gain", "cover", "total_gain" or "total_cover"."""
-    if kind != "weight" and _is_linear(booster):
+    if kind != "weight" and is_linear(booster):
         raise ValueError(f"importance_type must be 'weight' for booster='gblinear'; got {kind!r}")
     scores = booster.get_score(importance_type=kind)
     names = booster.feature_names or [f"f{i}" for i in range(booster.num_features())]
@@ -139,12 +150,18 @@ def importances(booster: Any, kind: str) -> NDArray[np.float64]:
 
 def feature_names(booster: Any) -> list[str] | None:
     """Names of the features; None if the training data had none."""
-    return booster.feature_names
+    names = booster.feature_names
+    return None if names is None else [NAMES.decode(name) for name in names]
 
 
 def n_features(booster: Any) -> int:
     """Number of features."""
     return booster.num_features()
+
+
+def has_splits(booster: Any) -> bool:
+    """Whether some tree has a split, or a linear model a coefficient that is not 0."""
+    return bool(importances(booster, "weight").any())
 
 
 def n_rounds(booster: Any) -> int:
@@ -183,61 +200,3 @@ def to_onnx(booster: Any) -> Any:
     plain.set_param({"objective": "reg:squarederror"})
     plain.feature_names = None
     return onnxmltools.convert_xgboost(plain, initial_types=[("X", matrix([None, booster.num_features()]))])
-
-
-def _matrix(data: GroupedData, parameters: dict[str, Any], weighted: bool = False, reference: Any = None) -> Any:
-    """The data as XGBoost takes them, with weights if `weighted`, and with the bins of the matrix `reference`."""
-    xgb = import_backend("xgboost")
-    fields = {
-        "label": data.labels.per_document,
-        # XGBoost's query ids wrap at 2^32 and must not decrease, so the queries are numbered.
-        "qid": data.queries.repeat(np.arange(data.queries.n_queries)),
-    }
-    weights = None
-    if weighted and data.weights is not None:
-        # XGBoost takes one weight per query.
-        require_equal_weights(data.weights, data.queries)
-        weights = data.weights[data.queries.starts]
-    settings = {"nthread": parameters.get("nthread"), "enable_categorical": True}
-    histogram = parameters.get("tree_method", "auto") in ("auto", "hist")
-    if histogram and parameters.get("booster", "gbtree") != "gblinear":
-        # A QuantileDMatrix stores only the bins of the features, and not a second copy of them.
-        settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
-        if isinstance(data.X, list):
-            return xgb.QuantileDMatrix(_iterate_blocks(data.X, fields, weights), **settings)
-        return xgb.QuantileDMatrix(data.X, weight=weights, **fields, **settings)
-    X = np.concatenate(data.X) if isinstance(data.X, list) else data.X
-    return xgb.DMatrix(X, weight=weights, **fields, **settings)
-
-
-def _iterate_blocks(blocks: list[NDArray[Any]], fields: dict[str, NDArray[Any]], weights: Floats | None) -> Any:
-    """An ``xgboost.DataIter`` over blocks of features, which are not concatenated.
-
-    Parameters
-    ----------
-    blocks : list of ndarray
-        Features of consecutive rows of whole queries.
-    fields : dict
-        ``"label"`` and ``"qid"`` of all rows; query ids are 0, 1, ...
-    weights : ndarray, shape (n_queries,), optional
-    """
-    xgb = import_backend("xgboost")
-    ends = np.cumsum([len(block) for block in blocks])
-
-    class Blocks(xgb.DataIter):  # type: ignore[name-defined]
-        i = 0
-
-        def reset(self) -> None:
-            self.i = 0
-
-        def next(self, input_data: Any) -> bool:
-            if self.i == len(blocks):
-                return False
-            block = blocks[self.i]
-            part = {name: values[ends[self.i] - len(block) : ends[self.i]] for name, values in fields.items()}
-            weight = None if weights is None else weights[part["qid"][0] : part["qid"][-1] + 1]
-            input_data(data=block, weight=weight, **part)
-            self.i += 1
-            return True
-
-    return Blocks()

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from boostrank.arrays import as_array
+from boostrank.backends.base import warn_without_splits
 from boostrank.dask.partitions import (
     Partitions,
     colocate_queries,
@@ -129,7 +131,8 @@ class DaskRanker(BaseEstimator):
             Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
             (which is no feature then) or an index named "qid".
         sample_weight : dask Array or Series, shape (n_documents,), or array of shape (n_queries,), optional
-            Weights of documents, or of queries in order of first appearance.
+            Weights of documents, or of queries in order of first appearance. They are relative, as for the local
+            ranker.
         eval_set : list of (X, y, qid), optional
             Validation sets of dask collections, evaluated over the queries of all workers in every round; the last one
             decides on early stopping.
@@ -173,6 +176,7 @@ class DaskRanker(BaseEstimator):
             again = replace(cluster, training=specification.with_rounds(trained.best_iteration))
             booster = train_on_workers(client, again, _selections(data, None, weights), []).booster
             trained = trained._replace(booster=booster)
+        warn_without_splits(local._backend, trained.booster, data.labels_differ)
         local._set_fitted(trained, features)
         return self
 
@@ -323,7 +327,7 @@ def _is_per_document(weights: Any, X: Any) -> bool:
 
 def _query_weights(weights: Any, n_queries: int) -> Floats:
     """Weights of queries in order of first appearance, computed to this process."""
-    given = np.asarray(weights.compute() if is_collection(weights) else weights)
+    given = as_array(weights.compute() if is_collection(weights) else weights, "sample_weight", keep_shape=True)
     if given.shape not in {(n_queries,), (n_queries, 1)}:
         raise ValueError(
             f"sample_weight must have one weight per query ({n_queries}), or be a dask Array or Series of one per "

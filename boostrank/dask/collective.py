@@ -16,8 +16,9 @@ from xgboost import collective
 from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
+from boostrank.arrays import rescale_extreme
 from boostrank.metrics import BoundMeasure, Measure
-from boostrank.objective import BoundLoss, Objective, unit_scale
+from boostrank.objective import BoundLoss, EdgeObjective, Objective, unit_scale
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
 
@@ -112,17 +113,40 @@ class GlobalMeasure(BoundMeasure):
         return float(total / n_queries)
 
 
-def use_global_start(objective: BoundLoss) -> None:
-    """Give the objective of each worker's data the offset and the scale that an objective of all the data would have.
+def global_rescale(weights: Floats) -> Floats:
+    """Weights of this worker; if those of all workers are extreme, times the power of two that is best for all.
 
-    Both depend on the data. Without this, each worker would boost another loss. All workers must call it.
+    All workers must call it.
+    """
+    largest = allreduce_max(weights.max(initial=0.0))
+    if largest == 0.0:
+        raise ValueError("sample_weight is zero for all queries to train on")
+    return rescale_extreme(weights, largest)
+
+
+def global_unit_mean(weights: Floats) -> Floats:
+    """Weights of this worker, divided by the mean of those of all workers that are not 0. All workers must call it."""
+    weights = global_rescale(weights)
+    total, n_documents = allreduce_sum([weights.sum(), np.count_nonzero(weights)])
+    return weights * (n_documents / total)
+
+
+def use_global_start(objective: BoundLoss) -> None:
+    """Give the objective of each worker's data the offset and scale that an objective of all the data would have.
+
+    Both depend on the data, and so does the unit of extreme weights. Without this, each worker would boost another
+    loss. All workers must call it.
     """
     if isinstance(objective, Objective):
+        if objective.weights is not None:
+            objective.weights = global_rescale(objective.weights)
         objective.offset = _best_constant(objective)
+    elif isinstance(objective, EdgeObjective) and objective.graph.weight is not None:
+        objective.graph = objective.graph.with_weight(global_rescale(objective.graph.weight))
     objective.scale = 1.0
     hessian = objective.gradient_hessian(np.zeros(objective.queries.n_documents, dtype=np.float32))[1]
-    weight, total = allreduce_sum([objective.total_weight(hessian), hessian.sum(dtype=np.float64)])
-    objective.scale = float(unit_scale(weight, total))
+    n_documents, total = allreduce_sum([objective.n_weighted(hessian), hessian.sum(dtype=np.float64)])
+    objective.scale = float(unit_scale(n_documents, total))
 
 
 def _best_constant(objective: Objective) -> float:
@@ -140,8 +164,6 @@ def _best_constant(objective: Objective) -> float:
         [np.bincount(sizes, weights=part, minlength=n_sizes) for part in (weights, weights * objective.targets)]
     )
     present = np.flatnonzero(weight)
-    if len(present) == 0:
-        raise ValueError("sample_weight is zero for all queries to train on")
     merged = Segments.from_sizes(present)
     targets = merged.repeat(mass[present] / weight[present])
     return objective.surrogate.best_constant(targets, merged, merged.repeat(weight[present] / present))

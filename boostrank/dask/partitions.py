@@ -48,11 +48,22 @@ class Partition:
 
 @dataclass(frozen=True)
 class Partitions:
-    """All partitions that have rows, the number of queries in them, and the number of rows that were moved."""
+    """All partitions that have rows.
+
+    Attributes
+    ----------
+    parts : list of Partition
+    n_queries : int
+    n_moved : int
+        Number of documents that were moved.
+    labels_differ : bool
+        Whether there are documents with different labels.
+    """
 
     parts: list[Partition]
     n_queries: int
     n_moved: int
+    labels_differ: bool
 
 
 def is_collection(values: Any) -> bool:
@@ -124,7 +135,8 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     # Pieces are concatenated in the order of their partitions, and so are their queries, by first appearance.
     present = {i: pd.unique(query[chosen[query] == i]) for i in range(n_parts)}
     whole = [Partition(rows[i], workers[i], queries) for i, queries in present.items() if len(queries)]
-    return Partitions(whole, len(chosen), int(sizes[moves].sum()))
+    lowest, highest = zip(*(summary.labels for summary in summaries), strict=True)
+    return Partitions(whole, len(chosen), int(sizes[moves].sum()), min(lowest) < max(highest))
 
 
 def choose_partitions(query: Ints, part: Ints, sizes: Ints, n_parts: int) -> Ints:

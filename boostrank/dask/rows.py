@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
+from boostrank.frames import is_pandas
 from boostrank.labels import as_labels
 from boostrank.queries import Queries
 from boostrank.rankers.features import TrainingFeatures
@@ -37,11 +38,24 @@ class Rows(NamedTuple):
 
 
 class PartitionSummary(NamedTuple):
-    """The only data of a partition that the client gets: hash and size of each query, whether any weight is not 0."""
+    """The only data of a partition that the client gets.
+
+    Attributes
+    ----------
+    hashes : ndarray of uint64, shape (n_queries,)
+        Hash of each query.
+    sizes : ndarray of int64, shape (n_queries,)
+        Number of its rows.
+    weighted : bool
+        Whether any weight is not 0.
+    labels : tuple of float
+        Smallest and largest label.
+    """
 
     hashes: NDArray[np.uint64]
     sizes: Ints
     weighted: bool
+    labels: tuple[float, float]
 
 
 def as_rows(part: Sequence[Any]) -> Rows:
@@ -83,9 +97,9 @@ def stack(blocks: list[Any]) -> Any:
     """Blocks of features, concatenated by row."""
     if len(blocks) == 1:
         return blocks[0]
-    if hasattr(blocks[0], "iloc"):
+    if is_pandas(blocks[0]):
         return pd.concat(blocks)
-    return vstack(blocks, format="csr") if issparse(blocks[0]) else np.concatenate(blocks)
+    return vstack(blocks, format="csr") if any(map(issparse, blocks)) else np.concatenate(blocks)
 
 
 def summarize(part: list[Any], number: int) -> PartitionSummary:
@@ -97,10 +111,10 @@ def summarize(part: list[Any], number: int) -> PartitionSummary:
             if values is not None and len(values) != n_rows:
                 raise ValueError(f"{name} has {len(values)} values for the {n_rows} rows of X")
         if n_rows == 0:
-            return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), weighted=False)
+            return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), False, (np.inf, -np.inf))
         if rows.X.ndim == 2:
             TrainingFeatures().learn(rows.X)
-        as_labels(rows.relevance)
+        labels = as_labels(rows.relevance).per_document
         queries = Queries.from_qid(rows.qid)
         # All weights of one partition may be 0.
         weighted = rows.weights is None or bool(rows.weights.any())
@@ -108,7 +122,7 @@ def summarize(part: list[Any], number: int) -> PartitionSummary:
             document_weights(queries.group(rows.weights), queries, separable=True)
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from error
-    return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, weighted)
+    return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, weighted, (labels.min(), labels.max()))
 
 
 def split_rows(part: list[Any], targets: Ints) -> dict[int, Rows]:

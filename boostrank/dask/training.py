@@ -23,17 +23,21 @@ from boostrank.dask.collective import (
     StoppedError,
     Tracker,
     communicator,
+    global_unit_mean,
     raise_on_all_workers,
     use_global_start,
 )
 from boostrank.dask.partitions import Partition
 from boostrank.dask.rows import as_rows, stack
+from boostrank.frames import is_pandas
 from boostrank.labels import Relevance
 from boostrank.metrics import BoundMeasure
 from boostrank.objective import BoundLoss, EdgeObjective, Float32s
 from boostrank.queries import Queries
+from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import group_data
 from boostrank.segments import Bools, Floats
+from boostrank.weights import DOCUMENT_WEIGHTS, require_equal_weights
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,10 @@ class ClusterSpecification:
 @dataclass
 class WorkerTraining(Training):
     """A training that ends on all workers when it ends on one: by an error, or because Dask cancels its task."""
+
+    def native_weights(self) -> Floats | None:
+        """Weights of documents for an objective of the boosting library; their mean over all workers is 1."""
+        return None if self.data.weights is None else global_unit_mean(self.data.weights)
 
     def boosting_function(self) -> BoostingFunction:
         """Gradient and Hessian for the backend."""
@@ -162,6 +170,7 @@ def train(
 def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
     specification = cluster.training
     if specification.native_objective is not None:
+        specification.bind(data)
         # The backend computes these parameters again; here they are computed for the errors in the labels.
         cluster.backend.native_parameters(specification.native_objective, specification.dcg, data.labels.per_document)
         if cluster.backend is xgboost_backend and data.weights is not None and not data.weights.any():
@@ -170,10 +179,13 @@ def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
                 "divides by the mean weight there: leave these queries out, or partition the data in another way"
             )
         return None
-    if data.weights is None or data.weights.any():
-        return specification.bind(data)
-    # All weights of one worker may be 0, but to a loss this is an error: it is bound without weights.
+    # Weights are relative to those of all workers, and all weights of one worker may be 0. So the loss is bound without
+    # weights, and `use_global_start` makes them relative.
     objective: Any = specification.bind(replace(data, weights=None))
+    if data.weights is None:
+        return objective
+    if isinstance(objective, EdgeObjective) or not objective.surrogate.separable:
+        require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
     if isinstance(objective, EdgeObjective):
         objective.graph = objective.graph.reweighted(data.weights)
     else:
@@ -214,7 +226,7 @@ def _assemble(selections: list[list[Any]]) -> GroupedData:
 def _grouped(part: Sequence[Any], chosen: Bools | None, query_weights: Floats | None) -> GroupedData:
     """The chosen queries of one partition."""
     rows = as_rows(part)
-    data = group_data(rows.X, rows.relevance, rows.qid)
+    data = group_data(TrainingFeatures().learn(rows.X), rows.relevance, rows.qid)
     if query_weights is not None:
         data = replace(data, weights=data.queries.repeat(query_weights))
     elif rows.weights is not None:
@@ -224,12 +236,10 @@ def _grouped(part: Sequence[Any], chosen: Bools | None, query_weights: Floats | 
 
 def _features(blocks: list[Any]) -> Any:
     """Features of one worker: NumPy arrays stay a list, which the backends take without a copy."""
-    if hasattr(blocks[0], "iloc"):
+    if is_pandas(blocks[0]):
         return stack(blocks)
-    floats = [block if block.dtype in (np.float32, np.float64) else block.astype(np.float64) for block in blocks]
-    if len(floats) > 1 and all(isinstance(block, np.ndarray) and block.dtype == floats[0].dtype for block in floats):
-        return floats
-    return stack(floats)
+    same = all(isinstance(block, np.ndarray) and block.dtype == blocks[0].dtype for block in blocks)
+    return blocks if len(blocks) > 1 and same else stack(blocks)
 
 
 def _first_row(X: Any) -> Any:

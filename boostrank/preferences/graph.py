@@ -319,11 +319,15 @@ class PreferenceGraph:
         Losses and measures of preferences do not depend on a factor that is common to all weights.
         """
         weight = None if self.weight is None else rescale_extreme(self.weight)
-        return self if weight is self.weight else self._with(self.qid, self.winner, self.loser, weight)
+        return self if weight is self.weight else self.with_weight(weight)
+
+    def with_weight(self, weight: Floats | None) -> PreferenceGraph:
+        """The graph with other weights of its edges, shape (n_edges,)."""
+        return self._with(self.qid, self.winner, self.loser, weight)
 
     def reweighted(self, weights: Floats) -> PreferenceGraph:
         """The graph with the weight of each edge multiplied by the weight of its winner, shape (n_documents,)."""
-        return self._with(self.qid, self.winner, self.loser, self.weights * np.asarray(weights)[self.winner])
+        return self.with_weight(self.weights * np.asarray(weights)[self.winner])
 
     def check_qid(self, qid: ArrayLike) -> None:
         """Raise ValueError if `qid` are not the query ids of this graph."""

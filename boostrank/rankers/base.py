@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.backends.base import Backend, GroupedData, Trained, Training, TrainingSpecification
+from boostrank.backends.base import (
+    Backend,
+    GroupedData,
+    Trained,
+    Training,
+    TrainingSpecification,
+    warn_without_splits,
+)
 from boostrank.dcg import DCG
 from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
@@ -69,8 +76,9 @@ class BoostedRanker(BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
-            NaN is a missing value. Rows need not be grouped by query; if they are, features are not copied. Categorical
-            columns of pandas are categorical features. polars DataFrames and pyarrow Tables become pandas DataFrames.
+            NaN is a missing value, and an element that a sparse matrix does not store is 0. Rows need not be grouped by
+            query; if they are, features are not copied. Categorical columns of pandas are categorical features. polars
+            DataFrames and pyarrow Tables become pandas DataFrames.
         y : array-like, shape (n_documents,), or PreferenceGraph
             Relevance labels, 0 or more; or preferences between the rows of X, for an EdgeLoss such as "edge-logistic".
         qid : array-like, shape (n_documents,)
@@ -78,8 +86,8 @@ class BoostedRanker(BaseEstimator):
             which is then no feature, or with an index level of this name, or if y is a PreferenceGraph.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
             Weights of queries, in the sequence in which they first appear in `qid`, or of documents. Weights of
-            documents may differ within a query only for separable surrogates such as "squared", and for LightGBM's own
-            objectives.
+            documents may differ within a query only for separable surrogates such as "squared". Weights are relative:
+            all of them times a constant give the same model, and they do not change the meaning of `min_child_weight`.
         eval_set : list of (X, y, qid), optional
             Validation sets, which are evaluated in every round. The last one decides on early stopping.
         eval_metric : str or Measure, optional
@@ -117,6 +125,7 @@ class BoostedRanker(BaseEstimator):
             if settings.values["refit"]:
                 again = _train(self._backend, specification.with_rounds(trained.best_iteration), data, [])
                 trained = trained._replace(booster=again.booster)
+        warn_without_splits(self._backend, trained.booster, data.labels.differ)
         self._set_fitted(trained, features)
         remember_training_queries(self, data.queries)
         return self

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from boostrank.frames import to_pandas
+from boostrank.frames import is_pandas, to_pandas
 
 
 class TrainingFeatures(BaseEstimator):
@@ -52,24 +53,107 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     known : estimator
         Its attributes `n_features_in_` and `feature_names_in_` are the number and the names that `X` must have.
     X : array-like, sparse matrix, DataFrame or pyarrow Table, shape (n_documents, n_features)
+        Columns of a DataFrame that are numbered 0, 1, ... have no names. Other names that are no strings become
+        strings.
     reset : bool, default False
         Set the attributes of `known` to number and names of the features of `X` instead of checking them.
 
     Returns
     -------
     ndarray, sparse matrix in CSR format or pandas DataFrame, shape (n_documents, n_features)
-        pandas DataFrames are unchanged and keep their categories. polars DataFrames and pyarrow Tables become pandas
-        DataFrames. Everything else becomes an array or a sparse matrix of floats.
+        pandas DataFrames keep their categories; polars DataFrames and pyarrow Tables become pandas DataFrames, and
+        sparse columns of pandas dense ones. Everything else becomes an array or a sparse matrix of floats.
 
     Raises
     ------
     ValueError
-        For features of another number or with other names, or of which one is infinite or not a number.
+        For features of another number or with other names, or of which one is masked, infinite, or no real number.
     """
     X = to_pandas(X)
-    if hasattr(X, "iloc"):
+    if is_pandas(X):
+        X = _check_frame(known, X, reset)
         validate_data(known, X, reset=reset, skip_check_array=True)
         return X
-    return validate_data(
-        known, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
+    checked = validate_data(
+        known,
+        X if issparse(X) else _as_array(X),
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite="allow-nan",
     )
+    if issparse(X) and not checked.has_canonical_format:
+        # The libraries would not add up the values that are stored for the same element.
+        checked = checked.copy()
+        checked.sum_duplicates()
+    return checked
+
+
+def _as_array(X: Any) -> Any:
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("X must not be masked: replace masked values, for example by X.filled(numpy.nan) (missing)")
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"X must be an array with rows of equal length: {error}") from None
+    if array.ndim not in (1, 2):
+        raise ValueError(
+            f"X must have two dimensions, (n_documents, n_features); got {type(X).__name__} of {array.ndim} dimensions"
+        )
+    if array.dtype.kind == "c":
+        raise ValueError("X must contain real numbers. Complex data not supported")
+    if array.dtype.kind in "mMV":
+        raise ValueError(f"X must contain real numbers; got dtype {array.dtype}")
+    try:
+        return array.astype(np.float64) if array.dtype.kind in "OSU" else array
+    except (TypeError, ValueError, OverflowError) as error:
+        # scikit-learn's checks require a TypeError for an object that is no number.
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"X must contain real numbers: {error}") from None
+
+
+def _check_frame(known: Any, X: Any, reset: bool) -> Any:
+    """Check types, values and names of the columns of a pandas DataFrame."""
+    import pandas as pd
+
+    if X.ndim != 2:
+        raise ValueError("X must have two dimensions; got a Series. For one feature pass the DataFrame X.to_frame()")
+    if X.shape[1] == 0:
+        raise ValueError("X has no columns that are features")
+    X = _with_text_names(known, X, reset)
+    sparse = {name: dtype.subtype for name, dtype in X.dtypes.items() if isinstance(dtype, pd.SparseDtype)}
+    if sparse:
+        X = X.astype(sparse)
+    for name, dtype in X.dtypes.items():
+        if isinstance(dtype, pd.CategoricalDtype):
+            continue
+        if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_complex_dtype(dtype):
+            raise ValueError(
+                f"the column {name!r} of X has the type {dtype}; columns of X must be numbers, bool or categories"
+            )
+        if pd.api.types.is_float_dtype(dtype) and np.isinf(X[name].to_numpy(np.float64, na_value=np.nan)).any():
+            raise ValueError(f"the column {name!r} of X contains infinity; use NaN for a missing value")
+    return X
+
+
+def _with_text_names(known: Any, X: Any, reset: bool) -> Any:
+    """The frame with names of columns that are strings, or with columns 0, 1, ..., which are no names.
+
+    scikit-learn compares names only if all of them are strings.
+    """
+    names = list(X.columns)
+    if all(isinstance(name, str) for name in names):
+        texts = names
+    elif names == list(range(len(names))) and (reset or not hasattr(known, "feature_names_in_")):
+        return X
+    elif not reset and not hasattr(known, "feature_names_in_"):
+        raise ValueError(
+            f"the columns of X are {names[:5]}, but the ranker was trained on features without names: the columns of a "
+            f"DataFrame must then be strings, or 0, 1, ... in this sequence"
+        )
+    else:
+        texts = [str(name) for name in names]
+    repeated = [text for text in texts if texts.count(text) > 1] if len(set(texts)) < len(texts) else []
+    if repeated:
+        raise ValueError(f"X has more than one column {repeated[0]!r}: features must have different names")
+    return X if texts is names else X.set_axis(texts, axis=1)

@@ -1,4 +1,4 @@
-"""What the callables for both libraries have in common: weights, bindings to data sets, copies, values, errors."""
+"""The callables for both libraries: weights, changes of a data set, copies, values and errors."""
 
 import copy
 import inspect
@@ -16,7 +16,7 @@ from boostrank.queries import Queries
 from boostrank.surrogates import Softmax, is_consistent
 
 
-def test_native_weights_are_honoured(data):
+def test_weights_of_a_data_set_multiply_the_derivatives(data):
     X, y, sizes = data
     weights = np.random.default_rng(0).integers(0, 4, len(sizes)).astype(float)
     expected = Objective(DEFAULT_LOSS, y, Queries.from_sizes(sizes), weights=weights)
@@ -30,7 +30,7 @@ def test_native_weights_are_honoured(data):
         np.testing.assert_array_equal(seen, wanted)
 
 
-def test_bindings_follow_the_data_set_and_its_changes(data):
+def test_gradients_follow_the_data_set_and_its_changes(data):
     X, y, sizes = data
     objective, scores = br.xgboost_objective("squared"), np.zeros(len(y), np.float32)
     dmatrix, other = xgb.DMatrix(X, y, group=sizes), xgb.DMatrix(X, 3 - np.minimum(y, 3), group=sizes)
@@ -50,7 +50,7 @@ def test_callables_can_be_copied_after_use(make, data):
         np.testing.assert_array_equal(make(thing)(scores, dataset)[1], before[1])
 
 
-def test_metrics_equal_ndcg_score_on_both_sides(data):
+def test_metrics_of_both_libraries_equal_ndcg_score(data):
     X, y, sizes = data
     scores, qid = np.random.default_rng(2).normal(size=len(y)), np.repeat(np.arange(len(sizes)), sizes)
     expected = br.ndcg_score(y, scores, qid, k=5, empty="one")

@@ -47,7 +47,7 @@ def test_lightgbm_cv_keeps_queries_whole():
     assert results["valid ndcg@10-mean"][-1] == pytest.approx(np.mean(expected), abs=1e-12)
 
 
-def test_lightgbms_sequence_reads_features_in_batches(tmp_path):
+def test_features_of_a_sequence_give_the_model_of_an_array(tmp_path):
     X, y, qid = br.make_ranking(n_queries=120, random_state=0)
     names = [tmp_path / f"{i}.npy" for i in range(3)]
     for name, part in zip(names, np.array_split(X, 3), strict=True):

@@ -34,7 +34,7 @@ def test_a_metric_is_recorded_in_every_round(data):
     assert history["train"]["ndcg@5"][-1] > history["train"]["ndcg@5"][0]
 
 
-def test_xgboost_base_score_is_noticed(data):
+def test_a_base_score_other_than_zero_is_a_warning(data):
     X, y, sizes = data
     dtrain = xgb.DMatrix(X, y, group=sizes)
     with pytest.warns(UserWarning, match="base_score=0"):

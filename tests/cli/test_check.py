@@ -4,7 +4,7 @@ import boostrank as br
 from boostrank.dcg import DCG
 
 
-def test_check_tells_consistent_losses_from_others_by_its_exit_code(run):
+def test_the_exit_code_says_whether_a_loss_is_consistent(run):
     out = run("check", "squared/dcg", "-k", 2, "--gain", "linear", "--discount", "zipf", "--distributions", 50)
     assert "no counterexample to consistency with NDCG@2" in out
     out = run("check", "softmax", "--normalize", "softmax", "-k", 3, "--seed", 7, "--distributions", 100, code=1)

@@ -24,7 +24,7 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path):
     assert (tmp_path / "t.md").read_text().startswith("| ranker | ndcg@1 | diff | p (Holm) | ndcg | diff | p (Holm) |")
 
 
-def test_compare_on_synthetic_data_tells_the_regret(run, monkeypatch):
+def test_compare_on_synthetic_data_shows_the_regret(run, monkeypatch):
     monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "SYNTHETIC_QUERIES", 30)
     out = run("compare", "--rounds", 3, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm")
     assert "Synthetic data: 30 queries whose optimal ranking is known." in out

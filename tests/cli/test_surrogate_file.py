@@ -100,7 +100,7 @@ def test_what_is_no_surrogate_is_named(path, name, message):
         ("class Mine:\n    pass\n", "the class Mine is not a boostrank.surrogates.Surrogate"),
     ],
 )
-def test_errors_in_a_file_are_told_with_their_line(tmp_path, text, message):
+def test_errors_in_a_file_name_its_line(tmp_path, text, message):
     (tmp_path / "bad.py").write_text(text)
     with pytest.raises(ValueError, match=message):
         load_surrogate(tmp_path / "bad.py", "Mine")

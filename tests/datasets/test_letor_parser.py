@@ -196,7 +196,7 @@ def test_a_file_without_documents(tmp_path, content):
 def test_gzip_that_is_damaged(tmp_path):
     content = "".join(f"{i} qid:{i} 1:{math.sqrt(i)}\n" for i in range(3000)).encode()
     complete = gzip.compress(content)
-    assert read(tmp_path, complete).y.size == 3000  # known by content, not by name
+    assert read(tmp_path, complete).y.size == 3000  # gzip is recognized by its content, not by its name
     wrong_sum = complete[:-8] + b"1234" + complete[-4:]
     for damaged in (
         complete[:-20],

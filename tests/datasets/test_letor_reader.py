@@ -30,7 +30,7 @@ def test_agrees_with_scikit_learn(tmp_path, block, fraction):
     assert same(read(tmp_path, buffer.getvalue(), sparse=True).X, read(tmp_path, buffer.getvalue(), sparse=False).X)
 
 
-def test_indices_count_from_one_unless_told(tmp_path):
+def test_feature_indices_start_at_one_by_default(tmp_path):
     assert read(tmp_path, "1 qid:1 0:5 1:6\n", zero_based=True).X.tolist() == [[5, 6]]
     assert read(tmp_path, "1 qid:1 1:6\n", zero_based=True, sparse=False).X.tolist() == [[0, 6]]
     assert read(tmp_path, "1 qid:1 1:6\n").X.tolist() == [[6]]
@@ -46,7 +46,7 @@ def test_empty_columns_take_no_memory_in_a_sparse_matrix_and_too_much_in_an_arra
 
 
 @pytest.mark.parametrize(("listed", "dense"), [(2, True), (1, False)])
-def test_auto_is_dense_from_half_of_the_values_on(tmp_path, listed, dense):
+def test_matrices_are_dense_where_at_least_half_of_the_values_are_stored(tmp_path, listed, dense):
     X = read(tmp_path, "1 qid:1 " + " ".join(f"{i}:1" for i in range(1, listed + 1)) + "\n1 qid:1 4:1 1:0\n").X
     assert sp.issparse(X) != dense
     assert X.dtype == np.float64

@@ -1,4 +1,4 @@
-"""What holds for every measure: its definition, ties, empty queries, weights, bounds and errors."""
+"""Properties of every measure: its definition, ties, empty queries, weights, bounds and errors."""
 
 import inspect
 import math
@@ -36,7 +36,7 @@ queries = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1)), min_size=1, 
 
 @pytest.mark.parametrize("name", ["map", "mrr", "err"])
 @given(query=queries, k=st.sampled_from([None, 2, 4]))
-def test_expectation_over_ties_of_any_query(name, query, k):
+def test_ties_count_by_the_mean_over_their_permutations(name, query, k):
     y, scores = zip(*query, strict=True)
     cut = max(y) if name == "err" else 1
     expected = by_definition(name, y, scores, k, "average", cut)
@@ -64,7 +64,7 @@ def test_values_equal_trec_eval():
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_empty_queries_count_as_told(name):
+def test_empty_queries_count_as_the_setting_says(name):
     y, scores, qid = [0, 0, 1, 0, 0, 1], [0.2, 0.1, 0.2, 0.1, 0.1, 0.2], list("aabbcc")
     metric = FUNCTIONS[name]
     skipped = metric(y, scores, qid, empty="skip", per_query=True)
@@ -88,7 +88,7 @@ def test_integer_weights_repeat_queries(ragged, name):
     copies = [np.flatnonzero(codes == code) for code in range(40) for _ in range(weights[code])]
     rows = np.concatenate(copies)
     repeated = FUNCTIONS[name](y[rows], scores[rows], np.repeat(np.arange(len(copies)), [len(copy) for copy in copies]))
-    # ERR's default scale would follow from the queries that are left.
+    # The default scale of ERR depends on the largest label, so it must be among the repeated rows.
     assert y.max() == y[rows].max()
     assert len(uniques) == 40
     assert FUNCTIONS[name](y, scores, qid, sample_weight=weights) == pytest.approx(repeated, abs=1e-12)
@@ -154,14 +154,14 @@ def test_bad_input_is_an_error_that_names_it(names, change, message):
             FUNCTIONS[name](**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})
 
 
-def test_what_a_metric_has_no_use_for_it_does_not_take():
+def test_measures_of_pairs_have_no_cutoff_and_no_tie_rule():
     assert set(MEASURES) == {"ndcg", "dcg", *SKIPPING, *RANKED}
     for name in ("auc", "kendall_tau"):
         assert not {"k", "ties"} & set(inspect.signature(FUNCTIONS[name]).parameters)
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_bound_to_labels_it_is_the_function(ragged, name):
+def test_bound_measures_equal_the_functions(ragged, name):
     y, _, qid = ragged
     queries, random = Queries.from_qid(qid), np.random.default_rng(8)
     per_query = random.random(40)
@@ -183,7 +183,7 @@ def test_bound_to_labels_it_is_the_function(ragged, name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_many_documents_are_the_same_queries(name):
+def test_queries_of_several_blocks_equal_one_query_at_a_time(name):
     """More than a block of documents, in short, long and tied queries, equal those queries one by one."""
     random = np.random.default_rng(6)
     sizes = np.concatenate([random.integers(1, 200, 1500), [40_000], random.integers(1, 200, 200)])

@@ -9,7 +9,8 @@ from oracles import one_query
 
 
 def test_a_long_tie_of_several_grades():
-    # Exact in integers: e_t / C(n, t) of the products of 1 - R, whose numerators over 2^4 are whole.
+    # Exact arithmetic with integers: the mean product of 1 - R over all sets of t documents is e_t / C(n, t), where e_t
+    # is the elementary symmetric polynomial, and the numerators of 1 - R over 2^4 are whole.
     y = np.random.default_rng(3).choice(5, 300, p=[0.3, 0.3, 0.2, 0.1, 0.1])
     symmetric = [1] + [0] * 300
     for numerator in (2**4 - (2**y - 1)).tolist():

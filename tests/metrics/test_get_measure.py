@@ -15,7 +15,7 @@ Y, SCORES, QID = [0, 1, 2, 1, 0], [0.3, 0.2, 0.1, 0.1, 0.2], ["a", "a", "a", "b"
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_text_and_value(name):
+def test_names_give_the_text_and_the_value_of_a_measure(name):
     measure = get_measure(name)
     assert (str(measure), repr(measure)) == (name, f"get_measure({name!r})")
     assert measure == get_measure(measure) == pickle.loads(pickle.dumps(measure)) == get_measure(str(measure))
@@ -101,7 +101,7 @@ def test_preferences_are_for_agreement_only():
             get_measure(name).bind(graph.grouped, graph.queries)
 
 
-def test_evaluate_is_the_functions():
+def test_evaluate_equals_the_functions():
     measures = ["ndcg@2", "map", get_measure("ndcg@2", gain="linear", empty="skip")]
     with pytest.raises(ValueError, match="two measures are called 'ndcg@2'"):
         br.evaluate(Y, SCORES, QID, measures)

@@ -1,4 +1,4 @@
-"""Our conventions of each library, held to that library itself."""
+"""The conventions of each library in `reconcile`, compared with that library itself."""
 
 import importlib.util
 from pathlib import Path
@@ -17,7 +17,7 @@ MODULES = {"scikit-learn": "sklearn"} | {library: library.lower() for library in
 # ranx compiles its functions when they are first called, for ten seconds.
 LIBRARIES = [pytest.param(name, marks=pytest.mark.slow if name == "ranx" else ()) for name in libraries.CALLS]
 WEIGHTED = ["scikit-learn", "LightGBM", "XGBoost", "CatBoost"]
-# numba's, of what ranx does with hashes of names.
+# numba warns of the way in which ranx casts hashes of names.
 pytestmark = pytest.mark.filterwarnings("ignore:unsafe cast")
 
 
@@ -46,7 +46,7 @@ def rows_of(library, *data, **settings):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("k", [1, 3, 10, None])
-def test_each_library_prints_what_we_say(library, k):
+def test_each_library_computes_what_reconcile_says(library, k):
     for seed in range(2):
         y, scores, qid = ragged(15, seed)
         for row in rows_of(library, y, scores, qid, k=k).itertuples():
@@ -57,7 +57,7 @@ def test_each_library_prints_what_we_say(library, k):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("k", [1, 3, 10, None])
-def test_also_in_long_queries(library, k):
+def test_each_library_computes_what_reconcile_says_in_long_queries(library, k):
     y, scores, qid = ragged(70, seed=4)
     for tied in (True, False):
         by = scores if tied else np.random.default_rng(5).permutation(len(y)) / 8.0
@@ -81,7 +81,7 @@ def test_ranx_leaves_the_order_of_rows_in_queries_of_16_documents():
 
 
 @pytest.mark.parametrize("library", WEIGHTED)
-def test_also_with_weights_of_queries(library):
+def test_each_library_computes_what_reconcile_says_with_weights(library):
     y, scores, qid = ragged(15)
     weights = np.random.default_rng(6).uniform(0.1, 3.0, 40) + 2 * (np.bincount(qid, y) == 0)
     for row in rows_of(library, y, scores, qid, k=5, sample_weight=weights).itertuples():
@@ -91,7 +91,7 @@ def test_also_with_weights_of_queries(library):
 
 
 @pytest.mark.parametrize("library", ["LightGBM", "XGBoost"])
-def test_an_empty_query_adds_its_weight_here_and_one_there(library):
+def test_an_empty_query_adds_its_weight_here_and_one_in_the_libraries(library):
     pytest.importorskip(library.lower())
     y, scores, qid = np.array([0, 0, 0, 1]), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0, 0, 1, 1])
     second = 1 / np.log2(3)
@@ -122,7 +122,7 @@ def test_scores_are_compared_in_their_precision(library):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_labels_are_refused_or_truncated_where_we_say(library):
+def test_labels_are_refused_or_truncated_as_reconcile_says(library):
     scores, qid = np.array([4.0, 3.0, 2.0, 1.0]), np.zeros(4, dtype=int)
     for labels in ([0.5, 1.7, 0, 3], [0, 30, 29, 1], [0, 31, 30, 1], [0, 32, 1, 2]):
         y = np.array(labels)
@@ -152,13 +152,13 @@ def test_scikit_learn_raises_on_one_document():
         ndcg_score([[1]], [[0.5]])
 
 
-def test_trec_eval_goes_by_given_names():
+def test_trec_eval_orders_ties_by_the_names_of_documents():
     pytest.importorskip("pytrec_eval")
     y, scores, qid = ragged(15)
     names = np.random.default_rng(8).permutation(len(y)).astype(str)
     found = br.reconcile(y, scores, qid, k=10, documents=names).table
     order = np.argsort(names.astype(int))
-    # The same documents, so that row numbers are their names; queries are grouped by pytrec_eval itself.
+    # Sorted by name, because `libraries` names documents by their rows. pytrec_eval groups the queries itself.
     theirs = libraries.pytrec_eval("ndcg_cut_10", y[order], scores[order], qid[order])
     assert found.loc[found["library"] == "pytrec_eval", "value"].item() == pytest.approx(theirs, abs=1e-6)
 
@@ -183,7 +183,7 @@ def test_trec_eval_goes_by_given_names():
         ("ranx", "dcg_burges@4", "dcg", {"k": 4}),
     ],
 )
-def test_siblings_without_ties(library, metric, name, settings):
+def test_other_measures_of_the_libraries_equal_ours_without_ties(library, metric, name, settings):
     pytest.importorskip(MODULES.get(library, library))
     y, _, qid = ragged(15)
     scores = np.random.default_rng(9).permutation(len(y)) / 8.0
@@ -193,7 +193,7 @@ def test_siblings_without_ties(library, metric, name, settings):
 
 
 @pytest.mark.parametrize("k", [3, None])
-def test_expected_reciprocal_rank_is_catboost_s(k):
+def test_expected_reciprocal_rank_equals_that_of_catboost(k):
     pytest.importorskip("catboost")
     y, _, qid = ragged(15)
     scores = np.random.default_rng(9).permutation(len(y)) / 8.0

@@ -5,7 +5,7 @@ import pytest
 from measure_definitions import FUNCTIONS
 
 
-def test_mean_precision_beyond_the_list_goes_on():
+def test_cutoffs_beyond_the_list_count_too():
     y, scores, qid = [1, 0, 1], [0.9, 0.5, 0.1], [0, 0, 0]
     expected = np.mean([FUNCTIONS["precision"](y, scores, qid, k=r) for r in range(1, 11)])
     assert FUNCTIONS["mean_precision"](y, scores, qid, k=10) == pytest.approx(expected, abs=1e-13)

@@ -57,7 +57,7 @@ def test_ties_average_as_scikit_learn_does(ragged):
             assert seen == pytest.approx(expected, abs=1e-12)
 
 
-def test_empty_queries_count_as_told():
+def test_empty_queries_count_as_the_setting_says():
     y, scores, qid = [0, 0, 1, 0], [0.2, 0.1, 0.2, 0.1], ["a", "a", "b", "b"]
     assert [br.ndcg_score(y, scores, qid, empty=e) for e in ("zero", "one", "skip")] == [0.5, 1.0, 1.0]
     with pytest.raises(ValueError, match="'a' has no relevant document"):
@@ -93,7 +93,7 @@ def test_kinds_of_scores_keep_their_order():
     assert br.ndcg_score([2], [0.3], [7]) == 1.0
 
 
-def test_dcg_is_the_mean_of_the_unnormalized(ragged):
+def test_dcg_score_is_the_mean_of_dcg_over_queries(ragged):
     y, scores, qid = ragged
     for gain, discount in itertools.product(["exp2", "linear"], ["log2", "zipf"]):
         dcg = dcg_score(y, scores, qid, k=4, gain=gain, discount=discount, per_query=True)

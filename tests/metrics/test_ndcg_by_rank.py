@@ -47,7 +47,7 @@ def test_breakdown_by_hand_and_its_averaged_ties():
     assert table["document"].tolist() == [2, 1, 0]
     np.testing.assert_allclose(table["cumulative"], [0, 7 / np.log2(3), 7 / np.log2(3) + 0.5])
     np.testing.assert_allclose(table["ideal_contribution"], [7, 1 / np.log2(3), 0])
-    # Each document's expected contribution over all orders of the ties; the third one may make it into the first two.
+    # The mean contribution of each document over all permutations of the ties; each is at rank 3 in a third of them.
     labels, discounts = [2, 1, 3], [1, 1 / np.log2(3), 0]
     orders = np.array([[order.index(i) for i in range(3)] for order in itertools.permutations(range(3))])
     expected = (2.0 ** np.array(labels) - 1) * np.take(discounts, orders).mean(axis=0)

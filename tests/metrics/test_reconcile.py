@@ -1,4 +1,4 @@
-"""Reconciliations: every row against the definition of its convention, the parts of differences, what is printed."""
+"""`reconcile`: every row against the definition of its convention, the parts of differences, and the text."""
 
 import dataclasses
 import math
@@ -14,7 +14,7 @@ from boostrank.metrics.library_conventions import STEPS
 
 PARTS = [f"from_{step}" for step in STEPS]
 GAINS = {"linear": lambda label: label, "exp2": lambda label: 2.0**label - 1}
-# What comes first among the documents of a query, each as (score, label, row, name).
+# Sort keys of the documents of a query, each document given as (score, label, row, name).
 ORDERS = {
     "LightGBM": lambda d: (-d[0], d[2]),
     "XGBoost": lambda d: (-float(np.float32(d[0])), d[2]),
@@ -116,7 +116,7 @@ def test_without_differences_there_is_nothing_to_explain():
     assert (found.n_queries, found.n_empty, found.n_single) == (1, 0, 0)
 
 
-def test_xgboost_s_ndcg_without_a_cutoff_is_that_at_32(ragged):
+def test_ndcg_of_xgboost_without_a_cutoff_is_ndcg_at_32(ragged):
     y, scores, qid = ragged
     table = br.reconcile(y, scores, qid, k=None).table.set_index("metric")
     assert table.loc["ndcg-", "value"] == br.ndcg_score(y, scores, qid, k=32, ties="stable")
@@ -151,14 +151,14 @@ def test_labels_that_are_not_whole_are_truncated_or_refused():
     assert refused["library"].tolist() == ["LightGBM", "XGBoost", "XGBoost", "pytrec_eval"]
     assert refused["because"].str.startswith("takes only labels that are whole numbers").all()
     assert refused[PARTS].isna().all(axis=None)
-    # Truncated, nothing here is relevant: ranx counts the query 0, whatever ours do with such queries.
+    # All truncated labels are 0, and ranx counts such a query as 0, whatever `empty` is.
     for empty in ("skip", "raise"):
         table = br.reconcile([0.5, 0], [1, 0], [0, 0], k=10, empty=empty).table.set_index("metric")
         assert table.loc["ndcg@10", "value"].tolist()[-1] == 0
         assert table.loc["ndcg_score(k=10)", "value"] == 1
 
 
-def test_large_labels_are_refused_where_they_are():
+def test_large_labels_are_refused_as_by_the_libraries():
     table = br.reconcile([31, 0], [0, 1], [0, 0], gain="linear").table
     assert table.loc[table["value"].isna(), "library"].tolist() == ["LightGBM"]
     table = br.reconcile([1e6, 0], [0, 1], [0, 0], k=10, gain="linear").table
@@ -173,7 +173,7 @@ def test_names_of_documents_order_ties_of_trec_eval():
         assert table.loc[table["library"] == "pytrec_eval", "value"].item() == value
     # Another query may have a document of the same name.
     br.reconcile([0, 1, 1], [0.5, 0.5, 0.5], [0, 0, 1], documents=["b", "a", "a"])
-    # Row numbers are text: of 2 and 10, 2 comes first.
+    # Without names, row numbers are compared as texts: trec_eval puts "2" before "10".
     y = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     qid = [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
     table = br.reconcile(y, np.zeros(11), qid, empty="skip", **settings).table
@@ -200,7 +200,7 @@ def test_kinds_of_input_agree(ragged):
     )
 
 
-def test_large_integer_scores_and_those_beyond_float32_tie_where_they_do():
+def test_scores_tie_where_they_are_equal_in_the_precision_of_a_library():
     y, scores, qid = [0, 1, 2], np.array([2**60, 2**60 + 1, 2**60 + 2]), [0, 0, 0]
     found = br.reconcile(y, scores, qid)
     assert found.value == 1
@@ -209,7 +209,7 @@ def test_large_integer_scores_and_those_beyond_float32_tie_where_they_do():
     assert (table["from_scores"] < 0).equals(table["scores"] == "float32")
 
 
-def test_what_is_printed_says_why(ragged):
+def test_the_printed_text_gives_the_reasons(ragged):
     found = br.reconcile(*ragged, k=5)
     lines = repr(found).splitlines()
     assert lines[0].startswith(
@@ -305,7 +305,7 @@ def test_bad_input_is_an_error_that_names_it(change, message):
         ({"k": 2.0}, "^k must be"),
     ],
 )
-def test_no_metric_makes_a_number_of_bad_input(metric, change, message):
+def test_bad_input_is_an_error_of_every_metric(metric, change, message):
     with pytest.raises(ValueError, match=message):
         metric(**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})
 

@@ -129,7 +129,7 @@ def test_bad_objectives_are_errors():
 
 
 def test_no_loss_of_edges_is_consistent_with_the_disagreement():
-    # The table at the head of boostrank.preferences.edge_losses: every majority agrees with 0, 1, 2.
+    # The table in the docstring of boostrank.preferences.edge_losses; for every pair, the majority agrees with 0, 1, 2.
     expected = {(0, 1): 3, (1, 0): 2, (0, 2): 3, (2, 0): 2, (1, 2): 6}
     graph = PreferenceGraph([0, 0, 0], *np.transpose(list(expected)), list(expected.values()))
     orders = {order: graph.disagreement(-np.argsort(order))[0] for order in itertools.permutations(range(3))}

@@ -50,7 +50,7 @@ def test_grades_give_all_ordered_pairs(labels, weight, threshold, seed):
     ("ties", "tie"), [("average", 0.5), ("best", 0.0), ("worst", 1.0), ("stable", lambda winner, loser: winner > loser)]
 )
 @pytest.mark.parametrize("seed", range(5))
-def test_disagreement_is_the_weight_of_the_edges_turned_round(ties, tie, seed):
+def test_disagreement_is_the_weight_of_the_edges_in_the_wrong_order(ties, tie, seed):
     graph = random_graph(seed, weighted=seed % 2 == 0)
     scores = np.random.default_rng(seed).integers(0, 3, len(graph)) / 2
     expected = disagreement_by_definition(graph, scores, tie)
@@ -85,7 +85,7 @@ def test_slices_and_masks():
         graph[0]
 
 
-def test_grouping_changes_nothing_but_the_order():
+def test_grouping_only_permutes_the_rows():
     graph = random_graph(3)
     grouped, order = graph.grouped, graph.queries.permutation
     assert (np.diff(grouped.winner) >= 0).all()
@@ -93,7 +93,7 @@ def test_grouping_changes_nothing_but_the_order():
     assert grouped.grouped is grouped
 
 
-def test_scipy_matrices_both_ways():
+def test_graphs_become_scipy_matrices_and_back():
     matrix = sp.csr_array(np.array([[0, 2.0, 0], [0, 0, 0], [1, 0, 0]]))
     graph = PreferenceGraph.from_scipy(matrix, qid=[1, 1, 1])
     assert edges(graph) == [(0, 1, 2.0), (2, 0, 1.0)]

@@ -45,7 +45,7 @@ class XGBoostRanker(OneQuery, br.XGBoostRanker):
     pass
 
 
-# The checks' data are small: with 20 documents in a leaf, LightGBM's default, nothing could be split.
+# The data of the checks are so small that no leaf could be split with LightGBM's default of 20 documents.
 ESTIMATORS = [
     LightGBMRanker("softmax", n_estimators=3, n_jobs=1, min_child_samples=1),
     LightGBMRanker("squared", n_estimators=3, n_jobs=1, min_child_samples=1),
@@ -53,9 +53,9 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:no feature can be split")
+@pytest.mark.filterwarnings("ignore:no tree has a split")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda ranker: EXPECTED_FAILURES[ranker.objective])
-def test_estimator(estimator, check):
+def test_ranker_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import boostrank as br
+from boostrank.backends import xgboost_matrices
 
 
 @pytest.fixture(scope="module")
@@ -63,15 +64,66 @@ def test_kinds_of_features_agree(ranker_class, data):
     np.testing.assert_array_equal(by_position.predict(frame), expected)
 
 
-def test_sparse_features(ranker_class, data):
+def sparse_kinds(X):
+    """Sparse matrices of all kinds with the elements of X."""
+    stored_zeros = sp.csr_matrix(np.ones_like(X))
+    stored_zeros.data = X.ravel().copy()
+    twice = sp.csr_matrix((np.tile(X.ravel() / 2, 2), np.tile(np.indices(X.shape).reshape(2, -1), 2)), X.shape)
+    half = sp.coo_array(X / 2)
+    rows, columns = half.coords
+    unsorted = np.argsort(np.tile(rows, 2), kind="stable")[::1]
+    indptr = np.concatenate([[0], np.cumsum(2 * np.bincount(rows, minlength=len(X)))])
+    duplicates = sp.csr_array((np.tile(half.data, 2)[unsorted], np.tile(columns, 2)[unsorted], indptr), X.shape)
+    kinds = [kind(X) for kind in (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.coo_array)]
+    return [*kinds, stored_zeros, twice, duplicates]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"validation_fraction": 0.3}, {"objective": "native", "weighted": True}])
+def test_sparse_and_dense_features_give_the_same_scores(ranker_class, parameters, data):
     X, y, qid = data
+    X = np.where(X > 1.5, np.nan, X)
+    parameters = dict(parameters)
+    weights = 1.0 + qid % 3 if parameters.pop("weighted", False) else None
+    if "objective" in parameters:
+        parameters["objective"] = "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"
     permutation = np.random.default_rng(0).permutation(len(y))
-    # Values that a sparse matrix does not store are missing for XGBoost, and zero for LightGBM.
-    dense = X if ranker_class is br.LightGBMRanker else np.where(X == 0, np.nan, X)
-    expected = small(ranker_class).fit(dense[permutation], y[permutation], qid[permutation]).predict(dense)
-    for kind in (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.coo_array):
-        ranker = small(ranker_class).fit(kind(X[permutation]), y[permutation], qid[permutation])
-        np.testing.assert_allclose(ranker.predict(kind(X)), expected, rtol=1e-5, atol=1e-6)
+    rows = y[permutation], qid[permutation]
+    weighted = {"sample_weight": None if weights is None else weights[permutation]}
+    validated = "validation_fraction" in parameters
+    expected = small(ranker_class, **parameters)
+    expected.fit(X[permutation], *rows, **weighted, eval_set=None if validated else [(X, y, qid)])
+    scores = expected.predict(X)
+    for matrix in sparse_kinds(X):
+        np.testing.assert_array_equal(expected.predict(matrix), scores)
+        ranker = small(ranker_class, **parameters)
+        features = matrix.tocsr()[permutation]
+        ranker.fit(features, *rows, **weighted, eval_set=None if validated else [(matrix, y, qid)])
+        np.testing.assert_array_equal(ranker.predict(X), scores)
+        assert ranker.evals_result_ == expected.evals_result_
+
+
+@pytest.mark.parametrize("parameters", [{"tree_method": "exact"}, {"tree_method": "approx"}, {"booster": "gblinear"}])
+def test_sparse_and_dense_features_give_the_same_scores_with_other_methods_of_xgboost(parameters, data):
+    X, y, qid = data
+    X = np.where(X > 1.5, np.nan, X)
+    # XGBoost warns of parameters of trees, which a linear model does not use.
+    expected = small(br.XGBoostRanker, verbosity=0, **parameters).fit(X, y, qid)
+    assert np.ptp(expected.predict(X)) > 0
+    for matrix in sparse_kinds(X):
+        np.testing.assert_array_equal(expected.predict(matrix), expected.predict(X))
+        scores = small(br.XGBoostRanker, verbosity=0, **parameters).fit(matrix, y, qid).predict(X)
+        np.testing.assert_array_equal(scores, expected.predict(X))
+
+
+@pytest.mark.parametrize("elements", [1, 7, 1000])
+def test_the_blocks_of_sparse_features_do_not_matter(elements, data, monkeypatch):
+    X, y, qid = data
+    expected = small(br.XGBoostRanker).fit(X, y, qid, eval_set=[(X, y, qid)])
+    monkeypatch.setattr(xgboost_matrices, "BLOCK_ELEMENTS", elements)
+    matrix = sp.csr_array(X)
+    ranker = small(br.XGBoostRanker).fit(matrix, y, qid, eval_set=[(matrix, y, qid)])
+    assert ranker.evals_result_ == expected.evals_result_
+    np.testing.assert_array_equal(ranker.predict(matrix), expected.predict(X))
 
 
 def test_categories_keep_their_meaning(ranker_class, data):

@@ -35,7 +35,7 @@ def test_every_objective_learns(ranker_class, objective, data):
     assert learned > chance + 0.15
 
 
-def test_row_order_and_kind_of_qid_do_not_matter(ranker_class, data):
+def test_permuting_the_rows_and_the_kind_of_qid_do_not_matter(ranker_class, data):
     X, y, qid = data
     expected = small(ranker_class).fit(X, y, qid).predict(X)
     # Interleave the queries without changing the order of their first appearance or the order within a query.
@@ -56,7 +56,7 @@ def test_the_same_seed_gives_the_same_model(ranker_class, data):
     assert not np.array_equal(first, other)
 
 
-def test_lost_queries_are_an_error(ranker_class, data):
+def test_missing_query_ids_are_an_error(ranker_class, data):
     X, y, qid = data
     with pytest.raises(ValueError, match="got no qid"):
         small(ranker_class).fit(X, y)

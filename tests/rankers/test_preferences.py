@@ -87,7 +87,7 @@ def test_cross_validation_slices_the_graph(ranker):
     scorer = br.make_scorer("agreement")
     short = br.cross_validate(ranker, X, graph, cv=3, scoring="agreement")
     np.testing.assert_allclose(short["test_score"], expected, rtol=1e-12)
-    # Without metadata routing, since the labels know their queries.
+    # This works without metadata routing, because a PreferenceGraph has the query ids.
     for extra in ({}, {"scoring": scorer}):
         done = cross_validate(ranker, X, graph, cv=br.QueryKFold(3), **extra)
         np.testing.assert_allclose(done["test_score"], expected, rtol=1e-12)

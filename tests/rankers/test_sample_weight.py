@@ -14,12 +14,17 @@ def small(ranker_class, objective="softmax", **parameters):
 @pytest.mark.parametrize("objective", ["softmax", "squared", "cosine"])
 def test_integer_weights_repeat_queries(ranker_class, objective, data):
     X, y, qid = data
-    # Few distinct values, so that repeating rows moves no bin; leaves limited by Hessian mass, which weights count in.
+    # Few distinct values, so that repeating rows does not change the bins; leaves limited by their Hessian and not by
+    # their number of rows, because weights multiply the Hessian.
     X = np.round(X)
     options = {"num_leaves": 7, "min_child_samples": 0} if ranker_class is br.LightGBMRanker else {"max_depth": 3}
-    ranker = small(ranker_class, objective, min_child_weight=5.0, **options)
     weights = np.random.default_rng(0).integers(0, 4, 60)
-    weighted = ranker.fit(X, y, qid, sample_weight=weights).predict(X)
+    counted = weights[qid][weights[qid] > 0]
+    # Weights are relative: a document of mean weight has the Hessian 1, and so has every copy of a document.
+    limits = {"min_child_weight": 5.0, "reg_lambda": 2.0}
+    ranker = small(ranker_class, objective, **limits, **options)
+    relative = {name: limit / counted.mean() for name, limit in limits.items()}
+    weighted = small(ranker_class, objective, **relative, **options).fit(X, y, qid, sample_weight=weights).predict(X)
     copies = [(np.flatnonzero(qid == q), c) for q in range(60) for c in range(weights[q])]
     rows = np.concatenate([part for part, _ in copies])
     again = np.concatenate([qid[part] + 60 * c for part, c in copies])

@@ -1,4 +1,4 @@
-"""`save_model`, `load_model` and pickles: a trained ranker leaves the process whole."""
+"""`save_model`, `load_model` and pickles: each keeps the whole model."""
 
 import io
 import pickle

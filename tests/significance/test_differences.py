@@ -32,7 +32,7 @@ def test_three_thousand_queries_by_ten_thousand_resamples_take_little_memory(pai
     tracemalloc.stop()
     # All resamples at once take 240 MB.
     assert peak < 64e6
-    # So many queries are as good as normal.
+    # The mean of so many queries is nearly normally distributed.
     assert test.p_value == pytest.approx(t_test(left, right).p_value, abs=0.02)
     margin = stats.sem(left - right) * 1.96
     np.testing.assert_allclose(interval, (left - right).mean() + np.array([-margin, margin]), atol=margin * 0.05)

@@ -21,7 +21,7 @@ def holm_by_definition(p_values):
 
 
 def test_holm():
-    # By hand: 4 x 0.01, 3 x 0.02, 2 x 0.03, and the last no smaller than the one before.
+    # By hand: 4 x 0.01, 3 x 0.02, 2 x 0.03; the largest p-value must not get less than the one before it.
     np.testing.assert_allclose(holm([0.02, 0.01, 0.05, 0.03]), [0.06, 0.04, 0.06, 0.06])
     random = np.random.default_rng(7)
     for n in (1, 2, 5, 8):

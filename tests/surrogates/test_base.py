@@ -1,4 +1,4 @@
-"""What holds for every surrogate: majorants, declared traits, finite results, minimizers and formulas."""
+"""Properties of every surrogate: majorants, declared traits, finite results, minimizers and formulas."""
 
 import math
 
@@ -91,7 +91,7 @@ def test_separability_is_as_declared(surrogate):
     scores, targets, queries = np.array([0.2, -0.4, 1.0]), np.array([0.8, 0.3, 0.0]), Queries.from_sizes([3])
     other = scores + np.array([0.0, 0.5, -1.0])
     gradients = [surrogate.gradient_hessian(values, targets, queries)[0][0] for values in (scores, other)]
-    # With q = 2 the p-norm is separable too, and need not say so; the hinge's gradient is constant between kinks.
+    # The p-norm with q = 2 is separable, but does not declare it; the gradient of the hinge is piecewise constant.
     if surrogate not in (PNorm(q=2), PairwiseHinge()):
         assert (gradients[0] == gradients[1]) == surrogate.separable
     if surrogate.separable:

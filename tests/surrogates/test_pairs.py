@@ -49,7 +49,7 @@ def by_definition(surrogate, scores, targets, sizes):
 )
 def test_derivatives_are_those_of_the_double_sum(surrogate, sizes, seed, scale, levels):
     random, n = np.random.default_rng(seed), sum(sizes)
-    # Multiples of 1/4: many equal scores, and many margins of exactly 1, where hinges have their kink.
+    # Multiples of 1/4 give many equal scores, and many margins of exactly 1, where hinges are not differentiable.
     scores = np.round(random.normal(size=n) * scale * 4) / 4 + 0.0
     targets = random.integers(0, levels, n) / (levels - 1)
     loss, gradient, diagonal = by_definition(surrogate, scores, targets, sizes)
@@ -103,7 +103,7 @@ def hinge_minimum(expected, tied=()):
 
 
 def test_the_hinge_ties_documents_that_are_not_equally_good():
-    # All minimizers put the last two on one score: a tie costs nothing, and telling them apart by any step does.
+    # All minimizers give the last two documents the same score: any difference of their scores increases the loss.
     expected = np.array([0.9, 0.4, 0.3])
     surrogate, queries = PairwiseHinge(), Queries.from_sizes([3])
     tied = np.array([1.0, 0.0, 0.0])

@@ -16,7 +16,7 @@ from boostrank.surrogates import Logistic, Poisson, Squared
 
 @pytest.mark.parametrize(
     ("potential", "tolerance"),
-    # Newton's method stops after a step below 1e-3, with an error of the order of its square.
+    # Newton's method stops after a step of less than 1e-3; its error is of the order of the square of that step.
     [(Squared(), 1e-12), (Poisson(), 1e-12), (Logistic(), 2e-7), (Arc(), 2e-6)],
     ids=repr,
 )

@@ -9,7 +9,8 @@ returned. If only the direction of the scores counts, the minimizer whose q-norm
 
 **Minimizers at infinity.** If the loss is least only in the limit of infinite scores, a closed form gives infinite
 scores, which have the optimal ranking. A numeric minimizer is then finite, with absolute values of about 20 to 30. Its
-loss exceeds the limit by no more than rounding.
+loss exceeds the limit by no more than rounding. If the loss approaches its limit slowly, like ``1 / |s|``, no numeric
+minimizer is found.
 
 **Accuracy.** A numeric minimizer has a gradient of about 1e-9, relative to the gradient at random scores. Convex losses
 that are not differentiable are minimized to within 1e-7 of their least value.

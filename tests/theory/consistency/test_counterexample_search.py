@@ -129,7 +129,7 @@ def test_users_own_consistent_surrogates_pass(surrogate):
 def test_near_ties_are_no_counterexamples(surrogate):
     near = []
     for gap in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10):
-        # Two documents whose normalized gains tie at probability 1/2, one that never has any, one that always has.
+        # At probability 1/2 the expected normalized gains of two documents are equal.
         near.append(LabelDistribution.of_two([2, 1, 0], [1, 2, 0], 0.5 + gap))
         near.append(LabelDistribution.of_two([1, 0, 1], [0, 1, 1], 0.5 - gap))
     assert check_consistency(surrogate, n_distributions=1, distributions=near).consistent
@@ -171,11 +171,11 @@ class Median(Surrogate):
 
 
 @pytest.mark.parametrize("surrogate", [RootSquared(), Indifferent(), Median()], ids=repr)
-def test_losses_that_only_seem_consistent_are_found_out(surrogate):
+def test_losses_that_only_seem_consistent_have_a_counterexample(surrogate):
     report = check_consistency(surrogate, n_distributions=20)
     assert not report.consistent
     assert report.regret > 0.005
-    # On certain labels none of them is wrong, but the indifferent one.
+    # Where the labels are certain, only the loss that ignores the targets ranks wrongly.
     certain = LabelDistribution([[1, 3, 0]], [1.0])
     wrong = certain.ndcg_regret(minimizer(surrogate, certain, method="numeric").round(6))
     assert (wrong > 0.01) == isinstance(surrogate, Indifferent)
@@ -188,7 +188,7 @@ def test_the_hinge_leaves_documents_tied_that_are_not_equally_good():
     assert report.declared is False
     tied = np.equal.outer(report.minimizer, report.minimizer)
     assert np.abs(np.subtract.outer(report.bayes, report.bayes))[tied].max() > 0.01
-    # Swapping scores would help wherever they are in the wrong order, so that ties are all that is wrong.
+    # No two documents with different scores are in the wrong order: only ties cost NDCG.
     lower = np.less.outer(report.minimizer, report.minimizer)
     assert np.subtract.outer(report.bayes, report.bayes)[lower].max() < 1e-9
 
@@ -223,7 +223,7 @@ def test_what_only_seems_a_minimum_is_no_counterexample():
     assert "more left out" in repr(wrong)
 
 
-def test_what_a_surrogate_declares_is_told_but_not_believed():
+def test_the_report_states_what_a_surrogate_declares_and_does_not_rely_on_it():
     report = check_consistency(RootSquared(), **FEW)
     assert report.declared is True
     assert "declares that it is consistent" in repr(report)
@@ -258,7 +258,7 @@ def test_a_reported_counterexample_is_one(surrogate, normalize, k):
     np.testing.assert_allclose(100 * probabilities, np.round(100 * probabilities), atol=1e-9)
 
 
-def test_the_search_ends_with_the_worst_that_it_saw(monkeypatch):
+def test_the_search_reports_the_largest_regret(monkeypatch):
     monkeypatch.setattr(counterexample_search, "N_CLIMBS", 5)
     few, many = (check_consistency("squared", "none", n_distributions=n) for n in (20, 200))
     assert many.regret > few.regret
@@ -288,8 +288,8 @@ class WrongForSix(Squared):
         )
 
 
-def test_distributions_of_ones_own_are_examined():
-    # Wrong only where there are six documents, which the search does not draw.
+def test_given_distributions_are_examined():
+    # The loss is wrong only for six documents, and the search draws fewer.
     mine = LabelDistribution.of_two([5, 0, 0, 0, 0, 0], [1, 2, 2, 2, 2, 2], 0.05)
     assert check_consistency(WrongForSix(), n_distributions=1).consistent
     report = check_consistency(WrongForSix(), n_distributions=1, distributions=[SECTION_3_2_1, mine])
@@ -302,7 +302,7 @@ def test_a_seed_makes_the_search_repeatable():
     assert repr(first) == repr(again) != repr(other)
 
 
-def test_a_report_reads_in_eighty_columns():
+def test_a_report_fits_eighty_columns():
     for surrogate, normalize in [("centered-logistic", "softmax"), ("softmax", "dcg"), ("squared", "none")]:
         report = check_consistency(surrogate, normalize, DCG(k=10), **FEW)
         text = repr(report)

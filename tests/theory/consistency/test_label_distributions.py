@@ -93,7 +93,7 @@ def test_infinite_scores_rank_and_an_outcome_without_gain_adds_nothing():
     assert distribution.ndcg_regret([np.inf, np.inf]) == pytest.approx(0.125 * (1 - 1 / np.log2(3)))
 
 
-def test_a_batch_holds_what_its_distributions_do():
+def test_a_batch_has_the_values_of_its_distributions():
     distributions = [each for each in RANDOM if each.n_documents == 3]
     batch = DistributionBatch.of(distributions)
     assert batch.n_distributions == len(distributions) > 2
@@ -104,7 +104,7 @@ def test_a_batch_holds_what_its_distributions_do():
     np.testing.assert_array_equal(batch.take(chosen).bayes_scores(), batch.bayes_scores()[chosen])
 
 
-def test_a_distribution_prints_as_what_makes_it_and_is_not_changed():
+def test_repr_makes_an_equal_distribution_and_distributions_are_immutable():
     labels = np.array([[1.0, 2.0], [0.0, 3.0]])
     distribution = LabelDistribution(labels, [0.25, 0.75])
     assert repr(distribution) == "LabelDistribution([[1, 2], [0, 3]], [0.25, 0.75])"

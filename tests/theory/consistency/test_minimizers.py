@@ -85,7 +85,7 @@ def test_no_scores_have_a_lower_expected_loss(surrogate):
     random = np.random.default_rng(0)
     for distribution in some(3, n=4) + some(4, n=2, max_label=1):
         scores = minimizer(surrogate, distribution)
-        # Losses of a direction fall with its length.
+        # Losses that depend on the direction of the scores decrease with their length.
         length = 1e6 if isinstance(surrogate, NormalizedPNorm) else 1.0
         least = loss_by_outcome(surrogate, distribution, length * scores)
         for size in (1e-3, 0.1, 1.0):
@@ -108,7 +108,7 @@ def test_the_centered_logistic_minimizer_is_the_logit_where_the_targets_sums_do_
     distribution = LabelDistribution([[2, 1, 0], [0, 2, 1], [1, 0, 2]], [0.5, 0.3, 0.2])
     logit = minimizer(Logistic(), distribution)
     np.testing.assert_allclose(minimizer(CENTERED_LOGISTIC, distribution), logit - logit.mean(), atol=1e-7)
-    # Where they vary it is another vector of the same order.
+    # Where they vary, the minimizer is another vector that sorts in the same way.
     distribution = LabelDistribution([[2, 2, 0], [0, 0, 1]], [0.6, 0.4])
     logit = minimizer(Logistic(), distribution)
     scores = minimizer(CENTERED_LOGISTIC, distribution)
@@ -138,7 +138,13 @@ def test_an_expected_target_above_its_bound_by_rounding_has_the_minimizer_of_the
 def test_minimizers_at_infinity_rank_as_they_should_when_found_numerically(surrogate):
     for labels in ([[1, 0, 2], [2, 0, 0]], [[1, 0, 0]], [[1, 1, 0]]):
         distribution = LabelDistribution(labels, np.full(len(labels), 1 / len(labels)))
-        scores = minimizer(surrogate, distribution, method="numeric")
+        try:
+            scores = minimizer(surrogate, distribution, method="numeric")
+        except RuntimeError:
+            # A slope may approach its bound so slowly that no minimum is found, as that of sqrt(1 + s^2) does.
+            assert closed_form(surrogate, distribution.bayes_scores()[None]) is None
+            assert np.isfinite(surrogate.target_bounds).all()
+            continue
         assert np.isfinite(scores).all()
         assert np.abs(scores).max() < 300
         assert distribution.ndcg_regret(scores) < 1e-7
@@ -197,7 +203,7 @@ def test_the_ellipsoid_method_bounds_what_it_may_miss():
         assert solution.solved.all()
         least = minimize_numerically(surrogate, batch, batch.targets()).losses
         assert (solution.losses - least <= solution.residuals * loss.unit() + 1e-12).all()
-    # Where the least loss lies beyond the first ball, it does not claim to have found it.
+    # Where the minimum is outside the first ball, the solution does not count as solved.
     loss = ExpectedLoss(Squared(), batch, batch.targets("none") + 1e3)
     assert not minimize_convex(loss, np.zeros((30, 3))).solved.any()
 

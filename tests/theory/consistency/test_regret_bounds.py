@@ -1,4 +1,4 @@
-"""Regret bounds: never violated, as sharp as they say, and false in the ways in which the print is."""
+"""Regret bounds: they hold, the sharp ones are attained, and some statements of the paper are false as printed."""
 
 import itertools
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ def test_the_bound_is_never_violated(surrogate):
         for scores in some_scores(surrogate, batch, targets):
             excess, regret = excess_losses(surrogate, batch, targets, scores, least), batch.ndcg_regret(scores, dcg)
             sharp, paper = (regret_bound(surrogate, excess, m, dcg, sharp=choice) for choice in (True, False))
-            # Rounding of the excess counts most where it is nearly 0.
+            # Where the excess is nearly 0, its rounding error is large in relation to it.
             assert (regret <= sharp + ROUNDING).all()
             assert (sharp <= paper).all()
             large = excess > 1e-6
@@ -103,7 +103,7 @@ def test_the_bound_is_never_violated(surrogate):
 def test_no_constant_is_smaller_than_the_sharp_one_for_least_squares(m):
     discounts = DCG().discounts(m)
     fall = discounts - discounts[::-1]
-    # One relevant document or all: mixtures of these reach every direction from equal expected gains.
+    # Mixtures of labels with one relevant document, or all, have expected gains in any direction from equal ones.
     labels, level = np.vstack([np.eye(m), np.ones(m)]), 0.5 / m + 0.5 / discounts.sum()
     target = level + 0.01 * fall
     weights = np.linalg.solve(
@@ -222,7 +222,7 @@ def test_the_margin_is_equation_5_where_nothing_ties():
     distribution, discounts = LabelDistribution([[3, 0, 2, 1]], [1.0]), DCG().discounts(4)
     ordered = np.sort(distribution.bayes_scores())[::-1]
     assert ndcg_margin(distribution) == pytest.approx((np.diff(ordered) * np.diff(discounts)).min())
-    # As printed it would be 0 with a cutoff, or a tie.
+    # Equation 5 as printed would give 0 for a cutoff or a tie.
     assert ndcg_margin(distribution, DCG(k=1)) > 0.05
     assert ndcg_margin(LabelDistribution([[3, 2, 2]], [1.0])) > 0.01
     assert ndcg_margin(LabelDistribution([[1, 1]], [1.0])) == np.inf
@@ -242,7 +242,7 @@ def test_the_low_noise_bound_is_never_violated(surrogate):
         for scores in some_scores(surrogate, batch, targets):
             excess, regret = excess_losses(surrogate, batch, targets, scores), batch.ndcg_regret(scores, dcg)
             for _ in range(5):
-                # Queries of one population, each as likely as its weight says.
+                # The weights are the probabilities of the queries in a population.
                 weights = random.dirichlet(np.full(len(margins), 0.1))
                 for alpha in (0.0, 0.3, 1.0, 3.0, 10.0):
                     moment = margin_moment(margins, alpha, weights)
@@ -252,7 +252,7 @@ def test_the_low_noise_bound_is_never_violated(surrogate):
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 2.0, 20.0])
 def test_the_low_noise_bound_is_attained_by_queries_of_one_margin(alpha):
-    # The cheapest mistake on two documents: least squares, and scores that tie but for a little.
+    # Least squares, and two scores that nearly tie in the wrong order: the smallest excess with this regret.
     scores = SECTION_3_2_1.bayes_scores().mean() + np.array([1e-6, -1e-6])
     margin, excess = ndcg_margin(SECTION_3_2_1), excess_loss("squared", SECTION_3_2_1, scores)
     moment = margin_moment([margin, margin], alpha)

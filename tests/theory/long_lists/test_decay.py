@@ -31,7 +31,7 @@ def test_unknown_cutoffs_are_refused(k):
         (lambda r: 1 + 1 / r, "flat"),
     ],
 )
-def test_the_decay_of_a_function_is_found_numerically_and_said_to_be(discount, verdict):
+def test_the_decay_of_a_function_is_found_numerically_and_the_verdict_says_so(discount, verdict):
     found = theory.feasibility(discount)
     assert found.verdict == verdict
     assert found.decay.numeric

@@ -44,7 +44,7 @@ def within_error(values, expected, errors=4.0, slack=0.0):
     return abs(values.mean() - expected) <= errors * values.std(ddof=1) / np.sqrt(len(values)) + slack
 
 
-# Limits: the paper's formulas, written down as they stand.
+# Limits, against the formulas as printed in the paper.
 
 
 @pytest.mark.parametrize("beta", POWERS)
@@ -124,7 +124,7 @@ def test_at_the_boundary_only_the_top_is_left(discount, k, source):
     assert limit.source == source
 
 
-def test_limits_go_over_into_those_of_the_boundary():
+def test_limits_approach_those_of_the_boundary():
     near_one = theory.ndcg_limit(GRADED, discount=("power", 0.9999)).value
     little = theory.ndcg_limit(GRADED, k=1e-5).value
     assert near_one == pytest.approx(theory.ndcg_limit(GRADED, discount="zipf").value, abs=2e-3)
@@ -158,9 +158,9 @@ def test_simulated_lists_agree_with_the_pseudo_expectation_by_sums(discount, k):
     [
         (("power", 0.3), None, 0.002),
         (("power", 0.5), 0.2, 0.004),
-        # As slow as without a cutoff, 1 / log n.
+        # The rate is 1 / log n, as without a cutoff.
         ("log2", 0.2, 0.02),
-        # The top sixteenth of the list is not yet the very top: k / n is n^-0.2.
+        # The limit is that of k / n = 0, but here k / n = n^-0.2 is still 1/16.
         ("log2", ("power", 0.8), 0.03),
     ],
 )
@@ -172,7 +172,7 @@ def test_a_million_documents_are_as_near_to_the_limit_as_the_rates_say(discount,
     assert abs(values.mean() - limit.value) < left
 
 
-def test_standard_ndcg_of_random_scores_is_far_from_one_still_at_a_million():
+def test_standard_ndcg_of_random_scores_is_far_from_one_even_for_a_million_documents():
     values = simulate(RANDOM, 1_000_000, 2, seed=4)
     assert 0.80 < values.mean() < 0.83
     assert within_error(values, theory.pseudo_expectation(RANDOM, [1e6])[0], slack=1e-4)
@@ -185,14 +185,14 @@ def test_standard_ndcg_approaches_one_at_the_rate_of_one_over_log_n():
         scaled = (1 - theory.pseudo_expectation(curve, n)) * np.log(n)
         errors = np.abs(scaled - rate)
         assert errors[-1] < 0.03 * rate
-        # The next term is of order 1 / log n: doubling log n halves what is left.
+        # The next term is of order 1 / log n, so that doubling log n halves the error.
         np.testing.assert_allclose(errors[1:] / errors[:-1], 0.5, atol=0.1)
 
 
 def test_simulated_standard_ndcg_follows_that_rate():
     lengths = np.array([1_000, 31_623, 1_000_000])
     left = [1 - simulate(RANDOM, n, max(2, 1_000_000 // n), seed=4).mean() for n in lengths]
-    # A thousand times more documents only halve what is missing: log n doubles.
+    # A thousand times more documents double log n, and so only halve the difference to the limit.
     assert left[2] / left[0] == pytest.approx(0.5, abs=0.06)
     assert left[1] / left[0] == pytest.approx(2 / 3, abs=0.05)
 
@@ -240,7 +240,7 @@ def test_the_standard_deviation_of_theorem_10_does_not_vanish(discount, k):
         assert values.std(ddof=1) == pytest.approx(limit.standard_deviation, abs=4 * error + 0.005)
 
 
-def test_a_sure_top_converges_under_every_discount():
+def test_certain_labels_of_the_highest_scores_make_ndcg_converge_under_every_discount():
     sure = ScoreCurve.binary(lambda s: s**3)
     limit = theory.ndcg_limit(sure, discount=("exponential", 2))
     assert (limit.value, limit.standard_deviation) == (1.0, 0.0)
@@ -286,7 +286,7 @@ def test_sums_in_chunks_are_sums(monkeypatch):
     np.testing.assert_allclose(theory.pseudo_expectation(GRADED, [5_000, 777], method="sum", discount="zipf"), whole)
 
 
-def test_integrals_and_sums_meet_on_long_lists():
+def test_integrals_and_sums_agree_on_long_lists():
     for k in (None, 0.2, ("power", 0.7)):
         both = [theory.pseudo_expectation(GRADED, [1e6], k=k, method=method)[0] for method in ("integral", "sum")]
         assert both[0] == pytest.approx(both[1], abs=1e-3)

@@ -25,7 +25,7 @@ def rankers(n_queries=60, seed=0, rounded=False, noise=(0.05, 0.15)):
     return (y, first.round(1), second.round(1), qid) if rounded else (y, first, second, qid)
 
 
-# Populations.
+# Populations of lists.
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.7, -0.5])
@@ -41,7 +41,7 @@ def test_drawn_lists_have_both_curves_and_the_correlation(correlation):
             np.testing.assert_allclose(found, expected, atol=0.025)
     zeros = labels == 0
     found = stats.spearmanr(lists.first.ravel()[zeros], lists.second.ravel()[zeros]).statistic
-    # Of a Gaussian copula.
+    # The rank correlation of a Gaussian copula.
     assert found == pytest.approx(6 / np.pi * np.arcsin(correlation / 2), abs=0.015)
 
 
@@ -89,7 +89,7 @@ def test_resampled_lists_take_documents_of_one_query():
     assert len({labels.tobytes() for labels in lists.first}) > 50
 
 
-# Order of two rankers, on one list of each length.
+# The order of two rankers by their NDCG on lists of each length.
 
 
 def test_the_table_is_that_of_a_plain_loop():
@@ -128,13 +128,14 @@ def test_feasible_discounts_settle_the_order_and_too_fast_ones_do_not():
         few, many = at["2^-rank", k, 100], at["2^-rank", k, 10_000]
         assert many < 0.8
         assert abs(many - few) < 0.15
-    # A constant cutoff is no better for a slow discount.
+    # A constant cutoff does not distinguish them, even if the discount is slow.
     assert at["log2", "10", 10_000] < 0.9
 
 
 @pytest.mark.slow
 def test_the_boundary_settles_orders_of_rankers_that_differ_at_the_top_and_no_others():
-    # Beyond the paper: the difference is log n times more than its noise, so wrong orders are exp(-c log(n)^2).
+    # Not in the paper: the difference grows like log n in units of its noise, so that the probability of a wrong order
+    # is about exp(-c log(n)^2).
     apart = CurvePair(ScoreCurve.binary(lambda s: 0.2 + 0.6 * s), ScoreCurve.binary(lambda s: 0.35 + 0.3 * s))
     alike = CurvePair(ScoreCurve.binary(lambda s: 0.3 + 0.4 * s), ScoreCurve.binary(lambda s: 0.7 - 1.2 * s * (1 - s)))
     n, settings = np.array([50, 500, 5_000]), {"discounts": ["zipf"], "ks": [None], "n_lists": 300}
@@ -188,7 +189,7 @@ def test_data_are_resampled_by_query_and_document():
     other = theory.distinguishability(data, [5, 50], discounts=["log2"], ks=[None], n_lists=400, better="second")
     np.testing.assert_allclose(other["correct"], table["second_wins"])
     same = theory.distinguishability(RankedData(y, first, first, qid), [5, 10], n_lists=50)
-    # A tie at the end is no order that could have settled.
+    # Where the longest lists tie, there is no final order, so no order counts as settled.
     assert (same["settled"].dropna() == 0).all()
     assert (same["difference"] == 0).all()
     assert same["correct"].isna().all()
@@ -223,7 +224,7 @@ def test_invalid_settings_are_refused(settings, message):
         theory.distinguishability(LINEAR, **settings)
 
 
-def test_curves_foretell_the_queries_needed_for_lists_of_another_length():
+def test_curves_predict_the_queries_needed_for_lists_of_another_length():
     pair = CurvePair(GRADED.first, GRADED.second, 0.5)
     random = np.random.default_rng(2)
     long = pair.draw(100, 1_000, random)

@@ -1,0 +1,170 @@
+"""Features as XGBoost takes them: matrices to train on, and scores of rows.
+
+XGBoost takes an element that a sparse matrix does not store as missing, not as 0. So sparse features are given to it as
+dense blocks of rows. Its QuantileDMatrix, which stores only the bins of the features, is the same as from one block.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from boostrank.backends.base import GroupedData, import_backend
+from boostrank.backends.feature_names import NameCode
+from boostrank.segments import Floats, Ints
+
+#: Number of elements of a dense block: 64 MiB of float32.
+BLOCK_ELEMENTS = 2**24
+#: XGBoost's default of max_bin.
+DEFAULT_MAX_BIN = 256
+#: Names with these characters are errors.
+NAMES = NameCode(r"\[\]<")
+
+
+def make_matrix(
+    data: GroupedData, parameters: dict[str, Any], weights: Floats | None = None, reference: Any = None
+) -> Any:
+    """The data as XGBoost takes them.
+
+    Parameters
+    ----------
+    data : GroupedData
+    parameters : dict
+        Parameters of XGBoost by their native names.
+    weights : ndarray, shape (n_documents,), optional
+        Equal within a query: XGBoost takes one weight per query.
+    reference : xgboost.QuantileDMatrix or xgboost.DMatrix, optional
+        The matrix of the training data, for validation data: their bins and the names of their features are used.
+    """
+    xgb = import_backend("xgboost")
+    fields = {
+        "label": data.labels.per_document,
+        # XGBoost's query ids wrap at 2^32 and must not decrease, so the queries are numbered.
+        "qid": data.queries.repeat(np.arange(data.queries.n_queries)),
+    }
+    if weights is not None:
+        weights = weights[data.queries.starts]
+    settings = {"nthread": parameters.get("nthread"), "enable_categorical": True}
+    X, linear = NAMES.encode_columns(data.X), parameters.get("booster", "gbtree") == "gblinear"
+    if parameters.get("tree_method", "auto") in ("auto", "hist") and not linear:
+        # A QuantileDMatrix stores only the bins of the features, and not a second copy of them.
+        settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
+        if issparse(X):
+            # With weights XGBoost's bins depend on the blocks, so that there is only one.
+            ends = _block_ends(X, data.queries.ends if weights is None else data.queries.ends[-1:])
+            blocks = _iterate(ends, lambda _, rows: _dense(X[rows]), fields, weights)
+            matrix = xgb.QuantileDMatrix(blocks, **settings)
+        elif isinstance(X, list):
+            ends = np.cumsum([len(block) for block in X])
+            blocks = _iterate(ends, lambda number, _: X[number], fields, weights)
+            matrix = xgb.QuantileDMatrix(blocks, **settings)
+        else:
+            matrix = xgb.QuantileDMatrix(X, weight=weights, **fields, **settings)
+    else:
+        if isinstance(X, list):
+            X = np.concatenate(X)
+        elif issparse(X) and not linear:
+            X = _dense(X)
+        matrix = xgb.DMatrix(X, weight=weights, **fields, **settings)
+    if reference is not None:
+        # The names were checked before, and XGBoost would refuse features without names beside those with names.
+        matrix.feature_names = reference.feature_names
+    return matrix
+
+
+def predict_margins(booster: Any, X: Any) -> NDArray[np.float32]:
+    """Scores of the rows of X, shape (n_documents,)."""
+    # The names were checked before.
+    if is_linear(booster):
+        # For a linear model an element that is not stored is 0.
+        data = import_backend("xgboost").DMatrix(NAMES.encode_columns(X), enable_categorical=True)
+        return booster.predict(data, output_margin=True, validate_features=False)
+    if not issparse(X):
+        return _predict_by_trees(booster, X)
+    matrix: Any = X
+    ends = _block_ends(X, np.arange(1, matrix.shape[0] + 1))
+    return np.concatenate([_predict_by_trees(booster, _dense(matrix[rows])) for rows in _slices(ends)])
+
+
+def is_linear(booster: Any) -> bool:
+    """Whether the model is linear, and not trees."""
+    return json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear"
+
+
+def _predict_by_trees(booster: Any, X: Any) -> NDArray[np.float32]:
+    # This does not copy the features. XGBoost offers it only for trees.
+    return booster.inplace_predict(X, predict_type="margin", validate_features=False)
+
+
+def _dense(X: Any) -> NDArray[np.float32]:
+    """A sparse matrix as an array of the type in which XGBoost stores features."""
+    return X.astype(np.float32).toarray()
+
+
+def _block_ends(X: Any, ends: Ints) -> Ints:
+    """Ends of blocks of at most :data:`BLOCK_ELEMENTS` elements where `ends` allows it: a block ends at some of these.
+
+    Examples
+    --------
+    >>> _block_ends(np.empty((9, BLOCK_ELEMENTS // 4)), np.array([2, 3, 5, 9])).tolist()
+    [3, 5, 9]
+    """
+    rows = max(1, BLOCK_ELEMENTS // X.shape[1])
+    chosen, start = [], 0
+    while start < ends[-1]:
+        i = np.searchsorted(ends, start + rows, side="right") - 1
+        if i < 0 or ends[i] <= start:
+            i += 1
+        start = int(ends[i])
+        chosen.append(start)
+    return np.array(chosen)
+
+
+def _slices(ends: Ints) -> Iterator[slice]:
+    """The rows of each block."""
+    return (slice(start, end) for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True))
+
+
+def _iterate(
+    ends: Ints,
+    get_block: Callable[[int, slice], NDArray[Any]],
+    fields: dict[str, NDArray[Any]],
+    weights: Floats | None,
+) -> Any:
+    """An ``xgboost.DataIter`` over dense blocks of features, of which only one exists at a time.
+
+    Parameters
+    ----------
+    ends : ndarray of int, shape (n_blocks,)
+        End of the rows of each block, which are whole queries.
+    get_block : callable
+        Returns the features of a block from its number and its rows.
+    fields : dict
+        ``"label"`` and ``"qid"`` of all rows; query ids are 0, 1, ...
+    weights : ndarray, shape (n_queries,), optional
+    """
+    xgb = import_backend("xgboost")
+    blocks = list(enumerate(_slices(ends)))
+
+    class Blocks(xgb.DataIter):  # type: ignore[name-defined]
+        i = 0
+
+        def reset(self) -> None:
+            self.i = 0
+
+        def next(self, input_data: Any) -> bool:
+            if self.i == len(blocks):
+                return False
+            number, rows = blocks[self.i]
+            part = {name: values[rows] for name, values in fields.items()}
+            weight = None if weights is None else weights[part["qid"][0] : part["qid"][-1] + 1]
+            input_data(data=get_block(number, rows), weight=weight, **part)
+            self.i += 1
+            return True
+
+    return Blocks()
