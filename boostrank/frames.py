@@ -9,6 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 #: Name of the column, or of the index level, of a DataFrame that contains the query ids.
 QID = "qid"
+#: How to pass query ids to estimators, splitters and scorers.
+_ESTIMATOR_ADVICE = (
+    "Pass qid= (to a splitter, groups=). With scikit-learn's model selection, enable metadata routing "
+    "(sklearn.set_config(enable_metadata_routing=True)), or pass X as a DataFrame with a column or an index "
+    "named 'qid'."
+)
 
 
 def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLike | None]:
@@ -53,14 +59,12 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
     return X, qid
 
 
-def require_qid(qid: ArrayLike | None, receiver: str) -> ArrayLike:
-    """Return the query ids; if they are None, raise ValueError that says how to pass them to `receiver`."""
+def require_qid(qid: ArrayLike | None, receiver: str, advice: str = _ESTIMATOR_ADVICE) -> ArrayLike:
+    """Return the query ids; if they are None, raise ValueError with `advice` how to pass them to `receiver`."""
     if qid is None:
         raise ValueError(
-            f"{receiver} got no qid, so it does not know which rows belong to which query. Pass qid= (to a splitter, "
-            "groups=). With scikit-learn's model selection, enable metadata routing "
-            "(sklearn.set_config(enable_metadata_routing=True)), or pass X as a DataFrame with a column or an index "
-            "named 'qid'. If all rows belong to one query, pass qid=numpy.zeros(len(X))."
+            f"{receiver} got no qid, so it does not know which rows belong to which query. {advice} If all rows belong "
+            "to one query, pass qid=numpy.zeros(len(y))."
         )
     return qid
 

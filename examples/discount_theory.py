@@ -78,8 +78,9 @@ def growing(y, scores, lengths):
     """NDCG of the first documents of a list, by length, shape (n_figures, n_rankers, n_lengths)."""
     values = np.empty((len(FIGURES), len(scores), len(lengths)))
     for i, (discount, k, _) in enumerate(FIGURES.values()):
+        settings = {"k": k, "discount": discount}
         for j, score in enumerate(scores.values()):
-            values[i, j] = [br.ndcg_score(y[:n], score[:n], k=k, discount=discount) for n in lengths]
+            values[i, j] = [br.ndcg_score(y[:n], score[:n], np.zeros(n), **settings) for n in lengths]
     return values
 
 

@@ -44,17 +44,20 @@ plt.close(figure)
 documents = list("ABCDEFGH")
 labels = [3, 2, 3, 0, 1, 2, 0, 1]
 scores = [0.60, 0.20, 0.80, 0.40, 0.10, 0.30, 0.05, 0.70]
-display = save(displays.DCGBreakdownDisplay.from_predictions(labels, scores, k=5, documents=documents), "breakdown")
-print(display.table.drop(columns="document").assign(document=display.documents).round(4).to_string(index=False))
+qid = np.zeros(8)
+breakdown = displays.DCGBreakdownDisplay.from_predictions(labels, scores, qid, k=5, documents=documents)
+display = save(breakdown, "breakdown")
+table = display.table.drop(columns=["qid", "document"]).assign(document=display.documents)
+print(table.round(4).to_string(index=False))
 print(f"DCG@5 {display.dcg:.4f}, ideal {display.ideal_dcg:.4f}, NDCG@5 {display.ndcg:.4f}")
 cutoffs = range(1, 9)
-curve = save(displays.NDCGCurveDisplay.from_predictions(labels, scores, ks=cutoffs), "cutoffs")
+curve = save(displays.NDCGCurveDisplay.from_predictions(labels, scores, qid, ks=cutoffs), "cutoffs")
 print("NDCG@k for k = 1 to 8:", *(f"{value:.4f}" for value in curve.mean[0]))
 
 # Three of five documents have the same score: NDCG depends on the rule that ranks them.
-labels, scores = [3, 2, 1, 0, 0], [0.9, 0.8, 0.8, 0.8, 0.1]
-tied = save(displays.TieRangeDisplay.from_predictions(labels, scores, k=5), "ties_of_one_query")
-by_row = br.ndcg_score(labels, scores, k=5, ties="stable")
+labels, scores, qid = [3, 2, 1, 0, 0], [0.9, 0.8, 0.8, 0.8, 0.1], np.zeros(5)
+tied = save(displays.TieRangeDisplay.from_predictions(labels, scores, qid, k=5), "ties_of_one_query")
+by_row = br.ndcg_score(labels, scores, qid, k=5, ties="stable")
 worst, average, best = tied.worst[0], tied.average[0], tied.best[0]
 print(f"ties: worst {worst:.4f}, average {average:.4f}, by row {by_row:.4f}, best {best:.4f}")
 

@@ -44,7 +44,7 @@ class DCGBreakdownDisplay:
     --------
     >>> from matplotlib.figure import Figure
     >>> ax = Figure().subplots()
-    >>> display = DCGBreakdownDisplay.from_predictions([3, 2, 0, 1], [0.2, 0.4, 0.3, 0.1], k=3, ax=ax)
+    >>> display = DCGBreakdownDisplay.from_predictions([3, 2, 0, 1], [0.2, 0.4, 0.3, 0.1], [7] * 4, k=3, ax=ax)
     >>> display.dcg, round(display.ndcg, 4)
     (6.5, 0.692)
     >>> ax.get_title()
@@ -142,10 +142,6 @@ class DCGBreakdownDisplay:
 
 
 def _one_query(table: pd.DataFrame, query: Any) -> pd.DataFrame:
-    if "qid" not in table:
-        if query is not None:
-            raise ValueError(f"query = {query!r} needs qid: without qid all rows are one query")
-        return table
     known = table["qid"].unique()
     if query is None and len(known) > 1:
         raise ValueError(f"qid has {len(known)} queries; query must be the id of the one to plot, such as {known[0]!s}")

@@ -12,6 +12,7 @@ from boostrank.dcg import Discount, Gain
 from boostrank.displays.predictions import predictions
 from boostrank.displays.style import BLACK, SKY, axes, legend_below, light_grid, ndcg_name, whole_ticks
 from boostrank.metrics import Empty, tie_range
+from boostrank.metrics.input_checks import require_ids
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 
@@ -80,7 +81,7 @@ class TieRangeDisplay:
         """
         settings: dict[str, Any] = {"k": k, "gain": gain, "discount": discount, "empty": empty}
         values = tie_range(y_true, y_score, qid, **settings, per_query=True)
-        ids = np.zeros(1, dtype=np.int64) if qid is None else Queries.from_qid(qid).ids
+        ids = Queries.from_qid(require_ids(qid, "tie_range")).ids
         permutation = np.argsort(values.average, kind="stable")
         kept = permutation[~np.isnan(values.average[permutation])]
         return cls(ids[kept], values.worst[kept], values.average[kept], values.best[kept], k).plot(ax)

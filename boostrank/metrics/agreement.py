@@ -88,8 +88,9 @@ def agreement_score(
         edge of weight 1 (:meth:`boostrank.PreferenceGraph.from_grades`). For binary labels agreement is the AUC.
     y_score : array-like, shape (n_documents,)
         Scores, finite.
-    qid : array-like, shape (n_documents,), optional
-        Query id of each row. It may be left out for a PreferenceGraph, and must otherwise be equal to its `qid`.
+    qid : array-like, shape (n_documents,)
+        Query id of each row. A PreferenceGraph has its own: then `qid` may be left out, and must otherwise be equal to
+        them.
     ties : {"average", "stable", "best", "worst"}, default "average"
         How much of an edge between tied documents is reversed: one half ("average"); all of it if the preferred
         document is in the later row, otherwise nothing ("stable"); nothing ("best"); or all of it ("worst").

@@ -90,7 +90,7 @@ def auc_score(
 
     Examples
     --------
-    >>> auc_score([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1])  # C = 3, T = 1
+    >>> auc_score([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1], qid=[7, 7, 7, 7])  # C = 3, T = 1
     0.875
     """
     measure = AUC(threshold=threshold, empty=empty)

@@ -71,9 +71,9 @@ def average_precision_score(
 
     Examples
     --------
-    >>> round(average_precision_score([1, 0, 1], [0.9, 0.5, 0.1]), 4)  # (1 + 2/3) / 2
+    >>> round(average_precision_score([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # (1 + 2/3) / 2
     0.8333
-    >>> average_precision_score([1, 0], [0.5, 0.5])  # (1 + 1/2) / 2 over both permutations
+    >>> average_precision_score([1, 0], [0.5, 0.5], qid=[7, 7])  # (1 + 1/2) / 2 over both permutations
     0.75
     """
     measure = AveragePrecision(k=k, threshold=threshold, ties=ties, empty=empty)

@@ -187,7 +187,7 @@ class QueryMeasure(Measure):
     def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
         """Labels and scores, checked and grouped, and their queries."""
         refuse_preferences(y_true, str(self))
-        return labels_scores_queries(y_true, y_score, qid)
+        return labels_scores_queries(y_true, y_score, qid, str(self))
 
     def _checked(self, labels: Any) -> Any:
         """Grouped labels, checked."""

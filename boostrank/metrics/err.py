@@ -91,11 +91,11 @@ def err_score(
 
     Examples
     --------
-    >>> round(err_score([2, 0, 1], [0.9, 0.5, 0.1]), 4)  # 3/4 + (1/3) (1/4) (1/4)
+    >>> round(err_score([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # 3/4 + (1/3) (1/4) (1/4)
     0.7708
-    >>> round(err_score([2, 0, 1], [0.9, 0.5, 0.1], max_grade=4), 4)  # 3/16 + (1/3) (1/16) (13/16)
+    >>> round(err_score([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7], max_grade=4), 4)  # 3/16 + (1/3) (1/16) (13/16)
     0.2044
-    >>> err_score([1, 0], [0.5, 0.5])  # (1/2 + 1/4) / 2 over both permutations
+    >>> err_score([1, 0], [0.5, 0.5], qid=[7, 7])  # (1/2 + 1/4) / 2 over both permutations
     0.375
     """
     measure = ExpectedReciprocalRank(k=k, max_grade=max_grade, ties=ties, empty=empty)

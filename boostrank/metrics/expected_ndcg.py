@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, check_relevance
-from boostrank.metrics.input_checks import check_lengths, check_scores
+from boostrank.metrics.input_checks import check_lengths, check_scores, require_ids
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 
@@ -46,6 +46,7 @@ def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | 
     >>> bool((expected_ndcg(bayes, bayes, qid) >= expected_ndcg(bayes, X[:, 0], qid)).all())
     True
     """
-    queries, expected, values = Queries.from_qid(qid), check_relevance(bayes, "bayes"), check_scores(scores)
+    queries = Queries.from_qid(require_ids(qid, "expected_ndcg"))
+    expected, values = check_relevance(bayes, "bayes"), check_scores(scores)
     check_lengths(qid=queries.n_documents, bayes=len(expected), scores=len(values))
     return DCG(k).of_ranking(queries.group(expected), queries.group(values), queries)

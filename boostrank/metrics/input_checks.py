@@ -10,19 +10,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.arrays import as_array, real_array_as_floats
 from boostrank.dcg import check_relevance
+from boostrank.frames import require_qid
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 
 
 def labels_scores_queries(
-    y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None
+    y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, measure: str
 ) -> tuple[Floats, Floats, Queries]:
-    """Check labels, scores and query ids, and group them; returns labels, scores and queries."""
+    """Check labels, scores and query ids, and group them; returns labels, scores and queries.
+
+    If `qid` is None, it raises ValueError, in which `measure` is the name of the function that got no query ids.
+    """
     relevance, scores = check_relevance(y_true, "y_true"), check_scores(y_score, "y_score")
-    queries = Queries.from_sizes([len(relevance)]) if qid is None else Queries.from_qid(qid)
+    queries = Queries.from_qid(require_ids(qid, measure))
     check_lengths(y_true=len(relevance), y_score=len(scores), qid=queries.n_documents)
     return queries.group(relevance), queries.group(scores), queries
+
+
+def require_ids(qid: ArrayLike | None, measure: str) -> ArrayLike:
+    """Return the query ids; if they are None, raise ValueError that says how to pass them to `measure`."""
+    return require_qid(qid, measure, "Pass qid=, the query id of each row.")
 
 
 def check_lengths(**lengths: int) -> None:

@@ -77,7 +77,7 @@ def kendall_tau_score(
 
     Examples
     --------
-    >>> round(kendall_tau_score([3, 2, 1, 0], [0.9, 0.1, 0.5, 0.2]), 4)  # C = 4, D = 2
+    >>> round(kendall_tau_score([3, 2, 1, 0], [0.9, 0.1, 0.5, 0.2], qid=[7, 7, 7, 7]), 4)  # C = 4, D = 2
     0.3333
     """
     measure = KendallTau(empty=empty)

@@ -83,7 +83,7 @@ def mean_precision_score(
 
     Examples
     --------
-    >>> round(mean_precision_score([1, 0, 1], [0.9, 0.5, 0.1]), 4)  # (1 + 1/2 + 2/3) / 3
+    >>> round(mean_precision_score([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # (1 + 1/2 + 2/3) / 3
     0.7222
     """
     measure = MeanPrecision(k=k, threshold=threshold, ties=ties, empty=empty)

@@ -88,8 +88,9 @@ def ndcg_score(
         Relevance labels, 0 or more.
     y_score : array-like, shape (n_documents,)
         Scores, finite.
-    qid : array-like, shape (n_documents,), optional
-        Query id of each row. Rows of one query need not be adjacent. None: all rows belong to one query.
+    qid : array-like, shape (n_documents,)
+        Query id of each row. Rows of one query need not be adjacent. If all rows belong to one query, pass
+        ``numpy.zeros(len(y_true))``; without query ids there is an error.
     k, gain, discount
         See :class:`boostrank.dcg.DCG`.
     ties : {"average", "stable", "best", "worst"}, default "average"
@@ -124,7 +125,7 @@ def ndcg_score(
     --------
     >>> round(ndcg_score([0, 1, 2, 0], [0.1, 0.2, 0.3, 0.9], qid=["a", "a", "a", "b"], empty="skip"), 4)
     1.0
-    >>> round(ndcg_score([0, 1], [0.5, 0.5], k=1), 4)
+    >>> round(ndcg_score([0, 1], [0.5, 0.5], qid=[7, 7], k=1), 4)
     0.5
     """
     measure = NDCG(k=k, gain=gain, discount=discount, ties=ties, empty=empty)
@@ -168,7 +169,7 @@ def dcg_score(
 
     Examples
     --------
-    >>> round(dcg_score([3, 2], [1.0, 0.0]), 4)
+    >>> round(dcg_score([3, 2], [1.0, 0.0], qid=[7, 7]), 4)
     8.8928
     """
     measure = DiscountedCumulativeGain(k=k, gain=gain, discount=discount, ties=ties, empty=empty)

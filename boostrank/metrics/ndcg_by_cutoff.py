@@ -53,12 +53,12 @@ def ndcg_curve(
 
     Examples
     --------
-    >>> ndcg_curve([0, 1, 2], [0.3, 0.2, 0.1], ks=[1, 2, 3]).round(4).tolist()
+    >>> ndcg_curve([0, 1, 2], [0.3, 0.2, 0.1], qid=[7, 7, 7], ks=[1, 2, 3]).round(4).tolist()
     [0.0, 0.1738, 0.5869]
     """
     cutoffs = check_ks(ks)
     check_ties(ties)
-    relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
+    relevance, scores, queries = labels_scores_queries(y_true, y_score, qid, "ndcg_curve")
     # Ranks beyond the longest query have no documents.
     last = min(int(cutoffs.max()), int(queries.sizes.max()))
     dcg = DCG(last, gain, discount)

@@ -31,10 +31,8 @@ def dcg_breakdown(
 
     Parameters
     ----------
-    y_true, y_score, k, gain, discount
+    y_true, y_score, qid, k, gain, discount
         As in :func:`boostrank.ndcg_score`.
-    qid : array-like, shape (n_documents,), optional
-        Query id of each row. None: all rows belong to one query, and the table has no column `qid`.
     ties : {"stable", "average", "best", "worst"}, default "stable"
         As in :func:`boostrank.ndcg_score`. With ``"average"`` tied documents are listed by row number, each with its
         expected discount and contribution over all their permutations. Documents with a rank beyond the cutoff are
@@ -43,9 +41,9 @@ def dcg_breakdown(
     Returns
     -------
     DataFrame
-        One row per rank up to the cutoff. The queries are in the sequence in which they first appear. Columns: qid (if
-        it is given), rank, document (row of `y_true`), relevance, gain, discount, contribution, cumulative,
-        ideal_relevance, ideal_contribution, ideal_cumulative.
+        One row per rank up to the cutoff. The queries are in the sequence in which they first appear. Columns: qid,
+        rank, document (row of `y_true`), relevance, gain, discount, contribution, cumulative, ideal_relevance,
+        ideal_contribution, ideal_cumulative.
 
     Raises
     ------
@@ -54,7 +52,7 @@ def dcg_breakdown(
 
     Examples
     --------
-    >>> table = dcg_breakdown([0, 2, 1], [0.3, 0.2, 0.1], k=2)
+    >>> table = dcg_breakdown([0, 2, 1], [0.3, 0.2, 0.1], qid=[7, 7, 7], k=2)
     >>> table[["rank", "document", "contribution", "ideal_contribution"]].round(4)
        rank  document  contribution  ideal_contribution
     0     1         0        0.0000              3.0000
@@ -63,7 +61,7 @@ def dcg_breakdown(
     import pandas as pd
 
     check_ties(ties)
-    relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
+    relevance, scores, queries = labels_scores_queries(y_true, y_score, qid, "dcg_breakdown")
     dcg = DCG(k, gain, discount)
     gains = dcg.gains(relevance)
     permutation = queries.sort(scores, tiebreak(gains, ties))
@@ -76,6 +74,7 @@ def dcg_breakdown(
         discounts, shown = tied.repeat(tied.mean(by_rank)), tied.repeat(tied.max(shown))
     rows = np.arange(queries.n_documents) if queries.permutation is None else queries.permutation
     columns = {
+        "qid": queries.repeat(queries.ids),
         "rank": queries.positions + 1,
         "document": rows[permutation],
         "relevance": relevance[permutation],
@@ -85,7 +84,7 @@ def dcg_breakdown(
         "ideal_relevance": relevance[ideal_permutation],
         "ideal_contribution": gains[ideal_permutation] * by_rank,
     }
-    table = pd.DataFrame(columns if qid is None else {"qid": queries.repeat(queries.ids), **columns})
+    table = pd.DataFrame(columns)
     running = table.groupby(queries.repeat(np.arange(queries.n_queries)))
     table.insert(list(table).index("contribution") + 1, "cumulative", running["contribution"].cumsum())
     table["ideal_cumulative"] = running["ideal_contribution"].cumsum()

@@ -63,10 +63,10 @@ def tie_range(
 
     Examples
     --------
-    >>> [round(value, 4) for value in tie_range([0, 1], [0.5, 0.5])]
+    >>> [round(value, 4) for value in tie_range([0, 1], [0.5, 0.5], qid=[7, 7])]
     [0.6309, 0.8155, 1.0]
     """
-    relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
+    relevance, scores, queries = labels_scores_queries(y_true, y_score, qid, "tie_range")
     dcg = DCG(k, gain, discount)
     gains = dcg.relative_gains_of(relevance, queries)
     ideal = dcg.ideal(gains, queries)

@@ -67,9 +67,9 @@ def precision_score(
 
     Examples
     --------
-    >>> precision_score([1, 0, 1], [0.9, 0.5, 0.5], k=2)
+    >>> precision_score([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7], k=2)
     0.75
-    >>> precision_score([1, 0, 1], [0.9, 0.5, 0.5], k=6)
+    >>> precision_score([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7], k=6)
     0.3333333333333333
     """
     measure = Precision(k=k, threshold=threshold, ties=ties, empty=empty)

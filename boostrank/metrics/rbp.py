@@ -108,9 +108,9 @@ def rbp_score(
 
     Examples
     --------
-    >>> rbp_score([1, 0, 1], [0.9, 0.5, 0.1], p=0.5)
+    >>> rbp_score([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7], p=0.5)
     0.625
-    >>> rbp_score([2, 0, 1], [0.9, 0.5, 0.1], p=0.5, gain=[0, 0.5, 1])
+    >>> rbp_score([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7], p=0.5, gain=[0, 0.5, 1])
     0.5625
     """
     measure = RankBiasedPrecision(p=p, k=k, gain=gain, threshold=threshold, ties=ties, empty=empty)

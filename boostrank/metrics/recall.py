@@ -62,7 +62,7 @@ def recall_score(
 
     Examples
     --------
-    >>> recall_score([1, 0, 1], [0.9, 0.5, 0.5], k=1)
+    >>> recall_score([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7], k=1)
     0.5
     """
     measure = Recall(k=k, threshold=threshold, ties=ties, empty=empty)

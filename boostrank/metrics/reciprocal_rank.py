@@ -68,9 +68,9 @@ def reciprocal_rank_score(
 
     Examples
     --------
-    >>> reciprocal_rank_score([0, 1, 1], [0.9, 0.5, 0.1])
+    >>> reciprocal_rank_score([0, 1, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])
     0.5
-    >>> reciprocal_rank_score([0, 1], [0.5, 0.5])  # (1 + 1/2) / 2 over both permutations
+    >>> reciprocal_rank_score([0, 1], [0.5, 0.5], qid=[7, 7])  # (1 + 1/2) / 2 over both permutations
     0.75
     """
     measure = ReciprocalRank(k=k, threshold=threshold, ties=ties, empty=empty)

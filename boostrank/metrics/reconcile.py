@@ -181,7 +181,7 @@ class _Data:
     def __init__(
         self, y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, documents: ArrayLike | None
     ) -> None:
-        relevance, scores, self.queries = labels_scores_queries(y_true, y_score, qid)
+        relevance, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
         self.relevance = {"given": relevance, "truncated": np.floor(relevance)}
         self.scores = {"given": scores}
         # Scores outside of the range of float32 become infinite, and are then tied.

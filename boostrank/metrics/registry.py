@@ -16,6 +16,7 @@ from boostrank.metrics.auc import AUC
 from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure
 from boostrank.metrics.err import ExpectedReciprocalRank
+from boostrank.metrics.input_checks import require_ids
 from boostrank.metrics.kendall_tau import KendallTau
 from boostrank.metrics.mean_precision import MeanPrecision
 from boostrank.metrics.ndcg import NDCG, DiscountedCumulativeGain
@@ -82,7 +83,7 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     >>> get_measure("ndcg", k=5, empty="skip")
     get_measure('ndcg@5', empty='skip')
     >>> measure = get_measure("map", threshold=2)
-    >>> round(measure([2, 0, 1, 2], [0.4, 0.3, 0.2, 0.1]), 4)
+    >>> round(measure([2, 0, 1, 2], [0.4, 0.3, 0.2, 0.1], qid=[7, 7, 7, 7]), 4)
     0.75
     >>> get_measure(measure, k=1)
     get_measure('map@1', threshold=2)
@@ -189,11 +190,8 @@ def evaluate(
         return {name: float(value) for name, value in values.items()}
     import pandas as pd
 
-    if isinstance(y_true, PreferenceGraph):
-        ids = y_true.queries.ids
-    else:
-        ids = np.zeros(1, dtype=np.int64) if qid is None else Queries.from_qid(qid).ids
-    return pd.DataFrame(values, index=pd.Index(ids, name="qid"))
+    queries = y_true.queries if isinstance(y_true, PreferenceGraph) else Queries.from_qid(require_ids(qid, "evaluate"))
+    return pd.DataFrame(values, index=pd.Index(queries.ids, name="qid"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -232,6 +230,8 @@ class FunctionMeasure(Measure):
         sample_weight: ArrayLike | None = None,
         per_query: bool = False,
     ) -> float | Floats:
+        if not isinstance(y_true, PreferenceGraph):
+            require_ids(qid, str(self))
         asked: dict[str, Any] = dict(self.settings)
         if sample_weight is not None:
             asked["sample_weight"] = sample_weight

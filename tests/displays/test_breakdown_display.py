@@ -11,12 +11,12 @@ from boostrank.metrics import dcg_breakdown
 
 
 def test_bars_are_contributions_of_ranks():
-    labels, scores = [3, 2, 0, 1], [0.1, 0.4, 0.3, 0.2]
-    display = displays.DCGBreakdownDisplay.from_predictions(labels, scores, k=3, documents="ABCD")
-    pd.testing.assert_frame_equal(display.table, dcg_breakdown(labels, scores, k=3))
+    labels, scores, qid = [3, 2, 0, 1], [0.1, 0.4, 0.3, 0.2], [7, 7, 7, 7]
+    display = displays.DCGBreakdownDisplay.from_predictions(labels, scores, qid, k=3, documents="ABCD")
+    pd.testing.assert_frame_equal(display.table, dcg_breakdown(labels, scores, qid, k=3))
     assert display.documents == ["B", "C", "D"]
-    assert display.dcg == pytest.approx(br.metrics.dcg_score(labels, scores, k=3))
-    assert display.ndcg == pytest.approx(br.ndcg_score(labels, scores, k=3))
+    assert display.dcg == pytest.approx(br.metrics.dcg_score(labels, scores, qid, k=3))
+    assert display.ndcg == pytest.approx(br.ndcg_score(labels, scores, qid, k=3))
     heights = [bar.get_height() for bar in display.ax_.patches]
     np.testing.assert_allclose(heights, [*display.table["contribution"], *display.table["ideal_contribution"]])
     ticks = [tick.get_text() for tick in display.ax_.get_xticklabels()]
@@ -30,16 +30,16 @@ def test_one_of_several_queries(data, rankers):
     X, y, qid = data
     display = displays.DCGBreakdownDisplay.from_estimator(rankers["a"], X, y, qid, query=3)
     rows = qid == 3
-    assert display.ndcg == pytest.approx(br.ndcg_score(y[rows], rankers["a"].predict(X[rows])))
+    assert display.ndcg == pytest.approx(br.ndcg_score(y[rows], rankers["a"].predict(X[rows]), qid[rows]))
     assert set(display.table["document"]) == set(np.flatnonzero(rows))
-    assert np.isnan(displays.DCGBreakdownDisplay.from_predictions([0, 0], [1, 2]).ndcg)
+    assert np.isnan(displays.DCGBreakdownDisplay.from_predictions([0, 0], [1, 2], [7, 7]).ndcg)
     make = displays.DCGBreakdownDisplay.from_predictions
     for arguments, settings, message in (
         (([1, 0], [1, 2], [1, 2]), {}, "query must be the id of the one"),
         (([1, 0], [1, 2], [1, 2]), {"query": 3}, "query must be one of"),
-        (([1, 0], [1, 2]), {"query": 3}, "needs qid"),
-        (([1, 0], [1, 2]), {"documents": "ABC"}, "documents has 3"),
-        (([1, 0], [1, 2]), {"k": 0}, "k must be"),
+        (([1, 0], [1, 2]), {"query": 3}, "dcg_breakdown got no qid"),
+        (([1, 0], [1, 2], [7, 7]), {"documents": "ABC"}, "documents has 3"),
+        (([1, 0], [1, 2], [7, 7]), {"k": 0}, "k must be"),
     ):
         with pytest.raises(ValueError, match=message):
             make(*arguments, **settings)

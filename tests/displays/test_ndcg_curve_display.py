@@ -47,7 +47,7 @@ def test_predictions_of_estimators(data, rankers):
 
 
 def test_one_query_has_no_band():
-    display = displays.NDCGCurveDisplay.from_predictions([0, 1, 2], [3, 2, 1], ks=[1, 2])
+    display = displays.NDCGCurveDisplay.from_predictions([0, 1, 2], [3, 2, 1], [7, 7, 7], ks=[1, 2])
     assert np.isnan(display.low).all()
     assert display.ax_.get_ylabel() == "NDCG@k of one query"
     assert not legend_texts(display.ax_)
@@ -65,4 +65,6 @@ def test_bad_input_is_named():
         ([1, 2, 3], {}, "y_score"),
     ):
         with pytest.raises(ValueError, match=message):
-            make([0, 1], scores, **settings)
+            make([0, 1], scores, [7, 7], **settings)
+    with pytest.raises(ValueError, match="ndcg_curve got no qid"):
+        make([0, 1], [1, 2])

@@ -33,7 +33,9 @@ def test_predictions_of_an_estimator_and_one_query(data, rankers):
     X, y, qid = data
     display = displays.TieRangeDisplay.from_estimator(rankers["a"], X, y, qid, k=5)
     assert display.average.mean() == pytest.approx(rankers["a"].score(X, y, qid), abs=1e-12)
-    one = displays.TieRangeDisplay.from_predictions([1, 0], [1, 1])
+    one = displays.TieRangeDisplay.from_predictions([1, 0], [1, 1], [7, 7])
     assert one.ax_.get_title() == "NDCG: worst 0.6309, average 0.8155, best 1.0000"
     with pytest.raises(ValueError, match="empty must be"):
-        displays.TieRangeDisplay.from_predictions([1, 0], [1, 1], empty="none")
+        displays.TieRangeDisplay.from_predictions([1, 0], [1, 1], [7, 7], empty="none")
+    with pytest.raises(ValueError, match="tie_range got no qid"):
+        displays.TieRangeDisplay.from_predictions([1, 0], [1, 1])

@@ -10,10 +10,10 @@ from boostrank.preferences import PreferenceGraph
 
 def test_agreement_of_labels_is_auc_and_goes_with_kendall():
     random = np.random.default_rng(0)
-    scores, binary = random.normal(size=30), random.integers(0, 2, 30)
-    assert agreement_score(binary, scores) == pytest.approx(auc_score(binary, scores))
+    scores, binary, qid = random.normal(size=30), random.integers(0, 2, 30), np.zeros(30)
+    assert agreement_score(binary, scores, qid) == pytest.approx(auc_score(binary, scores, qid))
     labels = random.permutation(30)
-    assert agreement_score(labels, scores) == pytest.approx((kendalltau(labels, scores)[0] + 1) / 2)
+    assert agreement_score(labels, scores, qid) == pytest.approx((kendalltau(labels, scores)[0] + 1) / 2)
 
 
 @pytest.mark.parametrize("ties", ["average", "stable", "best", "worst"])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from measure_definitions import FUNCTIONS, RANKED, SETTINGS, by_definition, queries_of
+from oracles import one_query
 
 from boostrank.metrics import MEASURES, get_measure
 from boostrank.queries import Queries
@@ -40,7 +41,7 @@ def test_ties_count_by_the_mean_over_their_permutations(name, query, k):
     cut = max(y) if name == "err" else 1
     expected = by_definition(name, y, scores, k, "average", cut)
     expected = 0.0 if math.isnan(expected) else expected
-    assert FUNCTIONS[name](y, scores, k=k) == pytest.approx(expected, abs=1e-13)
+    assert FUNCTIONS[name](y, scores, one_query(y), k=k) == pytest.approx(expected, abs=1e-13)
 
 
 def test_values_equal_trec_eval():
@@ -76,7 +77,7 @@ def test_empty_queries_count_as_the_setting_says(name):
     with pytest.raises(ValueError, match=r"query 'a' has .*empty='zero'"):
         metric(y, scores, qid, empty="raise")
     with pytest.raises(ValueError, match="no query is left"):
-        metric([0, 0], [1, 2], empty="skip")
+        metric([0, 0], [1, 2], [0, 0], empty="skip")
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -108,14 +109,15 @@ def test_order_of_rows_and_monotone_changes_of_scores_do_not_matter(ragged, name
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_perfect_ranking_and_the_reverse_are_the_bounds(name):
     y, scores = np.array([3, 2, 1, 0]), np.array([4.0, 3.0, 2.0, 1.0])
-    best, worst = FUNCTIONS[name](y, scores), FUNCTIONS[name](y, -scores)
+    best, worst = FUNCTIONS[name](y, scores, one_query(y)), FUNCTIONS[name](y, -scores, one_query(y))
     perfect = {"precision": 0.75, "recall": 1, "map": 1, "mrr": 1, "kendall_tau": 1, "auc": 1, "ndcg": 1}
     assert best == pytest.approx(perfect.get(name, best), abs=0)
     assert worst <= best
     if name in ("kendall_tau", "auc"):
         assert worst == {"kendall_tau": -1, "auc": 0}[name]
     if "k" in inspect.signature(FUNCTIONS[name]).parameters:
-        assert FUNCTIONS[name]([1], [0.3], k=1) == pytest.approx({"rbp": 0.2, "err": 0.5}.get(name, 1.0), abs=1e-16)
+        expected = {"rbp": 0.2, "err": 0.5}.get(name, 1.0)
+        assert FUNCTIONS[name]([1], [0.3], [0], k=1) == pytest.approx(expected, abs=1e-16)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_the_perfect_ranking_and_the_reverse_are_the_bounds(name):
 def test_bad_input_is_an_error_that_names_it(names, change, message):
     for name in names:
         with pytest.raises(ValueError, match=message):
-            FUNCTIONS[name](**{"y_true": [0, 1], "y_score": [0.1, 0.2], **change})
+            FUNCTIONS[name](**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})
 
 
 def test_measures_of_pairs_have_no_cutoff_and_no_tie_rule():
@@ -192,4 +194,5 @@ def test_queries_of_several_blocks_equal_one_query_at_a_time(name):
     scale = {"max_grade": 4} if name == "err" else {}
     for query in (0, 1, 700, 1499, 1500, 1501, len(sizes) - 1):
         mine = qid == query
-        assert values[query] == pytest.approx(FUNCTIONS[name](y[mine], scores[mine], empty="zero", **scale), abs=1e-12)
+        expected = FUNCTIONS[name](y[mine], scores[mine], qid[mine], empty="zero", **scale)
+        assert values[query] == pytest.approx(expected, abs=1e-12)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from measure_definitions import FUNCTIONS
+from oracles import one_query
 
 
 def test_a_long_tie_of_several_grades():
@@ -18,7 +19,7 @@ def test_a_long_tie_of_several_grades():
     reading = [e / (math.comb(300, t) * 16**t) for t, e in enumerate(symmetric)]
     for k in (None, 7):
         expected = sum((reading[t - 1] - reading[t]) / (t + 1) for t in range(1, 301 if k is None else k))
-        values = FUNCTIONS["err"]([0, *y], [1.0, *np.zeros(300)], k=k)
+        values = FUNCTIONS["err"]([0, *y], [1.0, *np.zeros(300)], np.zeros(301), k=k)
         assert values == pytest.approx(expected, abs=1e-13)
 
 
@@ -26,7 +27,7 @@ def test_rare_relevance_in_a_long_tie():
     y = np.zeros(5000)
     y[17] = 3.0
     expected = 7 / 8 * sum(1 / r for r in range(1, 5001)) / 5000
-    assert FUNCTIONS["err"](y, np.zeros(5000)) == pytest.approx(expected, rel=1e-10)
+    assert FUNCTIONS["err"](y, np.zeros(5000), one_query(y)) == pytest.approx(expected, rel=1e-10)
 
 
 def test_much_relevance_in_a_long_tie_does_not_overflow():
@@ -35,12 +36,12 @@ def test_much_relevance_in_a_long_tie_does_not_overflow():
     y[1234] = 2.0
     reading = [(1 - t / 3000) * others**t + t / 3000 * others ** (t - 1) * that for t in range(3001)]
     expected = sum((reading[t - 1] - reading[t]) / t for t in range(1, 3001))
-    assert FUNCTIONS["err"](y, np.zeros(3000), max_grade=8) == pytest.approx(expected, rel=1e-10)
+    assert FUNCTIONS["err"](y, np.zeros(3000), one_query(y), max_grade=8) == pytest.approx(expected, rel=1e-10)
 
 
 def test_largest_grade_is_that_of_the_data_unless_given(ragged):
     y, scores, qid = ragged
     assert FUNCTIONS["err"](y, scores, qid) == FUNCTIONS["err"](y, scores, qid, max_grade=3)
-    assert FUNCTIONS["err"]([1, 1000], [1, 0]) == pytest.approx(0.5)
-    assert FUNCTIONS["err"]([1000], [1.0]) == 1.0
-    assert FUNCTIONS["err"]([1, 0, 0], [0.5, 0.5, 0.5], max_grade=1074) == pytest.approx(0.0, abs=1e-15)
+    assert FUNCTIONS["err"]([1, 1000], [1, 0], [0, 0]) == pytest.approx(0.5)
+    assert FUNCTIONS["err"]([1000], [1.0], [0]) == 1.0
+    assert FUNCTIONS["err"]([1, 0, 0], [0.5, 0.5, 0.5], [0, 0, 0], max_grade=1074) == pytest.approx(0.0, abs=1e-15)

@@ -53,7 +53,8 @@ def test_ties_average_as_scikit_learn_does(ragged):
         mine = qid == query
         if mine.sum() > 1:
             expected = sklearn_ndcg_score([y[mine]], [scores[mine]], k=5)
-            assert br.ndcg_score(y[mine], scores[mine], k=5, gain="linear") == pytest.approx(expected, abs=1e-12)
+            seen = br.ndcg_score(y[mine], scores[mine], qid[mine], k=5, gain="linear")
+            assert seen == pytest.approx(expected, abs=1e-12)
 
 
 def test_empty_queries_count_as_the_setting_says():
@@ -62,7 +63,7 @@ def test_empty_queries_count_as_the_setting_says():
     with pytest.raises(ValueError, match="'a' has no relevant document"):
         br.ndcg_score(y, scores, qid, empty="raise")
     with pytest.raises(ValueError, match="no query is left"):
-        br.ndcg_score([0, 0], [1, 2], empty="skip")
+        br.ndcg_score([0, 0], [1, 2], [7, 7], empty="skip")
 
 
 def test_weights_are_of_queries_also_empty_ones():
@@ -84,12 +85,12 @@ def test_order_of_rows_does_not_matter(ragged):
 
 
 def test_kinds_of_scores_keep_their_order():
-    y = [0, 1, 2, 3]
-    assert br.ndcg_score(y, np.array([2**60, 2**60 + 1, 2**60 + 2, 2**60 + 3])) == 1.0
-    assert br.ndcg_score(y, np.array([0, 1, 2, 3], dtype=np.uint8)) == 1.0
-    assert br.ndcg_score(y, np.array([0, 1, 2, 3], dtype=np.float32)) == 1.0
-    assert br.ndcg_score([1, 0], [0.0, -0.0], k=1) == 0.5
-    assert br.ndcg_score([2], [0.3]) == 1.0
+    y, qid = [0, 1, 2, 3], [7, 7, 7, 7]
+    assert br.ndcg_score(y, np.array([2**60, 2**60 + 1, 2**60 + 2, 2**60 + 3]), qid) == 1.0
+    assert br.ndcg_score(y, np.array([0, 1, 2, 3], dtype=np.uint8), qid) == 1.0
+    assert br.ndcg_score(y, np.array([0, 1, 2, 3], dtype=np.float32), qid) == 1.0
+    assert br.ndcg_score([1, 0], [0.0, -0.0], [7, 7], k=1) == 0.5
+    assert br.ndcg_score([2], [0.3], [7]) == 1.0
 
 
 def test_dcg_score_is_the_mean_of_dcg_over_queries(ragged):
@@ -120,4 +121,4 @@ def test_dcg_score_is_the_mean_of_dcg_over_queries(ragged):
 )
 def test_bad_input_is_an_error_that_names_it(change, message):
     with pytest.raises(ValueError, match=message):
-        br.ndcg_score(**{"y_true": [0, 1], "y_score": [0.1, 0.2], **change})
+        br.ndcg_score(**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [1, 1], **change})

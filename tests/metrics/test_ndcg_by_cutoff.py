@@ -32,8 +32,8 @@ def test_curve_over_many_blocks_and_bad_input():
         assert value == pytest.approx(br.ndcg_score(labels, scores, qid, k=k), abs=1e-12)
     for ks in ([], [0], [1.5], 3, [True]):
         with pytest.raises(ValueError, match="ks must be"):
-            ndcg_curve([1], [1], ks=ks)
+            ndcg_curve([1], [1], [1], ks=ks)
     with pytest.raises(ValueError, match="ties must be"):
-        ndcg_curve([1], [1], ties="any")
+        ndcg_curve([1], [1], [1], ties="any")
     with pytest.raises(ValueError, match="y_score has 2"):
-        ndcg_curve([1], [1, 2])
+        ndcg_curve([1], [1, 2], [1])

@@ -29,8 +29,9 @@ def test_breakdown_adds_up_to_dcg(ties, k, tied):
 
 
 def test_breakdown_by_hand_and_its_averaged_ties():
-    table = dcg_breakdown([1, 3, 0], [0.1, 0.2, 0.3])
+    table = dcg_breakdown([1, 3, 0], [0.1, 0.2, 0.3], ["a", "a", "a"])
     assert list(table) == [
+        "qid",
         "rank",
         "document",
         "relevance",
@@ -42,6 +43,7 @@ def test_breakdown_by_hand_and_its_averaged_ties():
         "ideal_contribution",
         "ideal_cumulative",
     ]
+    assert table["qid"].tolist() == ["a", "a", "a"]
     assert table["document"].tolist() == [2, 1, 0]
     np.testing.assert_allclose(table["cumulative"], [0, 7 / np.log2(3), 7 / np.log2(3) + 0.5])
     np.testing.assert_allclose(table["ideal_contribution"], [7, 1 / np.log2(3), 0])
@@ -49,7 +51,7 @@ def test_breakdown_by_hand_and_its_averaged_ties():
     labels, discounts = [2, 1, 3], [1, 1 / np.log2(3), 0]
     orders = np.array([[order.index(i) for i in range(3)] for order in itertools.permutations(range(3))])
     expected = (2.0 ** np.array(labels) - 1) * np.take(discounts, orders).mean(axis=0)
-    seen = dcg_breakdown(labels, [1, 1, 1], k=2, ties="average")
+    seen = dcg_breakdown(labels, [1, 1, 1], [0, 0, 0], k=2, ties="average")
     np.testing.assert_allclose(seen["contribution"], expected, atol=1e-12)
     with pytest.raises(ValueError, match="ties must be"):
-        dcg_breakdown([1], [1], ties="any")
+        dcg_breakdown([1], [1], [1], ties="any")

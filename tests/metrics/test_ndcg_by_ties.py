@@ -11,9 +11,10 @@ TIES = ("average", "stable", "best", "worst")
 
 
 def test_tie_range_is_the_range_over_all_orders(tied):
-    labels, scores = np.array([2, 0, 1, 3, 0]), np.array([1, 1, 1, 0, 0])
-    values = [br.ndcg_score(labels, scores - 0.01 * np.array(order), k=3) for order in itertools.permutations(range(5))]
-    seen = tie_range(labels, scores, k=3)
+    labels, scores, qid = np.array([2, 0, 1, 3, 0]), np.array([1, 1, 1, 0, 0]), np.zeros(5)
+    orders = itertools.permutations(range(5))
+    values = [br.ndcg_score(labels, scores - 0.01 * np.array(order), qid, k=3) for order in orders]
+    seen = tie_range(labels, scores, qid, k=3)
     np.testing.assert_allclose(seen, (min(values), np.mean(values), max(values)), atol=1e-12)
     labels, scores, qid = tied
     for empty in ("zero", "skip"):

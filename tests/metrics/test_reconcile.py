@@ -110,7 +110,7 @@ def test_each_part_is_one_change(ragged):
 
 
 def test_without_differences_there_is_nothing_to_explain():
-    found = br.reconcile([1, 0, 1], [0.9, 0.5, 0.1], k=2)
+    found = br.reconcile([1, 0, 1], [0.9, 0.5, 0.1], [0, 0, 0], k=2)
     assert found.table["because"].tolist() == [""] * len(CONVENTIONS)
     assert found.table["value"].tolist() == pytest.approx([found.value] * len(CONVENTIONS), abs=1e-15)
     assert (found.n_queries, found.n_empty, found.n_single) == (1, 0, 0)
@@ -142,26 +142,26 @@ def test_ties_that_no_rule_orders_have_bounds(ragged):
 
 
 def test_labels_that_are_not_whole_are_truncated_or_refused():
-    y, scores = [0.5, 2.5, 1.0, 0.0], [4, 3, 2, 1]
-    table = br.reconcile(y, scores, k=10, empty="raise").table.set_index("metric")
-    floor = br.ndcg_score(np.floor(y), scores, k=10)
+    y, scores, qid = [0.5, 2.5, 1.0, 0.0], [4, 3, 2, 1], [0, 0, 0, 0]
+    table = br.reconcile(y, scores, qid, k=10, empty="raise").table.set_index("metric")
+    floor = br.ndcg_score(np.floor(y), scores, qid, k=10)
     assert table.loc["ndcg_burges@10", "value"] == floor
-    assert table.loc["ndcg_burges@10", "from_labels"] == pytest.approx(floor - br.ndcg_score(y, scores), abs=1e-12)
+    assert table.loc["ndcg_burges@10", "from_labels"] == pytest.approx(floor - br.ndcg_score(y, scores, qid), abs=1e-12)
     refused = table[table["value"].isna()]
     assert refused["library"].tolist() == ["LightGBM", "XGBoost", "XGBoost", "pytrec_eval"]
     assert refused["because"].str.startswith("takes only labels that are whole numbers").all()
     assert refused[PARTS].isna().all(axis=None)
     # All truncated labels are 0, and ranx counts such a query as 0, whatever `empty` is.
     for empty in ("skip", "raise"):
-        table = br.reconcile([0.5, 0], [1, 0], k=10, empty=empty).table.set_index("metric")
+        table = br.reconcile([0.5, 0], [1, 0], [0, 0], k=10, empty=empty).table.set_index("metric")
         assert table.loc["ndcg@10", "value"].tolist()[-1] == 0
         assert table.loc["ndcg_score(k=10)", "value"] == 1
 
 
 def test_large_labels_are_refused_as_by_the_libraries():
-    table = br.reconcile([31, 0], [0, 1], gain="linear").table
+    table = br.reconcile([31, 0], [0, 1], [0, 0], gain="linear").table
     assert table.loc[table["value"].isna(), "library"].tolist() == ["LightGBM"]
-    table = br.reconcile([1e6, 0], [0, 1], k=10, gain="linear").table
+    table = br.reconcile([1e6, 0], [0, 1], [0, 0], k=10, gain="linear").table
     known = table.loc[table["value"].notna(), "metric"].tolist()
     assert known == ["ndcg_score(k=10)", "NDCG:top=10", "ndcg_cut_10", "ndcg@10"]
 
@@ -169,7 +169,7 @@ def test_large_labels_are_refused_as_by_the_libraries():
 def test_names_of_documents_order_ties_of_trec_eval():
     settings = {"k": 1, "gain": "linear"}
     for names, value in (("ab", 1.0), ("ba", 0.0), (["9", "10"], 0.0), (["é", "f"], 0.0), ([9, 10], 0.0)):
-        table = br.reconcile([0, 1], [0.5, 0.5], documents=list(names), **settings).table
+        table = br.reconcile([0, 1], [0.5, 0.5], [0, 0], documents=list(names), **settings).table
         assert table.loc[table["library"] == "pytrec_eval", "value"].item() == value
     # Another query may have a document of the same name.
     br.reconcile([0, 1, 1], [0.5, 0.5, 0.5], [0, 0, 1], documents=["b", "a", "a"])
@@ -201,11 +201,11 @@ def test_kinds_of_input_agree(ragged):
 
 
 def test_scores_tie_where_they_are_equal_in_the_precision_of_a_library():
-    y, scores = [0, 1, 2], np.array([2**60, 2**60 + 1, 2**60 + 2])
-    found = br.reconcile(y, scores)
+    y, scores, qid = [0, 1, 2], np.array([2**60, 2**60 + 1, 2**60 + 2]), [0, 0, 0]
+    found = br.reconcile(y, scores, qid)
     assert found.value == 1
     assert (found.table["from_scores"] < 0).all()
-    table = br.reconcile(y, [1e39, 2e39, 3e39]).table
+    table = br.reconcile(y, [1e39, 2e39, 3e39], qid).table
     assert (table["from_scores"] < 0).equals(table["scores"] == "float32")
 
 
@@ -223,7 +223,7 @@ def test_the_printed_text_gives_the_reasons(ragged):
     assert "linear gain, rank^-0.5 discount," in br.reconcile(*ragged, gain="linear", discount=("power", 0.5)).head
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.value = 0
-    refused = repr(br.reconcile([0.5, 1], [1, 0], k=10)).splitlines()[3].split(None, 4)
+    refused = repr(br.reconcile([0.5, 1], [1, 0], [0, 0], k=10)).splitlines()[3].split(None, 4)
     assert refused == ["LightGBM", "ndcg@10", "-", "-", "takes only labels that are whole numbers from 0 to 30"]
 
 
@@ -239,7 +239,7 @@ def test_a_weighted_mean_above_1_is_an_error_of_xgboost_only():
 def test_no_library_is_needed(monkeypatch):
     for name in ("lightgbm", "xgboost", "catboost", "pytrec_eval", "ranx"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert len(br.reconcile([1, 0], [0, 1]).table) == len(CONVENTIONS)
+    assert len(br.reconcile([1, 0], [0, 1], [0, 0]).table) == len(CONVENTIONS)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_no_library_is_needed(monkeypatch):
 )
 def test_bad_input_is_an_error_that_names_it(change, message):
     with pytest.raises(ValueError, match=message):
-        br.reconcile(**{"y_true": [0, 1], "y_score": [0.1, 0.2], **change})
+        br.reconcile(**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})
 
 
 @pytest.mark.parametrize("metric", [br.ndcg_score, dcg_score, br.reconcile])
@@ -307,17 +307,18 @@ def test_bad_input_is_an_error_that_names_it(change, message):
 )
 def test_bad_input_is_an_error_of_every_metric(metric, change, message):
     with pytest.raises(ValueError, match=message):
-        metric(**{"y_true": [0, 1], "y_score": [0.1, 0.2], **change})
+        metric(**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})
 
 
 def test_scores_that_float64_cannot_hold_keep_their_order():
     for large in (2**60, 10**30):
         scores = np.array([large, large + 1, large + 2], dtype=object)
-        for metric in (br.ndcg_score, lambda y, s: br.reconcile(y, s).value):
-            assert metric([0, 1, 2], scores) == 1.0
-            assert metric([2, 1, 0], scores) < 0.6
-    assert br.ndcg_score([0, 1], np.array([2**63, 2**63 + 1], dtype=np.uint64), k=1) == 1.0
+        for metric in (br.ndcg_score, lambda y, s, qid: br.reconcile(y, s, qid).value):
+            assert metric([0, 1, 2], scores, [0, 0, 0]) == 1.0
+            assert metric([2, 1, 0], scores, [0, 0, 0]) < 0.6
+    assert br.ndcg_score([0, 1], np.array([2**63, 2**63 + 1], dtype=np.uint64), [0, 0], k=1) == 1.0
     next_to_1 = np.longdouble(1) + np.finfo(np.longdouble).eps
-    assert br.ndcg_score([0, 1], np.array([1, next_to_1]), k=1) == 1.0
-    assert br.ndcg_score([0, 1], np.array(["9", "10"], dtype=object), k=1) == 1.0
-    assert br.ndcg_score([1, 0], [0.0, -0.0], k=1) == br.ndcg_score([0, 1], [0.0, -0.0], k=1) == 0.5
+    assert br.ndcg_score([0, 1], np.array([1, next_to_1]), [0, 0], k=1) == 1.0
+    assert br.ndcg_score([0, 1], np.array(["9", "10"], dtype=object), [0, 0], k=1) == 1.0
+    for labels in ([1, 0], [0, 1]):
+        assert br.ndcg_score(labels, [0.0, -0.0], [0, 0], k=1) == 0.5

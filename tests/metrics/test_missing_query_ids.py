@@ -1,0 +1,68 @@
+"""Without query ids every function of labels and scores raises an error, which says what to pass for one query."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import boostrank as br
+from boostrank import displays, metrics
+from boostrank.metrics import MEASURES, get_measure
+from boostrank.preferences import PreferenceGraph
+
+LABELS, SCORES = [2, 0, 1, 3], [0.4, 0.3, 0.2, 0.1]
+
+
+def first_score(y_true, y_score, qid, *, per_query=False, sample_weight=None):
+    """A measure of a user that does not check its query ids."""
+    return y_score[0]
+
+
+def qid_parameter(function):
+    """The parameter `qid` of a function; None if it has no such parameter."""
+    return inspect.signature(function).parameters.get("qid")
+
+
+FUNCTIONS = {name: getattr(metrics, name) for name in metrics.__all__ if inspect.isfunction(getattr(metrics, name))}
+CALLS = {
+    **{name: function for name, function in FUNCTIONS.items() if qid_parameter(function)},
+    **{f"measure-{name}": get_measure(name) for name in MEASURES},
+    "measure-of-a-user": get_measure(first_score),
+    "evaluate-a-measure-of-a-user": lambda y, s, qid: br.evaluate(y, s, qid, first_score),
+    "evaluate-per-query": lambda y, s, qid: br.evaluate(y, s, qid, "mrr", per_query=True),
+    "evaluate-per-query-without-measures": lambda y, s, qid: br.evaluate(y, s, qid, [], per_query=True),
+    **{
+        name: getattr(displays, name).from_predictions
+        for name in displays.__all__
+        if hasattr(getattr(displays, name), "from_predictions")
+    },
+}
+
+
+def test_the_calls_are_complete():
+    names = {"evaluate", "reconcile", "dcg_breakdown", "ndcg_curve", "tie_range", "expected_ndcg", "ndcg_score"}
+    assert names < set(CALLS)
+    assert len([name for name in CALLS if name.endswith("_score")]) == len(MEASURES)
+    assert len([name for name in CALLS if name.endswith("Display")]) == 3
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_missing_query_ids_are_an_error(name):
+    with pytest.raises(ValueError, match=r"got no qid, .*Pass qid=.*If all rows belong to one query") as caught:
+        CALLS[name](LABELS, SCORES, None)
+    # scikit-learn passes no metadata to a function of labels and scores.
+    assert "routing" not in str(caught.value)
+    # The remedy of the message.
+    assert "qid=numpy.zeros(len(y))" in str(caught.value)
+    CALLS[name](LABELS, SCORES, np.zeros(len(LABELS)))
+
+
+@pytest.mark.parametrize("name", [name for name, call in CALLS.items() if qid_parameter(call).default is None])
+def test_query_ids_that_are_left_out_are_an_error(name):
+    with pytest.raises(ValueError, match="got no qid"):
+        CALLS[name](LABELS, SCORES)
+
+
+def test_preferences_know_their_queries():
+    graph = PreferenceGraph(["a", "a", "b", "b"], winner=[0, 3], loser=[1, 2])
+    assert br.evaluate(graph, SCORES, measures=["agreement", first_score]) == {"agreement": 0.5, "first_score": 0.4}
