@@ -46,7 +46,7 @@ class TimedSoftmax(Softmax):
     """Softmax that adds up the time that its worker spends in it."""
 
     def gradient_hessian(self, scores, targets, queries):
-        """Compute and time the derivatives."""
+        """Compute gradient and Hessian, and add the time to that of the worker."""
         start = time.perf_counter()
         result = super().gradient_hessian(scores, targets, queries)
         worker = get_worker()

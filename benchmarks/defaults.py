@@ -5,12 +5,12 @@ python benchmarks/defaults.py DATA ... --runs FOLDER --inner 3 --objectives cosi
 python benchmarks/defaults.py DATA ... --runs FOLDER --test cosine:10    # the choice, on test queries
 
 DATA as for quality.py. Objectives are trained with the default parameters of the library, with k = 10 and without k.
-With k = 10 there are also two kinds of random trees, because randomness is said to matter as much as the loss: random
-thresholds (extra_trees of LightGBM), and 0.3 of the features at each node. XGBoost is also trained with LightGBM's
-learning rate and its minimum of 20 documents in a leaf. Differences are to the LambdaMART of the library with its
-default trees. With --inner, every query that is not for testing is held out once, in so many folds, and trees are not
-random. In the mean each data set counts the same. Each fold of a library is a file in FOLDER, so that an interrupted
-run continues where it stopped.
+With k = 10 there are also two kinds of random trees, which may matter as much as the loss: random thresholds
+(extra_trees of LightGBM), and 0.3 of the features at each node. XGBoost is also trained with LightGBM's learning rate
+and its minimum of 20 documents in a leaf. Differences are to the LambdaMART of the library with its default trees.
+With --inner N the queries that are not for testing are cut into N folds, each of which is held out once, and trees are
+not random. In the mean all data sets have the same weight. Each fold of a library is a file in FOLDER, so that an
+interrupted run continues where it stopped.
 
 The table is defaults_validation.csv, defaults_inner3.csv or defaults_test.csv.
 """
@@ -137,7 +137,7 @@ def difference_table(rows, library):
     return table.sort_values(["objective", "k", "trees"])
 
 
-def test_table(rows, library):
+def choice_table(rows, library):
     """A row per data set: the choice against LambdaMART on test queries, each with its default parameters."""
     table = []
     for data, part in rows.groupby("data", sort=False):
@@ -145,29 +145,38 @@ def test_table(rows, library):
         theirs, ours = (part[kind]["ndcg"].to_numpy() for kind in (is_lambdamart & has_default_trees, ~is_lambdamart))
         test = br.permutation_test(ours, theirs, random_state=0)
         interval = bootstrap_interval(ours, theirs, random_state=0)
-        row = {"library": library, "data": data, "lambdamart": theirs.mean()}
-        row["lambdamart_chosen_trees"] = part[is_lambdamart & ~has_default_trees]["ndcg"].mean()
-        row |= {"choice": ours.mean(), "difference": test.difference, "low": interval.low, "high": interval.high}
-        table.append(row | {"p": test.p_value})
+        table.append(
+            {
+                "library": library,
+                "data": data,
+                "lambdamart": theirs.mean(),
+                "lambdamart_chosen_trees": part[is_lambdamart & ~has_default_trees]["ndcg"].mean(),
+                "choice": ours.mean(),
+                "difference": test.difference,
+                "low": interval.low,
+                "high": interval.high,
+                "p": test.p_value,
+            }
+        )
     mean = sum(row["difference"] for row in table) / len(table)
     return pd.DataFrame([*table, {"library": library, "data": "mean", "difference": mean}])
 
 
 def main():
     parser = make_parser(__doc__)
-    parser.add_argument("data", nargs="+")
+    parser.add_argument("data", nargs="+", help="as for quality.py")
     parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each fold")
-    parser.add_argument("--objectives", default=",".join(OBJECTIVES))
+    parser.add_argument("--objectives", default=",".join(OBJECTIVES), help="separated by commas; all by default")
     parser.add_argument("--inner", type=int, help="number of folds of the queries that are not for testing")
     parser.add_argument("--test", metavar="OBJECTIVE[:K]", help="measure this choice, on test queries")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=2, help="folds at the same time, of one thread each")
     arguments = parser.parse_args()
     arguments.runs.mkdir(parents=True, exist_ok=True)
     objectives = arguments.objectives.split(",")
     rows = measure(arguments.data, arguments.runs, objectives, arguments.inner, arguments.test, arguments.jobs)
     by_library = rows.groupby("library", sort=False)
     if arguments.test:
-        table = pd.concat([test_table(part, library) for library, part in by_library])
+        table = pd.concat([choice_table(part, library) for library, part in by_library])
         name, title = "test", f"NDCG@10 on test queries: LambdaMART and {arguments.test}, without tuning"
     else:
         table = pd.concat([difference_table(part, library) for library, part in by_library])

@@ -2,11 +2,11 @@
 
 python benchmarks/growth.py --runs FOLDER [--sizes 10000,...] [--lengths 120,10,5000] [--turns 3] [--output FOLDER]
 
-Data have 136 float32 features, and queries of 120 documents as in MSLR, then of 10 and of 5,000. All grow equal trees:
-20 rounds, 31 leaves, learning rate 0.1. Each fit has a process of its own. The methods of a turn follow each other, and
-ratios to LambdaMART are taken within a turn; the table has medians over turns. Each fit is a row of
-FOLDER/growth_fits.csv, so that an interrupted run continues where it stopped. The exponent is the slope of log seconds
-over log documents, from 100,000 documents on, where fixed costs no longer count.
+Data have 136 float32 features, and queries of 120 documents as in MSLR, then of 10 and of 5,000. All fits grow trees
+of equal size: 20 rounds, 31 leaves, learning rate 0.1. Each fit has a process of its own. In a turn the methods run
+one after the other, and ratios to LambdaMART are taken within a turn; the table has medians over turns. Each fit is a
+row of FOLDER/growth_fits.csv, so that an interrupted run continues where it stopped. The exponent is the slope of log
+seconds over log documents from 100,000 documents on, where fixed costs are small.
 """
 
 from pathlib import Path

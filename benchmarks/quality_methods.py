@@ -87,7 +87,8 @@ def draw(method, seed, number):
     """Settings number `number` of a method: those of the trees are the same for every method."""
     trees, own = np.random.default_rng([seed, number]), np.random.default_rng([seed, number, 1])
     settings = {name: _draw_one(choices, trees) for name, choices in TREES.items()}
-    return settings | {name: _draw_one(choices, own) for name, choices in method.own.items()}
+    settings.update({name: _draw_one(choices, own) for name, choices in method.own.items()})
+    return settings
 
 
 def train(method, settings, fold, seed):
@@ -117,7 +118,7 @@ def _train_booster(method, settings, fold, seed):
         **own,
     }
     if method.library == "lightgbm":
-        parameters |= {"min_child_samples": settings["min_child"], "subsample_freq": 1}
+        parameters.update(min_child_samples=settings["min_child"], subsample_freq=1)
     else:
         parameters["min_child_weight"] = settings["min_child"]
     surrogate = replace(SURROGATES[objective], **of_surrogate) if of_surrogate else objective
@@ -141,13 +142,18 @@ def _train_catboost(method, settings, fold, seed):
         "subsample": settings["subsample"],
         "rsm": settings["colsample"],
         "l2_leaf_reg": settings["reg_lambda"],
+        "random_seed": seed,
+        "thread_count": 1,
+        "allow_writing_files": False,
+        "logging_level": "Silent",
+        # CatBoost stops by its own NDCG@10, in which empty queries count 1 and ties are ranked in the worst way. Of the
+        # rounds until then, the best is the one with the best NDCG@10 as the other methods compute it.
+        "eval_metric": "NDCG:top=10;type=Exp",
+        "od_type": "Iter",
+        "od_wait": PATIENCE,
+        "use_best_model": False,
     }
-    fixed = {"random_seed": seed, "thread_count": 1, "allow_writing_files": False, "logging_level": "Silent"}
-    # CatBoost stops by its own NDCG@10, in which empty queries count 1 and ties are broken in the worst way. Among the
-    # rounds until then, the best is found by the NDCG@10 by which the other methods stop.
-    stopping = {"eval_metric": "NDCG:top=10;type=Exp", "od_type": "Iter", "od_wait": PATIENCE, "use_best_model": False}
-    train, validation = _pool(fold.train), _pool(fold.validation)
-    model = CatBoost(parameters | fixed | stopping).fit(train, eval_set=validation)
+    model = CatBoost(parameters).fit(_pool(fold.train), eval_set=_pool(fold.validation))
     values = [_ndcg10(fold.validation, scores) for scores in model.staged_predict(_dense(fold.validation.X))]
     rounds = int(np.argmax(values)) + 1
     return values[rounds - 1], rounds, lambda X: model.predict(_dense(X), ntree_end=rounds)

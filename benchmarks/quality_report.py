@@ -6,8 +6,8 @@ A row per data set and method: mean NDCG over the test queries of all folds, eac
 difference to the baseline at NDCG@10 with its 95% paired bootstrap interval, the p-value of the paired randomization
 test adjusted for the number of methods (Holm), and queries won, tied and lost. In the two columns named "empty" the
 queries without a relevant document count 1 or not at all; elsewhere they count 0. Only the seeds for which most methods
-are complete are used. Rows are sorted by data set, library and method, because on real data the differences are not
-significant.
+are complete are used. Rows are sorted by data set, library and method, and not by NDCG, because on real data the
+differences are not significant.
 """
 
 import json
@@ -74,8 +74,8 @@ def table_of(data, runs, baseline):
         row["ndcg@10_empty_one"], row["ndcg@10_empty_skipped"] = ten.loc[name].fillna(1.0).mean(), ten.loc[name].mean()
         if name != baseline:
             interval = bootstrap_interval(zero.loc[name], zero.loc[baseline], random_state=0)
-            row |= {"difference": test.difference, "low": interval.low, "high": interval.high}
-            row |= {"p_holm": adjusted[name], "wins": test.wins, "ties": test.ties, "losses": test.losses}
+            row.update(difference=test.difference, low=interval.low, high=interval.high, p_holm=adjusted[name])
+            row.update(wins=test.wins, ties=test.ties, losses=test.losses)
         rows.append(row)
     return pd.DataFrame(rows).astype({"wins": "Int64", "ties": "Int64", "losses": "Int64"})
 

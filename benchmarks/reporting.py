@@ -100,7 +100,7 @@ def picture_path(name, output):
 
 def markdown(table, formats=None):
     """`table` as Markdown; columns of numbers are aligned to the right, and missing values are empty."""
-    formats = {column: _format_of(column) for column in table.columns} | (formats or {})
+    formats = {**{column: _format_of(column) for column in table.columns}, **(formats or {})}
     rules = ["---:" if pd.api.types.is_numeric_dtype(table[column]) else "---" for column in table.columns]
     lines = ["| " + " | ".join(map(str, table.columns)) + " |", "|" + "|".join(rules) + "|"]
     for row in table.itertuples(index=False):

@@ -31,6 +31,12 @@ def best_round(objective, fold, rounds, threads):
     return int(np.argmax(ranker.evals_result_["valid_0"]["ndcg@10"])) + 1
 
 
+def data_name(data):
+    """Name of a data set: that of its folder, or "synthetic"."""
+    path = Path(data)
+    return path.parent.name if path.is_file() else path.name
+
+
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("data", nargs="+")
@@ -39,7 +45,7 @@ def main():
     arguments = parser.parse_args()
     table = pd.DataFrame({"objective": OBJECTIVES})
     for data in arguments.data:
-        name = data if data == "synthetic" else Path(data).parent.name if Path(data).is_file() else Path(data).name
+        name = data_name(data)
         folds = read_folds(data)
         table[name] = [
             float(np.median([best_round(objective, fold, arguments.rounds, arguments.threads) for fold in folds]))

@@ -1,4 +1,4 @@
-"""Comparison of rankers on the same folds, with a paired test over queries."""
+"""Comparison of rankers on the same folds, by paired tests over queries."""
 
 from __future__ import annotations
 
@@ -24,22 +24,39 @@ MIN_SHOWN_P = 0.001
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Result of :func:`compare`; printing it shows a table for each measure.
+    """Result of :func:`compare`; if it is printed, it shows a table for each measure.
 
-    In the printed tables "p (Holm)" is the p-value adjusted for the number of rankers compared, and "w/t/l" are the
-    numbers of queries won, tied and lost.
+    Columns of the printed tables are the mean over queries, its difference to that of the baseline, the p-value of the
+    difference after Holm's correction for the number of rankers ("p (Holm)"), the numbers of queries won, tied and lost
+    against the baseline ("w/t/l"), and the mean number of boosting rounds.
 
     Attributes
     ----------
     table : DataFrame
-        A row per ranker and measure (column `metric`): mean over queries, mean of each fold, difference to the
-        baseline, p-value of :func:`boostrank.permutation_test`, wins, ties, losses, `p_holm` (p-value by
-        :func:`boostrank.significance.holm` over the rankers compared in this measure), `low` and `high` (95% interval
-        of :func:`boostrank.significance.bootstrap_interval`), `effect` (:func:`boostrank.significance.effect_size`),
-        and the mean number of boosting rounds. The baseline's tests are NaN.
+        One row per ranker and measure, with the columns:
+
+        ranker, metric
+            Names of the ranker and of the measure.
+        mean
+            Mean over the queries of all folds.
+        one column per fold, with its name
+            Mean over the queries of the fold.
+        difference, p_value, wins, ties, losses
+            Result of :func:`boostrank.permutation_test` of the ranker against the baseline.
+        p_holm
+            p-value after the correction :func:`boostrank.significance.holm` for the rankers in this measure.
+        low, high
+            95% interval of the difference, of :func:`boostrank.significance.bootstrap_interval`.
+        effect
+            :func:`boostrank.significance.effect_size` of the difference.
+        rounds
+            Mean over folds of the number of boosting rounds.
+
+        In rows of the baseline `p_value`, `p_holm`, `low`, `high` and `effect` are NaN.
     per_query : DataFrame
-        A row per ranker, fold and query, a column per measure.
+        One row per ranker, fold and query, with the number of boosting rounds and a column for each measure.
     baseline : str
+        Name of the baseline.
     """
 
     table: pd.DataFrame
@@ -57,9 +74,9 @@ class Comparison:
         return list(self.table["metric"].unique())
 
     def cells(self, ranker: str, measure: str) -> list[str]:
-        """Mean, difference, adjusted p-value, "wins/ties/losses" and rounds of a ranker, as text.
+        """The cells of a row of the printed table of a measure: mean, diff, p (Holm), w/t/l and rounds, as text.
 
-        Difference, p-value and wins of the baseline are empty.
+        The cells diff, p (Holm) and w/t/l of the baseline are empty.
         """
         of_ranker, of_measure = self.table["ranker"] == ranker, self.table["metric"] == measure
         row = self.table[of_ranker & of_measure].iloc[0]
@@ -74,7 +91,10 @@ class Comparison:
         return "\n\n".join(self._text_table(measure) for measure in self.measures)
 
     def to_markdown(self) -> str:
-        """One Markdown table, a row per ranker; with wins, ties and losses of the last measure."""
+        """Return a Markdown table with one row per ranker.
+
+        It has columns for each measure; wins, ties and losses are those of the last measure.
+        """
         head = ["ranker"]
         for measure in self.measures:
             head += [measure, "diff", "p (Holm)"]
@@ -89,13 +109,14 @@ class Comparison:
         return "\n".join(lines) + "\n"
 
     def plot(self, measure: str | None = None, ax: Any = None) -> Any:
-        """Draw the differences to the baseline with their intervals.
+        """Plot the differences to the baseline with their intervals.
 
         Parameters
         ----------
         measure : str, optional
-            Name of a measure; by default the last one.
-        ax : matplotlib axes, optional
+            Name of a measure; the last one by default.
+        ax : matplotlib Axes, optional
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -130,30 +151,32 @@ def compare(
     random_state: Any = 0,
     progress: Callable[[str, str], None] | None = None,
 ) -> Comparison:
-    """Train every ranker on every fold, and test its measures on the folds' test queries against a baseline.
+    """Train rankers on folds, and compare their measures on the test queries with those of a baseline.
 
-    Rankers get the fold's validation queries as `eval_set`, and so choose their number of rounds there when they have
-    `early_stopping_rounds`. Test queries are only scored.
+    Each ranker is trained on each fold, with the validation queries of the fold as `eval_set`. A ranker with
+    `early_stopping_rounds` chooses its number of rounds by them. The test queries are only scored.
 
     Parameters
     ----------
-    rankers : mapping of name to LightGBMRanker or XGBoostRanker
-        Unfitted; they are cloned.
+    rankers : dict of str to LightGBMRanker or XGBoostRanker
+        Rankers by name. Clones of them are trained.
     folds : iterable of Fold
-        From :func:`boostrank.read_letor_folds` or :func:`boostrank.query_folds`. Where a fold has no validation
-        queries, a fifth of its training queries is set apart as such.
-    measures : list of str or Measure, or mapping of names to such, default ("ndcg@1", "ndcg@5", "ndcg@10")
-        Of the test queries; see :func:`boostrank.evaluate`. For other settings give measures such as
+        Result of :func:`boostrank.read_letor_folds` or :func:`boostrank.query_folds`. If a fold has no validation data,
+        a fifth of its training queries is used for validation instead of training.
+    measures : list of str or Measure, or dict of str to them, default ("ndcg@1", "ndcg@5", "ndcg@10")
+        As in :func:`boostrank.evaluate`. :func:`boostrank.get_measure` makes measures with other settings, such as
         ``get_measure("ndcg@10", gain="linear")``.
     baseline : str, optional
-        Name of a ranker; the first by default.
-    extra_measures : mapping of name to function, optional
-        ``function(fold, scores)`` gives further values per test query, in order of first appearance.
-    n_permutations, random_state
-        Of :func:`boostrank.permutation_test`, which pools the queries of all folds; `random_state` also of the
-        bootstrap, and of the queries that are set apart.
+        Name of the ranker to compare with; the first one by default.
+    extra_measures : dict of str to callable, optional
+        More measures by name. ``function(fold, scores)`` returns the value of each test query, an array of shape
+        (n_queries,), in the sequence in which the queries first appear in the test data.
+    n_permutations : int, default 10_000
+        As in :func:`boostrank.permutation_test`. The queries of all folds are tested together.
+    random_state : int or None, default 0
+        Seed of the permutation tests, of the bootstrap, and of the choice of validation queries.
     progress : callable, optional
-        Called with the names of fold and ranker before each training.
+        Called before each training with the names of the fold and of the ranker.
 
     Returns
     -------
@@ -162,7 +185,7 @@ def compare(
     Raises
     ------
     ValueError
-        If `baseline` is no ranker, and for names of measures that are not known.
+        If `baseline` is not the name of a ranker, and as :func:`boostrank.get_measure` for `measures`.
 
     Examples
     --------
@@ -209,7 +232,7 @@ def _summary(
     n_permutations: int,
     random_state: Any,
 ) -> pd.DataFrame:
-    """The table of a comparison."""
+    """The attribute `table` of a :class:`Comparison`, from its attribute `per_query`."""
     import pandas as pd
 
     by_ranker = {name: per_query[per_query["ranker"] == name] for name in rankers}
@@ -230,15 +253,16 @@ def _summary(
 def _tests(
     values: dict[str, Floats], baseline: str, n_permutations: int, random_state: Any
 ) -> dict[str, dict[str, Any]]:
-    """The tests of each ranker in one measure; NaN for the baseline, which is not tested against itself."""
-    stack, right = np.stack(list(values.values())), values[baseline]
-    # One call for all rankers, which share the resamples.
-    ends = bootstrap_interval(stack, right, random_state=random_state)
+    """The columns of a comparison that are results of tests, for each ranker in one measure."""
+    of_baseline = values[baseline]
+    # In one call for all rankers the bootstrap draws its resamples only once.
+    ends = bootstrap_interval(np.stack(list(values.values())), of_baseline, random_state=random_state)
     tests: dict[str, dict[str, Any]] = {}
     for name, low, high in zip(values, ends.low, ends.high, strict=True):
-        test = permutation_test(values[name], right, n_permutations=n_permutations, random_state=random_state)
-        effect = effect_size(values[name], right)
+        test = permutation_test(values[name], of_baseline, n_permutations=n_permutations, random_state=random_state)
+        effect = effect_size(values[name], of_baseline)
         tests[name] = {**test._asdict(), "p_holm": np.nan, "low": low, "high": high, "effect": effect}
+    # The baseline is not tested against itself.
     tests[baseline].update(dict.fromkeys(("p_value", "low", "high", "effect"), np.nan))
     for row, p_holm in zip(tests.values(), holm([row["p_value"] for row in tests.values()]), strict=True):
         row["p_holm"] = p_holm

@@ -1,11 +1,11 @@
 """Gain, discount, cutoff, ideal DCG and normalized gains: the definition of NDCG for metrics and surrogates.
 
-Everything follows from one identity. With gain ``G``, discount ``d`` and the ideal DCG ``Z`` of the labels ``y``,
+With gain ``G``, discount ``d`` and the ideal DCG ``Z`` of the labels ``y``,
 
     NDCG(s) = sum_i u_i d(rank_i(s)),      u_i = G(y_i) / Z(y),
 
-where the *normalized gains* ``u`` do not depend on the scores ``s``. With a cutoff ``k`` the discount is zero beyond
-rank ``k``, and ``Z`` is replaced by ``Z_k``, the ideal DCG@k.
+where the *normalized gains* ``u`` do not depend on the scores ``s``. With a cutoff ``k``, the discount is 0 for ranks
+greater than ``k``, and ``Z`` is replaced by ``Z_k``, the ideal DCG@k. Metrics and surrogates are defined by ``u``.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ Ties = Literal["average", "stable", "best", "worst"]
 TIES: tuple[str, ...] = get_args(Ties)
 # Sums of 2^y over a query must be finite too: 2^1000 times 2^23 documents is.
 MAX_EXP2_LABEL = 1000
-# If there are at most this many different gains, counting each of them takes less time than sorting documents.
+# Up to this number of different gains, counting the documents of each gain takes less time than sorting documents.
 MAX_COUNTED_LEVELS = 8
-# Size of the sample of gains from which it is estimated how many of them differ.
+# Number of gains in the sample that shows whether there are few different gains.
 LEVEL_SAMPLE_SIZE = 2048
-# The relative difference of two sums of the same terms, added in different sequences, is below this.
+# Largest relative difference of two sums of the same terms that are added in different sequences.
 ROUNDING_TOLERANCE = 1e-13
 
 
 @dataclass(frozen=True)
 class DCG:
-    """Discounted cumulative gain: a gain, a discount and a cutoff.
+    """A gain, a discount and a cutoff: the settings of discounted cumulative gain (DCG).
 
-    ``DCG@k(s) = sum_{i: rank_i <= k} G(y_i) d(rank_i)``, where the highest score has rank 1.
+    ``DCG@k(s) = sum_{i: rank_i <= k} G(y_i) d(rank_i)``, where the document with the highest score has rank 1.
 
     Parameters
     ----------
@@ -53,11 +53,19 @@ class DCG:
         ``d(r)`` for ranks r = 1, 2, ...: ``1 / log2(1 + r)``, ``1 / r``, ``r^-beta``, ``base^-r``, or a vectorized
         function. It must be positive at rank 1, and must not increase or be negative.
 
+    Raises
+    ------
+    ValueError
+        If a setting is invalid.
+
     References
     ----------
-    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002. Ravikumar, Tewari and
-    Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Definition 1 and Lemma 1. Wang et al., "A
-    theoretical analysis of NDCG type ranking measures", COLT 2013, for the discounts.
+    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
+
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Definition 1 and Lemma
+    1.
+
+    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, for the discounts.
 
     Examples
     --------
@@ -77,7 +85,7 @@ class DCG:
     discount: Discount = "log2"
 
     def __post_init__(self) -> None:
-        _check_k(self.k)
+        check_cutoff(self.k)
         _check_gain(self.gain)
         self.discounts(2)
 
@@ -85,17 +93,17 @@ class DCG:
         return "ndcg" if self.k is None else f"ndcg@{self.k}"
 
     def gains(self, relevance: ArrayLike) -> Floats:
-        """Gain of each label, float64, the shape of `relevance`.
+        """Gain of each label, float64, shape (n_documents,).
 
         Raises
         ------
         ValueError
-            If a label is NaN or negative, or its gain overflows, is negative or not in the table.
+            If a label is not finite or is negative, or if its gain is not finite, is negative or is not in the table.
         """
         return self.gains_of(check_relevance(relevance))
 
     def gains_of(self, labels: Floats) -> Floats:
-        """Gain of labels that :func:`check_relevance` has checked already."""
+        """Gain of each label, as :meth:`gains`, for labels that :func:`check_relevance` has returned."""
         if isinstance(self.gain, str):
             gains = labels if self.gain == "linear" else _exp2_gain(labels)
         elif callable(self.gain):
@@ -123,7 +131,7 @@ class DCG:
             return queries.sizes
         if isinstance(self.k, (int, np.integer)):
             return np.minimum(queries.sizes, int(self.k))
-        # In floating point 0.07 * 100 is slightly above 7 and must not be rounded up to 8: subtract a tolerance.
+        # 0.07 * 100 is 7, but in floating point slightly more, which must not be rounded up to 8: subtract a tolerance.
         return np.maximum(1, np.ceil(self.k * queries.sizes - 1e-9)).astype(np.int64)
 
     def ideal(self, gains: Floats, queries: Segments) -> Floats:
@@ -144,22 +152,25 @@ class DCG:
             Grouped values; scores must not be NaN.
         queries : Segments
         ties : {"average", "stable", "best", "worst"}, default "average"
-            How documents of equal score are ranked. "average" gives the exact mean of DCG over all orders of these
-            documents, "stable" ranks them by row number, "best" and "worst" take the orders with the highest and the
-            lowest DCG.
+            How documents of equal score are ranked. "average" gives the exact mean of DCG over all permutations of
+            these documents, "stable" ranks them by row number, and "best" and "worst" take the permutations with the
+            highest and the lowest DCG.
+
+        Raises
+        ------
+        ValueError
+            If `ties` has another value.
         """
         check_ties(ties)
         discounts = self.discounts(int(queries.sizes.max()))
         cutoffs, result = self.cutoffs(queries), np.empty(queries.n_segments)
-        tiebreak = {"best": -gains, "worst": gains}.get(ties)
         for block in queries.blocks():
-            part = block.part
-            tiebreak_part = None if tiebreak is None else tiebreak[block.rows]
-            permutation = part.sort(scores[block.rows], tiebreak_part, stable=ties != "average")
+            part, block_gains, block_scores = block.part, gains[block.rows], scores[block.rows]
+            permutation = part.sort(block_scores, tiebreak(block_gains, ties), stable=ties != "average")
             weights = _rank_weights(discounts, part, cutoffs[block.segments])
             if ties == "average":
-                weights = _tie_averages(weights, scores[block.rows][permutation], part)
-            result[block.segments] = part.sum(gains[block.rows][permutation] * weights)
+                weights = _tie_averages(weights, block_scores[permutation], part)
+            result[block.segments] = part.sum(block_gains[permutation] * weights)
         return result
 
     def ndcg(self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average") -> Floats:
@@ -167,7 +178,7 @@ class DCG:
         return normalize(self.of_ranking(gains, scores, queries, ties), self.ideal(gains, queries))
 
     def _ideal_by_counting(self, gains: Floats, queries: Segments) -> Floats | None:
-        """Ideal DCG from the number of times that each gain occurs, without sorting; None for many different gains."""
+        """Ideal DCG computed from the counts of each gain, without sorting; None if there are many different gains."""
         levels = np.unique(gains[:: max(1, len(gains) // LEVEL_SAMPLE_SIZE)])[::-1]
         if len(levels) > MAX_COUNTED_LEVELS:
             return None
@@ -175,7 +186,7 @@ class DCG:
         last = np.cumsum(counts, axis=1)
         if not np.array_equal(last[:, -1], queries.sizes):
             return None
-        # In the ideal ranking, the documents of a gain come directly after those of the next higher gain.
+        # In the ideal ranking, the documents of one gain follow directly after those of the next higher gain.
         cutoffs = self.cutoffs(queries)[:, None]
         table = np.concatenate([[0.0], np.cumsum(self.discounts(int(queries.sizes.max())))])
         until = table[np.minimum(last, cutoffs)]
@@ -183,20 +194,42 @@ class DCG:
 
 
 def normalize(dcg: Floats, ideal: Floats) -> Floats:
-    """``dcg / ideal``, and NaN where the ideal is 0; a ratio that differs from 1 only by rounding is 1."""
+    """``dcg / ideal``, and NaN where the ideal DCG is 0; a ratio that differs from 1 by rounding alone is set to 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = dcg / ideal
     return np.where(ratio > 1.0 - ROUNDING_TOLERANCE, 1.0, ratio)
 
 
 def check_ties(ties: str) -> None:
-    """Raise ValueError for a tie rule that is not in :data:`TIES`."""
+    """Raise ValueError if :data:`TIES` does not contain the tie rule."""
     if ties not in TIES:
         raise ValueError(f"ties must be one of {', '.join(TIES)}; got {ties!r}")
 
 
+def tiebreak(quality: Floats | Ints, ties: Ties) -> Floats | Ints | None:
+    """Values by which :meth:`boostrank.segments.Segments.sort` ranks tied documents so that they follow a tie rule.
+
+    The rule "best" ranks the document of the largest `quality` first, and "worst" that of the smallest. The result is
+    None for the other rules: "stable" ranks tied documents by row number, and "average" depends on no ranking of them.
+    """
+    if ties == "best":
+        return -quality
+    return quality if ties == "worst" else None
+
+
 def check_relevance(relevance: ArrayLike) -> Floats:
-    """Return labels as float64, shape (n_documents,); raise ValueError if one is infinite, NaN or negative."""
+    """Labels as float64, shape (n_documents,).
+
+    Raises
+    ------
+    ValueError
+        If `relevance` is empty or not one-dimensional, or if a label is not a finite number of 0 or more.
+
+    Examples
+    --------
+    >>> check_relevance([2, 0])
+    array([2., 0.])
+    """
     try:
         given = np.asarray(relevance)
         refuse_not_real(given, "relevance")
@@ -230,7 +263,7 @@ def _rank_weights(discounts: Floats, queries: Segments, cutoffs: Ints) -> Floats
 
 
 def _tie_averages(weights: Floats, scores: Floats, queries: Segments) -> Floats:
-    """Weights of sorted rows, averaged over each run of equal scores."""
+    """Weights of sorted rows, replaced by their mean over each run of equal scores."""
     tied = queries.runs(scores)
     if tied.n_segments == len(scores):
         return weights
@@ -238,11 +271,18 @@ def _tie_averages(weights: Floats, scores: Floats, queries: Segments) -> Floats:
 
 
 def reciprocal_or_zero(norms: Floats) -> Floats:
-    """``1 / norms``, and 0 where a norm is 0, so that queries whose gains are all 0 have targets 0."""
+    """``1 / norms``, and 0 where a norm is 0. With it, queries whose gains are all 0 have targets 0."""
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
-def _check_k(k: object) -> None:
+def check_count(name: str, count: object, smallest: int = 1) -> None:
+    """Raise ValueError for a count that is not an integer of at least `smallest`; the message has its name."""
+    if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < smallest:
+        raise ValueError(f"{name} must be an integer of at least {smallest}; got {count!r}")
+
+
+def check_cutoff(k: object) -> None:
+    """Raise ValueError for a cutoff that is not None, an integer of at least 1, or a fraction in (0, 1]."""
     if k is None:
         return
     if isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 1:
@@ -275,7 +315,7 @@ def _table_gain(labels: Floats, table: Floats) -> Floats:
 
 
 def discount_function(discount: Discount) -> Callable[[Floats], Floats]:
-    """Return the discount as a function of ranks, without cutoff and without checks of its values."""
+    """The discount as a vectorized function of ranks, without a cutoff. Values of a callable are not checked."""
     if callable(discount):
         return discount
     if discount == "log2":

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, discount_function
+from boostrank.dcg import DCG, Discount, check_cutoff, discount_function
 from boostrank.segments import Floats, Ints, Segments
 
 Cutoff = int | float | tuple[str, float] | None
 Discounts = Iterable[Discount] | Mapping[str, Discount]
-# The cases that Wang et al. compare. Discounts: the standard one, a slow power, the boundary case 1/r, and one that
-# decays too fast. Cutoffs: all ranks, a constant number of ranks, a fixed share of them, and a number that grows slower
-# than the list.
+# The cases that Wang et al. (COLT 2013) compare. Discounts: the standard one, a power that decays slowly, 1/r as the
+# boundary between slow and fast decay, and one that decays too fast. Cutoffs: all ranks, a constant number of ranks, a
+# fixed share of the ranks, and a number of ranks that grows slower than the list.
 DISCOUNTS: tuple[Discount, ...] = ("log2", ("power", 0.5), "zipf", ("exponential", 2))
 CUTOFFS: tuple[Cutoff, ...] = (None, 10, 0.2, ("power", 0.5))
 
@@ -32,34 +32,47 @@ class DiscountedCutoff(NamedTuple):
 
 
 def discounted_cutoffs(discounts: Discounts, ks: Iterable[Cutoff]) -> list[DiscountedCutoff]:
-    """Every discount with every cutoff, without repetitions.
+    """Every discount combined with every cutoff, without repetitions.
+
+    Parameters
+    ----------
+    discounts : iterable of discounts, or mapping of name to discount
+    ks : iterable of cutoffs, or one cutoff
 
     Raises
     ------
     ValueError
-        If a discount or a cutoff is unknown, a list is empty, or two discounts have the same name.
+        If a discount or a cutoff is invalid, there is none, or two discounts have the same name.
+
+    Examples
+    --------
+    >>> [(each.discount_name, each.k_name) for each in discounted_cutoffs(["log2", "zipf"], [None, 10])]
+    [('log2', 'n'), ('log2', '10'), ('zipf', 'n'), ('zipf', '10')]
     """
     named = discounts_by_name(discounts)
     cutoffs = [ks] if ks is None or isinstance(ks, (int, float, str)) else list(ks)
     if not cutoffs:
         raise ValueError("ks must have at least one cutoff; got none")
     for discount in named.values():
-        DCG(discount=discount)
+        checked_discount(discount)
     chosen = [DiscountedCutoff(named[name], k, name, cutoff_name(k)) for name, k in product(named, cutoffs)]
     return list({(each.discount_name, each.k_name): each for each in chosen}.values())
 
 
 def discounts_by_name(discounts: Discounts) -> dict[str, Discount]:
-    """Discounts by the names that tables show; the keys of a mapping are such names already."""
+    """Discounts by the names that tables show. The keys of a mapping are used as names."""
     if isinstance(discounts, Mapping):
         named = {str(name): discount for name, discount in discounts.items()}
     else:
         given = [discounts] if isinstance(discounts, str) or callable(discounts) else list(discounts)
         if len(given) == 2 and isinstance(given[0], str) and isinstance(given[1], Real):
-            raise ValueError(f"discounts must be a list of discounts; write [{tuple(given)!r}] for one of them")
+            raise ValueError(f"discounts must be a list of discounts; write [{tuple(given)!r}] for one discount")
         named = {discount_name(discount): discount for discount in given}
         if len(named) < len(given):
-            raise ValueError(f"discounts must have different names, as in a mapping; got {', '.join(named)}")
+            raise ValueError(
+                f"discounts must have different names; got {', '.join(map(discount_name, given))}: pass a mapping of "
+                "names to discounts"
+            )
     if not named:
         raise ValueError("discounts must have at least one discount; got none")
     return named
@@ -81,7 +94,7 @@ def discount_name(discount: Discount) -> str:
 
 
 def cutoff_name(k: Cutoff) -> str:
-    """The name of a cutoff in tables, in terms of the length n of a list.
+    """The name of a cutoff in tables, as a formula of the length n of a list.
 
     Examples
     --------
@@ -91,7 +104,7 @@ def cutoff_name(k: Cutoff) -> str:
     power = growth_power(k)
     if power is not None:
         return f"n^{power:g}"
-    DCG(k)  # type: ignore[arg-type]
+    check_cutoff(k)
     if k is None or (k == 1 and isinstance(k, (float, np.floating))):
         return "n"
     return str(k) if isinstance(k, (int, np.integer)) else f"{k:g} n"
@@ -119,17 +132,19 @@ def share_kept(k: Cutoff) -> float:
     """The limit of ``k / n`` for long lists: 1 for all ranks, the fraction itself, or 0."""
     if growth_power(k) is not None:
         return 0.0
-    DCG(k)  # type: ignore[arg-type]
-    return 1.0 if k is None else float(k) if isinstance(k, (float, np.floating)) else 0.0
+    check_cutoff(k)
+    if k is None:
+        return 1.0
+    return float(k) if isinstance(k, (float, np.floating)) else 0.0
 
 
 def is_constant(k: Cutoff) -> bool:
-    """Whether the number of ranks that count stays the same as lists grow."""
+    """Whether the same number of ranks counts in lists of all lengths."""
     return isinstance(k, (int, np.integer))
 
 
 def ranks_kept(k: Cutoff, sizes: ArrayLike) -> Ints:
-    """Number of ranks that count in lists of these sizes: rounded up, at least 1, shape as `sizes`.
+    """Number of ranks that count in lists of these sizes, rounded up and at least 1; it has the shape of `sizes`.
 
     Examples
     --------
@@ -141,12 +156,12 @@ def ranks_kept(k: Cutoff, sizes: ArrayLike) -> Ints:
     power = growth_power(k)
     if power is None:
         return DCG(k).cutoffs(queries).reshape(lengths.shape)  # type: ignore[arg-type]
-    # Subtract a margin before rounding up: 7776^(1/5) is 6, but slightly more in floating point.
+    # 7776^(1/5) is 6, but in floating point slightly more, which must not be rounded up to 7: subtract a tolerance.
     return np.maximum(1, np.ceil(lengths.astype(np.float64) ** power - 1e-9)).astype(np.int64)
 
 
 def real_cutoff(k: Cutoff, n: Floats) -> Floats:
-    """Number of ranks that count in lists of length `n`, as real numbers for integrals: not rounded."""
+    """Number of ranks that count in lists of length `n`, not rounded, for integrals over ranks."""
     power = growth_power(k)
     if power is not None:
         return n**power
@@ -154,6 +169,6 @@ def real_cutoff(k: Cutoff, n: Floats) -> Floats:
 
 
 def checked_discount(discount: Discount) -> Callable[[Floats], Floats]:
-    """The discount as a vectorized function of real ranks of at least 1; an invalid discount is an error."""
+    """The discount as a vectorized function of real ranks of at least 1; raises ValueError for an invalid discount."""
     DCG(discount=discount)
     return discount_function(discount)

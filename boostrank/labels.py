@@ -1,7 +1,6 @@
 """Labels of a data set: relevance, a number for each document, or preferences, a graph over the documents.
 
-Both kinds have the interface of :class:`Labels`, so that estimators, objectives and backends need not ask which kind
-they have.
+Both kinds have the interface of :class:`Labels`, so that estimators, objectives and backends can use either kind.
 """
 
 from __future__ import annotations
@@ -35,27 +34,39 @@ class Labels(ABC):
     @property
     @abstractmethod
     def per_document(self) -> Floats:
-        """One number for each document, shape (n_documents,), for backends, which ask for it; 0 beside preferences."""
+        """One number for each document, as backends need it, shape (n_documents,): the relevance, or 0."""
 
     @abstractmethod
     def require_relevance(self, objective: Any) -> Floats:
-        """Relevance of each document, shape (n_documents,), or a ValueError that `objective` needs it."""
+        """Relevance of each document, shape (n_documents,).
+
+        Raises
+        ------
+        ValueError
+            If the labels are preferences. The message says that `objective` needs relevance.
+        """
 
     @abstractmethod
     def preferences(self, queries: Queries) -> PreferenceGraph:
-        """The preferences of grouped labels; relevance stands for all of its ordered pairs."""
+        """The preferences between grouped documents; with relevance, those for documents of higher relevance."""
 
     @abstractmethod
     def take(self, rows: Any) -> Labels:
-        """Labels of these rows."""
+        """The labels of some rows."""
 
     @abstractmethod
     def group(self, queries: Queries) -> Labels:
-        """Labels in grouped order; a ValueError if they do not fit these queries."""
+        """The labels, grouped by query.
+
+        Raises
+        ------
+        ValueError
+            If the labels do not belong to these queries.
+        """
 
     @abstractmethod
     def default_measure(self, dcg: DCG) -> Measure:
-        """The measure that scores rankers on such labels unless another is given."""
+        """The measure by which rankers are scored unless another one is given: NDCG, or agreement for preferences."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -63,7 +74,7 @@ class Labels(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Relevance(Labels):
-    """Relevance labels, float64, shape (n_documents,), checked."""
+    """Relevance of each document: finite numbers of 0 or more, float64, shape (n_documents,)."""
 
     values: Floats
 
@@ -91,7 +102,7 @@ class Relevance(Labels):
 
 @dataclass(frozen=True, eq=False)
 class Preferences(Labels):
-    """Preferences between documents."""
+    """Preferences between documents, as a graph."""
 
     values: PreferenceGraph
 
@@ -117,12 +128,22 @@ class Preferences(Labels):
 
 
 def as_labels(y: Any) -> Labels:
-    """Labels of either kind, checked.
+    """Make labels of the kind that `y` is.
+
+    Parameters
+    ----------
+    y : array-like, shape (n_documents,), PreferenceGraph or Labels
+        Labels are returned unchanged.
 
     Raises
     ------
     ValueError
-        If `y` is no PreferenceGraph, and not one finite number of 0 or more per document.
+        If `y` is neither labels, nor preferences, nor one finite number of 0 or more for each document.
+
+    Examples
+    --------
+    >>> as_labels([2, 0, 1]).default_measure(DCG(k=10))
+    get_measure('ndcg@10')
     """
     if isinstance(y, Labels):
         return y

@@ -1,4 +1,4 @@
-"""All losses by the name that rankers take: surrogates of NDCG, and losses of the edges of preference graphs."""
+"""All losses by the names that rankers take: surrogates of NDCG, and losses of the edges of preference graphs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ Loss = Surrogate | EdgeLoss
 #: Losses with their default settings by name.
 LOSSES: Mapping[str, Loss] = MappingProxyType({**SURROGATES, **EDGE_LOSSES})
 
-#: The default loss of rankers. Of the consistent surrogates it was the best without tuning on held-out training
-#: queries of four data sets (benchmarks/README.md, "Defaults").
+#: The default loss of rankers. Without tuning, it was the best of the consistent surrogates on held-out queries of four
+#: training sets (benchmarks/README.md, "Defaults").
 DEFAULT_LOSS = "pairwise-exponential"
 
 
 def get_loss(loss: str | Loss) -> Loss:
-    """The loss with this name, with its default settings; an instance is returned as it is.
+    """The loss with a name and default settings; an instance is returned unchanged.
+
+    Parameters
+    ----------
+    loss : str, Surrogate or EdgeLoss
+        A name in :data:`LOSSES`, or an instance.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Convex functions of a margin: the score of the document that should rank higher, minus the score of the other.
 
-Pairwise losses are sums of one of these functions over pairs of documents: over gain-weighted pairs
-(:mod:`boostrank.surrogates.pairs`), or over the edges of preference graphs (:mod:`boostrank.preferences`).
+Pairwise losses are weighted sums of one of these functions over pairs of documents: the gain-weighted pairs of
+:mod:`boostrank.surrogates.pairs`, or the edges of the graphs of :mod:`boostrank.preferences`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Margin:
     Attributes
     ----------
     value : callable
-        ``phi(d)``, elementwise.
+        ``phi(d)`` of each margin.
     slope_curvature : callable
-        ``phi'(d)`` and ``phi''(d)``, elementwise. The hinge has no curvature; it gets that of the squared hinge, which
-        gives the trees a step size.
+        ``phi'(d)`` and ``phi''(d)`` of each margin. For the hinge, whose second derivative is 0 where it exists, it is
+        that of the squared hinge, since trees need a positive one to compute the size of a step.
     smooth : bool
-        Whether `phi` is differentiable.
+        Whether ``phi`` is differentiable.
     """
 
     value: Callable[[Floats], Floats]
@@ -61,7 +61,6 @@ def _shortfall(d: Floats) -> Floats:
 
 
 def _hinge_derivatives(d: Floats) -> tuple[Floats, Floats]:
-    # The curvature is that of the squared hinge.
     short = np.less(d, 1.0).astype(np.float64)
     return -short, short
 

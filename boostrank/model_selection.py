@@ -1,4 +1,4 @@
-"""Model selection that keeps queries whole: splits and folds by query, cross-validation and grid search."""
+"""Splits and folds of whole queries, cross-validation and grid search: no query is both trained and tested on."""
 
 from __future__ import annotations
 
@@ -24,33 +24,34 @@ Folds = list[tuple[Ints, Ints]]
 
 
 class QueryKFold(GroupKFold):
-    """K folds of whole queries; scikit-learn's ``GroupKFold`` that takes its groups from `qid`.
+    """K folds of whole queries: scikit-learn's ``GroupKFold`` with the query ids as groups.
 
-    With metadata routing on, ``GridSearchCV(..., cv=QueryKFold(5)).fit(X, y, qid=qid)`` hands the query ids to the
-    splitter, the estimator and the scorer. With routing off, they are those of a DataFrame's column or index level
-    named "qid".
+    With metadata routing enabled, ``GridSearchCV(..., cv=QueryKFold(5)).fit(X, y, qid=qid)`` passes the query ids to
+    the splitter, the estimator and the scorer. Without metadata routing, X must be a DataFrame with a column or an
+    index level named "qid".
 
     Parameters
     ----------
     n_splits : int, default 5
+        Number of folds.
     shuffle : bool, default False
-        False balances the number of documents over folds; True assigns whole queries at random.
+        False: the folds have about the same number of documents. True: queries are assigned to folds at random.
     random_state : int, RandomState or None
         Seed of the shuffling.
     stratify : bool, default False
-        Distribute queries without a relevant document (no label above 0) evenly over the folds: such a query counts
-        0 or 1 whatever the ranker does, so their share moves the score of a fold.
-
-    Notes
-    -----
-    What takes parts of the training rows after splitting, as scikit-learn's ``learning_curve`` and
-    ``HalvingGridSearchCV`` over samples do, cuts queries apart whatever the splitter. Vary ``n_estimators``, or take
-    parts of the queries yourself (:func:`split_queries`).
+        Distribute the queries without a relevant document (no label above 0) evenly over the folds. The NDCG of these
+        queries is 0 or 1 for every ranker, so their share in a fold changes its score.
 
     Raises
     ------
     ValueError
-        By `split`, if there are no query ids, one is missing, or there are fewer queries than folds.
+        By `split`, if there are no query ids, if one is missing, or if there are fewer queries than folds.
+
+    Notes
+    -----
+    scikit-learn's ``learning_curve``, and ``HalvingGridSearchCV`` with samples as its resource, take parts of the
+    training rows of a fold, and so cut queries apart with every splitter. Use ``n_estimators`` as the resource, or take
+    parts of the queries with :func:`split_queries`.
 
     Examples
     --------
@@ -68,15 +69,15 @@ class QueryKFold(GroupKFold):
         self.stratify = stratify
 
     def split(self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Iterator[tuple[Ints, Ints]]:
-        """Rows to train and to test on, for each fold.
+        """Yield the row numbers to train on and those to test on, for each fold.
 
         Parameters
         ----------
         X : array-like or DataFrame of n_documents rows
         y : array-like, shape (n_documents,), optional
-            Labels; needed to stratify.
+            Relevance labels; required if `stratify` is True.
         groups : array-like, shape (n_documents,), optional
-            Query ids; may be left out when `X` holds them.
+            Query ids; may be left out if `X` is a DataFrame with a column or an index level named "qid".
         """
         _, qid = find_qid(X, groups, y)
         queries = Queries.from_qid(require_qid(qid, "QueryKFold.split"))
@@ -92,25 +93,37 @@ class QueryKFold(GroupKFold):
             raise ValueError(f"n_splits={self.n_splits} folds need as many queries; got {queries.n_queries}")
         relevant = queries.max(queries.group(check_relevance(y))) > 0
         random = check_random_state(self.random_state)
-        order = random.permutation(queries.n_queries) if self.shuffle else np.argsort(-queries.sizes, kind="stable")
-        order = order[np.argsort(~relevant[order], kind="stable")]
-        # Dealt back and forth, large queries first, folds differ by one query in each stratum and little in documents.
-        there = np.arange(self.n_splits)
+        if self.shuffle:
+            permutation = random.permutation(queries.n_queries)
+        else:
+            permutation = np.argsort(-queries.sizes, kind="stable")
+        permutation = permutation[np.argsort(~relevant[permutation], kind="stable")]
+        # The queries are assigned to the folds 0, 1, ..., n - 1, n - 1, ..., 1, 0, 0, 1, ... Queries with relevant
+        # documents come first, and if queries are not shuffled, large ones come before small ones. So the folds have
+        # about the same numbers of queries of both kinds, and of documents.
+        folds = np.arange(self.n_splits)
         fold = np.empty(queries.n_queries, dtype=np.int64)
-        fold[order] = np.resize(np.concatenate([there, there[::-1]]), queries.n_queries)
+        fold[permutation] = np.resize(np.concatenate([folds, folds[::-1]]), queries.n_queries)
         for i in range(self.n_splits):
             yield queries.take(fold != i), queries.take(fold == i)
 
 
 def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> tuple[Ints, Ints]:
-    """Rows to keep and rows to hold out, in their given order, such that no query is in both.
+    """Divide the rows at random into rows to keep and rows to hold out, such that each query is in one of the parts.
 
     Parameters
     ----------
     qid : array-like, shape (n_documents,)
+        Query id of each row.
     fraction : float in (0, 1)
-        Share of the queries to hold out, rounded; at least one query is on each side.
+        Share of the queries to hold out. Their number is rounded, and each part has at least one query.
     random_state : int, RandomState or None
+        Seed of the choice.
+
+    Returns
+    -------
+    keep, hold_out : ndarray of int64
+        Increasing row numbers.
 
     Raises
     ------
@@ -127,14 +140,34 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> 
     if not 0 < fraction < 1:
         raise ValueError(f"the fraction of queries to hold out must be in (0, 1); got {fraction!r}")
     if queries.n_queries < 2:
-        raise ValueError("to hold out queries there must be at least two; got one")
+        raise ValueError("at least two queries are needed to hold out queries; got one")
     n_held = int(np.clip(round(fraction * queries.n_queries), 1, queries.n_queries - 1))
     shuffled = check_random_state(random_state).permutation(queries.n_queries)
     return queries.take(shuffled[n_held:]), queries.take(shuffled[:n_held])
 
 
 def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0) -> list[Fold]:
-    """Folds of one data set by query: a part to test on, the next one to validate on, and the rest to train on.
+    """Make folds of a data set for training, validation and test, none of which cuts a query.
+
+    The queries are divided at random into `n_splits` parts of equal numbers of queries. Each fold has one part to test
+    on, the next part to validate on, and the other parts to train on.
+
+    Parameters
+    ----------
+    data : Dataset
+    n_splits : int, default 5
+        Number of folds, at least 3.
+    random_state : int, RandomState or None, default 0
+        Seed of the division.
+
+    Returns
+    -------
+    list of Fold
+
+    Raises
+    ------
+    ValueError
+        If `n_splits` is below 3 or above the number of queries.
 
     Examples
     --------
@@ -144,7 +177,7 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0) -> l
     (5, 'Fold1', 2)
     """
     if n_splits < 3:
-        raise ValueError(f"n_splits must be at least 3, to train, validate and test on; got {n_splits}")
+        raise ValueError(f"n_splits must be at least 3, for training, validation and test; got {n_splits}")
     splitter = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     tests = [test for _, test in splitter.split(data.qid, groups=data.qid)]
     folds = []
@@ -156,7 +189,25 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0) -> l
 
 
 def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0) -> Fold:
-    """The fold with validation data: if it has none, a share of its training queries is set apart as such."""
+    """Return the fold with validation data.
+
+    Parameters
+    ----------
+    fold : Fold
+        Returned unchanged if it has validation data.
+    fraction : float in (0, 1), default 0.2
+        Otherwise, this share of its training queries is taken at random as validation data.
+    random_state : int, RandomState or None, default 0
+        Seed of the choice.
+
+    Examples
+    --------
+    >>> from boostrank.datasets import Dataset, Fold, make_ranking
+    >>> data = Dataset(*make_ranking(n_queries=10, random_state=0))
+    >>> fold = with_validation(Fold("Fold1", train=data, validation=None, test=data))
+    >>> len(set(fold.train.qid)), len(set(fold.validation.qid))
+    (8, 2)
+    """
     if fold.validation is not None:
         return fold
     keep, hold_out = split_queries(fold.train.qid, fraction, random_state)
@@ -173,34 +224,40 @@ def cross_validate(
     scoring: Any = "ndcg@10",
     **options: Any,
 ) -> dict[str, Any]:
-    """scikit-learn's ``cross_validate`` on whole queries, with metadata routing on for this call.
+    """Cross-validate a ranker on folds of whole queries.
+
+    This is scikit-learn's ``cross_validate``, with metadata routing enabled during the call.
 
     Parameters
     ----------
     ranker : estimator
         A ranker, or a Pipeline that ends with one.
     X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
-    y : array-like, shape (n_documents,)
+        Features.
+    y : array-like, shape (n_documents,), or PreferenceGraph
+        Relevance labels, or preferences between the rows of X.
     qid : array-like, shape (n_documents,), optional
-        May be left out when `X` holds a column or an index level "qid".
+        Query id of each row. May be left out if `X` is a DataFrame with a column or an index level named "qid", or if
+        `y` is a PreferenceGraph.
     cv : int, splitter or iterable of (train, test), default 5
-        An integer means :class:`boostrank.QueryKFold`.
+        An integer is the number of folds of :class:`boostrank.QueryKFold`.
     scoring : str, Measure or scorer, or list or dict of them, default "ndcg@10"
-        Measures as in :func:`boostrank.get_measure`, or scorers such as of :func:`boostrank.make_scorer`. A list or a
-        dict gives a column for each.
+        Measures as in :func:`boostrank.get_measure`, or scorers as those of :func:`boostrank.make_scorer`. Each element
+        of a list, and each name of a dict, is a score in the result.
     **options
-        Further arguments of scikit-learn's function, such as `n_jobs` or `return_train_score`.
+        Other arguments of scikit-learn's function, such as `n_jobs` or `return_train_score`.
 
     Returns
     -------
-    dict of ndarray
-        As from scikit-learn: ``"test_score"`` (or ``"test_<name>"``) for each fold, and ``"test_n_estimators"``, the
-        number of boosting rounds that each model predicts with (found by early stopping where that is on).
+    dict of ndarray, each of shape (n_folds,)
+        The result of scikit-learn's function. The scores are ``"test_score"``, or ``"test_NAME"`` for each name if
+        `scoring` is a list or a dict. ``"test_n_estimators"`` is the number of boosting rounds that the predictions of
+        each model use, which early stopping may have reduced.
 
     Raises
     ------
     ValueError
-        If there are no query ids, or a fold has rows of one query on both sides.
+        If there are no query ids, or if a fold has rows of one query both to train and to test on.
 
     Examples
     --------
@@ -227,21 +284,25 @@ def grid_search(
     scoring: Any = "ndcg@10",
     **options: Any,
 ) -> model_selection.GridSearchCV:
-    """scikit-learn's ``GridSearchCV`` on whole queries, fitted, with metadata routing on for this call.
+    """Search for the best parameters of a ranker by cross-validation on folds of whole queries.
+
+    This is scikit-learn's ``GridSearchCV``, with metadata routing enabled during the call.
 
     Parameters
     ----------
     ranker, X, y, qid, cv, scoring
-        As in :func:`cross_validate`. Every candidate is scored alike, whatever `k` and `gain` it is trained with.
+        As in :func:`cross_validate`. The `k` and the `gain` of a candidate do not change how it is scored.
     grid : dict, or list of dict
-        Values to try by parameter. Native objectives such as "lambdarank" are values of `objective` like any other.
+        Values to try, by the name of the parameter. The values of "objective" may also be native objectives such as
+        "lambdarank".
     **options
-        Further arguments of ``GridSearchCV``. With several scorers `refit` is the name of the first by default.
+        Other arguments of ``GridSearchCV``. By default `refit` is the name of the first score.
 
     Returns
     -------
     sklearn.model_selection.GridSearchCV
-        Fitted; ``cv_results_["mean_test_n_estimators"]`` is the mean number of rounds that models predict with.
+        It is fitted. ``cv_results_["mean_test_n_estimators"]`` is the mean number of boosting rounds that the
+        predictions of the models use.
 
     Raises
     ------
@@ -265,7 +326,7 @@ def grid_search(
 
 
 def _folds(X: Any, y: ArrayLike, qid: ArrayLike | None, cv: Any) -> tuple[Any, Any, Folds]:
-    """Features, query ids, and folds of which none cuts a query."""
+    """Return features, query ids and folds; ValueError if a fold cuts a query."""
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, "cross-validation"))
     splitter = QueryKFold(cv) if isinstance(cv, int) else cv
@@ -283,7 +344,7 @@ def _folds(X: Any, y: ArrayLike, qid: ArrayLike | None, cv: Any) -> tuple[Any, A
 
 
 def _scorers(scoring: Any) -> dict[str, Any]:
-    """Scorers by name, with one for the number of rounds."""
+    """Scorers by name, and a scorer for the number of boosting rounds, "n_estimators"."""
     if isinstance(scoring, str) or callable(scoring):
         scoring = {"score": scoring}
     elif not isinstance(scoring, Mapping):
@@ -295,6 +356,6 @@ def _scorers(scoring: Any) -> dict[str, Any]:
 
 
 def _n_estimators(estimator: Any, X: Any, y: Any = None) -> float:
-    """A scorer that reports the rounds of a fitted ranker."""
+    """The number of boosting rounds of a fitted ranker, with the signature of a scorer."""
     ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     return float(getattr(ranker, "best_iteration_", np.nan))

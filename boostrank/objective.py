@@ -1,4 +1,4 @@
-"""A loss bound to data: labels, weights, and the gradient and Hessian that boosting asks for every round."""
+"""A loss bound to labels and weights, with the gradient and Hessian that boosting asks for in every round."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ Float32s = NDArray[np.float32]
 
 
 class BoundLoss(ABC):
-    """A loss bound to one data set; :func:`bind` makes one.
+    """A loss bound to one data set by :func:`bind`.
 
     Attributes
     ----------
     surrogate : Surrogate or EdgeLoss
+        The loss.
     queries : Queries
     offset : float
-        Boosting starts from score 0 for every document; the loss sees ``score + offset``.
+        Boosting starts from score 0 for every document. The loss is evaluated at ``score + offset``.
     scale : float
-        Factor of gradient and Hessian that makes the mean Hessian 1 where boosting starts.
+        Gradient and Hessian are multiplied with it. It makes the mean Hessian 1 where boosting starts.
     """
 
     surrogate: Surrogate | EdgeLoss
@@ -42,15 +43,15 @@ class BoundLoss(ABC):
 
     @abstractmethod
     def loss(self, scores: ArrayLike) -> Floats:
-        """Loss of each query, shape (n_queries,), at boosting's `scores`, not scaled."""
+        """Loss of each query at boosting's `scores`, not multiplied with `scale`, shape (n_queries,)."""
 
     @abstractmethod
     def total_weight(self, hessian: NDArray[Any]) -> float:
-        """Total weight of the documents whose mean Hessian is to be 1, from the Hessian where boosting starts."""
+        """Sum of the weights of the documents that `scale` averages over, from the Hessian where boosting starts."""
 
     @abstractmethod
     def _parts(self, scores: NDArray[Any]) -> Iterator[tuple[slice, tuple[Floats, Floats], Floats | float]]:
-        """Runs of documents, with their gradient and Hessian at these scores, and the factor to multiply these with."""
+        """Blocks of documents, their gradient and Hessian, and the factor that these are to be multiplied with."""
 
     def gradient_hessian(
         self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
@@ -62,12 +63,12 @@ class BoundLoss(ABC):
         scores : ndarray, shape (n_documents,)
             Boosting's scores, grouped.
         out : pair of float32 arrays of shape (n_documents,), optional
-            Where to write; allocating new arrays costs more than the arithmetic.
+            Arrays to write to. Allocating new arrays takes more time than the arithmetic.
 
         Raises
         ------
         FloatingPointError
-            If a score, or a result, is not finite. The backends would ignore it and return a wrong model.
+            If a score, gradient or Hessian is not finite. The backends would not notice, and train a wrong model.
         """
         _check_length(scores, self.queries, "scores")
         results = out if out is not None else (np.empty(len(scores), np.float32), np.empty(len(scores), np.float32))
@@ -79,7 +80,7 @@ class BoundLoss(ABC):
         return results
 
     def _check_finite(self, values: NDArray[Any], scores: NDArray[Any], documents: slice) -> None:
-        """Refuse values of these documents, their scores or what came of these, that are not finite."""
+        """Raise FloatingPointError if a value, which is a score, gradient or Hessian of `documents`, is not finite."""
         if np.isfinite(values).all():
             return
         document = documents.start + int(np.argmin(np.isfinite(values)))
@@ -97,7 +98,7 @@ class BoundLoss(ABC):
 
 
 class Objective(BoundLoss):
-    """A surrogate with the targets and weights of one data set, ready to be minimized by boosting.
+    """A surrogate bound to the targets and weights of one data set.
 
     Parameters
     ----------
@@ -116,17 +117,18 @@ class Objective(BoundLoss):
     ----------
     targets : ndarray, shape (n_documents,)
     offset : float
-        Boosting starts from score 0 for every document; the surrogate sees ``score + offset``, where `offset` is its
-        best constant score. A common shift does not change a ranking, so neither backend needs to store it.
+        Boosting starts from score 0 for every document. The surrogate is evaluated at ``score + offset``, where
+        `offset` is its best constant score. A common shift does not change a ranking, so models need not store it.
     scale : float
-        One factor for gradient and Hessian that makes the mean Hessian 1 at the start. It does not change the
-        minimizer; with it the backends' limits and penalties on Hessian mass (``min_child_weight``,
-        ``min_sum_hessian_in_leaf``, ``reg_lambda``) mean a number of documents, whatever the surrogate.
+        Gradient and Hessian are multiplied with it. It makes their weighted mean Hessian 1 where boosting starts, and
+        does not change the minimizer. With it, the backends' limits and penalties that are compared with sums of
+        Hessians (``min_child_weight``, ``min_sum_hessian_in_leaf``, ``reg_lambda``) are numbers of documents for every
+        surrogate.
 
     Raises
     ------
     ValueError
-        If labels, weights or settings are invalid, or the targets leave the surrogate's `target_bounds`.
+        If labels, weights or settings are invalid, or a target is outside of the surrogate's `target_bounds`.
 
     Examples
     --------
@@ -150,7 +152,6 @@ class Objective(BoundLoss):
     ) -> None:
         self.surrogate = get_surrogate(surrogate)
         self.queries = queries
-        self.normalize = normalize
         _check_length(relevance, queries, "relevance")
         self.targets = make_targets(relevance, queries, dcg, normalize)
         _check_bounds(self.surrogate, self.targets, normalize)
@@ -158,13 +159,8 @@ class Objective(BoundLoss):
         self.offset = self.surrogate.best_constant(self.targets, queries, self.weights)
         self.scale = unit_scale(self.total_weight(), self._total_hessian())
 
-    @property
-    def consistent(self) -> bool:
-        """Whether the pair of surrogate and normalization is NDCG consistent."""
-        return is_consistent(self.surrogate, self.normalize)
-
     def loss(self, scores: ArrayLike) -> Floats:
-        """Loss of each query, neither weighted nor scaled, shape (n_queries,), at boosting's `scores`."""
+        """Loss of each query at boosting's `scores`, neither weighted nor scaled, shape (n_queries,)."""
         shifted = np.asarray(scores, dtype=np.float64) + self.offset
         losses = np.empty(self.queries.n_queries)
         for queries, documents, part in self.queries.blocks():
@@ -184,7 +180,7 @@ class Objective(BoundLoss):
         return float(self.queries.n_documents if self.weights is None else self.weights.sum())
 
     def _total_hessian(self) -> float:
-        """Total weighted Hessian where boosting starts, before scaling."""
+        """Weighted sum of the Hessian where boosting starts, before it is scaled."""
         total = 0.0
         for _, documents, part in self.queries.blocks():
             start = np.full(part.n_rows, self.offset)
@@ -194,25 +190,26 @@ class Objective(BoundLoss):
 
 
 class EdgeObjective(BoundLoss):
-    """A loss of edges bound to the preferences of one data set; the counterpart of :class:`Objective`.
+    """A loss of edges bound to the preferences of one data set.
 
     Parameters
     ----------
     loss : EdgeLoss
     graph : PreferenceGraph
-        Grouped, with at least one edge.
+        Grouped, with at least one edge of positive weight.
     weights : array-like, shape (n_queries,) or (n_documents,), optional
-        Weights of queries, with which those of their edges are multiplied.
+        Weights of queries. The weights of the edges of a query are multiplied with the weight of the query.
 
     Attributes
     ----------
     scale : float
-        Makes the mean Hessian 1 at the start, over the documents that have an edge; see :class:`Objective`.
+        Gradient and Hessian are multiplied with it. It makes the mean Hessian over the documents that have an edge 1
+        where boosting starts.
 
     Raises
     ------
     ValueError
-        If there is no edge, or weights are invalid.
+        If no edge has a positive weight, or the weights of queries are invalid.
 
     Examples
     --------
@@ -223,7 +220,7 @@ class EdgeObjective(BoundLoss):
     """
 
     surrogate: EdgeLoss
-    #: Losses of edges do not change with a shift of a query's scores.
+    #: A shift of the scores of a query does not change a loss of edges.
     offset = 0.0
 
     def __init__(self, loss: EdgeLoss, graph: PreferenceGraph, weights: ArrayLike | None = None) -> None:
@@ -237,7 +234,7 @@ class EdgeObjective(BoundLoss):
         self.scale = unit_scale(self.total_weight(hessian), float(hessian.sum()))
 
     def loss(self, scores: ArrayLike) -> Floats:
-        """Loss of each query, neither scaled nor with the weights of queries divided out, shape (n_queries,)."""
+        """Loss of each query with the weights of queries and edges, not multiplied with `scale`, shape (n_queries,)."""
         return self.surrogate.loss(np.asarray(scores, dtype=np.float64), self.graph)
 
     def _parts(self, scores: NDArray[Any]) -> Iterator[tuple[slice, tuple[Floats, Floats], Floats | float]]:
@@ -246,10 +243,11 @@ class EdgeObjective(BoundLoss):
         yield documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale
 
     def total_weight(self, hessian: NDArray[Any]) -> float:
-        """Number of documents that have an edge."""
+        """Number of documents that have an edge of positive weight: those with a positive Hessian."""
         return float(np.count_nonzero(hessian))
 
     def _sums(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Gradient and majorant of the Hessian: sums over the edges of each document, before they are scaled."""
         gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)
         weight = self.graph.weight
         for edges, documents, margins, to_winner_less_loser, to_both in self.graph.blocks:
@@ -258,15 +256,16 @@ class EdgeObjective(BoundLoss):
             )
             gradient[documents] += to_winner_less_loser @ slope
             hessian[documents] += to_both @ curvature
-        # An edge's Hessian has the eigenvalue of twice its curvature.
+        # The largest eigenvalue of the Hessian of an edge is twice its curvature.
         hessian *= 2.0
         return gradient, hessian
 
 
 def unit_scale(weight: float, hessian: float) -> float:
-    """The factor that makes the mean Hessian 1, from total weight and total weighted Hessian; 1 if there is none.
+    """The factor that makes the weighted mean Hessian 1, given the sum of weights and the weighted sum of Hessians.
 
-    There is no Hessian at all where nothing can be learned, because no query has a relevant document.
+    The factor is 1 if the sum of Hessians is 0. That happens if no query has a relevant document, so that nothing can
+    be learned.
     """
     return weight / hessian if hessian > 0 else 1.0
 
@@ -279,14 +278,37 @@ def bind(
     normalize: Normalize = "dcg",
     weights: ArrayLike | None = None,
 ) -> BoundLoss:
-    """A loss bound to grouped labels: relevance, or preferences.
+    """Bind a loss to grouped labels, which are relevance or preferences.
 
-    Relevance labels stand for all their ordered pairs where the loss is one of edges.
+    A loss of edges with relevance labels has an edge for each pair of documents of a query with different labels.
+
+    Parameters
+    ----------
+    loss : str, Surrogate or EdgeLoss
+    labels : array-like, shape (n_documents,), PreferenceGraph or Labels
+        Grouped by query.
+    queries : Queries
+    dcg : DCG, optional
+        Gain, discount and cutoff of the targets of a surrogate; the default is ``DCG()``.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        Kind of targets of a surrogate; see :func:`boostrank.targets.make_targets`.
+    weights : array-like, shape (n_queries,) or (n_documents,), optional
+        Weights of queries, or of documents if the loss is separable.
+
+    Returns
+    -------
+    Objective or EdgeObjective
 
     Raises
     ------
     ValueError
-        For preferences with a loss that needs relevance, and as the two classes.
+        If the labels are preferences and the loss needs relevance, if a loss of edges has another `normalize`, or for
+        an argument that :class:`Objective` or :class:`EdgeObjective` refuses.
+
+    Examples
+    --------
+    >>> bind("softmax", [1, 0, 0, 2], Queries.from_sizes([2, 2])).loss(np.zeros(4)).round(4).tolist()
+    [0.6931, 0.6931]
     """
     chosen, labels = get_loss(loss), as_labels(labels)
     if isinstance(chosen, EdgeLoss):
@@ -294,21 +316,6 @@ def bind(
             raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {chosen!r}")
         return EdgeObjective(chosen, labels.preferences(queries), weights)
     return Objective(chosen, labels.require_relevance(chosen), queries, dcg, normalize, weights)
-
-
-def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
-    """Whether minimizing the surrogate on these targets is NDCG consistent.
-
-    Consistency belongs to the pair: the surrogate must sort like its expected targets, and these must be the
-    normalized gains (Ravikumar, Tewari and Yang, AISTATS 2011, Lemma 4 and Theorem 6). With a cutoff `k` in the
-    targets it is consistency with NDCG@k.
-
-    Examples
-    --------
-    >>> is_consistent("softmax"), is_consistent("softmax", normalize="sum")
-    (True, False)
-    """
-    return get_surrogate(surrogate).consistent and normalize == CONSISTENT_NORMALIZATION
 
 
 def _check_length(values: ArrayLike, queries: Queries, name: str) -> None:
@@ -319,9 +326,8 @@ def _check_length(values: ArrayLike, queries: Queries, name: str) -> None:
 
 
 def _check_bounds(surrogate: Surrogate, targets: Floats, normalize: str) -> None:
-    low, high = surrogate.target_bounds
-    # The ideal DCG of one document divides a gain by itself times d(1): allow for rounding.
-    if targets.min() < low or targets.max() > high * (1 + 1e-12):
+    if not surrogate.within_bounds(targets).all():
+        low, high = surrogate.target_bounds
         raise ValueError(
             f"{surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they reach from "
             f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, "

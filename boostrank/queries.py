@@ -1,4 +1,4 @@
-"""Queries: the segments of a data set, with the ids of the queries and the permutation that groups the rows."""
+"""Queries: the documents of each query as segments, with the query ids and the permutation that groups the rows."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from boostrank.segments import Ints, Segments
 
 @dataclass(frozen=True, eq=False)
 class Queries(Segments):
-    """The documents of each query as segments, in the sequence in which the queries first appear.
+    """The documents of each query as segments; queries are sorted by their first appearance.
 
     Construct it with :meth:`from_qid` or :meth:`from_sizes`. The reductions of :class:`~boostrank.segments.Segments`
     take *grouped* values: the values of the documents of a query are next to each other. :meth:`group` permutes values
-    of rows so that they are grouped; the documents of a query keep their sequence. :meth:`ungroup` undoes this.
+    of rows so that they are grouped, and keeps the sequence of the documents of a query. :meth:`ungroup` reverses it.
 
     Attributes
     ----------
     indptr : ndarray of int64, shape (n_queries + 1,)
         Query ``i`` has the grouped documents ``indptr[i]:indptr[i + 1]``, at least one.
     ids : ndarray, shape (n_queries,)
-        Id of each query, as it was given.
+        Id of each query.
     permutation : ndarray of int64, shape (n_documents,), or None
-        ``rows[permutation]`` are the grouped rows. None if the rows were grouped already.
+        ``values[permutation]`` groups values of rows. None if the rows were grouped already.
 
     Examples
     --------
@@ -52,8 +52,8 @@ class Queries(Segments):
         Parameters
         ----------
         qid : array-like, shape (n_documents,)
-            Integers, strings or other hashable ids. Rows of one query need not be adjacent. Ids are compared by
-            equality and never sorted by value.
+            Integers, strings or other hashable ids. Rows of one query need not be adjacent. Ids are only compared for
+            equality.
 
         Raises
         ------
@@ -71,13 +71,23 @@ class Queries(Segments):
         return cls(indptr, ids[permutation[indptr[:-1]]], permutation)
 
     @classmethod
-    def from_sizes(cls, sizes: ArrayLike) -> Self:
-        """Make queries with the ids 0, 1, ... from the number of documents of each, for rows that are grouped already.
+    def from_sizes(cls, sizes: ArrayLike, ids: NDArray[Any] | None = None) -> Self:
+        """Make queries of grouped rows from the number of documents of each query.
 
-        Parameters and errors are those of :meth:`boostrank.segments.Segments.from_sizes`.
+        Parameters
+        ----------
+        sizes : array-like of int, shape (n_queries,)
+            Number of documents of each query, at least 1.
+        ids : ndarray, shape (n_queries,), optional
+            Different query ids; by default 0, 1, ...
+
+        Raises
+        ------
+        ValueError
+            As :meth:`boostrank.segments.Segments.from_sizes`.
         """
         segments = Segments.from_sizes(sizes)
-        return cls(segments.indptr, np.arange(segments.n_segments))
+        return cls(segments.indptr, np.arange(segments.n_segments) if ids is None else ids)
 
     @property
     def n_queries(self) -> int:
@@ -91,15 +101,15 @@ class Queries(Segments):
 
     @property
     def qid(self) -> NDArray[Any]:
-        """Query id of each row, in the original sequence of the rows, shape (n_documents,)."""
+        """Query id of each original row, shape (n_documents,)."""
         return self.ungroup(self.repeat(self.ids))
 
     def group(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Group values of rows, shape (n_documents, ...); the result is the same array if they are grouped already."""
+        """Group values of rows, shape (n_documents, ...); returns the same array if the rows are grouped already."""
         return rows if self.permutation is None else rows[self.permutation]
 
     def ungroup(self, grouped: NDArray[Any]) -> NDArray[Any]:
-        """Undo :meth:`group`: return grouped values, shape (n_documents, ...), to their original rows."""
+        """Reverse :meth:`group`: from grouped values to values of the original rows, shape (n_documents, ...)."""
         if self.permutation is None:
             return grouped
         rows = np.empty_like(grouped)
@@ -107,7 +117,7 @@ class Queries(Segments):
         return rows
 
     def take(self, chosen: NDArray[Any]) -> Ints:
-        """Original row numbers of the queries in `chosen` (indices or a mask of queries), in increasing sequence."""
+        """Increasing original row numbers of the queries in `chosen`, which are indices or a mask of queries."""
         grouped = super().take(chosen)
         return grouped if self.permutation is None else np.sort(self.permutation[grouped])
 

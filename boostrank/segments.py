@@ -1,7 +1,8 @@
 """Segments: runs of rows that belong together, and vectorized reductions over all of them at once.
 
-The documents of a query are a segment, and so are the documents of equal score, or the outcomes of a distribution. Data
-stay ragged: there is no padding and no mask. No operation has a Python loop over segments or rows.
+Examples of a segment are the documents of a query, tied documents, and the outcomes of a distribution. The values of
+all segments are stored one after the other in one array, without padding and masks. No operation has a Python loop over
+segments or rows.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ BLOCK_ROWS = 16_384
 
 
 class Block(NamedTuple):
-    """Some consecutive segments.
+    """Consecutive segments that are processed together.
 
     Attributes
     ----------
@@ -33,7 +34,7 @@ class Block(NamedTuple):
     rows : slice
         Selects the block's values from an array of shape (n_rows,).
     part : Segments
-        The segments of the block, with rows and segments counted from the start of the block.
+        The segments of the block; their rows are counted from the first row of the block.
     """
 
     segments: slice
@@ -69,7 +70,7 @@ class Segments:
         Parameters
         ----------
         sizes : array-like of int, shape (n_segments,)
-            Each at least 1.
+            Number of rows of each segment, at least 1.
 
         Raises
         ------
@@ -98,12 +99,12 @@ class Segments:
 
     @property
     def starts(self) -> Ints:
-        """First row of each segment, shape (n_segments,)."""
+        """Number of the first row of each segment, shape (n_segments,)."""
         return self.indptr[:-1]
 
     @property
     def ends(self) -> Ints:
-        """One more than the number of the last row of each segment, shape (n_segments,)."""
+        """Number of the row after the last row of each segment, shape (n_segments,)."""
         return self.indptr[1:]
 
     @cached_property
@@ -121,7 +122,7 @@ class Segments:
         return np.repeat(per_segment, self.sizes)
 
     def take(self, chosen: NDArray[Any]) -> Ints:
-        """Row numbers of the segments in `chosen` (indices or a mask of segments), in increasing sequence."""
+        """Increasing row numbers of the segments in `chosen`, which are indices or a mask of segments."""
         mask = np.zeros(self.n_segments, dtype=bool)
         mask[chosen] = True
         return np.flatnonzero(self.repeat(mask))
@@ -177,13 +178,13 @@ class Segments:
             reach *= 2
         return product
 
-    def runs(self, *values: NDArray[Any]) -> Segments:
-        """Runs of successive rows of a segment that agree in all of `values`, arrays of shape (n_rows,)."""
-        is_start = np.zeros(self.n_rows, dtype=bool)
-        is_start[self.starts] = True
-        for value in values:
-            is_start[1:] |= value[1:] != value[:-1]
-        return Segments(np.append(np.flatnonzero(is_start), self.n_rows))
+    def runs(self, values: NDArray[Any], *others: NDArray[Any]) -> Segments:
+        """Runs of consecutive rows of a segment with equal values in each of the arrays, all of shape (n_rows,)."""
+        is_first = self._is_first_of_run(values, *others)
+        if is_first.all():
+            # No two rows are equal. This is the usual case, and faster than the search below.
+            return Segments(np.arange(self.n_rows + 1))
+        return Segments(np.append(np.flatnonzero(is_first), self.n_rows))
 
     def sort(self, scores: Floats, tiebreak: NDArray[Any] | None = None, *, stable: bool = True) -> Ints:
         """Permutation that sorts the rows of each segment by decreasing score.
@@ -193,11 +194,10 @@ class Segments:
         scores : ndarray, shape (n_rows,)
             They must not be NaN.
         tiebreak : ndarray, shape (n_rows,), optional
-            Rows of equal score are sorted by increasing `tiebreak`, then by row number; without `tiebreak`, by row
+            Rows with equal scores are sorted by increasing `tiebreak`, and rows that are equal in this too by row
             number.
         stable : bool, default True
-            If False and there is no `tiebreak`, the sequence of rows of equal score is arbitrary, and sorting is
-            faster.
+            If False and `tiebreak` is None, rows with equal scores are in an arbitrary sequence, and sorting is faster.
 
         Returns
         -------
@@ -212,7 +212,7 @@ class Segments:
         return result
 
     def ranks(self, scores: Floats) -> Ints:
-        """Rank of each row in its segment, shape (n_rows,): 1 for the highest score; ties are ranked by row number."""
+        """Rank of each row in its segment, shape (n_rows,), 1 for the highest score; ties are ranked by row number."""
         ranks = np.empty(self.n_rows, dtype=np.int64)
         ranks[self.sort(scores)] = self.positions + 1
         return ranks
@@ -223,7 +223,7 @@ class Segments:
         Parameters
         ----------
         ascending : ndarray, shape (n_rows,)
-            Values that are sorted within each segment, lowest first.
+            Values that do not decrease within a segment.
         values : ndarray, shape (n_rows,)
             For each row, the value to search for among the values of `ascending` of the same segment.
         side : {"left", "right"}, default "left"
@@ -232,7 +232,8 @@ class Segments:
         Returns
         -------
         ndarray of int64, shape (n_rows,)
-            The row before which to insert each value: from the start to the end of its segment, both included.
+            Number of the row before which to insert each value, from the first row of its segment to the row after
+            its last.
         """
         low, high = self.repeat(self.starts), self.repeat(self.ends)
         for _ in range(int(self.sizes.max()).bit_length()):
@@ -243,15 +244,15 @@ class Segments:
         return low
 
     def blocks(self, n_rows: int = BLOCK_ROWS) -> list[Block]:
-        """Divide the segments into blocks of at most `n_rows` rows; a longer segment is a block of its own."""
-        return self._blocks if n_rows == BLOCK_ROWS else self._cut(n_rows)
+        """Divide the segments into blocks of at most `n_rows` rows; a longer segment is one block."""
+        return self._blocks if n_rows == BLOCK_ROWS else self._divide(n_rows)
 
     @cached_property
     def _blocks(self) -> list[Block]:
-        # Cached because metrics and objectives use the blocks in every round. Each block caches its own positions.
-        return self._cut(BLOCK_ROWS)
+        # Cached because metrics and objectives use the blocks in every round, with their cached sizes and positions.
+        return self._divide(BLOCK_ROWS)
 
-    def _cut(self, n_rows: int) -> list[Block]:
+    def _divide(self, n_rows: int) -> list[Block]:
         blocks = []
         first = 0
         while first < self.n_segments:
@@ -263,9 +264,18 @@ class Segments:
             first = last
         return blocks
 
+    def _is_first_of_run(self, values: NDArray[Any], *others: NDArray[Any]) -> Bools:
+        """Whether each row is the first of its segment, or differs from the row before it in one of the arrays."""
+        is_first = np.empty(self.n_rows, dtype=bool)
+        np.not_equal(values[1:], values[:-1], out=is_first[1:])
+        for other in others:
+            is_first[1:] |= other[1:] != other[:-1]
+        is_first[self.starts] = True
+        return is_first
+
     def _sort_block(self, scores: Floats, tiebreak: NDArray[Any] | None, stable: bool = True) -> Ints:
-        # First sort all scores, then sort the result by segment with a stable radix sort of small integers. This is
-        # several times faster than a lexicographic sort by (segment, score).
+        # All scores are sorted first, and the result is then sorted by segment, with a stable radix sort of small
+        # integers. This is several times faster than a lexicographic sort by segment and score.
         by_score = np.argsort(-scores)
         if self.n_segments > 1:
             code_type = np.uint16 if self.n_segments <= np.iinfo(np.uint16).max else np.int64
@@ -273,12 +283,10 @@ class Segments:
             by_score = by_score[np.argsort(codes[by_score], kind="stable")]
         if tiebreak is None and not stable:
             return by_score
-        ordered = scores[by_score]
-        new_run = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-        new_run[self.starts] = True
-        if new_run.all():
+        is_first = self._is_first_of_run(scores[by_score])
+        if is_first.all():
             return by_score
-        runs = np.cumsum(new_run)
+        runs = np.cumsum(is_first)
         if tiebreak is not None:
             return by_score[np.lexsort((by_score, tiebreak[by_score], runs))]
         keys = runs * len(scores) + by_score

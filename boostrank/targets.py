@@ -1,10 +1,10 @@
 """Targets of surrogates: gains of labels, normalized in one of several ways.
 
-A loss is a pair of a surrogate and a target, and NDCG consistency is a property of the pair. The minimizer of a
-consistent surrogate sorts documents by their expected targets. By Lemma 4 and Corollary 5 of Ravikumar, Tewari and Yang
-(AISTATS 2011) a ranking is NDCG-optimal exactly if it sorts by the expected *normalized gains* ``E[G / Z]``. These are
-the targets of the normalization ``"dcg"``. The other normalizations give the original losses that the paper shows to be
-inconsistent.
+A loss is a pair of a surrogate and a kind of target, and NDCG consistency is a property of the pair. The minimizer of a
+consistent surrogate sorts documents like their expected targets. By Lemma 4 and Corollary 5 of Ravikumar, Tewari and
+Yang (AISTATS 2011), scores have the largest expected NDCG if they sort documents like the expected *normalized gains*
+``E[G / Z]``. These are the targets of the normalization ``"dcg"``. The other normalizations give the original losses,
+which the paper shows to be inconsistent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONSISTENT_NORMALIZATION = "dcg"
 def make_targets(
     relevance: ArrayLike, queries: Segments, dcg: DCG | None = None, normalize: Normalize = "dcg"
 ) -> Floats:
-    """Compute the targets of grouped labels, float64, shape (n_documents,).
+    """The targets of grouped labels, float64, shape (n_documents,).
 
     Parameters
     ----------
@@ -39,20 +39,25 @@ def make_targets(
         ======== ====================== ================================================================
         name     target                 surrogate with which it is a loss of the paper
         ======== ====================== ================================================================
-        dcg      ``G / Z_k``            any: the repaired, consistent losses of Section 3.3
+        dcg      ``G / Z_k``            squared, poisson and cosine: the repaired losses of Section 3.3
         none     ``G``                  squared: the original least squares
         l2       ``G / ||G||_2``        cosine: the original RankCosine
-        sum      ``G / sum(G)``         softmax: ListNet's top-one probabilities of the gains
-        softmax  ``exp(y) / sum exp``   softmax: the original ListNet, on raw labels
+        sum      ``G / sum(G)``         none; with softmax it is ListNet on gains in place of labels
+        softmax  ``exp(y) / sum exp``   softmax: the original ListNet
         ======== ====================== ================================================================
 
-        ``Z_k`` is the ideal DCG@k. If all gains of a query are 0, its targets are 0, except with ``"softmax"``: then
-        they are ``1 / m`` for each of its m documents.
+        ``y`` are the labels, ``G`` their gains, and ``Z_k`` the ideal DCG@k. Sums and norms are over the documents of a
+        query. If all gains of a query are 0, its targets are 0. The targets of ``"softmax"`` do not depend on gains and
+        are always positive.
 
     Raises
     ------
     ValueError
         If a label is not finite, negative or too large for the gain, or if `normalize` is unknown.
+
+    References
+    ----------
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Sections 3 and 3.3.
 
     Examples
     --------
@@ -70,7 +75,7 @@ def make_targets(
     if normalize == "none":
         return gains
     if normalize == "l2":
-        # Divided by the largest gain of its query, the square of a gain cannot overflow.
+        # After the division by the largest gain of its query, the square of a gain does not overflow.
         scaled = gains * queries.repeat(reciprocal_or_zero(queries.max(gains)))
         return scaled * queries.repeat(reciprocal_or_zero(np.sqrt(queries.sum(scaled**2))))
     if normalize == "sum":

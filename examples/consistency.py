@@ -33,6 +33,7 @@ def save(figure, path):
 
 
 def expected(transform, distribution):
+    """Targets of each vector of labels, and their mean."""
     vectors = [transform(labels) for labels in distribution.labels]
     return np.array(vectors), distribution.probabilities @ np.array(vectors)
 
@@ -164,13 +165,13 @@ def search(folder, surrogates, n_distributions):
 
 
 def some_scores(minimizer, random):
-    """Scores near a minimizer, and scores that nearly tie some documents in the wrong order, at a small excess loss."""
+    """Scores near a minimizer, and scores with a small excess loss that rank some documents wrongly by a small gap."""
     finite = np.clip(minimizer, -8.0, 8.0)
     yield from (finite + size * random.normal(size=len(finite)) for size in (0.01, 0.1, 1.0))
-    order = np.argsort(-finite)
+    permutation = np.argsort(-finite)
     for size in range(2, len(finite) + 1):
         start = random.integers(0, len(finite) - size + 1)
-        tied, part = finite.copy(), order[start : start + size]
+        tied, part = finite.copy(), permutation[start : start + size]
         tied[part] = finite[part].mean() - 1e-4 * (finite[part] - finite[part].mean())
         yield tied
 
@@ -180,7 +181,7 @@ def excess_and_regret(surrogate, distributions, random):
     rows = []
     for distribution in distributions:
         best = theory.minimizer(surrogate, distribution)
-        # Only the direction of these scores should count, not the smoothing of the loss at short lengths.
+        # The cosine loss is smoothed for scores of small norm. With a large norm only their direction counts.
         length = 1e4 if surrogate == "cosine" else 1.0
         for scores in some_scores(best, random):
             rows.append(

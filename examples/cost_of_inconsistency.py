@@ -7,14 +7,14 @@ The queries are those of br.make_ranking, for which E[u], and with it the best r
 query has two possible outcomes of its labels, a usual and a rare one. With --features grades the features of a document
 are its labels in both outcomes, and the ideal DCG of its query in both. E[u] is a simple function of these, so that
 with many queries the remaining regret is due to the loss. With --features raw, the five features from which the labels
-are computed take the place of the labels. Trees can only approximate the thresholds between labels then, which adds
-regret to every loss; the grey line, least squares trained on E[u] instead of labels, shows how much. (The ideal DCGs
-are features because E[u] depends on the other documents of the query: without them the regret of the best scorer of
-single documents is 0.004.)
+are computed replace the labels. Trees can then only approximate the thresholds between labels, which adds regret to
+every loss. The grey line, least squares trained on E[u] instead of labels, shows how much. (The ideal DCGs are features
+because E[u] depends on the other documents of the query: without them the regret of the best scorer of single documents
+is 0.004.)
 
-The limit of a loss for infinitely many queries is known: the scores sort by the loss's own expected target. All losses
-have the same settings: learning rate 0.1; 16 leaves with grades, and with raw features a number of leaves that
-increases as n^(2/3), up to 345 for 100,000 queries; at most 500 rounds, with early stopping by NDCG on a fifth of the n
+The limit of a loss for infinitely many queries is known: the documents are then sorted by the expected targets of the
+loss. All losses have learning rate 0.1 and at most 500 rounds. With grades they have 16 leaves; with raw features the
+number of leaves increases as n^(2/3), up to 345 for 100,000 queries. They stop early by NDCG on a fifth of the n
 queries, which improves the inconsistent losses too. All other settings of LambdaMART are the defaults of its library.
 Regret is measured on 5,000 other queries.
 
@@ -48,7 +48,7 @@ FEATURES = {
     "raw": "Features: the five that determine the labels, and the query's ideal DCGs. Grey: trained on E[u].",
 }
 NATIVE = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg"}
-# Label, colour, dashes, and the targets by whose expectation the loss sorts in the limit, if known.
+# Label, colour, dashes, and the targets by whose expectation the documents are sorted in the limit, if known.
 LOSSES = {
     "E[u]": ("trained on E[u]", "0.5", (0, (4, 1, 1, 1)), "dcg"),
     "native": ("LambdaMART", style.BLACK, "-.", None),
@@ -77,11 +77,13 @@ def make_data(features, n_queries, seed):
 
 
 def regret(data, scores):
+    """Mean over queries of the best possible expected NDCG minus that of the scores."""
     lost = br.expected_ndcg(data.bayes, data.bayes, data.qid) - br.expected_ndcg(data.bayes, scores, data.qid)
     return float(lost.mean())
 
 
 def limit(data, normalize):
+    """Regret of a loss for infinitely many queries, by the normalization of its targets; NaN if it is not known."""
     if normalize is None:
         return np.nan
     queries = Queries.from_qid(data.qid)
@@ -93,13 +95,21 @@ def train(task):
     """Train one ranker, and return its line of the results."""
     (backend, loss, n_queries, seed), features, rounds, n_test = task
     data, test = make_data(features, n_queries, seed), make_data(features, n_test, TEST_SEED)
-    leaves, labels = 16 if features == "grades" else max(4, round(16 * (n_queries / 1000) ** (2 / 3))), data.y
-    settings = {"learning_rate": 0.1, "n_estimators": rounds, "early_stopping_rounds": 50, "validation_fraction": 0.2}
-    settings |= {"random_state": seed, "n_jobs": 1, "objective": NATIVE[backend] if loss == "native" else loss}
+    leaves = 16 if features == "grades" else max(4, round(16 * (n_queries / 1000) ** (2 / 3)))
+    labels = data.y
+    settings = {
+        "objective": NATIVE[backend] if loss == "native" else loss,
+        "learning_rate": 0.1,
+        "n_estimators": rounds,
+        "early_stopping_rounds": 50,
+        "validation_fraction": 0.2,
+        "random_state": seed,
+        "n_jobs": 1,
+    }
     if "/" in loss:
         settings["objective"], settings["normalize"] = loss.split("/")
     if loss == "E[u]":
-        settings |= {"objective": "squared", "gain": "linear", "normalize": "none"}
+        settings.update(objective="squared", gain="linear", normalize="none")
         labels = data.bayes
     if backend == "lightgbm":
         ranker = br.LightGBMRanker(num_leaves=leaves, **settings)
@@ -108,8 +118,16 @@ def train(task):
     start = time.process_time()
     ranker.fit(data.X, labels, data.qid)
     seconds = round(time.process_time() - start, 2)
-    row = {"backend": backend, "loss": loss, "n": n_queries, "seed": seed, "leaves": leaves, "seconds": seconds}
-    return row | {"rounds": ranker.best_iteration_, "regret": regret(test, ranker.predict(test.X))}
+    return {
+        "backend": backend,
+        "loss": loss,
+        "n": n_queries,
+        "seed": seed,
+        "leaves": leaves,
+        "seconds": seconds,
+        "rounds": ranker.best_iteration_,
+        "regret": regret(test, ranker.predict(test.X)),
+    }
 
 
 def run(path, features, sizes, seeds, jobs, *settings):
@@ -146,7 +164,7 @@ def summarize(results):
 
 
 def separate(heights, gap):
-    """Heights of text labels near the given heights, in the same order, with at least a gap between neighbours."""
+    """Heights of text labels near the given heights, ranked as these, with at least `gap` between neighbours."""
     permutation, placed = np.argsort(heights), np.sort(heights)
     for _ in range(1000):
         shift = np.maximum(gap - np.diff(placed), 0.0) / 2
@@ -165,7 +183,7 @@ def draw_panel(ax, rows, limits, lowest):
         ends[loss] = np.log(mean[-1] / lowest) / np.log(MAX_REGRET / lowest)
         if loss in REPAIRS and limits[loss] > 3 * lowest:
             ax.axhline(limits[loss], color=color, linestyle=":", linewidth=1.2)
-            # On the side of the limit on which the line of the loss is not.
+            # The text is on the other side of the limit than the line of the loss.
             side, va = (-3, "top") if mean.mean() > limits[loss] else (2, "bottom")
             where = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "ha": "center", "va": va}
             ax.annotate(f"limit {limits[loss]:.4f}", (0.37, limits[loss]), (0, side), color=color, size=7.5, **where)
@@ -230,7 +248,7 @@ def main():
     parser.add_argument("--features", choices=["grades", "raw"], default="grades", help="features of a document")
     parser.add_argument("--small", action="store_true", help="run in a few seconds, with results that mean nothing")
     parser.add_argument("--sizes", help="numbers of queries to train on, comma separated")
-    parser.add_argument("--seeds", type=int, help="training sets of 1,000 queries; of larger ones fewer")
+    parser.add_argument("--seeds", type=int, help="number of training sets of 1,000 queries; fewer of larger ones")
     parser.add_argument("--jobs", type=int, default=2, help="rankers trained at the same time, with one thread each")
     given = parser.parse_args()
     folder = given.folder or Path(tempfile.mkdtemp())

@@ -23,10 +23,10 @@ from boostrank.displays.style import HEIGHT, WIDTH, axes, legend_below, light_gr
 matplotlib.use("Agg")
 
 BETTER, GOOD, RANDOM = "three features", "two features", "random"
-# Of the quality of a document: labels 1 and 2, about 15% and 5% of all.
+# Documents whose quality is above these have the labels 1 and 2: about 15% and 5% of all documents.
 THRESHOLDS = (2.0, 4.0)
-# Standard deviation of the part of the quality that does not depend on the features. With it, no document's label is
-# certain, which Theorem 10 assumes. If the labels of the highest scores were certain, NDCG would converge for every
+# Standard deviation of the part of the quality that does not depend on the features. Because of it no document's label
+# is certain, as Theorem 10 assumes. If the labels of the highest scores were certain, NDCG would converge for every
 # discount.
 NOISE = 2.0
 FIGURES = {
@@ -36,16 +36,16 @@ FIGURES = {
     "figure_4_cutoff": ("log2", 0.2, "NDCG@n/5, discount 1 / log2(1 + rank)"),
 }
 LEGEND = "bold: mean, thin: one list, band: 90% of lists\ndots: from the curve, dotted: limit"
-# Discounts and cutoffs of the figure of correct lists, with the names that tables show.
-MEASURES = {
-    "log2": ("log2", "n"),
-    "log2, k = n/5": ("log2", "0.2 n"),
-    "rank^-1/2": ("rank^-0.5", "n"),
-    "1/rank": ("zipf", "n"),
-    "log2, k = sqrt(n)": ("log2", "n^0.5"),
-    "log2, k = 10": ("log2", "10"),
-    "2^-rank": ("2^-rank", "n"),
-}
+# Discounts and cutoffs of the figure of correct lists, by the names that tables show.
+MEASURES = [
+    ("log2", "n"),
+    ("log2", "0.2 n"),
+    ("rank^-0.5", "n"),
+    ("zipf", "n"),
+    ("log2", "n^0.5"),
+    ("log2", "10"),
+    ("2^-rank", "n"),
+]
 
 
 def documents(n, random):
@@ -70,7 +70,8 @@ def scored_list(rankers, n, random):
     """Labels of a list of documents, and their scores by each ranker."""
     X, y = documents(n, random)
     scores = {name: ranker.predict(X[:, :used]) for name, (ranker, used) in rankers.items()}
-    return y, scores | {RANDOM: random.random(n)}
+    scores[RANDOM] = random.random(n)
+    return y, scores
 
 
 def growing(y, scores, lengths):
@@ -104,14 +105,11 @@ def plot_figure(name, values, curves, lengths):
     discount, k, title = FIGURES[name]
     plt = displays.import_pyplot()
     enlarge = name == "figure_1_standard"
-    figure, panels = plt.subplots(
-        1,
-        1 + enlarge,
-        figsize=(WIDTH, HEIGHT + 0.6),
-        layout="constrained",
-        squeeze=False,
-        width_ratios=[3, 2][: 1 + enlarge],
-    )
+    settings = {"figsize": (WIDTH, HEIGHT + 0.6), "layout": "constrained", "squeeze": False}
+    if enlarge:
+        figure, panels = plt.subplots(1, 2, width_ratios=[3, 2], **settings)
+    else:
+        figure, panels = plt.subplots(1, 1, **settings)
     for ax in panels[0]:
         plot_growing(ax, values, curves, lengths, discount, k)
     ax = panels[0, 0]
@@ -130,9 +128,9 @@ def plot_figure(name, values, curves, lengths):
 def plot_correct(table):
     """Draw the share of lists on which NDCG is larger for the better ranker."""
     ax = axes(None, HEIGHT + 0.8)
-    for (label, measure), style in zip(MEASURES.items(), styles(len(MEASURES)), strict=True):
-        rows = table[(table["discount"] == measure[0]) & (table["k"] == measure[1])]
-        ax.plot(rows["n"], rows["correct"], label=label, markersize=5, **style._asdict())
+    for (discount, k), style in zip(MEASURES, styles(len(MEASURES)), strict=True):
+        rows = table[(table["discount"] == discount) & (table["k"] == k)]
+        ax.plot(rows["n"], rows["correct"], label=f"{discount}, k = {k}", markersize=5, **style._asdict())
     ax.set_xscale("log")
     ax.set_xlabel("documents in the list, n")
     ax.set_ylabel(f"share of lists with larger NDCG\nof '{BETTER}' than of '{GOOD}'")
@@ -141,10 +139,11 @@ def plot_correct(table):
     return ax.figure
 
 
-def plot_queries(tables, n):
+def plot_queries(table, n):
     """Draw the number of queries needed by cutoff, with a line and an interval for each discount."""
     ax = axes(None)
-    for (name, rows), style in zip(tables.items(), styles(len(tables)), strict=True):
+    by_discount = table.groupby("discount")
+    for (name, rows), style in zip(by_discount, styles(len(by_discount)), strict=True):
         ks = np.where(rows["k"] == "n", n, rows["k"]).astype(int)
         increasing = np.argsort(ks)
         ks, rows = ks[increasing], rows.iloc[increasing]
@@ -166,7 +165,7 @@ def plot_queries(tables, n):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", nargs="?", default=None, type=Path)
+    parser.add_argument("folder", nargs="?", type=Path, help="folder for the pictures; by default a new one")
     parser.add_argument("--small", action="store_true", help="run in seconds instead of minutes, with rough pictures")
     arguments = parser.parse_args()
     folder = arguments.folder or Path(tempfile.mkdtemp())
@@ -218,10 +217,8 @@ def main():
 
     rows = np.arange(n_queries * n_documents)
     needed = partial(significance.queries_needed, y[rows], pool[BETTER][rows], pool[GOOD][rows], rows // n_documents)
-    names = {"log2": "log2", "rank^-1/2": ("power", 0.5), "1/rank": "zipf", "2^-rank": ("exponential", 2)}
     ks = [k for k in (1, 2, 3, 5, 10, 20, 50, 100) if k < n_documents]
-    tables = {name: needed(discounts={name: discount}, ks=[*ks, None]) for name, discount in names.items()}
-    save(plot_queries(tables, n_documents), "queries_needed")
+    save(plot_queries(needed(ks=[*ks, None]), n_documents), "queries_needed")
     print(f"queries of {n_documents} documents needed, from {n_queries} of them:")
     print(needed().round(4).to_string(index=False))
     print(f"pictures: {folder}")

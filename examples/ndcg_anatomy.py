@@ -71,7 +71,7 @@ for ranker in rankers.values():
     ranker.fit(*train, eval_set=[train, validation])
 names = {"valid_0": "training", "valid_1": "validation"}
 training = displays.TrainingCurveDisplay.from_estimator(rankers, datasets=names)
-# Equal scores give a random ranking, and ties count by the expectation of NDCG over all rankings.
+# Equal scores are a random ranking: ties count by the mean of NDCG over all permutations.
 random_ndcg = br.ndcg_score(validation[1], np.zeros(len(validation[1])), validation[2], k=5)
 training.ax_.axhline(random_ndcg, color="0.4", linewidth=1)
 training.ax_.annotate("random ranking (validation)", (1.0, random_ndcg), va="bottom", color="0.3")
@@ -81,7 +81,7 @@ for (name, part), values in training.curves.items():
     rounds = training.best[name]
     print(f"{name}, {part}: NDCG@5 {values[0]:.4f} after 1 round, {values[rounds - 1]:.4f} after {rounds}")
 
-# The same rankers by cutoff, and how much NDCG depends on ties after scores are rounded.
+# The same rankers by cutoff; and how much NDCG depends on the ranking of ties when scores are rounded.
 save(displays.NDCGCurveDisplay.from_estimator(rankers, *validation, ks=range(1, 16)), "rankers")
 rounded = rankers["softmax"].predict(validation[0]).round()
 save(displays.TieRangeDisplay.from_predictions(validation[1], rounded, validation[2], k=5), "ties")

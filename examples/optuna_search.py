@@ -8,6 +8,7 @@ X, y, qid = br.make_ranking(n_queries=150, random_state=0)
 
 
 def score(trial):
+    """Mean NDCG@10 over folds of the settings that a trial suggests."""
     ranker = br.LightGBMRanker(
         objective=trial.suggest_categorical("objective", ["softmax", "centered-squared", "cosine", "lambdarank"]),
         k=trial.suggest_categorical("k", [None, 10]),
@@ -19,9 +20,9 @@ def score(trial):
         validation_fraction=0.2,
         random_state=0,
     )
-    seen = br.cross_validate(ranker, X, y, qid, cv=3, scoring="ndcg@10")
-    trial.set_user_attr("n_estimators", float(seen["test_n_estimators"].mean()))
-    return seen["test_score"].mean()
+    results = br.cross_validate(ranker, X, y, qid, cv=3, scoring="ndcg@10")
+    trial.set_user_attr("n_estimators", float(results["test_n_estimators"].mean()))
+    return results["test_score"].mean()
 
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -1,4 +1,7 @@
-"""Bring your own convex potential, check it, and train it with and without the query's intercept on both backends."""
+"""A surrogate of your own: define a convex potential, check it, and train with it on both backends.
+
+It is trained twice: as it is, and in the form whose value does not change when all scores of a query are shifted.
+"""
 
 from dataclasses import dataclass
 
@@ -10,7 +13,10 @@ from boostrank.surrogates import Profiled, Separable
 
 @dataclass(frozen=True)
 class Hyperbola(Separable):
-    """Potential w(s) = sqrt(1 + s^2): strictly convex, so NDCG consistent; slopes in (-1, 1) fit gains in [0, 1)."""
+    """The potential w(s) = sqrt(1 + s^2), which is strictly convex: the surrogate is consistent with NDCG.
+
+    Its slopes lie in (-1, 1), which suits normalized gains below 1.
+    """
 
     target_bounds = (-1.0, 1.0)
 
@@ -28,7 +34,7 @@ def main():
     X, y, qid = br.make_ranking(n_queries=300, random_state=0)
     train, test = br.split_queries(qid, 0.3, random_state=0)
     for surrogate in (Hyperbola(), Profiled(Hyperbola())):
-        # Derivatives, Hessian, traits and consistency by numbers; an error names the first law that is broken.
+        # Tests derivatives, Hessian, traits and consistency numerically; an error says what is wrong.
         br.surrogates.check(surrogate)
         for ranker in (br.LightGBMRanker(surrogate, k=10), br.XGBoostRanker(surrogate, k=10)):
             ranker.fit(X[train], y[train], qid[train])

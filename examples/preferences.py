@@ -4,8 +4,8 @@ python examples/preferences.py [FOLDS] [--output FOLDER] [--small] [--seeds N] [
 
 FOLDS is a folder of LETOR folds such as MQ2008; without it synthetic data. Each training query is asked about a few
 times: which of two of its documents, of different grades, is better? The answer is wrong with probability P. Rankers
-see these choices only, also to stop early, and are tested on the grades of the test queries. "All grades" is what
-LambdaMART, RankNet on all pairs and softmax make of the grades themselves, with the same trees.
+see these choices only, also to stop early, and are tested on the grades of the test queries. "All grades" are
+LambdaMART, RankNet on all pairs and softmax with the same trees, trained on the grades themselves.
 """
 
 import argparse
@@ -27,10 +27,10 @@ ON_GRADES = {"lambdarank": "LambdaMART", "edge-logistic": "RankNet, all pairs", 
 def ask(y, qid, n_choices, wrong, random):
     """Choices between two documents of a query, `n_choices` for each query that has different grades."""
     pairs = br.PreferenceGraph.from_grades(y, qid)
-    # Shuffle all pairs, and keep the first few of each query.
-    order = random.permutation(pairs.n_edges)
-    query = pd.Series(pairs.qid[pairs.winner[order]])
-    kept = order[query.groupby(query).cumcount().to_numpy() < n_choices]
+    # Shuffle all pairs, and keep the first `n_choices` of each query.
+    permutation = random.permutation(pairs.n_edges)
+    query = pd.Series(pairs.qid[pairs.winner[permutation]])
+    kept = permutation[query.groupby(query).cumcount().to_numpy() < n_choices]
     right = random.random(len(kept)) >= wrong
     better, worse = pairs.winner[kept], pairs.loser[kept]
     return br.PreferenceGraph(qid, np.where(right, better, worse), np.where(right, worse, better))
@@ -52,7 +52,7 @@ def run(folds, choices, seeds, wrong):
     jobs = [(fold, labels, seed) for fold in folds for labels in (*ON_GRADES, *choices) for seed in range(seeds)]
     for fold, labels, seed in track(jobs, description="training"):
         if labels in ON_GRADES:
-            if seed == 0:  # nothing in them is random
+            if seed == 0:  # All seeds give the same grades, and so the same ranker.
                 add(fold, labels, seed, 0, test_ndcg(labels, fold.train, fold.validation, fold.test, seed))
             continue
         random = np.random.default_rng([seed, labels])
@@ -105,11 +105,11 @@ def plot(table, choices, path, title):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folds", nargs="?", type=Path)
-    parser.add_argument("--output", type=Path, default=None)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--wrong", type=float, default=0.1)
-    parser.add_argument("--small", action="store_true")
+    parser.add_argument("folds", nargs="?", type=Path, help="folder of LETOR folds; by default synthetic data")
+    parser.add_argument("--output", type=Path, help="folder for the picture; by default a new one")
+    parser.add_argument("--seeds", type=int, default=5, help="how often the choices are drawn")
+    parser.add_argument("--wrong", type=float, default=0.1, metavar="P", help="probability of a wrong answer")
+    parser.add_argument("--small", action="store_true", help="run in a few seconds, with results that mean nothing")
     arguments = parser.parse_args()
     matplotlib.use("Agg")
     choices = (1, 4) if arguments.small else (1, 2, 4, 8, 16, 32)

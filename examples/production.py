@@ -1,6 +1,6 @@
-"""From training to serving: a model file that opens without boostrank, checks, explanations, ONNX.
+"""From training to serving: a model file that LightGBM reads without boostrank, SHAP values, and ONNX.
 
-Needs shap, onnxmltools and onnxruntime for the last two parts.
+The last two parts need shap, onnxmltools and onnxruntime.
 """
 
 import tempfile
@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
     served = lgb.Booster(model_file=path)
     assert np.array_equal(served.predict(features), scores)
 
-    # Back in boostrank; a file that was cut or edited is refused.
+    # boostrank reads it too, and refuses a file that was cut off or edited.
     again = br.LightGBMRanker(k=10).load_model(path)
     print(f"NDCG@10 {again.score(features, y, qid):.4f} on its own training data, {again.best_iteration_} rounds")
     path.write_text(path.read_text().replace("leaf_value=", "leaf_value=1", 1))
@@ -37,11 +37,11 @@ with tempfile.TemporaryDirectory() as folder:
     except ValueError as error:
         print(f"refused: {error}"[:100])
 
-# Why is a document where it is? SHAP values sum to its score.
+# Why does a document have its score? Its SHAP values and the base value sum to the score.
 values = shap.TreeExplainer(ranker.booster_)(features)
 assert np.allclose(values.values.sum(axis=1) + values.base_values, scores)
 first = int(np.argmax(np.where(qid == qid[0], scores, -np.inf)))
-print("first of the first query, by", features.columns[np.abs(values.values[first]).argmax()])
+print("best document of the first query, mostly because of", features.columns[values.values[first].argmax()])
 print(ranker.get_feature_importances("gain").head(3).round().to_string())
 
 # ONNX, for a server without LightGBM.

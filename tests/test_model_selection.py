@@ -271,7 +271,7 @@ def test_missing_query_ids_are_errors(ranker, data):
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
 def test_folds_that_cut_queries_are_a_warning_or_an_error(ranker, data, routing):
     X, y, qid = data
-    with pytest.warns(UserWarning, match=r"\d+ of \d+ queries scored, such as 'q\d+', were trained on"):
+    with pytest.warns(UserWarning, match=r"of \d+ of the \d+ scored queries, such as 'q\d+'"):
         cross_validate(ranker, X, y, cv=KFold(3), scoring=NDCG, params={"qid": qid})
     with pytest.raises(ValueError, match=r"rows of query 'q\d+' \(and \d+ others\) on both sides"):
         br.cross_validate(ranker, X, y, qid, cv=KFold(3))

@@ -16,7 +16,6 @@ REPOSITORY = Path(__file__).parents[1]
 FILES = sorted(PACKAGE.rglob("*.py"))
 REPEATED_FILE_NAMES = {"__init__.py", "base.py", "lightgbm.py", "xgboost.py"}
 MAX_LINES = 400
-METAPHORS = ["door", "room", "meeting", "farewell", "mood", "stranger", "house"]
 
 
 def read_layers(docstring):
@@ -162,12 +161,6 @@ def test_docstrings_say_what_a_thing_is_or_does():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             docstring = ast.get_docstring(node) if isinstance(node, kinds) else None
             assert not (docstring or "").startswith("What "), f"{path.name}: {docstring}"
-
-
-def test_there_are_no_metaphors():
-    pattern = re.compile(rf"\b(?:{'|'.join(METAPHORS)})s?\b", re.IGNORECASE)
-    found = [f"{path.name}: {match[0]}" for path in FILES for match in pattern.finditer(path.read_text("utf-8"))]
-    assert found == []
 
 
 def test_public_names_exist_and_are_documented():

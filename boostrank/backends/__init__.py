@@ -1,6 +1,6 @@
-"""Adapters to the boosting libraries: the only modules that know LightGBM or XGBoost.
+"""The boosting libraries: the only modules that use LightGBM or XGBoost, which they import when they first need them.
 
-For the rankers each library has one module, `lightgbm` or `xgboost`, that fulfils the protocol
-:class:`~boostrank.backends.base.Backend`. For users of the native libraries `lightgbm_callables` and
-`xgboost_callables` make custom objectives and metrics. The libraries are imported on use.
+The modules `lightgbm` and `xgboost` train for the rankers; both fulfil the protocol
+:class:`~boostrank.backends.base.Backend`. The modules `lightgbm_callables` and `xgboost_callables` make custom
+objectives and metrics for users who train with the libraries themselves.
 """

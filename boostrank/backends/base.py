@@ -1,4 +1,4 @@
-"""The interface between rankers and backends: grouped data, the specification of a training, and its result."""
+"""The interface between rankers and boosting libraries: data, the specification of a training, and its result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,16 @@ BoostingFunction = Callable[[NDArray[Any]], tuple[Float32s, Float32s]]
 
 @dataclass(frozen=True)
 class GroupedData:
-    """Rows of one data set, grouped by query, with their labels; weights are per document."""
+    """A data set whose rows are grouped by query.
+
+    Attributes
+    ----------
+    X : ndarray, sparse matrix or DataFrame, shape (n_documents, n_features), or list of ndarray
+        Features. Arrays of a list contain consecutive rows of whole queries.
+    labels : Labels
+    queries : Queries
+    weights : ndarray, shape (n_documents,), optional
+    """
 
     X: Any
     labels: Labels
@@ -35,13 +44,13 @@ class GroupedData:
     weights: Floats | None = None
 
     def take(self, chosen: Bools) -> GroupedData:
-        """The data of the chosen queries, a mask of shape (n_queries,)."""
+        """Return the data of the queries in `chosen`, a mask of shape (n_queries,)."""
         rows = np.flatnonzero(self.queries.repeat(chosen))
         sizes, ids = self.queries.sizes[chosen], self.queries.ids[chosen]
         return GroupedData(
             _safe_indexing(self.X, rows),
             self.labels.take(rows),
-            Queries(Queries.from_sizes(sizes).indptr, ids),
+            Queries.from_sizes(sizes, ids),
             None if self.weights is None else self.weights[rows],
         )
 
@@ -50,8 +59,20 @@ class GroupedData:
 class TrainingSpecification:
     """Everything that a training needs besides the data.
 
-    `loss` is a loss of this library, or the name of a ranking objective of the backend's own. `measure` is evaluated on
-    validation data; None means the default measure of their labels.
+    Attributes
+    ----------
+    loss : Surrogate, EdgeLoss or str
+        A loss of boostrank, or the name of a ranking objective that the boosting library has itself.
+    dcg : DCG
+        Gain, discount and cutoff of the targets.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}
+        See :func:`boostrank.targets.make_targets`.
+    parameters : dict
+        Parameters of the boosting library, by their native names.
+    n_rounds : int
+    early_stopping_rounds : int, optional
+    measure : Measure, optional
+        Evaluated on validation data; None means the default measure of their labels.
     """
 
     loss: Loss | str
@@ -64,30 +85,38 @@ class TrainingSpecification:
 
     @property
     def native_objective(self) -> str | None:
-        """Name of the backend's own objective, None for a loss of this library."""
+        """Name of an objective of the boosting library; None for a loss of boostrank."""
         return self.loss if isinstance(self.loss, str) else None
 
     def with_rounds(self, n_rounds: int) -> TrainingSpecification:
-        """The specification to train this number of rounds, without early stopping."""
+        """Return the same specification with this number of rounds and without early stopping."""
         return replace(self, n_rounds=n_rounds, early_stopping_rounds=None)
 
     def bind(self, data: GroupedData) -> BoundLoss | None:
-        """The loss bound to the data to train on; None for an objective of the backend's own."""
+        """Bind the loss to the data to train on; returns None for an objective of the boosting library."""
         if isinstance(self.loss, str):
             return None
         return bind(self.loss, data.labels, data.queries, self.dcg, self.normalize, data.weights)
 
     def bind_measure(self, data: GroupedData) -> BoundMeasure:
-        """The measure bound to validation data."""
+        """Bind the measure to validation data."""
         measure = data.labels.default_measure(self.dcg) if self.measure is None else self.measure
         return measure.bind(data.labels.values, data.queries)
 
 
 @dataclass
 class Training:
-    """A specification with the data to train on and the validation data, each with its measure.
+    """A specification with the data of a training.
 
-    `objective` is None where the backend's own objective is trained. The last validation set decides on early stopping.
+    Attributes
+    ----------
+    specification : TrainingSpecification
+    data : GroupedData
+        Data to train on.
+    objective : BoundLoss or None
+        The loss bound to `data`; None if an objective of the boosting library is trained.
+    validation : list of (GroupedData, BoundMeasure)
+        Validation sets with their measures. The last one decides on early stopping.
     """
 
     specification: TrainingSpecification
@@ -101,13 +130,22 @@ class Training:
         return bool(self.validation) and self.specification.early_stopping_rounds is not None
 
     def boosting_function(self) -> BoostingFunction:
-        """Gradient and Hessian for the backend."""
+        """Return the function that gives the boosting library gradient and Hessian of `objective` at the scores."""
         assert self.objective is not None
         return with_reused_buffers(self.objective)
 
 
 class Trained(NamedTuple):
-    """A booster, the number of rounds that its predictions use, and the measure of each validation set by round."""
+    """The result of a training.
+
+    Attributes
+    ----------
+    booster : lightgbm.Booster or xgboost.Booster
+    best_iteration : int
+        Number of rounds that predictions use.
+    evals_result : dict
+        Measures of validation sets by round: ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
+    """
 
     booster: Any
     best_iteration: int
@@ -115,30 +153,36 @@ class Trained(NamedTuple):
 
 
 class Backend(Protocol):
-    """A boosting library as the rankers use it; a module with these names fulfils it."""
+    """A boosting library as the rankers use it. The modules `lightgbm` and `xgboost` of this package fulfil it."""
 
-    #: Ranking objectives of the library's own.
+    #: Names of the ranking objectives that the library has itself.
     NATIVE_OBJECTIVES: tuple[str, ...]
-    #: The ranker's boosting parameters: name in the ranker -> native name.
+    #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
 
-    def check_parameters(self, native: dict[str, Any], objective: str | None = None) -> None:
-        """Refuse native parameters that the library does not know or would ignore."""
+    def check_parameters(self, native: dict[str, Any], objective: str | None) -> None:
+        """Raise ValueError for a native parameter that the library does not know or would ignore.
+
+        `objective` is the name of the objective if it is one of :attr:`NATIVE_OBJECTIVES`, otherwise None.
+        """
 
     def native_parameters(self, objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
-        """Parameters of an objective of the library's own; an error for labels that it does not take."""
+        """Parameters that set the gain of `dcg` for one of :attr:`NATIVE_OBJECTIVES`, if it has a gain.
+
+        Raises ValueError for labels and gains that the objective does not take.
+        """
 
     def train(self, training: Training) -> Trained:
         """Train a booster."""
 
     def predict(self, booster: Any, X: Any) -> NDArray[np.float64]:
-        """Scores, float64, shape (n_documents,)."""
+        """Scores of the rows of X, float64, shape (n_documents,)."""
 
     def importances(self, booster: Any, kind: str) -> NDArray[Any]:
-        """Importance of each feature, shape (n_features,)."""
+        """Importance of each feature, shape (n_features,); `kind` is one of the library's kinds of importance."""
 
     def feature_names(self, booster: Any) -> list[str] | None:
-        """Names of the features, None if they were not given."""
+        """Names of the features; None if the training data had none."""
 
     def n_features(self, booster: Any) -> int:
         """Number of features."""
@@ -147,17 +191,20 @@ class Backend(Protocol):
         """Number of boosting rounds that the booster holds."""
 
     def save(self, booster: Any, path: str | os.PathLike[str]) -> None:
-        """Write the library's own format."""
+        """Write a model file in the format of the library."""
 
     def load(self, path: str | os.PathLike[str]) -> Any:
-        """Read the library's own format."""
+        """Read a booster from a model file in the format of the library.
+
+        Raises FileNotFoundError if there is no such file, and ValueError if it is not a complete model of a ranker.
+        """
 
     def to_onnx(self, booster: Any) -> Any:
-        """The booster as ONNX model."""
+        """Convert the booster to an ``onnx.ModelProto``."""
 
 
 def import_backend(name: str) -> ModuleType:
-    """Import a boosting library, or say how to install it."""
+    """Import a boosting library; the ImportError of one that is missing says how to install it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -165,7 +212,7 @@ def import_backend(name: str) -> ModuleType:
 
 
 def import_onnx_converter() -> tuple[ModuleType, type]:
-    """The package that converts boosters to ONNX, and its type of a float32 matrix."""
+    """Import onnxmltools, which converts boosters to ONNX; returns the module and its type of a float32 matrix."""
     try:
         import onnxmltools
         from onnxmltools.convert.common.data_types import FloatTensorType
@@ -175,15 +222,28 @@ def import_onnx_converter() -> tuple[ModuleType, type]:
 
 
 def with_reused_buffers(objective: BoundLoss) -> BoostingFunction:
-    """Gradient and Hessian of scores, written to the same two arrays in every round: backends copy them at once."""
+    """Return a function of the scores that writes gradient and Hessian to the same two arrays in every round.
+
+    That is safe because the boosting libraries copy them before the next round.
+    """
     n_documents = objective.queries.n_documents
     buffers = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
     return lambda scores: objective.gradient_hessian(scores, buffers)
 
 
 def refuse_duplicates(native: Mapping[str, Any], names: Mapping[str, str], backend: str) -> None:
-    """Refuse a native parameter that an explicit parameter of the ranker sets under another name."""
+    """Raise ValueError for a native parameter that the ranker has under another name.
+
+    Parameters
+    ----------
+    native : mapping of str to object
+        Native parameters that a user gave, by name.
+    names : mapping of str to str
+        Native names of the parameters of the ranker, by their names in the ranker.
+    backend : str
+        Name of the boosting library, for the message.
+    """
     explicit = {native_name: name for name, native_name in names.items() if native_name != name}
     for name in native:
         if name in explicit:
-            raise ValueError(f"{backend}'s {name} is the parameter {explicit[name]} here: set that instead")
+            raise ValueError(f"{backend}'s {name} is called {explicit[name]} here; set {explicit[name]} instead")

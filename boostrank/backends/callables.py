@@ -1,7 +1,7 @@
-"""Custom objectives and metrics for users of the native libraries, as far as both libraries share them.
+"""Custom objectives and metrics for users of the boosting libraries: the part that is the same for both libraries.
 
-Native callables get the data set anew in every round. What depends on its labels, weights and query sizes is computed
-once and kept as long as the data set lives.
+The libraries pass the data set to a custom objective or metric in every round. The targets and other results that
+depend only on labels, weights and query sizes are computed in the first round and kept as long as the data set exists.
 """
 
 from __future__ import annotations
@@ -25,7 +25,16 @@ T = TypeVar("T")
 
 
 class Fields(NamedTuple):
-    """Labels, weights and query sizes of a native data set; `dataset` is None where the library passes only these."""
+    """The fields of a data set of a boosting library that a loss or a measure needs.
+
+    Attributes
+    ----------
+    dataset : lightgbm.Dataset, xgboost.DMatrix or None
+        None if the library passes only the fields.
+    labels : ndarray, shape (n_documents,)
+    weights : ndarray, shape (n_documents,) or (n_queries,), or None
+    sizes : ndarray of int, shape (n_queries,), or None
+    """
 
     dataset: Any
     labels: Any
@@ -34,9 +43,9 @@ class Fields(NamedTuple):
 
 
 class PerDataset(Generic[T]):
-    """Keeps what was made from the fields of a data set, and makes it again when a field changes.
+    """A cache with one object per data set, which is made again when a field of the data set changes.
 
-    A copy or a pickle of it is empty.
+    Copies and pickles of the cache are empty.
     """
 
     def __init__(self) -> None:
@@ -44,12 +53,12 @@ class PerDataset(Generic[T]):
         self._last: tuple[tuple[Any, ...], T] | None = None
 
     def get(self, fields: Fields, make: Callable[[Floats, Queries, Floats | None], T]) -> T:
-        """The result of ``make(labels, queries, weights)``, computed once for these fields."""
+        """Return the cached result of ``make(labels, queries, weights)`` for these fields."""
         dataset, *values = fields
         kept = self._last if dataset is None else self._kept.get(dataset)
-        if kept is not None and all(_same(old, new) for old, new in zip(kept[0], values, strict=True)):
+        if kept is not None and all(_equal(old, new) for old, new in zip(kept[0], values, strict=True)):
             return kept[1]
-        made = make(*_checked(fields))
+        made = make(*_labels_queries_weights(fields))
         entry = tuple(None if value is None else np.array(value) for value in values), made
         if dataset is None:
             self._last = entry
@@ -62,14 +71,14 @@ class PerDataset(Generic[T]):
 
 
 class NativeObjective:
-    """A loss as a custom objective; a subclass has the signature that its library calls."""
+    """A loss as a custom objective; the subclass for a library has the signature that this library calls."""
 
     def __init__(self, objective: str | Loss, dcg: DCG, normalize: Normalize) -> None:
         self.loss, self.dcg, self.normalize = get_loss(objective), dcg, normalize
         self._functions: PerDataset[BoostingFunction] = PerDataset()
 
     def _function(self, fields: Fields) -> BoostingFunction:
-        """Gradient and Hessian of scores on the data set of these fields."""
+        """Return the function of scores that gives gradient and Hessian on the data set of these fields."""
         return self._functions.get(fields, self._bind)
 
     def _bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> BoostingFunction:
@@ -77,25 +86,25 @@ class NativeObjective:
 
 
 class NativeMetric:
-    """A measure as a custom metric; a subclass has the signature that its library calls."""
+    """A measure as a custom metric; the subclass for a library has the signature that this library calls."""
 
     def __init__(self, measure: str | Measure, settings: dict[str, Any]) -> None:
         self.measure = get_measure(measure, **settings)
         self._bound: PerDataset[BoundMeasure] = PerDataset()
 
     def _evaluate(self, scores: Any, fields: Fields) -> tuple[str, float]:
-        """Name and mean of the measure."""
+        """Name of the measure, and its mean over queries."""
         return str(self.measure), self._bound.get(fields, self.measure.bind).mean(scores)
 
 
-def _checked(fields: Fields) -> tuple[Floats, Queries, Floats | None]:
+def _labels_queries_weights(fields: Fields) -> tuple[Floats, Queries, Floats | None]:
     if fields.sizes is None or len(fields.sizes) == 0:
-        raise ValueError("the training data has no query groups; give them to the Dataset or DMatrix")
+        raise ValueError("the data set has no query groups; pass group= to the Dataset or DMatrix")
     weights = None if fields.weights is None or len(fields.weights) == 0 else np.asarray(fields.weights, np.float64)
     return np.asarray(fields.labels, np.float64), Queries.from_sizes(np.asarray(fields.sizes, np.int64)), weights
 
 
-def _same(old: Any, new: Any) -> bool:
+def _equal(old: Any, new: Any) -> bool:
     if old is None or new is None:
         return old is new
     return np.array_equal(old, new)

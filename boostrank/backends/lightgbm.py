@@ -1,4 +1,4 @@
-"""LightGBM for the ranker: train, predict, save and load."""
+"""LightGBM as a :class:`~boostrank.backends.base.Backend`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ from scipy.sparse import csr_matrix, issparse, isspmatrix
 
 from boostrank.backends.base import Trained, Training, import_backend, import_onnx_converter, refuse_duplicates
 from boostrank.backends.history import History
-from boostrank.backends.model_files import OPEN_SEAL, SEAL, read_sealed, write_sealed
+from boostrank.backends.model_files import (
+    BLANK_CHECKSUM,
+    CHECKSUM_FIELD,
+    read_with_checksum,
+    write_with_checksum,
+)
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
-#: The ranker's boosting parameters, by their native names.
+#: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
     "learning_rate": "learning_rate",
     "num_leaves": "num_leaves",
@@ -35,23 +40,26 @@ PARAMETERS: Mapping[str, str] = {
     "n_jobs": "num_threads",
     "verbosity": "verbosity",
 }
-#: A minimum of exactly 0 crashes the library.
+#: Smallest value of min_sum_hessian_in_leaf. With exactly 0 LightGBM crashes.
 MIN_SUM_HESSIAN = 1e-10
-#: Labels that a table of gains may cover for the native objectives.
+#: Largest label for native objectives, and so the largest index of the table of gains that lambdarank gets.
 MAX_NATIVE_LABEL = 10_000
+#: Largest label in LightGBM's default table of gains, 2^y - 1.
+MAX_DEFAULT_LABEL = 30
 
 
-def check_parameters(native: dict[str, Any], objective: str | None = None) -> None:
-    """Refuse a native parameter that LightGBM does not know, or would ignore, by setting up a tiny training with it.
+def check_parameters(native: dict[str, Any], objective: str | None) -> None:
+    """Raise ValueError for a native parameter that LightGBM does not know or would ignore.
 
-    LightGBM knows the same parameters whatever the objective.
+    A tiny training is set up with the parameters, and LightGBM's log is searched. LightGBM knows the same parameters
+    for all objectives, so `objective` does not matter.
     """
     refuse_duplicates(native, PARAMETERS, "LightGBM")
     lgb = import_backend("lightgbm")
     log = io.StringIO()
     with contextlib.redirect_stdout(log):
         data = lgb.Dataset(np.arange(4.0)[:, None], label=np.arange(4.0), params={"verbosity": -1})
-        # Whether a native name is another name of an explicit parameter shows when both are given.
+        # If a native parameter is an alias of an explicit one, LightGBM logs that it ignores one of the two.
         explicit = {name: -1 if name == "max_depth" else 1 for name in PARAMETERS.values()}
         lgb.Booster({**explicit, **native, "num_leaves": 2, "verbosity": 0}, data)
     for line in log.getvalue().splitlines():
@@ -63,16 +71,16 @@ def check_parameters(native: dict[str, Any], objective: str | None = None) -> No
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
-    """Gains of labels 0, 1, ... for lambdarank, where they differ from LightGBM's own default.
+    """Table of gains for lambdarank, where it differs from LightGBM's default; no parameter otherwise.
 
-    An error for labels that a native objective does not take.
+    Raises ValueError for labels that are not integers up to :data:`MAX_NATIVE_LABEL`.
     """
     highest = int(relevance.max())
     if (relevance != np.floor(relevance)).any() or highest > MAX_NATIVE_LABEL:
         raise ValueError(
             f"{objective} takes integer labels up to {MAX_NATIVE_LABEL}; got labels up to {relevance.max():g}"
         )
-    if objective != "lambdarank" or (dcg.gain == "exp2" and highest <= 30):
+    if objective != "lambdarank" or (dcg.gain == "exp2" and highest <= MAX_DEFAULT_LABEL):
         return {}
     return {"label_gain": dcg.gains(np.arange(highest + 1)).tolist()}
 
@@ -81,7 +89,8 @@ def train(training: Training) -> Trained:
     """Train a booster."""
     lgb = import_backend("lightgbm")
     specification, data, history = training.specification, training.data, History(training)
-    # LightGBM otherwise measures whether row-wise or column-wise histograms are faster; the two differ in rounding.
+    # Without force_col_wise LightGBM measures whether histograms by row or by column are faster, and takes these. The
+    # two differ in rounding, so the model would depend on the measured times.
     parameters = {"deterministic": True, "force_col_wise": True, **specification.parameters, "metric": "None"}
     if parameters.get("force_row_wise"):
         parameters["force_col_wise"] = False
@@ -101,7 +110,8 @@ def train(training: Training) -> Trained:
         boost = training.boosting_function()
         parameters["objective"] = lambda scores, _: boost(scores)
     else:
-        # LightGBM refuses custom objectives here; this one of its own then gives every document the score 0.
+        # LightGBM refuses a custom objective if no feature can be split. Its own least squares on labels that are all 0
+        # gives every document the score 0.
         parameters["objective"] = "regression"
         dataset.set_label(np.zeros(data.queries.n_documents))
     validation = [
@@ -127,11 +137,11 @@ def train(training: Training) -> Trained:
     )
     best = history.best_round() + 1 if training.stops_early else booster.current_iteration()
     text = booster.model_to_string(num_iteration=best)
-    return Trained(lgb.Booster(model_str=_with_identity_link(text)), best, history.as_dict())
+    return Trained(lgb.Booster(model_str=_with_named_objective(text)), best, history.as_dict())
 
 
 def _plain(X: Any) -> Any:
-    """Features as LightGBM takes them: compressed sparse arrays as matrices of the same memory."""
+    """Features of a type that LightGBM takes: sparse arrays become sparse matrices of the same memory."""
     if not issparse(X) or isspmatrix(X):
         return X
     rows: Any = X
@@ -139,30 +149,30 @@ def _plain(X: Any) -> Any:
 
 
 def _can_split(dataset: Any) -> bool:
-    """Whether any feature can be split; a warning if not."""
+    """Whether any feature can be split; warns if none can."""
     dataset.construct()
     if any(dataset.feature_num_bin(feature) for feature in range(dataset.num_feature())):
         return True
     warnings.warn(
-        "no feature can be split, so every document gets the same score: the features are constant, or there are too "
-        "few documents for min_child_samples",
+        "no feature can be split, so every document gets the same score: all features are constant, or there are fewer "
+        "documents than min_child_samples requires",
         stacklevel=2,
     )
     return False
 
 
 def predict(booster: Any, X: Any) -> NDArray[np.float64]:
-    """Scores, float64."""
+    """Scores of the rows of X, float64, shape (n_documents,)."""
     return np.asarray(booster.predict(_plain(X), raw_score=True))
 
 
 def importances(booster: Any, kind: str) -> NDArray[Any]:
-    """Importance of each feature: ``"split"`` counts or total ``"gain"``."""
+    """Importance of each feature, of kind ``"split"`` (number of splits) or ``"gain"`` (their total gain)."""
     return booster.feature_importance(importance_type=kind)
 
 
 def feature_names(booster: Any) -> list[str] | None:
-    """Names of the features if they were given."""
+    """Names of the features; None if the training data had none."""
     names = booster.feature_name()
     return None if names == [f"Column_{i}" for i in range(len(names))] else names
 
@@ -178,17 +188,19 @@ def n_rounds(booster: Any) -> int:
 
 
 def save(booster: Any, path: str | os.PathLike[str]) -> None:
-    """Write LightGBM's text format."""
-    # In the head of the file, where LightGBM ignores keys that it does not know, and which a cut file still has.
-    text = booster.model_to_string().replace("\nnum_class=", f"\n{SEAL}={OPEN_SEAL}\nnum_class=", 1)
-    write_sealed(path, text.encode())
+    """Write a model file in LightGBM's text format."""
+    # The field is in the first lines of the file, which a truncated file still has, and where LightGBM ignores unknown
+    # fields.
+    field = f"\n{CHECKSUM_FIELD}={BLANK_CHECKSUM}"
+    text = booster.model_to_string().replace("\nnum_class=", f"{field}\nnum_class=", 1)
+    write_with_checksum(path, text.encode())
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read LightGBM's text format."""
+    """Read a booster from a model file in LightGBM's text format."""
     lgb = import_backend("lightgbm")
-    content, name = read_sealed(path), os.fspath(path)
-    # LightGBM reads what it finds of a truncated file; the last section tells whether all of it is there.
+    content, name = read_with_checksum(path), os.fspath(path)
+    # LightGBM reads a truncated file without an error, so the end of the last section is searched.
     if not content.startswith(b"tree\n") or b"\nend of parameters" not in content:
         raise ValueError(f"{name!r} is not a complete LightGBM model file")
     try:
@@ -201,16 +213,17 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def to_onnx(booster: Any) -> Any:
-    """The booster as ONNX."""
+    """Convert the booster to an ``onnx.ModelProto``."""
     onnxmltools, matrix = import_onnx_converter()
-    plain = import_backend("lightgbm").Booster(model_str=_with_identity_link(booster.model_to_string()))
+    plain = import_backend("lightgbm").Booster(model_str=_with_named_objective(booster.model_to_string()))
     return onnxmltools.convert_lightgbm(plain, initial_types=[("X", matrix([None, booster.num_feature()]))])
 
 
-def _with_identity_link(text: str) -> str:
-    """A model's text with an objective whose scores are the sums over trees, where it has a custom one.
+def _with_named_objective(text: str) -> str:
+    """Return the text of a model with the objective "regression" in place of a custom one.
 
-    LightGBM leaves the objective out then; converters and explainers ask for it.
+    LightGBM writes no name for a custom objective, but converters and explainers need one. The scores of "regression"
+    are the plain sums over trees.
     """
     if "\nobjective=" in text:
         return text

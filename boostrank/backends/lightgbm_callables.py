@@ -1,4 +1,4 @@
-"""Objectives and metrics for users of LightGBM itself."""
+"""Custom objectives and metrics for users of LightGBM itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LightGBMObjective(NativeObjective):
     def __call__(
         self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
     ) -> tuple[Float32s, Float32s]:
-        """Gradient and Hessian."""
+        """Gradient and Hessian, float32, each of shape (n_documents,)."""
         scores, fields = _scores_and_fields(first, second, weight, group)
         return self._function(fields)(scores)
 
@@ -46,23 +46,36 @@ def lightgbm_objective(
     k: int | float | None = None,
     normalize: Normalize = "dcg",
 ) -> LightGBMObjective:
-    """A loss as objective for ``lightgbm.train`` and for ``lightgbm.LGBMRanker``.
+    """Make a custom objective of LightGBM from a loss, for ``lightgbm.train`` and ``lightgbm.LGBMRanker``.
 
-    Weights of the Dataset are honoured (LightGBM does not apply them to custom gradients). Gradients are scaled such
-    that the mean Hessian is 1 at the start; see :class:`boostrank.objective.Objective`.
+    The weights of the Dataset are applied here, because LightGBM does not apply them to custom gradients. Gradients are
+    scaled so that the mean Hessian is 1 before the first round; see :class:`boostrank.objective.Objective`.
 
     Parameters
     ----------
     objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"
-        A name in :data:`boostrank.losses.LOSSES`, or an instance. For a loss of edges the labels stand for all their
-        ordered pairs.
+        A name in :data:`boostrank.losses.LOSSES`, or an instance. For an EdgeLoss, each pair of documents of a query
+        with different labels is a preference.
     gain, discount, k
         See :class:`boostrank.dcg.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        See :func:`boostrank.targets.make_targets`.
+
+    Returns
+    -------
+    callable
+        ``(scores, dataset)`` or ``(labels, scores, weights, group sizes)`` to gradient and Hessian.
+
+    Raises
+    ------
+    ValueError
+        If a setting is invalid. The callable raises it for labels, weights or query groups that are invalid.
+    FloatingPointError
+        Raised by the callable if scores, gradient or Hessian are not finite.
 
     Notes
     -----
-    Set ``metric="None"`` beside it: LightGBM attaches its own NDCG otherwise, which fails for float labels.
+    Also set ``metric="None"``. Otherwise LightGBM adds its own NDCG, which fails for labels that are not integers.
 
     Examples
     --------
@@ -76,12 +89,26 @@ def lightgbm_objective(
 
 
 def lightgbm_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> LightGBMMetric:
-    """A measure as ``feval`` of ``lightgbm.train`` and ``eval_metric`` of ``lightgbm.LGBMRanker.fit``.
+    """Make a custom metric of LightGBM from a measure.
+
+    It is the ``feval`` of ``lightgbm.train`` or the ``eval_metric`` of ``lightgbm.LGBMRanker.fit``.
 
     Parameters
     ----------
     measure, **settings
-        As in :func:`boostrank.get_measure`. Weights of the Dataset must agree within a query.
+        As in :func:`boostrank.get_measure`.
+
+    Returns
+    -------
+    callable
+        ``(scores, dataset)`` or ``(labels, scores, weights, group sizes)`` to the name of the measure, its mean over
+        queries, and True, because higher is better.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`boostrank.get_measure`. The callable raises ValueError for labels or query groups that are invalid,
+        and for weights of the Dataset that differ within a query.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Model files: sealed against damage."""
+"""Model files with a checksum, by which a damaged file is recognized when it is read."""
 
 from __future__ import annotations
 
@@ -8,51 +8,57 @@ import re
 
 from boostrank.files import write_atomically
 
-#: Name of the field of a model file that holds the SHA-256 of the file with zeros in place of it.
-SEAL = "boostrank_sha256"
-OPEN_SEAL = "0" * 64
-_SEAL = re.compile(SEAL.encode() + rb"(.{1,20}?)([0-9a-f]{64})", re.DOTALL)
+#: Name of the field of a model file that contains its checksum.
+CHECKSUM_FIELD = "boostrank_sha256"
+#: The checksum is the SHA-256 of the file with this value in the field.
+BLANK_CHECKSUM = "0" * 64
+# The format of the file determines the few characters between the name of the field and its value.
+_CHECKSUM = re.compile(CHECKSUM_FIELD.encode() + rb".{1,20}?([0-9a-f]{64})", re.DOTALL)
 
 
 def require_file(path: str | os.PathLike[str]) -> str:
-    """The path of an existing file as a string."""
+    """Return the path as a string; raise FileNotFoundError if there is no file at it."""
     if not os.path.isfile(path):
         raise FileNotFoundError(f"no model file at {os.fspath(path)!r}")
     return os.fspath(path)
 
 
-def write_sealed(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a model whose seal is open (:data:`OPEN_SEAL`), with its checksum in that place."""
-    seal = _SEAL.search(content)
-    assert seal is not None
-    sealed = content[: seal.start(2)] + _checksum(content) + content[seal.end(2) :]
+def write_with_checksum(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a model whose checksum field contains :data:`BLANK_CHECKSUM`, with the checksum in that field."""
+    field = _CHECKSUM.search(content)
+    assert field is not None
+    complete = _replace(content, field, _checksum(content))
 
     def write(name: str) -> None:
         with open(name, "wb") as file:
-            file.write(sealed)
+            file.write(complete)
 
     write_atomically(path, write)
 
 
-def read_sealed(path: str | os.PathLike[str]) -> bytes:
-    """Read a model file, and check its seal if it has one; those that the backends wrote themselves have none.
+def read_with_checksum(path: str | os.PathLike[str]) -> bytes:
+    """Read a model file and compare its checksum; files that the backends wrote themselves have none.
 
     Raises
     ------
-    FileNotFoundError, ValueError
-        If there is no such file, or it is not as it was written.
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the content does not have the checksum of the file.
     """
     with open(require_file(path), "rb") as file:
         content = file.read()
-    seal = _SEAL.search(content)
-    if seal is not None:
-        opened = content[: seal.start(2)] + OPEN_SEAL.encode() + content[seal.end(2) :]
-        if _checksum(opened) != seal.group(2):
-            raise ValueError(
-                f"{os.fspath(path)!r} is not as boostrank wrote it: it was cut, damaged or edited. Take the original "
-                f"or save the model again; to keep an edit on purpose, remove {SEAL} and what it holds from the file"
-            )
+    field = _CHECKSUM.search(content)
+    if field is not None and _checksum(_replace(content, field, BLANK_CHECKSUM.encode())) != field.group(1):
+        raise ValueError(
+            f"{os.fspath(path)!r} is not as boostrank wrote it: it was cut, damaged or edited. Take the original "
+            f"or save the model again; to keep an edit on purpose, remove {CHECKSUM_FIELD} and its value from the file"
+        )
     return content
+
+
+def _replace(content: bytes, field: re.Match[bytes], checksum: bytes) -> bytes:
+    return content[: field.start(1)] + checksum + content[field.end(1) :]
 
 
 def _checksum(content: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""XGBoost for the ranker: train, predict, save and load."""
+"""XGBoost as a :class:`~boostrank.backends.base.Backend`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,18 @@ from boostrank.backends.base import (
     refuse_duplicates,
 )
 from boostrank.backends.history import History
-from boostrank.backends.model_files import OPEN_SEAL, SEAL, read_sealed, write_sealed
+from boostrank.backends.model_files import (
+    BLANK_CHECKSUM,
+    CHECKSUM_FIELD,
+    read_with_checksum,
+    write_with_checksum,
+)
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
+from boostrank.weights import require_equal_weights
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
-#: The ranker's boosting parameters, by their native names.
+#: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
     "learning_rate": "eta",
     "max_depth": "max_depth",
@@ -45,10 +51,11 @@ PARAMETERS: Mapping[str, str] = {
 }
 
 
-def check_parameters(native: dict[str, Any], objective: str | None = None) -> None:
-    """Refuse a native parameter that XGBoost does not know, by a tiny training with it.
+def check_parameters(native: dict[str, Any], objective: str | None) -> None:
+    """Raise ValueError for a native parameter that XGBoost does not know or would ignore.
 
-    Some are known beside a native ranking objective only.
+    A model is trained for one round on four rows, and XGBoost's warnings are searched. `objective` is passed on,
+    because XGBoost knows some parameters only together with one of its ranking objectives.
     """
     refuse_duplicates(native, PARAMETERS, "XGBoost")
     xgb = import_backend("xgboost")
@@ -57,7 +64,7 @@ def check_parameters(native: dict[str, Any], objective: str | None = None) -> No
         parameters = {"nthread": 1, **native, "verbosity": 1, "validate_parameters": True}
         if objective is not None:
             parameters["objective"] = objective
-        # Binary labels, for rank:map.
+        # rank:map takes only the labels 0 and 1.
         xgb.train(parameters, xgb.DMatrix(np.arange(4.0)[:, None], label=[0, 1, 0, 1], group=[4]), num_boost_round=1)
     text = "\n".join(str(warning.message) for warning in caught)
     for name in native:
@@ -66,15 +73,18 @@ def check_parameters(native: dict[str, Any], objective: str | None = None) -> No
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
-    """Gain for rank:ndcg; an error for labels that a native objective does not take."""
+    """Gain for rank:ndcg; no parameter for other objectives.
+
+    Raises ValueError for labels that rank:map does not take, and for gains that rank:ndcg does not know.
+    """
     if objective == "rank:map" and ((relevance != 0) & (relevance != 1)).any():
         raise ValueError(
-            f"rank:map takes labels 0 and 1 only; got labels up to {relevance.max():g}: fit(X, y >= 1, ...)"
+            f"rank:map takes labels 0 and 1 only; got labels up to {relevance.max():g}. Use fit(X, y >= 1, ...)"
         )
     if objective != "rank:ndcg":
         return {}
     if not isinstance(dcg.gain, str):
-        raise ValueError("rank:ndcg knows the gains 'exp2' and 'linear' only; use a surrogate for other gains")
+        raise ValueError("rank:ndcg knows only the gains 'exp2' and 'linear'; use a surrogate for other gains")
     return {"ndcg_exp_gain": dcg.gain == "exp2"}
 
 
@@ -112,13 +122,16 @@ def train(training: Training) -> Trained:
     best = booster.num_boosted_rounds()
     if training.stops_early:
         best = history.best_round() + 1
-        # Prediction would use every round otherwise.
+        # Without this, predictions would use all rounds.
         booster = _first_rounds(booster, best)
     return Trained(booster, best, history.as_dict())
 
 
 def _first_rounds(booster: Any, n: int) -> Any:
-    """The model of the first rounds. XGBoost's slice forgets the names of categories: they are put back."""
+    """Return the model of the first `n` rounds.
+
+    XGBoost's slice of a booster loses the names of categories, so they are copied to it.
+    """
     part = booster[:n]
     if "c" not in (booster.feature_types or ()):
         return part
@@ -129,12 +142,12 @@ def _first_rounds(booster: Any, n: int) -> Any:
 
 
 def predict(booster: Any, X: Any) -> NDArray[np.float64]:
-    """Scores, float64 with float32's precision."""
+    """Scores of the rows of X, shape (n_documents,): float64, with the precision of XGBoost's float32."""
     xgb = import_backend("xgboost")
     if issparse(X) or _is_linear(booster):
         scores = booster.predict(xgb.DMatrix(X, enable_categorical=True), output_margin=True)
     else:
-        # Trees take dense features as they are, without a copy.
+        # This does not copy the features. XGBoost offers it only for trees.
         scores = booster.inplace_predict(X, predict_type="margin")
     return scores.astype(np.float64)
 
@@ -144,14 +157,14 @@ def _is_linear(booster: Any) -> bool:
 
 
 def importances(booster: Any, kind: str) -> NDArray[np.float64]:
-    """Importance of each feature: ``"weight"``, ``"gain"``, ``"cover"``, ``"total_gain"`` or ``"total_cover"``."""
+    """Importance of each feature, of kind "weight", "gain", "cover", "total_gain" or "total_cover"."""
     scores = booster.get_score(importance_type=kind)
     names = booster.feature_names or [f"f{i}" for i in range(booster.num_features())]
     return np.array([scores.get(name, 0.0) for name in names], dtype=np.float64)
 
 
 def feature_names(booster: Any) -> list[str] | None:
-    """Names of the features if they were given."""
+    """Names of the features; None if the training data had none."""
     return booster.feature_names
 
 
@@ -166,17 +179,17 @@ def n_rounds(booster: Any) -> int:
 
 
 def save(booster: Any, path: str | os.PathLike[str]) -> None:
-    """Write XGBoost's JSON (``.json``) or UBJSON format."""
-    sealed = booster.copy()
-    sealed.set_attr(**{SEAL: OPEN_SEAL})
-    write_sealed(path, bytes(sealed.save_raw("json" if os.fspath(path).endswith(".json") else "ubj")))
+    """Write a model file in XGBoost's JSON format if the path ends with ``.json``, otherwise in its UBJSON format."""
+    copy = booster.copy()
+    copy.set_attr(**{CHECKSUM_FIELD: BLANK_CHECKSUM})
+    write_with_checksum(path, bytes(copy.save_raw("json" if os.fspath(path).endswith(".json") else "ubj")))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read XGBoost's JSON or UBJSON format."""
+    """Read a booster from a model file in XGBoost's JSON or UBJSON format."""
     xgb = import_backend("xgboost")
-    content, name = read_sealed(path), os.fspath(path)
-    # XGBoost can take all memory over a file that was cut in the middle; one object, in both formats, is the whole.
+    content, name = read_with_checksum(path), os.fspath(path)
+    # A truncated file can make XGBoost allocate all memory. In both formats a complete file is one object in braces.
     if not (content.startswith(b"{") and content.rstrip().endswith(b"}")):
         raise ValueError(f"{name!r} is not a complete XGBoost model file")
     try:
@@ -186,45 +199,58 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ValueError(f"{name!r} is not a valid XGBoost model file: {str(error).splitlines()[0]}") from error
     if int(n_scores) > 1:
         raise ValueError(f"{name!r} is no ranker: it gives {n_scores} scores a row")
-    booster.set_attr(**{SEAL: None})
+    booster.set_attr(**{CHECKSUM_FIELD: None})
     return booster
 
 
 def to_onnx(booster: Any) -> Any:
-    """The booster as ONNX."""
+    """Convert the booster to an ``onnx.ModelProto``."""
     onnxmltools, matrix = import_onnx_converter()
     plain = booster.copy()
-    # The converter takes the objectives of rankers for classifiers, and knows features by number only.
+    # The converter mistakes rankers for classifiers because of their objective, and identifies features by number only.
     plain.set_param({"objective": "reg:squarederror"})
     plain.feature_names = None
     return onnxmltools.convert_xgboost(plain, initial_types=[("X", matrix([None, booster.num_features()]))])
 
 
 def _matrix(data: GroupedData, parameters: dict[str, Any], weighted: bool = False, reference: Any = None) -> Any:
+    """The data as XGBoost takes them, with weights if `weighted`, and with the bins of the matrix `reference`."""
     xgb = import_backend("xgboost")
-    options = {
+    fields = {
         "label": data.labels.per_document,
-        # XGBoost's qids wrap at 2^32 and must not decrease: count the queries.
+        # XGBoost's query ids wrap at 2^32 and must not decrease, so the queries are numbered.
         "qid": data.queries.repeat(np.arange(data.queries.n_queries)),
-        "weight": data.weights[data.queries.starts] if weighted and data.weights is not None else None,
-        "nthread": parameters.get("nthread"),
-        "enable_categorical": True,
     }
+    weights = None
+    if weighted and data.weights is not None:
+        # XGBoost takes one weight per query.
+        require_equal_weights(data.weights, data.queries)
+        weights = data.weights[data.queries.starts]
+    settings = {"nthread": parameters.get("nthread"), "enable_categorical": True}
     histogram = parameters.get("tree_method", "auto") in ("auto", "hist")
     if histogram and parameters.get("booster", "gbtree") != "gblinear":
-        # Bins only, no second copy of the features.
+        # A QuantileDMatrix stores only the bins of the features, and not a second copy of them.
+        settings.update(ref=reference, max_bin=parameters["max_bin"])
         if isinstance(data.X, list):
-            return _matrix_of_blocks(data, options, ref=reference, max_bin=parameters["max_bin"])
-        return xgb.QuantileDMatrix(data.X, ref=reference, max_bin=parameters["max_bin"], **options)
-    return xgb.DMatrix(np.concatenate(data.X) if isinstance(data.X, list) else data.X, **options)
+            return xgb.QuantileDMatrix(_iterate_blocks(data.X, fields, weights), **settings)
+        return xgb.QuantileDMatrix(data.X, weight=weights, **fields, **settings)
+    X = np.concatenate(data.X) if isinstance(data.X, list) else data.X
+    return xgb.DMatrix(X, weight=weights, **fields, **settings)
 
 
-def _matrix_of_blocks(data: GroupedData, options: dict[str, Any], **quantile_options: Any) -> Any:
-    """Bins of features that lie in a list of arrays, which are not concatenated."""
+def _iterate_blocks(blocks: list[NDArray[Any]], fields: dict[str, NDArray[Any]], weights: Floats | None) -> Any:
+    """An ``xgboost.DataIter`` over blocks of features, which are not concatenated.
+
+    Parameters
+    ----------
+    blocks : list of ndarray
+        Features of consecutive rows of whole queries.
+    fields : dict
+        ``"label"`` and ``"qid"`` of all rows; query ids are 0, 1, ...
+    weights : ndarray, shape (n_queries,), optional
+    """
     xgb = import_backend("xgboost")
-    per_matrix = {name: options.pop(name) for name in ("nthread", "enable_categorical")}
-    weights, qid = options.pop("weight"), options["qid"]
-    ends = np.cumsum([len(block) for block in data.X])
+    ends = np.cumsum([len(block) for block in blocks])
 
     class Blocks(xgb.DataIter):  # type: ignore[name-defined]
         i = 0
@@ -233,13 +259,13 @@ def _matrix_of_blocks(data: GroupedData, options: dict[str, Any], **quantile_opt
             self.i = 0
 
         def next(self, input_data: Any) -> bool:
-            if self.i == len(data.X):
+            if self.i == len(blocks):
                 return False
-            rows = slice(ends[self.i] - len(data.X[self.i]), ends[self.i])
-            # Blocks hold whole queries, and XGBoost's weights are those of queries.
-            weight = None if weights is None else weights[qid[rows][0] : qid[rows][-1] + 1]
-            input_data(data=data.X[self.i], weight=weight, **{name: values[rows] for name, values in options.items()})
+            block = blocks[self.i]
+            part = {name: values[ends[self.i] - len(block) : ends[self.i]] for name, values in fields.items()}
+            weight = None if weights is None else weights[part["qid"][0] : part["qid"][-1] + 1]
+            input_data(data=block, weight=weight, **part)
             self.i += 1
             return True
 
-    return xgb.QuantileDMatrix(Blocks(), **quantile_options, **per_matrix)
+    return Blocks()

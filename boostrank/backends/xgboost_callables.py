@@ -1,4 +1,4 @@
-"""Objectives and metrics for users of XGBoost itself."""
+"""Custom objectives and metrics for users of XGBoost itself."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class XGBoostObjective(NativeObjective):
     """A loss as a custom objective of XGBoost; made by :func:`xgboost_objective`."""
 
     def __call__(self, preds: NDArray[np.float32], dtrain: Any) -> tuple[Float32s, Float32s]:
-        """Gradient and Hessian."""
+        """Gradient and Hessian, float32, each of shape (n_documents,)."""
         boost = self._function(_fields(dtrain))
         if not self.loss.shift_invariant and preds[0] == 0.5 and (preds == 0.5).all():
             warnings.warn(
-                "XGBoost starts a custom objective at base_score=0.5; boostrank's objectives bring their own start: "
+                "XGBoost starts a custom objective from the score 0.5, but objectives of boostrank must start from 0: "
                 "set base_score=0 in the parameters",
                 stacklevel=2,
             )
@@ -47,23 +47,37 @@ def xgboost_objective(
     k: int | float | None = None,
     normalize: Normalize = "dcg",
 ) -> XGBoostObjective:
-    """A loss as ``obj`` of ``xgboost.train``, on a DMatrix with ``group`` or ``qid``.
+    """Make a custom objective of XGBoost from a loss: the ``obj`` of ``xgboost.train``.
 
-    The DMatrix's weights, one per query, are honoured. Gradients are scaled such that the mean Hessian is 1 at the
-    start, so that ``min_child_weight`` and ``lambda`` count documents; see :class:`boostrank.objective.Objective`.
+    The DMatrix must have ``group`` or ``qid``. Its weights, one per query, are applied here, because XGBoost does not
+    apply them to custom gradients. Gradients are scaled so that the mean Hessian is 1 before the first round, and
+    ``min_child_weight`` and ``lambda`` mean numbers of documents; see :class:`boostrank.objective.Objective`.
 
     Parameters
     ----------
     objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"
-        A name in :data:`boostrank.losses.LOSSES`, or an instance. For a loss of edges the labels stand for all their
-        ordered pairs.
+        A name in :data:`boostrank.losses.LOSSES`, or an instance. For an EdgeLoss, each pair of documents of a query
+        with different labels is a preference.
     gain, discount, k
         See :class:`boostrank.dcg.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        See :func:`boostrank.targets.make_targets`.
+
+    Returns
+    -------
+    callable
+        ``(scores, dmatrix)`` to gradient and Hessian.
+
+    Raises
+    ------
+    ValueError
+        If a setting is invalid. The callable raises it for labels, weights or query groups that are invalid.
+    FloatingPointError
+        Raised by the callable if scores, gradient or Hessian are not finite.
 
     Notes
     -----
-    Set ``base_score=0`` and ``disable_default_eval_metric=True`` in the parameters beside it.
+    Also set ``base_score=0`` and ``disable_default_eval_metric=True`` in the parameters of ``xgboost.train``.
 
     Examples
     --------
@@ -77,16 +91,27 @@ def xgboost_objective(
 
 
 def xgboost_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> XGBoostMetric:
-    """A measure as ``custom_metric`` of ``xgboost.train``.
+    """Make a custom metric of XGBoost from a measure: the ``custom_metric`` of ``xgboost.train``.
 
     Parameters
     ----------
     measure, **settings
         As in :func:`boostrank.get_measure`.
 
+    Returns
+    -------
+    callable
+        ``(scores, dmatrix)`` to the name of the measure and its mean over queries.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`boostrank.get_measure`. The callable raises ValueError for labels, weights or query groups that are
+        invalid.
+
     Notes
     -----
-    XGBoost minimizes a custom metric unless told otherwise: stop early by
+    XGBoost minimizes custom metrics by default. For early stopping use
     ``xgboost.callback.EarlyStopping(..., maximize=True)``.
 
     Examples

@@ -28,5 +28,14 @@ def main() -> None:
     try:
         app()
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        console = Console(stderr=True)
+        console.print("[bold red]error:[/]", end=" ")
+        console.print(_message(error), highlight=False, markup=False, soft_wrap=True)
         sys.exit(2)
+
+
+def _message(error: Exception) -> str:
+    """The message of an error; that of the operating system without its number."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from boostrank.cli.options import GainName, GainOption, SeedOption, console
+from boostrank.cli.options import GainOption, SeedOption, console, given
 from boostrank.cli.surrogate_file import load_surrogate
 from boostrank.dcg import DCG
 from boostrank.surrogates import SURROGATES, Surrogate
@@ -36,8 +36,10 @@ def check(
         str | None,
         typer.Option(help=f"Targets of the loss: {', '.join(NORMALIZATIONS)}; dcg by default.", show_default=False),
     ] = None,
-    k: Annotated[int | None, typer.Option("-k", "--k", min=1, help="Cutoff of both the targets and NDCG.")] = None,
-    gain: GainOption = GainName.exp2,
+    k: Annotated[
+        int | None, typer.Option("-k", "--k", min=1, help="Cutoff of both the targets and NDCG; none by default.")
+    ] = None,
+    gain: GainOption = None,
     discount: Annotated[
         DiscountName, typer.Option(help="Discount of a rank: 1 / log2(1 + rank) (log2) or 1 / rank (zipf).")
     ] = DiscountName.log2,
@@ -57,7 +59,7 @@ def check(
     chosen: Any = targets if targets is not None else normalize or "dcg"
     if chosen not in NORMALIZATIONS:
         raise ValueError(f"targets must be one of {', '.join(NORMALIZATIONS)}; got {chosen!r}")
-    dcg = DCG(k, gain.value, discount.value)
+    dcg = DCG(k, discount=discount.value, **given(gain=gain))
     report = check_consistency(found, chosen, dcg, n_distributions=distributions, random_state=seed)
     console.print(repr(report), highlight=False, markup=False, soft_wrap=True)
     if not report.consistent:

@@ -1,4 +1,4 @@
-"""``boostrank compare``: train rankers on the same folds and compare their NDCG."""
+"""``boostrank compare``: train rankers on the same folds and compare them by measures of the test queries."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from boostrank.cli import reports
 from boostrank.cli.options import (
+    DEFAULT_MEASURES,
     Backend,
     BackendOption,
-    CutoffsOption,
-    EmptyName,
     EmptyOption,
-    GainName,
     GainOption,
     KOption,
     LeavesOption,
+    MeasuresOption,
     PatienceOption,
     RateOption,
     RoundsOption,
     SeedOption,
     console,
+    given,
     make_rankers,
-    parse_cutoffs,
+    parse_measures,
+    require_folder_of,
 )
 from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
 from boostrank.datasets import Dataset, Fold, read_letor, read_letor_folds
 from boostrank.datasets.synthetic import make_ranking
 from boostrank.files import write_atomically
-from boostrank.metrics import expected_ndcg, get_measure
+from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
 from boostrank.surrogates import SURROGATES
 
 NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")
-# Surrogates that take more time than LambdaMART in a boosting round (benchmarks/README.md): they run if asked for.
+# Surrogates that take more time than LambdaMART in a boosting round (benchmarks/README.md). They are compared only if
+# --objectives names them.
 SLOW = ("pairwise-logistic", "pairwise-squared-hinge", "pairwise-hinge")
 # Losses of the literature that are not consistent: least squares on gains, ListNet and RankCosine.
 INCONSISTENT = ("squared/none", "softmax/softmax", "cosine/l2")
@@ -48,7 +50,7 @@ SYNTHETIC_QUERIES = 600
 
 
 def default_objectives() -> str:
-    """Objectives that are compared on a user's data: native ones, all surrogates that are not slow, and controls."""
+    """Objectives to compare on a user's data: native ones, surrogates that are not slow, and inconsistent losses."""
     return ",".join([*NATIVE, *(name for name in SURROGATES if name not in SLOW), *INCONSISTENT])
 
 
@@ -67,9 +69,9 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    cutoffs: CutoffsOption = "1,5,10",
-    gain: GainOption = GainName.exp2,
-    empty: EmptyOption = EmptyName.zero,
+    measures: MeasuresOption = DEFAULT_MEASURES,
+    gain: GainOption = None,
+    empty: EmptyOption = None,
     k: KOption = None,
     rounds: RoundsOption = 500,
     patience: PatienceOption = 50,
@@ -82,24 +84,30 @@ def compare(
         Path | None, typer.Option(help="Image file for a plot of the differences in the last measure of the table.")
     ] = None,
 ) -> None:
-    """Train rankers on the same folds and compare their NDCG on the test queries.
+    """Train rankers on the same folds and compare them on the test queries, by default by NDCG.
 
     All rankers have the same learning rate, the same number of leaves and the
     same maximum number of rounds. How many rounds each of them uses is
-    decided on the validation queries.
+    decided by NDCG on the validation queries. --gain applies to the training
+    and to the measures that have a gain.
     """
-    ks = parse_cutoffs(cutoffs)
-    reports.check_suffix(output)
+    chosen = parse_measures(measures, given(gain=gain, empty=empty))
+    if output is not None:
+        require_folder_of(output)
+        reports.check_table_suffix(output)
+    if plot is not None:
+        require_folder_of(plot)
+        reports.check_plot_suffix(plot)
     settings = {
-        "gain": gain.value,
+        **given(gain=gain),
         "k": k,
         "n_estimators": rounds,
         "early_stopping_rounds": patience,
         "learning_rate": learning_rate,
         "random_state": seed,
     }
-    chosen = objectives or (default_objectives() if path else SYNTHETIC_OBJECTIVES)
-    rankers = make_rankers(chosen, backend, settings, leaves)
+    names = objectives or (default_objectives() if path else SYNTHETIC_OBJECTIVES)
+    rankers = make_rankers(names, backend, settings, leaves)
     extra = {}
     if path is None:
         X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
@@ -124,7 +132,7 @@ def compare(
         comparison = compare_rankers(
             rankers,
             parts,
-            measures=[get_measure("ndcg", k=cutoff, gain=gain.value, empty=empty.value) for cutoff in ks],
+            measures=chosen,
             extra_measures=extra,
             random_state=seed,
             progress=advance,
@@ -149,7 +157,11 @@ def _show(comparison: Comparison, output: Path | None, plot: Path | None) -> Non
     console.print(repr(comparison), highlight=False, markup=False, soft_wrap=True)
     console.print()
     if "-regret" in comparison.measures:
-        console.print("-regret: expected NDCG of the ranking minus that of the optimal ranking.", highlight=False)
+        console.print(
+            "-regret: expected NDCG of the ranking, with gain exp2 and without cutoff, minus that of the optimal "
+            "ranking.",
+            highlight=False,
+        )
     console.print(
         "diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over the test "
         "queries of all folds, adjusted for the number of rankers by Holm's method. w/t/l: queries won, tied and lost. "

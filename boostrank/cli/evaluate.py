@@ -1,4 +1,4 @@
-"""``boostrank evaluate``: the NDCG of scores."""
+"""``boostrank evaluate``: measures of scores."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ import typer
 
 from boostrank.cli import reports
 from boostrank.cli.options import (
-    CutoffsOption,
+    DEFAULT_MEASURES,
     DataPath,
-    EmptyName,
     EmptyOption,
-    GainName,
     GainOption,
+    MeasuresOption,
     TiesName,
     console,
-    parse_cutoffs,
+    given,
+    parse_measures,
 )
 from boostrank.datasets import read_letor
-from boostrank.metrics import check_scores, get_measure, reconcile
+from boostrank.metrics import Measure, Reconciliation, check_scores, reconcile
+from boostrank.metrics.ndcg import NDCG
 from boostrank.queries import Queries
-
-DEFAULT_CUTOFFS = "1,5,10,all"
 
 
 def evaluate(
@@ -32,50 +31,61 @@ def evaluate(
     scores: Annotated[
         Path, typer.Argument(help="File with one score per line, as predict writes it.", show_default=False)
     ],
-    cutoffs: CutoffsOption = DEFAULT_CUTOFFS,
-    gain: GainOption = GainName.exp2,
-    empty: EmptyOption = EmptyName.zero,
+    measures: MeasuresOption = DEFAULT_MEASURES,
+    gain: GainOption = None,
+    empty: EmptyOption = None,
     ties: Annotated[
-        TiesName,
+        TiesName | None,
         typer.Option(
-            help="How documents of equal score are ranked: all permutations on average, in the order of the rows "
-            "(stable), or so that NDCG is best or worst."
+            help="How documents of equal score are ranked: all permutations on average (the default), in the order of "
+            "the rows (stable), or so that the measure is best or worst.",
+            show_default=False,
         ),
-    ] = TiesName.average,
+    ] = None,
     explain: Annotated[
         bool,
         typer.Option(
             "--explain",
-            help="Also print the NDCG that other libraries compute for these scores, and why it differs, at the first "
-            "of --cutoffs (by default at 10).",
+            help="Also print the NDCG that other libraries compute for these scores, and why it differs from the last "
+            "NDCG of --measures.",
         ),
     ] = False,
 ) -> None:
-    """Print the NDCG of scores for the documents of a LETOR file."""
-    ks = parse_cutoffs(cutoffs)
+    """Print measures of scores for the documents of a LETOR file, by default NDCG.
+
+    --gain, --empty and --ties apply to those measures that have such a setting.
+    """
+    chosen = parse_measures(measures, given(gain=gain, empty=empty, ties=ties))
+    explained = _last_ndcg(chosen) if explain else None
     dataset = read_letor(data)
     values = _read_scores(scores)
-    settings: dict[str, Any] = {"gain": gain.value, "empty": empty.value, "ties": ties.value}
-    measures = {str(k or "all"): get_measure("ndcg", k=k, **settings) for k in ks}
-    results = {name: measure(dataset.y, values, dataset.qid) for name, measure in measures.items()}
+    if len(values) != len(dataset.y):
+        raise ValueError(f"{scores} has {len(values)} scores for the {len(dataset.y)} documents of {data}")
+    results = [float(measure(dataset.y, values, dataset.qid)) for measure in chosen]
     queries = Queries.from_qid(dataset.qid).n_queries
+    console.print(f"{queries} queries, {len(values)} documents", highlight=False)
+    console.print(reports.measure_table(chosen, results))
+    if explained is not None:
+        _print_reconciliation(reconcile(dataset.y, values, dataset.qid, **vars(explained)))
+
+
+def _last_ndcg(measures: list[Measure]) -> NDCG:
+    found = [measure for measure in measures if isinstance(measure, NDCG)]
+    if not found:
+        raise ValueError("--explain needs an NDCG, such as ndcg@10, among --measures")
+    return found[-1]
+
+
+def _print_reconciliation(found: Reconciliation) -> None:
+    console.print(f"\n{found.head}", highlight=False)
+    console.print(reports.reconciliation_table(found))
     console.print(
-        f"{queries} queries, {len(values)} documents; gain: {gain}, ties: {ties}, empty queries: {empty}",
+        "Each row shows the NDCG that a library computes for these scores, its difference to the value above, and "
+        "the parts of this difference. For these parts the settings of boostrank are replaced by those of the "
+        "library, one after the other, and each part is the change of NDCG by one replacement. Where a library has "
+        "no fixed rule for ties, the lowest and the highest possible NDCG are shown.",
         highlight=False,
     )
-    console.print(reports.ndcg_table(results))
-    if explain:
-        k = 10 if cutoffs == DEFAULT_CUTOFFS else ks[0]
-        found = reconcile(dataset.y, values, dataset.qid, k=k, **settings)
-        console.print(f"\n{found.head}", highlight=False)
-        console.print(reports.reconciliation_table(found))
-        console.print(
-            "Each row shows the NDCG that a library computes for these scores, its difference to the value above, and "
-            "the parts of this difference. For these parts the settings of boostrank are replaced by those of the "
-            "library, one after the other, and each part is the change of NDCG by one replacement. Where a library has "
-            "no fixed rule for ties, the lowest and the highest possible NDCG are shown.",
-            highlight=False,
-        )
 
 
 def _read_scores(path: Path) -> Any:

@@ -11,7 +11,6 @@ from boostrank.cli.options import (
     Backend,
     BackendOption,
     DataPath,
-    GainName,
     GainOption,
     KOption,
     LeavesOption,
@@ -20,7 +19,10 @@ from boostrank.cli.options import (
     RoundsOption,
     SeedOption,
     console,
+    given,
     make_rankers,
+    parse_measure,
+    require_folder_of,
 )
 from boostrank.datasets import read_letor
 from boostrank.losses import DEFAULT_LOSS
@@ -45,7 +47,13 @@ def fit(
             help="LETOR file of validation queries. Without it there is no early stopping.", show_default=False
         ),
     ] = None,
-    gain: GainOption = GainName.exp2,
+    eval_metric: Annotated[
+        str | None,
+        typer.Option(
+            help="Measure for early stopping, such as map@10; by default NDCG with --k and --gain.", show_default=False
+        ),
+    ] = None,
+    gain: GainOption = None,
     k: KOption = None,
     rounds: RoundsOption = 100,
     patience: PatienceOption = 50,
@@ -54,8 +62,9 @@ def fit(
     seed: SeedOption = 0,
 ) -> None:
     """Train a ranker on a LETOR file and save the model in its backend's own format."""
+    measure = parse_measure("--eval-metric", eval_metric, given(gain=gain)) if eval_metric else None
     settings = {
-        "gain": gain.value,
+        **given(gain=gain),
         "k": k,
         "n_estimators": rounds,
         "early_stopping_rounds": patience if validation else None,
@@ -69,9 +78,8 @@ def fit(
             f"{', '.join(rankers)}"
         )
     (ranker,) = rankers.values()
-    if not model.absolute().parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(model.absolute().parent)!r} to write the model to")
+    require_folder_of(model)
     data = read_letor(train)
     parts = [tuple(read_letor(validation, n_features=data.X.shape[1]))] if validation else None
-    ranker.fit(*data, eval_set=parts).save_model(model)
+    ranker.fit(*data, eval_set=parts, eval_metric=measure).save_model(model)
     console.print(f"{model}: {ranker.best_iteration_} rounds, {data.X.shape[1]} features, {len(data.y)} documents")

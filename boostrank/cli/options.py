@@ -1,7 +1,8 @@
-"""Options that several commands share, and the cutoffs and rankers that are made of them."""
+"""Options that several commands share, and the measures and rankers that are made of them."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,11 +13,14 @@ from rich.console import Console
 from boostrank.backends.lightgbm import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
 from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
 from boostrank.losses import LOSSES
+from boostrank.metrics import MEASURES, Measure, get_measure
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.surrogates import SURROGATES
 from boostrank.targets import NORMALIZATIONS
 
 console = Console()
+
+DEFAULT_MEASURES = "ndcg@1,ndcg@5,ndcg@10"
 
 
 class Backend(StrEnum):
@@ -53,31 +57,75 @@ class TiesName(StrEnum):
 
 DataPath = Annotated[Path, typer.Argument(help="LETOR file, plain or compressed by gzip.", show_default=False)]
 BackendOption = Annotated[Backend, typer.Option(help="Boosting library.")]
-GainOption = Annotated[GainName, typer.Option(help="Gain of a label y: 2^y - 1 (exp2) or y (linear).")]
-EmptyOption = Annotated[
-    EmptyName, typer.Option(help="Value of a query without relevant documents: 0, 1, or left out of the mean (skip).")
+GainOption = Annotated[
+    GainName | None,
+    typer.Option(help="Gain of a label y: 2^y - 1 (exp2, the default) or y (linear).", show_default=False),
 ]
-CutoffsOption = Annotated[
-    str, typer.Option(help='Cutoffs k of NDCG@k, separated by commas; "all" is NDCG without a cutoff.')
+MeasuresOption = Annotated[
+    str,
+    typer.Option(help=f"Measures, separated by commas: {', '.join(MEASURES)}; with a cutoff as in ndcg@10."),
+]
+EmptyOption = Annotated[
+    EmptyName | None,
+    typer.Option(
+        help="Value of a query without relevant documents: 0 (zero), 1 (one), or left out of the mean (skip). By "
+        "default 0, and left out for kendall_tau, auc and agreement.",
+        show_default=False,
+    ),
 ]
 RoundsOption = Annotated[int, typer.Option(min=1, help="Maximum number of boosting rounds.")]
 PatienceOption = Annotated[
-    int, typer.Option(min=1, help="Stop when NDCG on validation queries has not improved for this number of rounds.")
+    int,
+    typer.Option(min=1, help="Stop when the measure of validation queries has not improved for this number of rounds."),
 ]
 RateOption = Annotated[float, typer.Option(min=1e-6, help="Learning rate.")]
 LeavesOption = Annotated[int, typer.Option(min=2, help="Maximum number of leaves of a tree.")]
 KOption = Annotated[
-    int | None, typer.Option(min=1, help="Cutoff k of NDCG in training targets and early stopping; none by default.")
+    int | None,
+    typer.Option("-k", "--k", min=1, help="Cutoff k of NDCG in training targets and early stopping; none by default."),
 ]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 
 
-def parse_cutoffs(text: str) -> list[int | None]:
-    """Cutoffs of an option such as ``1,5,all``."""
-    cutoffs = [None if part.strip() == "all" else part.strip() for part in text.split(",")]
-    if not all(part is None or (part.isdecimal() and int(part) > 0) for part in cutoffs):
-        raise ValueError(f'--cutoffs must be positive integers or "all", separated by commas; got {text!r}')
-    return [None if part is None else int(part) for part in cutoffs]
+def require_folder_of(path: Path) -> None:
+    """Refuse a file to write if there is no such folder: before the training, not after it."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(folder)!r} to write {path.name} to")
+
+
+def given(**options: StrEnum | None) -> dict[str, Any]:
+    """Values of those options that are not None."""
+    return {name: option.value for name, option in options.items() if option is not None}
+
+
+def parse_measures(text: str, settings: dict[str, Any]) -> list[Measure]:
+    """Measures of an option such as ``--measures ndcg@10,map``; see :func:`parse_measure`."""
+    measures: dict[str, Measure] = {}
+    for part in text.split(","):
+        measure = parse_measure("--measures", part.strip(), settings)
+        if str(measure) in measures:
+            raise ValueError(f"--measures has {measure} twice")
+        measures[str(measure)] = measure
+    return list(measures.values())
+
+
+def parse_measure(option: str, text: str, settings: dict[str, Any]) -> Measure:
+    """The measure with a name such as "ndcg@10", with those of `settings` that this kind of measure has.
+
+    Raises
+    ------
+    ValueError
+        For a name or a cutoff that is not known; the message names the option.
+    """
+    name = text.partition("@")[0]
+    if name not in MEASURES:
+        raise ValueError(f"{option}: unknown measure {text!r}; use {', '.join(MEASURES)}, with a cutoff as in ndcg@10")
+    known = [field.name for field in fields(MEASURES[name])]
+    try:
+        return get_measure(text, **{key: value for key, value in settings.items() if key in known})
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{option} {text}: {error}") from error
 
 
 def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], leaves: int) -> dict[str, Any]:

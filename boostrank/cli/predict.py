@@ -25,15 +25,24 @@ def predict(
     ] = None,
 ) -> None:
     """Score the documents of a LETOR file, and write one score per line."""
-    with open(require_file(model), "rb") as file:
-        ranker = LightGBMRanker() if file.read(5) == b"tree\n" else XGBoostRanker()
-    ranker.load_model(model)
+    ranker = _ranker_of_file(model).load_model(model)
     scores = ranker.predict(read_letor(data, n_features=ranker.n_features_in_).X)
     lines = "".join(f"{score!r}\n" for score in scores.tolist())
     if output is None:
         sys.stdout.write(lines)
     else:
         write_atomically(output, lambda name: _write_text(name, lines))
+
+
+def _ranker_of_file(model: Path) -> LightGBMRanker | XGBoostRanker:
+    """An unfitted ranker of the backend whose format the file has."""
+    with open(require_file(model), "rb") as file:
+        head = file.read(5)
+    if head == b"tree\n":
+        return LightGBMRanker()
+    if head.startswith(b"{"):
+        return XGBoostRanker()
+    raise ValueError(f"{str(model)!r} is a model neither of LightGBM nor of XGBoost")
 
 
 def _write_text(path: str, text: str) -> None:

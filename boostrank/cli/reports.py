@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from boostrank.comparison import Comparison
-from boostrank.metrics import Reconciliation
+from boostrank.metrics import Measure, Reconciliation
 
 SUFFIXES = (".csv", ".json", ".md")
 
 
 def write_table(comparison: Comparison, path: str | Path) -> None:
     """Write the table as CSV, JSON or Markdown, by the suffix of `path`; CSV and JSON have all columns, unrounded."""
-    suffix = check_suffix(path)
+    suffix = check_table_suffix(path)
     if suffix == ".md":
         Path(path).write_text(comparison.to_markdown(), encoding="utf-8")
     elif suffix == ".json":
@@ -26,12 +24,24 @@ def write_table(comparison: Comparison, path: str | Path) -> None:
         comparison.table.to_csv(path, index=False)
 
 
-def check_suffix(path: str | Path | None) -> str:
-    """The suffix of `path`, ".csv" if it is None; an error if no format of a table has this suffix."""
-    suffix = SUFFIXES[0] if path is None else Path(path).suffix
+def check_table_suffix(path: str | Path) -> str:
+    """The suffix of `path`; an error if no format of a table has this suffix."""
+    suffix = Path(path).suffix
     if suffix not in SUFFIXES:
         raise ValueError(f"the file of a table must end in one of {', '.join(SUFFIXES)}; got {str(path)!r}")
     return suffix
+
+
+def check_plot_suffix(path: Path) -> None:
+    """Refuse the file of a plot if matplotlib is missing, or writes no file with this suffix."""
+    from boostrank.displays import import_pyplot
+
+    plt = import_pyplot()
+    figure = plt.figure()
+    known = figure.canvas.get_supported_filetypes()
+    plt.close(figure)
+    if path.suffix.removeprefix(".") not in known:
+        raise ValueError(f"the file of a plot must end in one of {', '.join(known)}; got {str(path)!r}")
 
 
 def write_plot(comparison: Comparison, path: str | Path) -> None:
@@ -43,14 +53,21 @@ def write_plot(comparison: Comparison, path: str | Path) -> None:
     import_pyplot().close(figure)
 
 
-def ndcg_table(values: Mapping[str, Any]) -> Table:
-    """Table of NDCG by cutoff."""
+def measure_table(measures: list[Measure], values: list[float]) -> Table:
+    """Values and settings of measures, a row each."""
     table = Table()
-    table.add_column("k")
-    table.add_column("NDCG@k", justify="right")
-    for name, value in values.items():
-        table.add_row(name, f"{value:.6f}")
+    table.add_column("measure", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("settings")
+    for measure, value in zip(measures, values, strict=True):
+        table.add_row(str(measure), f"{value:.6f}", _settings_text(measure))
     return table
+
+
+def _settings_text(measure: Measure) -> str:
+    """The settings of a measure but its cutoff, which is part of its name."""
+    settings = vars(measure).items()
+    return ", ".join(f"{name} {value}" for name, value in settings if name != "k" and value is not None)
 
 
 def reconciliation_table(reconciliation: Reconciliation) -> Table:

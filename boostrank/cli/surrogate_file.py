@@ -15,7 +15,7 @@ from boostrank.surrogates import Surrogate
 def load_surrogate(path: Path, name: str) -> Surrogate:
     """The surrogate called `name` in a Python file: an instance, or a class that needs no arguments.
 
-    The file is executed as a module is by ``import``: what stands below ``if __name__ == "__main__":`` is not run.
+    The file is imported as a module: code below ``if __name__ == "__main__":`` is not run.
 
     Raises
     ------

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import dask
@@ -16,20 +20,27 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.dask.partitions import Partitions, colocate_queries, is_collection, split_qid, submit
-from boostrank.dask.rows import Rows, flat, plain_ids
+from boostrank.dask.partitions import (
+    Partitions,
+    colocate_queries,
+    find_lazy_qid,
+    is_collection,
+    require_collection,
+    submit,
+)
+from boostrank.dask.rows import as_rows
 from boostrank.dask.training import ClusterSpecification, Endpoint, Selection
 from boostrank.dask.workers import find_client, train_on_workers
-from boostrank.dcg import check_relevance
-from boostrank.frames import QID
+from boostrank.frames import QID, require_qid
 from boostrank.losses import DEFAULT_LOSS, Loss
-from boostrank.metrics import Measure, check_scores
+from boostrank.metrics import Measure, get_measure
+from boostrank.metrics.err import ExpectedReciprocalRank
 from boostrank.metrics.ndcg import NDCG
 from boostrank.queries import Queries
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.segments import Bools, Floats
-from boostrank.weights import document_weights
+from boostrank.weights import query_weights
 
 
 class DaskRanker(BaseEstimator):
@@ -38,17 +49,25 @@ class DaskRanker(BaseEstimator):
     Attributes
     ----------
     local : LightGBMRanker or XGBoostRanker
-        The local ranker, which holds the parameters and, once fitted, the model. Its attributes and the methods that
-        take no data can be used from here.
+        The local ranker, which holds the parameters and, once fitted, the model. All its public attributes can be read
+        and set from here, and its methods that take no data can be called.
     client : distributed.Client or None
-        The Dask client that `fit` and `score` use; None for the one that Dask finds. It belongs to this process, and is
-        not in a pickle or a copy.
+        The Dask client that `fit` and `score` use; None for the one that Dask finds. It belongs to this process. It is
+        no parameter of the ranker, and is not in a clone, a copy or a pickle.
     """
 
     __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": None, "eval_set": None, "eval_metric": None}
     __metadata_request__score: ClassVar = {"qid": True}
     _local_class: ClassVar[type[BoostedRanker]]
     _endpoint_class: ClassVar[type[Endpoint]] = Endpoint
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # For help() and editors: the parameters of the local ranker, and the client.
+        local = inspect.signature(cls._local_class)
+        *explicit, native = local.parameters.values()
+        client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+        cls.__signature__ = local.replace(parameters=[*explicit, client, native])
 
     def __init__(
         self, objective: str | Loss = DEFAULT_LOSS, *, client: Client | None = None, **parameters: Any
@@ -57,9 +76,21 @@ class DaskRanker(BaseEstimator):
         self.client = client
 
     def __getattr__(self, name: str) -> Any:
-        if name == "local" or name.startswith("__"):
-            raise AttributeError(name)
+        if not _is_of_local(name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.local, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if _is_of_local(name):
+            setattr(self.local, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *filter(_is_of_local, dir(self.local))})
+
+    def __repr__(self, *arguments: Any) -> str:
+        return self.local.__repr__(*arguments)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of the local ranker by name."""
@@ -84,25 +115,27 @@ class DaskRanker(BaseEstimator):
     ) -> Self:
         """Train on the workers that hold the data.
 
-        Collections are computed where they are not persisted. Partitions whose queries lie in no other partition stay
-        where they are; rows of queries that lie in several partitions move to one of them.
+        Collections that are not persisted are computed first. The rows of a query that lies in several partitions move
+        to one of them; all other rows stay where they are.
 
         Parameters
         ----------
         X : dask Array or DataFrame, shape (n_documents, n_features)
             As for the local ranker. Categories of a DataFrame must be known.
         y : dask Array or Series, shape (n_documents,)
-            Relevance labels, 0 or more. All collections have the same partitions, or are arrays with known chunks.
+            Relevance labels, 0 or more. All collections must be partitioned alike; arrays with known chunks are
+            rechunked where they are not.
         qid : dask Array or Series, shape (n_documents,)
             Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
             (which is no feature then) or an index named "qid".
         sample_weight : dask Array or Series, shape (n_documents,), or array of shape (n_queries,), optional
             Weights of documents, or of queries in order of first appearance.
         eval_set : list of (X, y, qid), optional
-            Validation sets, dask collections too, evaluated over the queries of all workers in every round; the last
-            one decides on early stopping.
+            Validation sets of dask collections, evaluated over the queries of all workers in every round; the last one
+            decides on early stopping.
         eval_metric : str or Measure, optional
-            The measure of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`.
+            The measure of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`. ERR needs its
+            `max_grade`, because each worker knows the labels of its own queries only.
 
         Returns
         -------
@@ -115,37 +148,49 @@ class DaskRanker(BaseEstimator):
         RuntimeError
             If a worker is lost. The ranker stays as it was, and the cluster can be used further.
         """
-        X, qid = split_qid(X, qid, f"{type(self).__name__}.fit")
-        local = self._local_class(**self.get_params())
-        self._check_settings(local, eval_set)
-        client, random_state = find_client(self.client), check_random_state(local.random_state)
+        X, qid = find_lazy_qid(X, qid)
+        qid = require_qid(qid, f"{type(self).__name__}.fit")
+        self._check_settings(eval_set)
+        local, features = self.local, TrainingFeatures()
+        random_state = check_random_state(local.random_state)
+        _check_columns(features, X, reset=True)
+        client = find_client(self.client)
         per_document = sample_weight if _is_per_document(sample_weight, X) else None
         data = colocate_queries(client, X, y, qid, per_document)
-        features = TrainingFeatures()
-        _check_columns(features, X, reset=True)
         weights = None
         if sample_weight is not None and per_document is None:
             weights = _query_weights(sample_weight, data.n_queries)
-        validation = [_selections(_colocate_triple(client, part, features)) for part in eval_set or []]
+        validation = []
+        for i, triple in enumerate(eval_set or []):
+            with _prefixed_errors(f"eval_set[{i}]"):
+                validation.append(_selections(_colocate_triple(client, triple, features)))
         kept = None
         if local.validation_fraction is not None:
             kept = local._kept_queries(data.n_queries, random_state)
             validation = [_selections(data, ~kept)]
-        specification = local._specification(random_state, eval_metric)
+        specification = local._specification(random_state, _check_measure(eval_metric))
         cluster = ClusterSpecification(local._backend, specification, self._endpoint_class)
         trained = train_on_workers(client, cluster, _selections(data, kept, weights), validation)
         if local.refit:
-            again = ClusterSpecification(
-                local._backend, specification.with_rounds(trained.best_iteration), self._endpoint_class
-            )
+            again = replace(cluster, training=specification.with_rounds(trained.best_iteration))
             booster = train_on_workers(client, again, _selections(data, None, weights), []).booster
             trained = trained._replace(booster=booster)
         local._set_fitted(trained, features)
-        self.local = local
         return self
 
     def predict(self, X: Any) -> Any:
-        """Scores, lazily: a dask Array for one, a dask Series for a DataFrame; of data in this process at once."""
+        """Score of each row, float64; within a query higher ranks first.
+
+        Parameters
+        ----------
+        X : dask Array or DataFrame, shape (n_documents, n_features)
+            Or data in this process, as the local ranker takes them.
+
+        Returns
+        -------
+        dask Array or Series, shape (n_documents,)
+            A Series for a DataFrame. Nothing is computed yet. For data in this process it is an ndarray.
+        """
         check_is_fitted(self)
         if not is_collection(X):
             return self.local.predict(X)
@@ -153,16 +198,27 @@ class DaskRanker(BaseEstimator):
         ranker = dask.delayed(local)
         if isinstance(X, dd.DataFrame):
             has_qid_feature = QID in getattr(local, "feature_names_in_", ())
-            _check_columns(local, X if has_qid_feature else split_qid(X, (), "")[0])
+            _check_columns(local, X if has_qid_feature else find_lazy_qid(X, None)[0])
             return X.map_partitions(_scores_of_frame, ranker, meta=("score", np.float64))
         _check_columns(local, X)
         return X.map_blocks(_scores, ranker, drop_axis=1, dtype=np.float64, meta=np.empty(0))
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Mean NDCG@k over queries, also of queries that lie in several partitions; see the local ranker's `score`."""
+        """Mean NDCG@k over queries, also over those that lie in several partitions; see the local ranker's `score`.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `fit`; or data in this process, as the local ranker takes them.
+
+        Returns
+        -------
+        float
+        """
         if not is_collection(X):
             return self.local.score(X, y, qid)
-        _, qid = split_qid(X, qid, f"{type(self).__name__}.score")
+        _, qid = find_lazy_qid(X, qid)
+        qid = require_qid(qid, f"{type(self).__name__}.score")
         client, measure = find_client(self.client), NDCG(k=self.k, gain=self.gain, discount=self.discount)
         colocated = colocate_queries(client, self.predict(X), y, qid)
         sums = [submit(client, part.worker, _sum_of_measure, part.rows, measure) for part in colocated.parts]
@@ -178,8 +234,8 @@ class DaskRanker(BaseEstimator):
         return copy(self.local)
 
     def __getstate__(self) -> dict[str, Any]:
-        """State without the client, which belongs to this process."""
-        return {**super().__getstate__(), "client": None}
+        """State of a copy or a pickle: its own local ranker, and no client, which belongs to this process."""
+        return {**super().__getstate__(), "local": copy(self.local), "client": None}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self.local, "booster_")
@@ -187,28 +243,58 @@ class DaskRanker(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         return self.local.__sklearn_tags__()
 
-    def _check_settings(self, local: BoostedRanker, eval_set: Any) -> None:
+    def _check_settings(self, eval_set: Any) -> None:
         """Refuse settings that are invalid."""
-        local._check_settings()
-        local._check_validation(eval_set)
+        self.local._check_settings()
+        self.local._check_validation(eval_set)
 
 
-def _colocate_triple(client: Client, part: Any, features: TrainingFeatures) -> Partitions:
-    """One element of `eval_set`, each of its queries on one worker."""
-    if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
-        raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(part).__name__}")
-    X, y, *rest = part
-    X, qid = split_qid(X, rest[0] if rest else None, "eval_set")
+def _is_of_local(name: str) -> bool:
+    """Whether a ranker on Dask leaves the attribute of this name to its local ranker."""
+    return not name.startswith("_") and name not in ("local", "client")
+
+
+@contextmanager
+def _prefixed_errors(argument: str) -> Iterator[None]:
+    """Put the name of an argument before the messages of errors in its value."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{argument}: {error}") from error
+
+
+def _colocate_triple(client: Client, triple: Any, features: TrainingFeatures) -> Partitions:
+    """One element of `eval_set`, with each of its queries on one worker."""
+    if not isinstance(triple, (tuple, list)) or len(triple) not in (2, 3):
+        raise ValueError(f"must be a tuple (X, y, qid); got {type(triple).__name__}")
+    X, y, *rest = triple
+    X, qid = find_lazy_qid(X, rest[0] if rest else None)
     _check_columns(features, X)
-    return colocate_queries(client, X, y, qid)
+    return colocate_queries(client, X, y, require_qid(qid, "eval_set"))
+
+
+def _check_measure(eval_metric: str | Measure | None) -> Measure | None:
+    """The measure of validation sets, which must not depend on the labels of other workers."""
+    measure = None if eval_metric is None else get_measure(eval_metric)
+    if isinstance(measure, ExpectedReciprocalRank) and measure.max_grade is None:
+        raise ValueError(
+            f"eval_metric {str(measure)!r} needs max_grade on a cluster, because each worker knows the labels of its "
+            f"own queries only: get_measure({str(measure)!r}, max_grade=...)"
+        )
+    return measure
 
 
 def _check_columns(known: Any, X: Any, reset: bool = False) -> None:
     """Check number and names of the features of a collection against those of `known`, or learn them."""
+    require_collection("X", X)
     if isinstance(X, dd.DataFrame):
         unknown = [name for name in X.select_dtypes("category").columns if not X[name].cat.known]
         if unknown:
-            raise ValueError(f"the categories of {unknown} are not known to Dask, and may differ: X.categorize() them")
+            raise ValueError(
+                f"the categories of {unknown} are not known to Dask, and may differ between partitions: use "
+                "X.categorize()"
+            )
         check_features(known, X._meta, reset=reset)
     elif getattr(X, "ndim", None) != 2:
         raise ValueError(f"X must be a dask Array or DataFrame of two dimensions; got {type(X).__name__}")
@@ -238,13 +324,13 @@ def _is_per_document(weights: Any, X: Any) -> bool:
 
 def _query_weights(weights: Any, n_queries: int) -> Floats:
     """Weights of queries in order of first appearance, computed to this process."""
-    given = flat(weights.compute() if is_collection(weights) else weights)
-    if given.shape != (n_queries,):
+    given = np.asarray(weights.compute() if is_collection(weights) else weights)
+    if given.shape not in {(n_queries,), (n_queries, 1)}:
         raise ValueError(
             f"sample_weight must have one weight per query ({n_queries}), or be a dask Array or Series of one per "
             f"document that is partitioned like X; got shape {given.shape}"
         )
-    return document_weights(given, Queries.from_sizes(np.ones(n_queries, dtype=np.int64)), separable=True)
+    return query_weights(given.ravel(), Queries.from_sizes(np.ones(n_queries, dtype=np.int64)))
 
 
 def _scores(X: NDArray[Any], ranker: BoostedRanker) -> NDArray[np.float64]:
@@ -257,9 +343,7 @@ def _scores_of_frame(X: Any, ranker: BoostedRanker) -> Any:
     return pd.Series(_scores(X, ranker), index=X.index, name="score", dtype=np.float64)
 
 
-def _sum_of_measure(part: Any, measure: Measure) -> float:
+def _sum_of_measure(part: Sequence[Any], measure: Measure) -> float:
     """Sum of the measure over the queries of a partition whose features are scores."""
-    rows = Rows(*part)
-    queries = Queries.from_qid(plain_ids(rows.qid))
-    bound = measure.bind(queries.group(check_relevance(flat(rows.relevance))), queries)
-    return float(bound.per_query(queries.group(check_scores(flat(rows.X)))).sum())
+    rows = as_rows(part)
+    return float(np.sum(measure(rows.relevance, rows.X, rows.qid, per_query=True)))

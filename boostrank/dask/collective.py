@@ -16,12 +16,13 @@ from xgboost import collective
 from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
-from boostrank.metrics import BoundMeasure
+from boostrank.metrics import BoundMeasure, Measure
 from boostrank.objective import BoundLoss, Objective, unit_scale
+from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
 
 #: Seconds that workers wait for each other at the start and at the end.
-TIMEOUT = 300
+TIMEOUT_SECONDS = 300
 #: Attempts to connect. The tracker and the other workers run already when a worker connects, so that one attempt is
 #: enough, and an error shows without a delay.
 RETRIES = 1
@@ -31,7 +32,7 @@ class Tracker:
     """The tracker of XGBoost's collective, which connects the workers. It runs as long as this object lives."""
 
     def __init__(self, host: str, n_workers: int) -> None:
-        self._tracker = RabitTracker(n_workers, host, sortby="task", timeout=TIMEOUT)
+        self._tracker = RabitTracker(n_workers, host, sortby="task", timeout=TIMEOUT_SECONDS)
         self._tracker.start()
         self.address = self._tracker.worker_args()
 
@@ -49,7 +50,7 @@ def communicator(address: dict[str, Any] | None, rank: int) -> Iterator[None]:
         return
     # The tracker sorts workers by these ids as strings.
     with collective.CommunicatorContext(
-        **address, dmlc_task_id=f"{rank:08d}", dmlc_timeout=TIMEOUT, dmlc_retry=RETRIES
+        **address, dmlc_task_id=f"{rank:08d}", dmlc_timeout=TIMEOUT_SECONDS, dmlc_retry=RETRIES
     ):
         yield
 
@@ -84,26 +85,28 @@ def raise_on_all_workers(error: Exception | None) -> None:
         raise StoppedError("another worker stopped") if error is None else error
 
 
-class GlobalMeasure:
+class GlobalMeasure(BoundMeasure):
     """A measure of validation data that lie on several workers: the mean over the queries of all.
 
     Parameters
     ----------
-    bound : BoundMeasure
-        The measure bound to the validation data of this worker.
-    present : bool
-        False if this worker has no validation data, and `bound` only stands in for it.
+    measure : Measure
+    queries : Queries
+    own : BoundMeasure or None
+        The measure bound to the validation data of this worker; None if this worker has none.
     """
 
-    def __init__(self, bound: BoundMeasure, present: bool) -> None:
-        self._bound, self._present = bound, present
+    def __init__(self, measure: Measure, queries: Queries, own: BoundMeasure | None) -> None:
+        super().__init__(measure, queries)
+        self._own = own
 
-    def __str__(self) -> str:
-        return str(self._bound)
+    def per_query(self, scores: NDArray[Any]) -> Floats:
+        """Value of each query of this worker."""
+        return np.empty(0) if self._own is None else self._own.per_query(scores)
 
     def mean(self, scores: NDArray[Any]) -> float:
         """Mean over the queries of all workers, which must all call it."""
-        values = self._bound.per_query(scores) if self._present else np.empty(0)
+        values = self.per_query(scores)
         values = values[~np.isnan(values)]
         total, n_queries = allreduce_sum([values.sum(), len(values)])
         return float(total / n_queries)

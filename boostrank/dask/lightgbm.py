@@ -16,7 +16,7 @@ from boostrank.dask.training import Endpoint
 from boostrank.rankers.base import BoostedRanker
 
 #: Minutes that workers wait for each other at the start, unless the parameter `time_out` says otherwise.
-TIME_OUT = 5
+TIMEOUT_MINUTES = 5
 #: Parameters of LightGBM's network that are found from the Dask workers.
 SET_BY_DASK = ("machines", "workers", "nodes", "num_machines", "num_machine")
 TREE_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
@@ -29,7 +29,7 @@ class PortEndpoint(Endpoint):
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.bind(("", parameters.get("local_listen_port", 0)))
         self._port = self._socket.getsockname()[1]
-        self._time_out = parameters.get("time_out", TIME_OUT)
+        self._time_out = parameters.get("time_out", TIMEOUT_MINUTES)
         self._tree_learner = parameters.get("tree_learner", "data")
         super().__init__(f"{host}:{self._port}", parameters)
 
@@ -56,16 +56,16 @@ class LightGBMRanker(DaskRanker):
     """:class:`boostrank.LightGBMRanker` on the workers of a Dask cluster: the same parameters and attributes.
 
     Workers train one model together on the partitions that they hold, in LightGBM's own distributed (data parallel)
-    training. Each computes the targets of its queries; start and scale of the objective, and the measure in
+    training. Each computes the targets of its queries. The offset and the scale of the objective, and the measure in
     `evals_result_` and early stopping, are those of the data of all workers. So the model does not depend on how the
-    data are partitioned, except through the backend's binning of features and the rounding of its sums. LightGBM's
-    workers estimate the number of rows
-    in a leaf from its Hessian: where `min_child_samples` binds, trees may differ a little from those of one process.
+    data are partitioned, except through LightGBM's binning of features and the rounding of its sums. LightGBM's
+    workers estimate the number of rows in a leaf from its Hessian: where `min_child_samples` prevents a split, trees
+    may differ a little from those of one process.
 
     Parameters are those of :class:`boostrank.LightGBMRanker`; `n_jobs` is the number of threads of each worker, and
     None means those that Dask gave it. In addition `client` takes a ``distributed.Client``; by default it is the one
-    that Dask finds. LightGBM's own `local_listen_port` fixes the port of the workers, of which each machine can have
-    only one then, and `tree_learner` may be "voting".
+    that Dask finds. LightGBM's own `local_listen_port` fixes the port of the workers; each machine can have only one
+    worker then. Its `tree_learner` may be "data" or "voting".
 
     Examples
     --------
@@ -84,13 +84,14 @@ class LightGBMRanker(DaskRanker):
     _endpoint_class: ClassVar[type[Endpoint]] = PortEndpoint
     _local_class: ClassVar[type[BoostedRanker]] = rankers.LightGBMRanker
 
-    def _check_settings(self, local: BoostedRanker, eval_set: Any) -> None:
+    def _check_settings(self, eval_set: Any) -> None:
+        native = self.local._native
         for name in SET_BY_DASK:
-            if name in local._native:
-                raise ValueError(f"{name} is found from the Dask workers; LightGBM's local_listen_port may be set")
-        if local._native.get("tree_learner", "data") not in TREE_LEARNERS:
+            if name in native:
+                raise ValueError(f"{name} follows from the Dask workers: leave it out; local_listen_port may be set")
+        if native.get("tree_learner", "data") not in TREE_LEARNERS:
             raise ValueError(
                 f"tree_learner must be one of {', '.join(TREE_LEARNERS)}, for rows that are distributed over workers; "
-                f"got {local._native['tree_learner']!r}"
+                f"got {native['tree_learner']!r}"
             )
-        super()._check_settings(local, eval_set)
+        super()._check_settings(eval_set)

@@ -18,10 +18,10 @@ import pandas as pd
 from distributed import Client, Future, wait
 
 from boostrank.dask.rows import PartitionSummary, concatenate, split_rows, summarize
-from boostrank.frames import QID, require_qid
+from boostrank.frames import QID
 from boostrank.segments import Bools, Ints
 
-#: No partition grows beyond this multiple of what an even distribution gives it, or of the largest there was.
+#: No partition grows beyond this multiple of the mean size, or of the largest size before, whichever is larger.
 MAX_GROWTH = 1.25
 
 
@@ -32,7 +32,8 @@ class Partition:
     Attributes
     ----------
     rows : Future or list of Futures
-        The future of a :class:`~boostrank.dask.rows.Rows`, or the futures of its fields.
+        The future of a :class:`~boostrank.dask.rows.Rows`, or the futures of what
+        :func:`~boostrank.dask.rows.as_rows` makes it from.
     worker : str
         The address of the worker that holds it.
     queries : ndarray of int64
@@ -47,11 +48,10 @@ class Partition:
 
 @dataclass(frozen=True)
 class Partitions:
-    """All partitions that have rows; the number of queries, of documents, and of documents that were moved."""
+    """All partitions that have rows, the number of queries in them, and the number of rows that were moved."""
 
     parts: list[Partition]
     n_queries: int
-    n_documents: int
     n_moved: int
 
 
@@ -60,14 +60,23 @@ def is_collection(values: Any) -> bool:
     return isinstance(values, (da.Array, dd.DataFrame, dd.Series))
 
 
-def split_qid(X: Any, qid: Any, receiver: str) -> tuple[Any, Any]:
-    """Features and query ids; without `qid` those of a column or the index named "qid" of a dask DataFrame."""
+def require_collection(name: str, values: Any) -> None:
+    """Refuse values of the argument `name` that Dask does not hold."""
+    if not is_collection(values):
+        raise TypeError(
+            f"{name} must be a dask Array, DataFrame or Series; got {type(values).__name__}. For data in this process "
+            "use the ranker of boostrank itself, or dask.array.from_array"
+        )
+
+
+def find_lazy_qid(X: Any, qid: Any) -> tuple[Any, Any]:
+    """Features and query ids, as :func:`boostrank.frames.find_qid` finds them, without computing anything."""
     if isinstance(X, dd.DataFrame):
         if QID in X.columns:
-            X, qid = X.drop(columns=QID), X[QID] if qid is None else qid
-        elif qid is None and X.index.name == QID:
-            qid = X.index.to_series()
-    return X, require_qid(qid, receiver)
+            return X.drop(columns=QID), X[QID] if qid is None else qid
+        if qid is None and X.index.name == QID:
+            return X, X.index.to_series()
+    return X, qid
 
 
 def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = None) -> Partitions:
@@ -104,7 +113,7 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     if len(sizes) == 0:
         raise ValueError("X has no rows")
     if not any(summary.weighted for summary in summaries):
-        raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
+        raise ValueError("sample_weight is zero everywhere")
     part = np.repeat(np.arange(n_parts), [len(summary.sizes) for summary in summaries])
     query = _number(summaries)
     chosen = choose_partitions(query, part, sizes, n_parts)
@@ -115,7 +124,7 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     # Pieces are concatenated in the order of their partitions, and so are their queries, by first appearance.
     present = {i: pd.unique(query[chosen[query] == i]) for i in range(n_parts)}
     whole = [Partition(rows[i], workers[i], queries) for i, queries in present.items() if len(queries)]
-    return Partitions(whole, len(chosen), int(sizes.sum()), int(sizes[moves].sum()))
+    return Partitions(whole, len(chosen), int(sizes[moves].sum()))
 
 
 def choose_partitions(query: Ints, part: Ints, sizes: Ints, n_parts: int) -> Ints:
@@ -149,11 +158,7 @@ def choose_partitions(query: Ints, part: Ints, sizes: Ints, n_parts: int) -> Int
 def _align(columns: dict[str, Any]) -> dict[str, list[Any]]:
     """Delayed blocks of each collection; all collections have the same number of blocks."""
     for name, values in columns.items():
-        if not is_collection(values):
-            raise TypeError(
-                f"{name} must be a dask Array, DataFrame or Series; got {type(values).__name__}. For data in this "
-                "process use the ranker of boostrank itself, or dask.array.from_array"
-            )
+        require_collection(name, values)
     blocks = {name: _blocks(values, columns["X"]) for name, values in columns.items()}
     for name, column in blocks.items():
         if len(column) != len(blocks["X"]):
@@ -185,7 +190,7 @@ def _holders(client: Client, futures: list[Future]) -> list[str]:
     who_has = client.who_has(futures)
     holders = [min(who_has.get(future.key) or [""]) for future in futures]
     if "" in holders:
-        raise RuntimeError("a worker was lost while the data were computed; fit again, Dask computes them anew")
+        raise RuntimeError("a worker was lost while the data were computed. Fit again: Dask computes them again")
     return holders
 
 

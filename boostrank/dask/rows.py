@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import _safe_indexing
 
-from boostrank.dcg import check_relevance
+from boostrank.labels import as_labels
 from boostrank.queries import Queries
+from boostrank.rankers.features import TrainingFeatures
 from boostrank.segments import Ints
+from boostrank.weights import document_weights
 
 
 class Rows(NamedTuple):
-    """Features or scores, labels, query ids, and weights of documents if there are any."""
+    """Rows of one partition; :func:`as_rows` makes them.
+
+    Attributes
+    ----------
+    X : features of shape (n_rows, n_features), or scores of shape (n_rows,)
+    relevance : ndarray, shape (n_rows,)
+    qid : ndarray, shape (n_rows,)
+    weights : ndarray, shape (n_rows,), or None
+        Weights of documents.
+    """
 
     X: Any
-    relevance: Any
-    qid: Any
-    weights: Any = None
+    relevance: NDArray[Any]
+    qid: NDArray[Any]
+    weights: NDArray[Any] | None
 
 
 class PartitionSummary(NamedTuple):
@@ -32,30 +44,39 @@ class PartitionSummary(NamedTuple):
     weighted: bool
 
 
+def as_rows(part: Sequence[Any]) -> Rows:
+    """Rows from the values that the collections of features, labels, query ids and perhaps weights have in a partition.
+
+    Raises
+    ------
+    ValueError
+        If query ids are invalid; see :func:`plain_ids`.
+    """
+    X, relevance, qid, *rest = part
+    weights = rest[0] if rest else None
+    return Rows(X, _one_dimensional(relevance), plain_ids(qid), None if weights is None else _one_dimensional(weights))
+
+
 def plain_ids(qid: Any) -> NDArray[Any]:
     """Query ids of one partition, converted such that equal ids have the same type in all partitions.
 
     Raises
     ------
     ValueError
-        If an id is missing, or a number that is not whole.
+        If ids are floats, and one is NaN or not whole.
     """
-    ids = flat(qid)
+    ids = _one_dimensional(qid)
     if ids.dtype.kind in "OUS":
         ids = np.asarray(pd.Series(ids, dtype=object).infer_objects())
     if ids.dtype.kind == "f":
-        if np.isnan(ids).any():
-            raise ValueError(f"qid must not be missing; {int(np.isnan(ids).sum())} of {len(ids)} are")
-        if (ids % 1 != 0).any():
-            raise ValueError(f"qid holds numbers that are not whole, such as {ids[ids % 1 != 0][0]}; is it a feature?")
+        # NaN is not whole either.
+        not_whole = ids[ids % 1 != 0]
+        if len(not_whole):
+            raise ValueError(
+                f"qid holds numbers that are missing or not whole, such as {not_whole[0]}; is it a feature?"
+            )
         ids = ids.astype(np.int64)
-    return ids.astype(np.int64) if ids.dtype.kind in "ib" else ids
-
-
-def flat(values: Any) -> NDArray[Any]:
-    """One value per row, of an array, a Series, or a DataFrame of one column."""
-    array = np.asarray(values)
-    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    return ids.astype(np.int64) if ids.dtype.kind in "biu" else ids
 
 
 def stack(blocks: list[Any]) -> Any:
@@ -70,17 +91,21 @@ def stack(blocks: list[Any]) -> Any:
 def summarize(part: list[Any], number: int) -> PartitionSummary:
     """Check partition `number`, and count its queries."""
     try:
-        rows = Rows(*part)
-        for name, values in (("y", rows.relevance), ("qid", rows.qid)):
-            if len(values) != rows.X.shape[0]:
-                raise ValueError(f"{name} has {len(values)} values for the {rows.X.shape[0]} rows of X")
-        if rows.X.shape[0] == 0:
+        rows = as_rows(part)
+        n_rows = rows.X.shape[0]
+        for name, values in (("y", rows.relevance), ("qid", rows.qid), ("sample_weight", rows.weights)):
+            if values is not None and len(values) != n_rows:
+                raise ValueError(f"{name} has {len(values)} values for the {n_rows} rows of X")
+        if n_rows == 0:
             return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), weighted=False)
-        if rows.X.ndim == 2 and not hasattr(rows.X, "iloc"):
-            check_array(rows.X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
-        check_relevance(flat(rows.relevance))
-        queries = Queries.from_qid(plain_ids(rows.qid))
-        weighted = rows.weights is None or _any_weight(flat(rows.weights), queries.n_documents)
+        if rows.X.ndim == 2:
+            TrainingFeatures().learn(rows.X)
+        as_labels(rows.relevance)
+        queries = Queries.from_qid(rows.qid)
+        # All weights of one partition may be 0.
+        weighted = rows.weights is None or bool(rows.weights.any())
+        if rows.weights is not None and weighted:
+            document_weights(queries.group(rows.weights), queries, separable=True)
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from error
     return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, weighted)
@@ -88,8 +113,8 @@ def summarize(part: list[Any], number: int) -> PartitionSummary:
 
 def split_rows(part: list[Any], targets: Ints) -> dict[int, Rows]:
     """The rows of a partition by the partition that they go to; `targets` is that of each of its queries."""
-    rows = Rows(*part)
-    queries = Queries.from_qid(plain_ids(rows.qid))
+    rows = as_rows(part)
+    queries = Queries.from_qid(rows.qid)
     target = queries.ungroup(queries.repeat(targets))
     permutation = np.argsort(target, kind="stable")
     starts = np.flatnonzero(np.diff(target[permutation], prepend=-1))
@@ -98,27 +123,24 @@ def split_rows(part: list[Any], targets: Ints) -> dict[int, Rows]:
 
 def concatenate(pieces: list[Any]) -> Rows:
     """Pieces of partitions as one partition."""
-    parts = [Rows(*piece) for piece in pieces]
-    weights = None if parts[0].weights is None else np.concatenate([flat(part.weights) for part in parts])
+    X, relevance, qid, weights = zip(*(as_rows(piece) for piece in pieces), strict=True)
     return Rows(
-        stack([part.X for part in parts]),
-        np.concatenate([flat(part.relevance) for part in parts]),
-        np.concatenate([plain_ids(part.qid) for part in parts]),
-        weights,
+        stack(list(X)),
+        np.concatenate(relevance),
+        np.concatenate(qid),
+        None if weights[0] is None else np.concatenate(weights),
     )
 
 
-def _any_weight(weights: NDArray[Any], n_documents: int) -> bool:
-    if weights.shape != (n_documents,):
-        raise ValueError(f"sample_weight has shape {weights.shape} for {n_documents} rows")
-    if not np.isfinite(weights).all() or weights.min() < 0:
-        raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
-    return bool(weights.any())
+def _one_dimensional(values: Any) -> NDArray[Any]:
+    """An array of one value per row, from an array, a Series, or a DataFrame of one column."""
+    array = np.asarray(values)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def _take(rows: Rows, taken: Ints) -> Rows:
     # Consecutive rows are a view and not a copy.
     first, last = int(taken[0]), int(taken[-1])
     chosen: Any = slice(first, last + 1) if last - first + 1 == len(taken) else taken
-    X, weights = _safe_indexing(rows.X, chosen), None if rows.weights is None else flat(rows.weights)[chosen]
-    return Rows(X, flat(rows.relevance)[chosen], plain_ids(rows.qid)[chosen], weights)
+    weights = None if rows.weights is None else rows.weights[chosen]
+    return Rows(_safe_indexing(rows.X, chosen), rows.relevance[chosen], rows.qid[chosen], weights)

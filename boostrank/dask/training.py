@@ -1,12 +1,12 @@
 """One training on several workers: the part that each worker runs.
 
-A worker trains on its data as the local ranker does, through the same backend. Additional are only the sums over all
-workers: for the start and the scale of the objective, and for the measure of validation data.
+A worker trains on its data as the local ranker does, through the same backend. Three things in addition are computed
+from sums over all workers: the offset and the scale of the objective, and the measure of validation data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from distributed import get_worker
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from boostrank.backends import xgboost as xgboost_backend
 from boostrank.backends.base import Backend, BoostingFunction, GroupedData, Trained, Training, TrainingSpecification
 from boostrank.dask.collective import (
     GlobalMeasure,
@@ -26,10 +27,12 @@ from boostrank.dask.collective import (
     use_global_start,
 )
 from boostrank.dask.partitions import Partition
-from boostrank.dask.rows import Rows, flat, plain_ids, stack
-from boostrank.labels import Relevance, as_labels
-from boostrank.objective import BoundLoss, Float32s
+from boostrank.dask.rows import as_rows, stack
+from boostrank.labels import Relevance
+from boostrank.metrics import BoundMeasure
+from boostrank.objective import BoundLoss, EdgeObjective, Float32s
 from boostrank.queries import Queries
+from boostrank.rankers.grouping import group_data
 from boostrank.segments import Bools, Floats
 
 
@@ -109,17 +112,26 @@ class WorkerTraining(Training):
 
 
 class Prepared(NamedTuple):
-    """Data and objective of one worker, and its part of each validation set, None where it has none."""
+    """Data and objective of one worker, and each validation set with its measure."""
 
     data: GroupedData
     objective: BoundLoss | None
-    validation: list[GroupedData | None]
+    validation: list[tuple[GroupedData, BoundMeasure]]
 
 
 def prepare(cluster: ClusterSpecification, selections: list[list[Any]], validation: list[list[list[Any]]]) -> Prepared:
-    """Data and objective of this worker. Errors in the data show here, before workers wait for each other."""
+    """Prepare the training on this worker. Errors in the data show here, before workers wait for each other.
+
+    Parameters
+    ----------
+    cluster : ClusterSpecification
+    selections : list
+        ``Selection.arguments`` of each selection to train on, with the rows in place of their futures.
+    validation : list of list
+        The same for each validation set; an empty list where this worker has no data of it.
+    """
     data = _assemble(selections)
-    return Prepared(data, _bind(cluster, data), [_assemble(part) if part else None for part in validation])
+    return Prepared(data, _bind(cluster, data), [_validation(cluster.training, data, part) for part in validation])
 
 
 def train(
@@ -136,17 +148,11 @@ def train(
     `_tracker` is not used, but keeps the tracker alive on its worker until the training ends, also if Dask releases it
     earlier.
     """
-    data, objective, parts = prepared
+    data, objective, validation = prepared
     threads = cluster.backend.PARAMETERS["n_jobs"]
-    # A worker without validation data of its own scores one row in place of them, which does not count.
-    stand_in = GroupedData(_first_row(data.X), Relevance(np.zeros(1)), Queries.from_sizes([1]))
     with communicator(tracker_address, rank), endpoint.connect(addresses) as network:
         if objective is not None:
             use_global_start(objective)
-        validation: list[Any] = []
-        for part in parts:
-            bound = cluster.training.bind_measure(stand_in if part is None else part)
-            validation.append((stand_in if part is None else part, GlobalMeasure(bound, present=part is not None)))
         parameters = {threads: get_worker().state.nthreads, **cluster.training.parameters, **network}
         specification = replace(cluster.training, parameters=parameters)
         trained = cluster.backend.train(WorkerTraining(specification, data, objective, validation))
@@ -156,20 +162,44 @@ def train(
 def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
     specification = cluster.training
     if specification.native_objective is not None:
-        # Its errors are to show before workers wait for each other; the backend computes the parameters again.
+        # The backend computes these parameters again; here they are computed for the errors in the labels.
         cluster.backend.native_parameters(specification.native_objective, specification.dcg, data.labels.per_document)
+        if cluster.backend is xgboost_backend and data.weights is not None and not data.weights.any():
+            raise ValueError(
+                f"sample_weight is zero for all queries of one worker, and XGBoost's {specification.native_objective} "
+                "divides by the mean weight there: leave these queries out, or partition the data in another way"
+            )
         return None
     if data.weights is None or data.weights.any():
         return specification.bind(data)
-    # All weights of a worker may be 0, which is an error for a whole data set.
+    # All weights of one worker may be 0, but to a loss this is an error: it is bound without weights.
     objective: Any = specification.bind(replace(data, weights=None))
-    objective.weights = data.weights
+    if isinstance(objective, EdgeObjective):
+        objective.graph = objective.graph.reweighted(data.weights)
+    else:
+        objective.weights = data.weights
     return objective
+
+
+def _validation(
+    specification: TrainingSpecification, data: GroupedData, selections: list[list[Any]]
+) -> tuple[GroupedData, BoundMeasure]:
+    """The part of one validation set that this worker has, and the measure of the whole set.
+
+    A worker that has no part scores one row of its training data instead, which does not count.
+    """
+    if selections:
+        part = _assemble(selections)
+        bound = specification.bind_measure(part)
+        return part, GlobalMeasure(bound.measure, part.queries, bound)
+    stand_in = GroupedData(_first_row(data.X), Relevance(np.zeros(1)), Queries.from_sizes([1]))
+    measure = specification.measure or stand_in.labels.default_measure(specification.dcg)
+    return stand_in, GlobalMeasure(measure, stand_in.queries, None)
 
 
 def _assemble(selections: list[list[Any]]) -> GroupedData:
     """One data set of the selections, grouped by query; the features stay in blocks."""
-    parts = [_grouped(Rows(*rows), chosen, weights) for rows, chosen, weights in selections]
+    parts = [_grouped(*selection) for selection in selections]
     sizes = np.concatenate([part.queries.sizes for part in parts])
     ids = np.concatenate([part.queries.ids for part in parts])
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
@@ -181,13 +211,14 @@ def _assemble(selections: list[list[Any]]) -> GroupedData:
     )
 
 
-def _grouped(rows: Rows, chosen: Bools | None, query_weights: Floats | None) -> GroupedData:
-    queries = Queries.from_qid(plain_ids(rows.qid))
-    weights = None if rows.weights is None else queries.group(flat(rows.weights).astype(np.float64))
+def _grouped(part: Sequence[Any], chosen: Bools | None, query_weights: Floats | None) -> GroupedData:
+    """The chosen queries of one partition."""
+    rows = as_rows(part)
+    data = group_data(rows.X, rows.relevance, rows.qid)
     if query_weights is not None:
-        weights = queries.repeat(query_weights)
-    X = rows.X if queries.permutation is None else _safe_indexing(rows.X, queries.permutation)
-    data = GroupedData(X, as_labels(flat(rows.relevance)).group(queries), queries, weights)
+        data = replace(data, weights=data.queries.repeat(query_weights))
+    elif rows.weights is not None:
+        data = replace(data, weights=data.queries.group(np.asarray(rows.weights, dtype=np.float64)))
     return data if chosen is None or chosen.all() else data.take(chosen)
 
 

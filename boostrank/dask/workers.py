@@ -1,8 +1,8 @@
 """A training on several workers, as the client runs it: it submits the tasks, and watches for lost workers.
 
-`lightgbm.dask` and `xgboost.dask` connect their workers by the same public functions. They are not used themselves:
+`lightgbm.dask` and `xgboost.dask` connect their workers with the same public functions, but they are not used here.
 `lightgbm.dask` evaluates the queries of each worker separately, cannot stop early, and with validation data fetches a
-partition of each worker to the client; `xgboost.dask` refuses weights beside query ids.
+partition of each worker to the client. `xgboost.dask` refuses weights beside query ids.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from boostrank.dask.training import ClusterSpecification, Selection, prepare, tr
 POLL_SECONDS = 2.0
 #: Once a worker has failed, the others get this many seconds to raise their own errors.
 ERROR_SECONDS = 15.0
-#: Types of errors that are consequences of the error of another worker: of the backends' networks, and our own.
+#: Types of errors that follow from the error of another worker: those of the backends' networks, and our own.
 CONSEQUENCES = ("LightGBMError", "XGBoostError", "StoppedError")
 
 
@@ -83,7 +83,7 @@ def train_on_workers(
 
 
 def _distribute(selections: list[Selection], workers: list[str]) -> dict[str, list[Any]]:
-    """Arguments of the selections by worker; those on workers that do not train are assigned to the others in turn."""
+    """Arguments of the selections by worker. Those on workers that do not train go to the other workers in turn."""
     by_worker: dict[str, list[Any]] = {}
     n_moved = 0
     for selection in selections:
@@ -101,7 +101,7 @@ def _addresses(client: Client, objects: list[Future], workers: list[str]) -> lis
 
 
 def _gather(client: Client, futures: list[Future], workers: list[str]) -> list[Any]:
-    """Results of finished futures, unless a worker is lost: Dask would wait for it to compute them again."""
+    """Results of finished futures. A lost worker is an error: Dask would wait for that worker to compute them again."""
     seconds = POLL_SECONDS
     while True:
         try:
@@ -161,12 +161,12 @@ def _raise_cause(client: Client, futures: list[Future], workers: list[str]) -> N
         raise causes[0]
     if lost:
         raise RuntimeError(
-            f"worker {', '.join(lost)} was lost while it trained, so that the others stopped. Look at its log "
-            "(memory?), and fit again: Dask computes the data that it held anew"
+            f"worker {', '.join(lost)} was lost while it trained, so the others were stopped. Its log may tell why "
+            "(often memory). Fit again: Dask computes the data that it held again"
         ) from (errors[0] if errors else None)
     if errors:
         raise errors[0]
-    raise RuntimeError("Dask cancelled the training, as it does when data that were scattered are lost; fit again")
+    raise RuntimeError("Dask cancelled the training. It does so when scattered data are lost: scatter them again")
 
 
 def _restart(client: Client, stuck: list[str], futures: list[Future]) -> None:

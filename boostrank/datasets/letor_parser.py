@@ -1,8 +1,8 @@
 """Parse blocks of LETOR lines with vectorized operations.
 
 A block of complete lines is read as one array of bytes: the separators of all its tokens are found together, and so
-are the numbers. This fast parser only accepts or refuses a block. :mod:`boostrank.datasets.letor_faults` reads a
-refused block again, line by line, to name the invalid line.
+are the numbers. This fast parser only accepts or refuses a block. When it refuses one,
+:mod:`boostrank.datasets.letor_faults` reads the block again, line by line, to name the invalid line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BLOCK_BYTES = 1 << 20  # The temporary arrays of a block, about 10 times its siz
 _BLANKS_TO_SPACES = bytes.maketrans(b"\t\r", b"  ")
 _NUMBERS = re.compile(rb"(?:%b )*+" % NUMBER)
 _POWERS = 10.0 ** np.arange(17)
-_PADDING = b" " * 15 + b"\n"  # Lets the 16 bytes before the end of the first token be loaded.
+_PADDING = b" " * 15 + b"\n"  # So that there are 16 bytes to load before the end of the first token.
 
 
 def parse_file(path: PathLike, options: ReadOptions) -> ParsedFile:
@@ -34,7 +34,7 @@ def parse_file(path: PathLike, options: ReadOptions) -> ParsedFile:
     parsed, line = ParsedFile(os.fspath(path), options.dtype), 1
     if os.path.isdir(path):
         raise IsADirectoryError(
-            f"{parsed.name} is a folder; read_letor reads one file, read_letor_folds reads a folder of folds"
+            f"{parsed.name} is a folder, not a LETOR file; for a folder of folds there is read_letor_folds"
         )
     for block in _blocks(parsed.name):
         if line == 1:

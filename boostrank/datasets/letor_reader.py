@@ -69,8 +69,8 @@ def read_letor(
     sizes : str, os.PathLike or array of int, shape (n_queries,), optional
         Number of documents of each query, in the sequence of the lines; or a file with one such number per line.
         The default is the file ``<path>.query`` or ``<path>.group`` if there is one (for ``x.gz`` also ``x.query``
-        and ``x.group``). Lines without qid need sizes; their queries are numbered from 0. If the lines have qids,
-        the qids count, and the sizes must agree with them.
+        and ``x.group``). Lines without qid need sizes; their queries are numbered from 0. Where the lines have
+        qids, these are the queries, and the sizes must agree with them.
     n_features : int, optional
         Number of columns of X; by default as many as the largest index needs. Pass it if several files must have
         the same columns, because a sparse file need not contain the last feature.

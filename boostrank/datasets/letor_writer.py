@@ -35,7 +35,7 @@ def write_letor(
     ----------
     path : str or os.PathLike
         File to write or replace; it is compressed with gzip if the name ends in ``.gz``.
-    X : array, data frame or scipy.sparse matrix, shape (n_documents, n_features)
+    X : array, DataFrame or scipy.sparse matrix, shape (n_documents, n_features)
         Features. If the last columns of a sparse X are empty, pass ``n_features`` to read the file back.
     y : array of float, shape (n_documents,)
         Labels.

@@ -1,7 +1,7 @@
 """Plots in the style of scikit-learn's displays.
 
 Each class method ``from_...`` computes values and draws them; the values are attributes, and ``plot`` draws them again.
-matplotlib is imported on use.
+matplotlib is imported when something is drawn.
 """
 
 from boostrank.displays.breakdown_display import DCGBreakdownDisplay

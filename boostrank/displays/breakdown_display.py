@@ -17,7 +17,7 @@ from boostrank.metrics import dcg_breakdown
 if TYPE_CHECKING:
     import pandas as pd
 
-# With more ranks than this, the names of documents and their relevance would overlap, and are left out.
+# With more ranks than this, the names of documents and their relevance would overlap, so they are not drawn.
 MAX_LABELLED_RANKS = 15
 
 
@@ -82,10 +82,16 @@ class DCGBreakdownDisplay:
         y_true, y_score, qid, k, gain, discount, ties
             As in :func:`boostrank.metrics.dcg_breakdown`.
         query : query id, optional
-            Which query of `qid`; required if there are several.
+            Id of the query to plot; required if `qid` has several queries.
         documents : sequence, shape (n_documents,), optional
             Name of each row of `y_true`; by default "row 0", "row 1" and so on.
         ax : matplotlib axes, optional
+
+        Raises
+        ------
+        ValueError
+            As :func:`boostrank.metrics.dcg_breakdown`; and for a `query` that is missing or not in `qid`, or
+            `documents` of the wrong number.
         """
         names = [f"row {row}" for row in range(np.size(y_true))] if documents is None else [str(d) for d in documents]
         if len(names) != np.size(y_true):

@@ -30,10 +30,11 @@ class NDCGCurveDisplay:
     Attributes
     ----------
     names : list of str
+        Names of the rankers.
     ks : ndarray of int, shape (n_ks,)
         Cutoffs, increasing.
     mean, low, high : ndarray, shape (n_rankers, n_ks)
-        `low` and `high` are the ends of the band, NaN for a single query.
+        Mean NDCG@k, and the ends of the band, which are NaN for a single query.
     n_queries : int
         Number of queries in the mean.
     level : float
@@ -85,11 +86,18 @@ class NDCGCurveDisplay:
             As in :func:`boostrank.ndcg_score`.
         y_score : array-like, shape (n_documents,), or mapping of name to scores
         ks : iterable of int, default 1 to 10
+            Cutoffs, 1 or more, in any sequence.
         level : float in (0, 1), default 0.95
             Confidence level of the bands.
         name : str, optional
             Name of a single ranker in the legend.
         ax : matplotlib axes, optional
+
+        Raises
+        ------
+        ValueError
+            As :func:`boostrank.metrics.ndcg_curve`; and for a `level` that is not between 0 and 1, or a `name` beside
+            a mapping.
         """
         if not 0 < level < 1:
             raise ValueError(f"level must be above 0 and below 1; got {level!r}")

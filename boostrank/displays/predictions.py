@@ -11,12 +11,12 @@ from boostrank.frames import find_qid, require_qid
 
 
 def named(values: Any, name: str | None, default: str, argument: str) -> dict[str, Any]:
-    """`values` by name: a mapping as it is, a single value under `name` or else `default`.
+    """`values` by name: a mapping stays as it is, a single value gets the name `name`, or `default` if that is None.
 
     Raises
     ------
     ValueError
-        For an empty mapping, and for a mapping together with `name`; the message calls `values` `argument`.
+        For an empty mapping, and for a mapping together with `name`. The message names `values` by `argument`.
     """
     if not isinstance(values, Mapping):
         return {name or default: values}

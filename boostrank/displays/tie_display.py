@@ -21,7 +21,7 @@ ROUNDING_TOLERANCE = 1e-12
 
 @dataclass
 class TieRangeDisplay:
-    """Range of the NDCG of each query over all orders of its tied documents, and the average over them.
+    """Range of the NDCG of each query over all permutations of its tied documents, and the average over them.
 
     Created by :meth:`from_predictions` or :meth:`from_estimator`.
 
@@ -30,6 +30,7 @@ class TieRangeDisplay:
     queries : ndarray, shape (n_queries,)
         Query ids, sorted by increasing average; queries that are skipped are left out.
     worst, average, best : ndarray, shape (n_queries,)
+        Smallest, average and largest NDCG of each query over these permutations.
     k : int, float or None
     figure_, ax_ : matplotlib Figure and Axes
         Of the last call of :meth:`plot`.
@@ -71,6 +72,11 @@ class TieRangeDisplay:
         y_true, y_score, qid, k, gain, discount, empty
             As in :func:`boostrank.ndcg_score`.
         ax : matplotlib axes, optional
+
+        Raises
+        ------
+        ValueError
+            As :func:`boostrank.metrics.tie_range`.
         """
         settings: dict[str, Any] = {"k": k, "gain": gain, "discount": discount, "empty": empty}
         values = tie_range(y_true, y_score, qid, **settings, per_query=True)
@@ -98,12 +104,14 @@ class TieRangeDisplay:
         positions = np.arange(1, n + 1)
         # Many queries need thin lines and small points, or neighbours would cover each other.
         width = float(np.clip(300 / n, 0.6, 12.0))
-        ax.vlines(positions, self.worst, self.best, color=SKY, linewidth=width, label="worst to best order of ties")
+        ax.vlines(
+            positions, self.worst, self.best, color=SKY, linewidth=width, label="worst to best permutation of ties"
+        )
         size = float(np.clip(200 / n, 1.0, 5.0))
-        ax.plot(positions, self.average, "o", color=BLACK, markersize=size, label="average over all orders")
+        ax.plot(positions, self.average, "o", color=BLACK, markersize=size, label="average over all permutations")
         affected = int((self.best - self.worst > ROUNDING_TOLERANCE).sum())
         ax.set_xlabel(
-            f"query, sorted by average {name} ({affected} of {n} depend on the order of ties)" if n > 1 else "query"
+            f"query, sorted by average {name} ({affected} of {n} depend on the ranking of ties)" if n > 1 else "query"
         )
         ax.set_ylabel(name)
         means = f"worst {self.worst.mean():.4f}, average {self.average.mean():.4f}, best {self.best.mean():.4f}"

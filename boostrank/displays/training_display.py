@@ -36,7 +36,7 @@ class TrainingCurveDisplay:
     curves : dict of (str, str) to ndarray, shape (n_rounds,)
         Values after each round, by name of the ranker and title of the validation set.
     best : dict of str to int
-        Number of rounds that the predictions of each ranker use; rankers that do not know it are left out.
+        Number of rounds that the predictions of each ranker use; rankers that do not record it are left out.
     metric : str
     figure_, ax_ : matplotlib Figure and Axes
         Of the last call of :meth:`plot`.
@@ -84,6 +84,12 @@ class TrainingCurveDisplay:
         name : str, optional
             Name of a single estimator in the legend.
         ax : matplotlib axes, optional
+
+        Raises
+        ------
+        ValueError
+            For an estimator without `evals_result_`, for a metric or validation set that is not in it, and for a `name`
+            beside a mapping.
         """
         rankers = named_estimators(estimator, name)
         curves: dict[tuple[str, str], Floats] = {}
@@ -112,25 +118,31 @@ class TrainingCurveDisplay:
     def plot(self, ax: Any = None) -> TrainingCurveDisplay:
         """Draw onto `ax`, or onto the axes of a new figure."""
         ax = axes(ax)
+        from matplotlib.lines import Line2D
+
         rankers = list(dict.fromkeys(ranker for ranker, _ in self.curves))
         titles = list(dict.fromkeys(title for _, title in self.curves))
         dashes = dict(zip(titles[::-1], cycle(DASHES), strict=False))
         handles = []
         for i, ranker in enumerate(rankers):
-            look = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 8}
+            look: dict[str, Any] = {
+                "color": COLORS[i % len(COLORS)],
+                "marker": MARKERS[i % len(MARKERS)],
+                "markersize": 8,
+            }
             curves = {title: values for (name, title), values in self.curves.items() if name == ranker}
             best, label = self.best.get(ranker), ranker
             if best is not None:
                 label += f": {curves[list(curves)[-1]][best - 1]:.4f} after {best} rounds"
             for title, values in curves.items():
-                # Matplotlib draws the marker at one of the points of the line.
+                # The marker is drawn at the points that `markevery` lists.
                 marked = [best - 1] if best is not None and title == titles[-1] else []
                 name = f"{ranker}, {title}"
                 rounds = np.arange(1, len(values) + 1)
-                (line,) = ax.plot(rounds, values, label=name, linestyle=dashes[title], markevery=marked, **look)
-            handles.append(_legend_line(line, label, **look))
+                ax.plot(rounds, values, label=name, linestyle=dashes[title], markevery=marked, **look)
+            handles.append(Line2D([], [], label=label, **look))
         if len(titles) > 1:
-            handles += [_legend_line(line, title, color=GREY, linestyle=dashes[title]) for title in titles]
+            handles += [Line2D([], [], label=title, color=GREY, linestyle=dashes[title]) for title in titles]
         legend_below(ax, handles)
         whole_ticks(ax)
         light_grid(ax)
@@ -138,11 +150,6 @@ class TrainingCurveDisplay:
         ax.set_ylabel(f"{measure_name(self.metric)}, mean over queries")
         self.figure_, self.ax_ = ax.figure, ax
         return self
-
-
-def _legend_line(line: Any, label: str, **look: Any) -> Any:
-    """Line for the legend, of the same class and without data."""
-    return type(line)([], [], label=label, **look)
 
 
 def _results(name: str, fitted: Any) -> Mapping[str, Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Measures of rankings over ragged queries, with all their conventions as settings, and scorers for scikit-learn."""
+"""Measures of rankings, whose conventions are settings, and scorers for scikit-learn."""
 
 from boostrank.metrics.agreement import agreement_score
 from boostrank.metrics.auc import auc_score

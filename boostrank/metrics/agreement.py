@@ -1,4 +1,4 @@
-"""Agreement of rankings with preferences, the share of their weight that a ranking does not turn round."""
+"""Agreement of rankings with preferences: the share of the weight of preferences that a ranking does not reverse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import Ties, check_ties
 from boostrank.metrics.base import Empty, Prepared, QueryMeasure
 from boostrank.metrics.input_checks import preferences_scores_queries
-from boostrank.metrics.pair_counts import count_turned_pairs, label_codes
+from boostrank.metrics.pair_counts import count_reversed_pairs, label_codes
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
@@ -38,20 +38,20 @@ class Agreement(QueryMeasure):
             graph = relevance
             total = graph.total()
 
-            def turned(scores: Floats) -> Floats:
+            def reversed_weight(scores: Floats) -> Floats:
                 return graph.disagreement(scores, self.ties)
 
         else:
-            # Pairs are counted by sorting, because labels can have more pairs than fit into memory.
+            # The graph of all pairs of labels may not fit into memory. Its edges are counted by sorting.
             codes, same_label = label_codes(relevance, queries)
             total = (queries.sizes * (queries.sizes - 1) // 2 - same_label).astype(np.float64)
 
-            def turned(scores: Floats) -> Floats:
-                return count_turned_pairs(codes, scores, queries, self.ties)
+            def reversed_weight(scores: Floats) -> Floats:
+                return count_reversed_pairs(codes, scores, queries, self.ties)
 
         def values(scores: Floats) -> Floats:
             with np.errstate(invalid="ignore"):
-                return 1.0 - turned(scores) / total
+                return 1.0 - reversed_weight(scores) / total
 
         return Prepared(total == 0, values)
 
@@ -74,26 +74,27 @@ def agreement_score(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | Floats:
-    """Mean agreement of rankings with preferences, over queries.
+    """Mean over queries of the agreement of rankings with preferences.
 
-    ``1 - sum_{j -> k} w_jk 1[rank(j) > rank(k)] / sum_{j -> k} w_jk``: one minus the share of the weight of the edges
-    that the ranking turns round. It is 0.5 on average for random rankings. The sum that is not normalized is
+    The agreement of a query is ``1 - sum_{j -> k} w_jk 1[rank(j) > rank(k)] / sum_{j -> k} w_jk``, where an edge
+    ``j -> k`` of weight ``w_jk`` means that document j is preferred to k. It is one minus the share of the weight of
+    edges that the ranking reverses, and for random rankings 0.5 on average. The numerator is
     :meth:`boostrank.PreferenceGraph.disagreement`.
 
     Parameters
     ----------
     y_true : PreferenceGraph, or array-like of shape (n_documents,)
-        Preferences between rows. Relevance labels stand for all their ordered pairs with weight 1
-        (:meth:`boostrank.PreferenceGraph.from_grades`); for binary labels the agreement is then the AUC.
+        Preferences between rows. With relevance labels, each pair of documents of a query with different labels is an
+        edge of weight 1 (:meth:`boostrank.PreferenceGraph.from_grades`). For binary labels agreement is the AUC.
     y_score : array-like, shape (n_documents,)
-        Scores, finite; higher ranks first.
+        Scores, finite.
     qid : array-like, shape (n_documents,), optional
-        Query of each row. A PreferenceGraph knows it; if it is given nevertheless, it must be the same.
+        Query id of each row. It may be left out for a PreferenceGraph, and must otherwise be equal to its `qid`.
     ties : {"average", "stable", "best", "worst"}, default "average"
-        The share of an edge between equal scores that is turned round: one half, as the order of rows has it, nothing,
-        or all of it.
+        How much of an edge between tied documents is reversed: one half ("average"); all of it if the preferred
+        document is in the later row, otherwise nothing ("stable"); nothing ("best"); or all of it ("worst").
     empty : {"zero", "one", "skip", "raise"}, default "skip"
-        A query without preferences counts 0, counts 1, is left out, or is an error.
+        Agreement of a query without edges: 0, 1, left out of the mean, or an error.
     sample_weight, per_query
         See :func:`boostrank.ndcg_score`.
 

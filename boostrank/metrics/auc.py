@@ -1,4 +1,4 @@
-"""The area under the ROC curve of each query."""
+"""Area under the ROC curve."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class AUC(QueryMeasure):
         gains = binary_gains(relevance, self.threshold)
         relevant = queries.sum(gains)
         pairs = relevant * (queries.sizes - relevant)
-        # This discount is the number of documents at a rank or after it, in the longest query. It is linear in the
-        # rank, so that tied documents get their mean rank.
+        # With the discount ``longest + 1 - rank``, DCG is the sum of the ranks of relevant documents up to sign and a
+        # constant. The discount is linear in the rank, so that tied documents get their mean rank.
         longest = float(queries.sizes.max())
         after = DCG(discount=lambda ranks: np.maximum(longest + 1.0 - ranks, 0.0))
 
         def values(scores: Floats) -> Floats:
             ranks = relevant * (longest + 1.0) - after.of_ranking(gains, scores, queries)
-            out_of_order = ranks - relevant * (relevant + 1.0) / 2.0
-            return np.divide(pairs - out_of_order, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+            n_reversed = ranks - relevant * (relevant + 1.0) / 2.0
+            return np.divide(pairs - n_reversed, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
 
         return Prepared(pairs == 0, values)
 
@@ -59,9 +59,9 @@ def auc_score(
 ) -> float | Floats:
     """Mean over queries of the area under the ROC curve.
 
-    ``AUC = (C + T / 2) / (R I)``: of the pairs of one of the ``R`` relevant and one of the ``I`` irrelevant documents
-    of a query, ``C`` have the relevant one before the other, and ``T`` have equal scores. Pairs across queries do not
-    count.
+    ``AUC = (C + T / 2) / (R I)``, where a query has ``R`` relevant and ``I`` irrelevant documents. Of its ``R I`` pairs
+    of a relevant and an irrelevant document, ``C`` have the higher score at the relevant document, and ``T`` have equal
+    scores. Pairs of documents of different queries do not count.
 
     Parameters
     ----------
@@ -70,8 +70,7 @@ def auc_score(
     threshold : float, default 1
         Labels of at least this are relevant.
     empty : {"zero", "one", "skip", "raise"}, default "skip"
-        A query whose documents are all relevant or all irrelevant, which has no such pair, is left out, counts 0, 1,
-        or is an error.
+        AUC of a query whose documents are all relevant or all irrelevant: 0, 1, left out of the mean, or an error.
 
     Returns
     -------
@@ -90,7 +89,7 @@ def auc_score(
 
     Examples
     --------
-    >>> auc_score([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1])  # 3 pairs in order, 1 tied
+    >>> auc_score([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1])  # C = 3, T = 1
     0.875
     """
     measure = AUC(threshold=threshold, empty=empty)

@@ -43,7 +43,7 @@ def average_precision_score(
     """Mean average precision (MAP): the mean over queries of the precision at the ranks of relevant documents.
 
     ``AP@k = (1/R) sum over relevant documents of rank r <= k of Prec@r``, where ``R`` is the number of all relevant
-    documents of the query, also of those beyond `k`: trec_eval's ``map`` and ``map_cut_k``.
+    documents of the query, including those beyond rank `k`. These are ``map`` and ``map_cut_k`` of trec_eval.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def average_precision_score(
     threshold : float, default 1
         Labels of at least this are relevant.
     ties : {"average", "stable", "best", "worst"}, default "average"
-        As in :func:`boostrank.ndcg_score`; the expectation over all permutations of the tied documents is
-        exact. scikit-learn's average precision differs: it puts all tied documents at the rank of the last of them.
+        As in :func:`boostrank.ndcg_score`. scikit-learn's average precision differs: there all tied documents have the
+        rank of the last of them.
 
     Returns
     -------
@@ -81,11 +81,11 @@ def average_precision_score(
 
 
 def _precision_at_relevant(ranking: RankedBlock) -> Floats:
-    """Expected precision at each rank if the rank has a relevant document, else 0; 0 beyond the cutoff.
+    """Expectation, over all permutations of ties, of the precision at each rank times the relevance of its document.
 
-    Consider a run of ``n`` tied documents of which ``m`` are relevant, with ``A`` relevant documents before the run.
-    The rank at position t = 1..n of the run has a relevant document with probability ``m / n``. If it has, the expected
-    number of relevant documents before it is ``A + (t - 1)(m - 1)/(n - 1)``.
+    It is 0 beyond the cutoff. Consider a run of ``n`` tied documents, ``m`` of them relevant, and ``A`` relevant
+    documents before the run. The document at position t = 1..n of the run is relevant with probability ``m / n``. If it
+    is, the expected number of relevant documents before it is ``A + (t - 1)(m - 1)/(n - 1)``.
     """
     tied, gains = ranking.tied, ranking.quality
     size, relevant = tied.sizes, tied.sum(gains)

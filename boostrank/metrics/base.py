@@ -1,4 +1,4 @@
-"""Measures: metrics of rankings with their settings, and their means over queries."""
+"""Measures, which are metrics of rankings with their settings, and means over queries."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from boostrank.segments import Bools, Floats, Segments
 from boostrank.weights import query_weights
 
 Empty = Literal["zero", "one", "skip", "raise"]
-#: Value of a query for which a measure is undefined; NaN where the query is left out or is an error.
+#: Value of a query for which a measure is undefined. It is NaN if the query is left out of the mean or is an error.
 EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan, "raise": np.nan}
 
 
 class Measure(ABC):
     """A metric of rankings with its settings; higher values are better.
 
-    It is a value: immutable, compared by its settings. :func:`boostrank.get_measure` makes it from a name. ``str`` is
-    the name with the cutoff, such as ``"ndcg@10"``; ``repr`` is the call of `get_measure` that makes it.
+    Measures are immutable, and equal if their settings are equal. :func:`boostrank.get_measure` makes them from names.
+    ``str(measure)`` is the name with the cutoff, such as ``"ndcg@10"``, and ``repr(measure)`` is the call of
+    `get_measure` that makes the measure.
     """
 
     @abstractmethod
@@ -39,7 +40,7 @@ class Measure(ABC):
         sample_weight: ArrayLike | None = None,
         per_query: bool = False,
     ) -> float | Floats:
-        """Mean over queries of the measure at these scores, or the value of each query.
+        """Compute the mean of the measure over queries, or its value for each query.
 
         Parameters
         ----------
@@ -55,20 +56,21 @@ class Measure(ABC):
     def bind(
         self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: ArrayLike | None = None
     ) -> BoundMeasure:
-        """The measure of one data set, for many vectors of scores.
+        """Compute the part of the measure that depends only on labels, to evaluate many arrays of scores.
 
         Parameters
         ----------
         labels : array-like, shape (n_documents,), or PreferenceGraph
-            Grouped by query. Preferences are for agreement only.
+            Labels, grouped by query. Only agreement takes a PreferenceGraph.
         queries : Queries
         weights : array-like, shape (n_queries,) or (n_documents,), optional
-            Weights of queries in the mean; those of documents are grouped and equal within a query.
+            Weights of queries in the mean; or weights of documents, grouped by query and equal within a query.
 
         Raises
         ------
         ValueError
-            For labels or weights that are invalid, and if no query is left to average.
+            For labels or weights that are invalid, and if the measure is undefined for all queries and `empty` is
+            ``"skip"``.
         """
 
     @abstractmethod
@@ -80,7 +82,7 @@ class Measure(ABC):
 
 
 class BoundMeasure(ABC):
-    """A measure of the labels of one data set; made by :meth:`Measure.bind`.
+    """A measure bound to the labels of one data set by :meth:`Measure.bind`.
 
     Attributes
     ----------
@@ -96,7 +98,7 @@ class BoundMeasure(ABC):
 
     @abstractmethod
     def per_query(self, scores: NDArray[Any]) -> Floats:
-        """Value of each query at finite grouped `scores`, shape (n_queries,); NaN for queries that are left out."""
+        """Value of each query, shape (n_queries,), at finite grouped `scores`; NaN for queries that are left out."""
 
     @abstractmethod
     def mean(self, scores: NDArray[Any]) -> float:
@@ -104,14 +106,15 @@ class BoundMeasure(ABC):
 
 
 class Prepared(NamedTuple):
-    """A measure whose computations from the labels of a data set are done.
+    """The part of a measure that is computed from the labels of a data set.
 
     Attributes
     ----------
     undefined : ndarray of bool, shape (n_queries,)
-        Queries for which the measure is 0/0 by their labels.
+        Queries for which the measure is undefined (0/0) for all scores.
     values : callable
-        Takes finite grouped scores to one value per query. NaN where the measure is 0/0 at these scores.
+        Function of finite grouped scores, shape (n_documents,), that returns the value of each query, shape
+        (n_queries,). It is NaN for queries for which the measure is undefined at these scores.
     """
 
     undefined: Bools
@@ -120,14 +123,14 @@ class Prepared(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class QueryMeasure(Measure):
-    """A measure that is defined for one query, and averaged over queries.
+    """A measure that is computed for each query and averaged over queries.
 
-    A subclass is a frozen dataclass with further settings; it gives its `name` and `prepare`.
+    A subclass is a frozen dataclass whose fields are further settings. It defines `name` and `prepare`.
 
     Parameters
     ----------
     empty : {"zero", "one", "skip", "raise"}
-        Value of a query for which the measure is undefined (0/0); ``"skip"`` leaves it out of the mean.
+        Value of a query for which the measure is undefined (0/0): 0, 1, left out of the mean, or an error.
     """
 
     #: Name for :func:`boostrank.get_measure`.
@@ -139,11 +142,11 @@ class QueryMeasure(Measure):
 
     @abstractmethod
     def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
-        """Compute what depends on the labels alone, from checked and grouped labels."""
+        """Compute the part of the measure that depends only on labels, which are checked and grouped."""
 
     @property
     def undefined_reason(self) -> str:
-        """Why the measure is undefined for a query: the predicate of a sentence."""
+        """The end of the sentence "The measure is undefined for a query that ..."."""
         return "has no relevant document"
 
     def __call__(
@@ -156,7 +159,8 @@ class QueryMeasure(Measure):
         per_query: bool = False,
     ) -> float | Floats:
         labels, scores, queries = self._grouped(y_true, y_score, qid)
-        bound = BoundQueryMeasure(self, queries, self.prepare(labels, queries), query_weights(sample_weight, queries))
+        weights = query_weights(sample_weight, queries, grouped=False)
+        bound = BoundQueryMeasure(self, queries, self.prepare(labels, queries), weights)
         return bound.per_query(scores) if per_query else bound.mean(scores)
 
     def bind(
@@ -165,8 +169,7 @@ class QueryMeasure(Measure):
         checked = self._checked(labels)
         if len(checked) != queries.n_documents:
             raise ValueError(f"there are {len(checked)} labels for {queries.n_documents} documents")
-        per_query = query_weights(weights, queries, grouped=True)
-        return BoundQueryMeasure(self, queries, self.prepare(checked, queries), per_query)
+        return BoundQueryMeasure(self, queries, self.prepare(checked, queries), query_weights(weights, queries))
 
     def arguments(self) -> str:
         given = [
@@ -192,7 +195,7 @@ class QueryMeasure(Measure):
 
 
 class BoundQueryMeasure(BoundMeasure):
-    """A :class:`QueryMeasure` of the labels of one data set."""
+    """A :class:`QueryMeasure` bound to the labels of one data set."""
 
     def __init__(self, measure: QueryMeasure, queries: Queries, prepared: Prepared, weights: Floats) -> None:
         super().__init__(measure, queries)
@@ -211,7 +214,7 @@ class BoundQueryMeasure(BoundMeasure):
     def _values(self, scores: NDArray[Any]) -> tuple[Floats, QueryMean]:
         values = self._prepared.values(scores)
         undefined = self._prepared.undefined | np.isnan(values)
-        # Kendall's tau is undefined also for some scores, whatever the labels.
+        # Kendall's tau is also undefined for queries whose scores are all equal.
         same = np.array_equal(undefined, self._prepared.undefined)
         return values, self._mean if same else self._mean_without(undefined)
 
@@ -220,23 +223,24 @@ class BoundQueryMeasure(BoundMeasure):
 
 
 class QueryMean:
-    """Weighted mean over queries of a metric that is undefined (0/0) for some of them.
+    """Weighted mean over queries of a measure that may be undefined (0/0) for some of them.
 
     Parameters
     ----------
     undefined : ndarray of bool, shape (n_queries,)
+        Queries for which the measure is undefined.
     queries : Queries
     empty : {"zero", "one", "skip", "raise"}
-        Value of an undefined query; ``"skip"`` leaves it out.
+        Value of these queries: 0, 1, left out of the mean, or an error.
     weights : ndarray, shape (n_queries,), optional
-        They count for undefined queries too.
+        Weights of all queries, including undefined ones.
     reason : str
-        Why the metric is undefined, for the error: the predicate of a sentence about a query.
+        The end of the sentence "The measure is undefined for a query that ...", for the error.
 
     Raises
     ------
     ValueError
-        For a query that is undefined with ``empty="raise"``, or if no query is left.
+        If a query is undefined and `empty` is ``"raise"``, or if all queries are left out.
     """
 
     def __init__(
@@ -261,20 +265,20 @@ class QueryMean:
             raise ValueError("no query is left to average: the metric is undefined for each with a positive weight")
 
     def fill(self, values: Floats) -> Floats:
-        """Values per query, with the value of `empty` where undefined; NaN where queries are left out."""
+        """Replace the values of undefined queries by that of `empty`; NaN for queries that are left out."""
         return np.where(self._undefined, self._value, values)
 
     def __call__(self, values: Floats) -> float:
-        """Weighted mean of values per query."""
+        """Weighted mean of the values of queries, shape (n_queries,)."""
         return float(np.nan_to_num(self.fill(values)) @ self._weights / self._weights.sum())
 
 
 def check_empty(empty: str) -> None:
-    """Refuse a rule for undefined queries that is not in :data:`EMPTY`."""
+    """Raise ValueError for a value of undefined queries that is not in :data:`EMPTY`."""
     if empty not in EMPTY:
         raise ValueError(f"empty must be one of {', '.join(EMPTY)}; got {empty!r}")
 
 
 def as_value(setting: Any) -> Any:
-    """A setting that can be compared and hashed: a table of gains, or a discount with its parameter, as a tuple."""
+    """Convert a table of gains, or a discount with its parameter, to a tuple, which can be compared and hashed."""
     return tuple(np.asarray(setting, dtype=object).tolist()) if np.ndim(setting) else setting

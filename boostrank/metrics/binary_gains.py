@@ -1,4 +1,4 @@
-"""Measures that only tell relevant documents from irrelevant ones."""
+"""Measures for which a document is either relevant or irrelevant."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from boostrank.segments import Floats, Segments
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BinaryMeasure(QueryMeasure):
-    """A measure of the ranks of relevant documents, undefined for a query without any.
+    """A measure of the ranks of relevant documents, undefined for a query without relevant documents.
 
     Parameters
     ----------
     k : int or float, optional
-        Ranks that count, as in :class:`boostrank.dcg.DCG`.
+        Cutoff, as in :class:`boostrank.dcg.DCG`.
     threshold : float, default 1
         Labels of at least this are relevant.
     ties : {"average", "stable", "best", "worst"}, default "average"
@@ -39,7 +39,10 @@ class BinaryMeasure(QueryMeasure):
 
     @abstractmethod
     def values(self, gains: Floats, scores: Floats, queries: Segments) -> Floats:
-        """Value of each query from gains of 1 for relevant and 0 for other documents; anything where none is."""
+        """Value of each query, shape (n_queries,), from the gain of each document: 1 if it is relevant, otherwise 0.
+
+        Values of queries without relevant documents are not used.
+        """
 
     @property
     def undefined_reason(self) -> str:
@@ -56,20 +59,22 @@ class BinaryMeasure(QueryMeasure):
 
 
 def binary_gains(relevance: Floats, threshold: float) -> Floats:
-    """1 for labels of at least `threshold`, else 0."""
+    """Gain of each document: 1 if its label is at least `threshold`, otherwise 0."""
     return (relevance >= threshold).astype(np.float64)
 
 
 def check_threshold(threshold: float) -> None:
-    """Refuse a threshold that is no number, or that makes the label 0 relevant."""
+    """Raise ValueError for a threshold that is not a finite number above 0."""
     if not (isinstance(threshold, Real) and 0 < threshold < np.inf):
-        raise ValueError(f"threshold must be a finite number above 0, the label of no relevance; got {threshold!r}")
+        raise ValueError(
+            f"threshold must be a finite number above 0, the label of irrelevant documents; got {threshold!r}"
+        )
 
 
 def precision_depths(dcg: DCG, queries: Segments) -> Floats:
-    """Number of ranks that precision is taken over, for each query.
+    """Number of ranks by which precision divides, for each query.
 
-    An integer cutoff is taken as it is, also where a query has fewer documents.
+    It is an integer cutoff itself, even if the query has fewer documents.
     """
     if isinstance(dcg.k, (int, np.integer)):
         return np.full(queries.n_segments, float(dcg.k))

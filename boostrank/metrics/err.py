@@ -1,4 +1,4 @@
-"""Expected reciprocal rank: a measure of graded relevance that is not linear in the gains."""
+"""Expected reciprocal rank, a measure of graded relevance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from boostrank.metrics.base import Empty, Prepared, QueryMeasure
 from boostrank.metrics.ranked_documents import RankedBlock, ranked_blocks
 from boostrank.segments import Floats, Ints, Segments
 
-# If the probability that a user is still reading is below this, the rest of the list changes nothing within float64.
+# If a user reads on with a probability below this, the documents after it do not change a result in float64.
 NEGLIGIBLE = 1e-18
 
 
@@ -61,21 +61,20 @@ def err_score(
 ) -> float | Floats:
     """Mean expected reciprocal rank over queries, not normalized.
 
-    ``ERR@k = sum over ranks r <= k of (1/r) R_r prod over q < r of (1 - R_q)`` with ``R = (2^y - 1) / 2^max_grade``:
-    the expected reciprocal of the rank at which a user stops, who reads from the top and is satisfied by each document
-    with probability R.
+    ``ERR@k = sum over ranks r <= k of (1/r) R_r prod over q < r of (1 - R_q)`` with ``R = (2^y - 1) / 2^max_grade``.
+    A user reads the documents in the sequence of their ranks, and each document satisfies the user with probability R.
+    ERR is the expected reciprocal of the rank of the first satisfying document.
 
     Parameters
     ----------
     y_true, y_score, qid, k, empty, sample_weight, per_query
         See :func:`boostrank.ndcg_score`.
     max_grade : float, optional
-        Largest label of the scale. None takes the largest label in `y_true`, which may differ between samples: give
-        `max_grade` where values are compared, as in cross-validation.
+        Largest label of the scale. The default is the largest label in `y_true`. This may differ between samples, so
+        set `max_grade` if values of several samples are compared, as in cross-validation.
     ties : {"average", "stable", "best", "worst"}, default "average"
-        As in :func:`boostrank.ndcg_score`; the expectation over all permutations of the tied documents is
-        exact. For each run of equal scores it takes time proportional to the number of documents (up to rank `k`) times
-        the number of relevant ones, or less.
+        As in :func:`boostrank.ndcg_score`. With "average", the time for tied documents is at most proportional to
+        their number, up to rank `k`, times the number of relevant documents among them.
 
     Returns
     -------
@@ -113,15 +112,15 @@ def _satisfaction(relevance: Floats, max_grade: float | None) -> Floats:
 
 
 def _stops(ranking: RankedBlock) -> Floats:
-    """Probability of stopping at each rank divided by the rank, 0 beyond the cutoff.
+    """Probability of stopping at each rank, divided by the rank; 0 beyond the cutoff.
 
-    For a run of ties whose documents differ, the sum over its ranks stands at its first rank.
+    For a run of tied documents that differ, the first rank has the sum over the run, and its other ranks have 0.
     """
     satisfied, tied = ranking.quality, ranking.tied
     reading = ranking.block.part.product_before(1.0 - satisfied)
     stops = np.where(ranking.counts, reading * satisfied / ranking.ranks, 0.0)
-    # All permutations of equal documents are alike, and ranks beyond the cutoff do not count. Satisfaction increases
-    # within a run, so its documents differ if the first and the last do.
+    # Permutations of equal documents change nothing, and ranks beyond the cutoff do not count. `satisfied` increases
+    # within a run, so the documents of a run differ if the first and the last of them do.
     mixed = (satisfied[tied.starts] < satisfied[tied.ends - 1]) & ranking.counts[tied.starts]
     if mixed.any():
         chosen = np.flatnonzero(mixed)
@@ -131,18 +130,18 @@ def _stops(ranking: RankedBlock) -> Floats:
 
 
 def _expected_stops(ranking: RankedBlock, chosen: Ints) -> Floats:
-    """Expected sum of :func:`_stops` over the ranks of each `chosen` run, for a user who reads its first document.
+    """Expected sum of :func:`_stops` over the ranks of each `chosen` run, given that the user reads its first document.
 
-    On average over all permutations of the n documents of the run, the user reads on after t of them with probability
-    ``P_t``: the mean, over all sets of t documents, of the product of their ``1 - R``.
+    On average over all permutations of the documents of the run, the user reads on after t of them with probability
+    ``P_t``. This is the mean, over all sets of t documents, of the product of their ``1 - R``.
     """
     tied, ranks = ranking.tied, ranking.ranks
-    # Runs are sorted by decreasing number of documents with R > 0, so that _mean_products can work on a leading slice.
+    # Runs are sorted by decreasing number of documents with R > 0, as _mean_products requires.
     n_satisfying = tied.sum((ranking.quality > 0).astype(np.int64))[chosen]
     by_number = np.argsort(-n_satisfying, kind="stable")
     chosen, n_satisfying = chosen[by_number], n_satisfying[by_number]
     first, size = tied.starts[chosen], tied.sizes[chosen]
-    # P_t <= P_1^t (Maclaurin's inequality), so P_t is not needed for t from which this bound is negligible.
+    # P_t <= P_1^t (Maclaurin's inequality), so P_t is not needed if this bound is negligible.
     with np.errstate(divide="ignore", over="ignore"):
         negligible = np.ceil(np.log(NEGLIGIBLE) / np.log1p(-tied.mean(ranking.quality)[chosen]))
     counted = tied.sum(ranking.counts.astype(np.int64))[chosen]
@@ -160,34 +159,36 @@ def _expected_stops(ranking: RankedBlock, chosen: Ints) -> Floats:
 
 
 def _mean_products(factors: Floats, first: Ints, n_factors: Ints, n_ones: Ints, set_sizes: Segments) -> Floats:
-    """Mean ``P_t`` of the product of t factors, over all sets of t documents of a run, for each run of ties.
+    """Mean ``P_t`` of the product of t factors, over all sets of t factors of a run, for each run.
 
     Parameters
     ----------
     factors : ndarray, shape (n_documents,)
     first : ndarray of int, shape (n_runs,)
-        Row of the first factor of each run that is not one.
+        Row of the first factor of each run that differs from 1. The other factors that differ from 1 follow it.
     n_factors, n_ones : ndarray of int, shape (n_runs,)
-        Numbers of factors of each run that are not one, and that are one. `n_factors` decreases over the runs.
+        Number of factors of each run that differ from 1, and number of those that are 1. `n_factors` does not increase.
     set_sizes : Segments
-        A segment for each run with a row for each t = 0, 1, ...
+        One segment for each run, with one row for each t = 0, 1, ...
 
     Returns
     -------
     ndarray, shape (set_sizes.n_rows,)
+        ``P_t`` of each run.
 
     Notes
     -----
-    Factors are added one by one, to all runs at once. The i-th document of a run is in a set of t of the first i with
-    probability t / i: ``P_t <- (1 - t/i) P_t + (t/i) x_i P_(t-1)``. Sets of ones have P_t = 1, so only the other
-    factors need a step.
+    Factors are added one by one, to all runs at once. The i-th factor ``x_i`` of a run is in a set of t of the first i
+    factors with probability t / i, so that ``P_t <- (1 - t/i) P_t + (t/i) x_i P_(t-1)``. Before the first step, the
+    factors that are 1 have been added, for which P_t = 1.
     """
     means, sizes = np.ones(set_sizes.n_rows), set_sizes.positions.astype(np.float64)
     for step in range(int(n_factors[0])):
         active = int(np.searchsorted(-n_factors, -step))
         stop, lengths = int(set_sizes.indptr[active]), set_sizes.sizes[:active]
         members = np.repeat(n_ones[:active] + step + 1.0, lengths)
-        # There are no sets of more documents than were added so far; a set of all of them has the new one for certain.
+        # A set of as many factors as were added, or more, contains the new factor with probability 1. Sets of more
+        # factors do not exist, and their means are not used.
         probability = np.minimum(sizes[:stop] / members, 1.0)
         factor = np.repeat(factors[first[:active] + step], lengths)
         means[1:stop] += probability[1:] * (factor[1:] * means[: stop - 1] - means[1:stop])

@@ -1,4 +1,4 @@
-"""Expected NDCG over noisy labels whose expected normalized gains are known."""
+"""NDCG in expectation over noisy labels, if the expected normalized gains are known."""
 
 from __future__ import annotations
 
@@ -6,28 +6,39 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG
+from boostrank.metrics.input_checks import check_length
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 
 
-def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | None = None) -> Floats:
-    """Expected NDCG of each query over the noise of its labels, when ranked by `scores`; ties are averaged.
+def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | float | None = None) -> Floats:
+    """Expectation, over the noise of labels, of the NDCG of each query if it is ranked by `scores`.
 
-    NDCG is linear in the normalized gains, so its expectation is ``sum_i E[u_i] d(rank_i)``. With `k` the sum is over
-    the first `k` ranks only. The largest value over all rankings is that of ``scores=bayes``; the difference to it is
-    the regret.
+    NDCG is linear in the normalized gains ``u``, so its expectation is ``sum_i E[u_i] d(rank_i)``. With `k` the sum is
+    over the first `k` ranks. The ranking by ``scores=bayes`` has the largest value, and the difference of another
+    ranking to this value is its regret. Ties are averaged.
 
     Parameters
     ----------
     bayes : array-like, shape (n_documents,)
-        ``E[u]``, such as :func:`boostrank.make_ranking` returns.
+        Expected normalized gains ``E[u]``, as :func:`boostrank.make_ranking` returns them with
+        ``return_bayes=True``.
     scores : array-like, shape (n_documents,)
+        Scores, finite.
     qid : array-like, shape (n_documents,)
-    k : int, optional
+        Query id of each row.
+    k : int or float, optional
+        Cutoff, as in :class:`boostrank.dcg.DCG`.
 
     Returns
     -------
     ndarray, shape (n_queries,)
+        Expected NDCG of each query, in the sequence in which the queries first appear.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, or `qid` or `k` is invalid.
 
     Examples
     --------
@@ -37,5 +48,7 @@ def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | 
     True
     """
     queries = Queries.from_qid(qid)
-    expected, values = (queries.group(np.asarray(array, dtype=np.float64)) for array in (bayes, scores))
-    return DCG(k).of_ranking(expected, values, queries)
+    gains, values = (np.asarray(array, dtype=np.float64) for array in (bayes, scores))
+    check_length("bayes", len(gains), queries.n_documents, "qid")
+    check_length("scores", len(values), queries.n_documents, "qid")
+    return DCG(k).of_ranking(queries.group(gains), queries.group(values), queries)

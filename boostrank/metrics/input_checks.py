@@ -1,4 +1,4 @@
-"""Checks of the arguments of metrics: labels, scores and query ids."""
+"""Checks of the labels, scores and query ids that metrics get."""
 
 from __future__ import annotations
 
@@ -18,44 +18,66 @@ from boostrank.segments import Floats
 def labels_scores_queries(
     y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None
 ) -> tuple[Floats, Floats, Queries]:
-    """Labels and scores, checked and grouped, and their queries; without `qid` all rows are one query."""
+    """Check labels, scores and query ids, and group them; returns labels, scores and queries.
+
+    Without `qid` all rows belong to one query.
+    """
     n_documents = np.size(y_true)
     if n_documents == 0:
         raise ValueError("y_true is empty: there is no query to score")
     relevance = _checked("y_true", check_relevance, y_true)
     scores = _checked("y_score", check_scores, y_score)
     queries = Queries.from_sizes([n_documents]) if qid is None else _checked("qid", Queries.from_qid, qid)
-    for name, length in (("y_score", len(scores)), ("qid", queries.n_documents)):
-        if length != n_documents:
-            raise ValueError(f"{name} has {length} values for the {n_documents} documents of y_true")
+    check_length("y_score", len(scores), n_documents, "y_true")
+    check_length("qid", queries.n_documents, n_documents, "y_true")
     return queries.group(relevance), queries.group(scores), queries
 
 
 def preferences_scores_queries(
     graph: PreferenceGraph, y_score: ArrayLike, qid: ArrayLike | None
 ) -> tuple[PreferenceGraph, Floats, Queries]:
-    """Preferences and scores, checked and grouped, and their queries, which the preferences know."""
+    """Check scores and query ids, and group preferences and scores; returns preferences, scores and queries."""
     if qid is not None:
         graph.check_qid(qid)
     scores = _checked("y_score", check_scores, y_score)
-    if len(scores) != len(graph):
-        raise ValueError(f"y_score has {len(scores)} values for the {len(graph)} documents of y_true")
+    check_length("y_score", len(scores), len(graph), "y_true")
     return graph.grouped, graph.queries.group(scores), graph.queries
 
 
+def check_length(name: str, length: int, n_documents: int, reference: str) -> None:
+    """Raise ValueError if `length`, that of the argument `name`, is not the number of documents of `reference`."""
+    if length != n_documents:
+        raise ValueError(f"{name} has {length} values for the {n_documents} documents of {reference}")
+
+
 def refuse_preferences(labels: object, measure: str) -> None:
-    """Refuse a PreferenceGraph where `measure` needs relevance labels."""
+    """Raise ValueError for a PreferenceGraph, because `measure` needs relevance labels."""
     if isinstance(labels, PreferenceGraph):
         raise ValueError(f"{measure} needs relevance labels; the measure of preferences is 'agreement'")
 
 
 def check_scores(scores: ArrayLike) -> Floats:
-    """Scores as a one-dimensional float array that sorts like the input.
+    """Convert scores to float64 numbers that rank the documents in the same way.
+
+    Parameters
+    ----------
+    scores : array-like, shape (n_documents,) or (n_documents, 1)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_documents,)
+        The scores. If some of them differ, but not as float64, it is the index of each score in the sorted list of
+        different scores.
 
     Raises
     ------
     ValueError
         If a score is not a finite number, or the array is not one-dimensional.
+
+    Examples
+    --------
+    >>> check_scores([2**53, 2**53 + 1]).tolist()
+    [0.0, 1.0]
     """
     array = np.asarray(scores)
     if array.ndim == 2 and array.shape[1] == 1:
@@ -64,7 +86,7 @@ def check_scores(scores: ArrayLike) -> Floats:
         raise ValueError(f"scores must be one-dimensional, one per document; got shape {array.shape}")
     refuse_not_real(array, "scores")
     try:
-        # Numbers beyond the range of float64 become infinite, which is an error below.
+        # Numbers outside of the range of float64 become infinite, which is an error below.
         with np.errstate(over="ignore"):
             floats = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
@@ -73,15 +95,14 @@ def check_scores(scores: ArrayLike) -> Floats:
         bad = int(np.argmin(np.isfinite(floats)))
         raise ValueError(f"scores must be finite; scores[{bad}] is {array[bad]}")
     if _may_collide(array, floats):
-        # Different scores have different ranks among the distinct values.
         return np.unique(array, return_inverse=True)[1].astype(np.float64)
     return floats
 
 
 def _checked(name: str, check: Callable[[ArrayLike], Any], values: ArrayLike) -> Any:
-    """The result of a check; its errors, and the error of masked values, begin with the name of the argument."""
+    """Return the result of a check; error messages begin with the name of the argument. Masked values are errors."""
     if np.ma.is_masked(values):
-        raise ValueError(f"{name} must not be masked: masked values would count; drop these documents")
+        raise ValueError(f"{name} must not be masked, because masked values would count; drop these documents")
     try:
         return check(values)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Kendall's tau between labels and scores."""
+"""Kendall's tau-b between labels and scores."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def kendall_tau_score(
 ) -> float | Floats:
     """Mean over queries of Kendall's tau-b between labels and scores.
 
-    ``tau_b = (C - D) / sqrt((N - N_y) (N - N_s))`` with, of the ``N = n (n - 1) / 2`` pairs of a query's documents,
-    ``C`` that labels and scores sort alike, ``D`` that they sort oppositely, ``N_y`` of equal labels and ``N_s`` of
-    equal scores. All ranks count the same; there is no cutoff.
+    ``tau_b = (C - D) / sqrt((N - N_y) (N - N_s))``. Of the ``N = n (n - 1) / 2`` pairs of documents of a query, ``C``
+    are ranked in the same way by labels and scores, and ``D`` in opposite ways; ``N_y`` have equal labels, and ``N_s``
+    have equal scores. All ranks are equally important, and there is no cutoff.
 
     Parameters
     ----------
     y_true, y_score, qid, sample_weight, per_query
         See :func:`boostrank.ndcg_score`.
     empty : {"zero", "one", "skip", "raise"}, default "skip"
-        A query whose labels or whose scores are all equal, where tau is 0/0 (also one of a single document), is left
-        out, counts 0 (no association), 1 (nothing is out of order), or is an error. Constant scores are skipped too,
-        so compare rankers of few distinct scores with ``"zero"``.
+        Tau of a query for which it is 0/0, because all labels or all scores are equal, or because it has one document:
+        0, 1, left out of the mean, or an error. With "skip", the queries that are left out depend on the scores; use
+        "zero" to compare rankers with few different scores.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def kendall_tau_score(
 
     Examples
     --------
-    >>> round(kendall_tau_score([3, 2, 1, 0], [0.9, 0.1, 0.5, 0.2]), 4)  # 4 pairs alike, 2 oppositely
+    >>> round(kendall_tau_score([3, 2, 1, 0], [0.9, 0.1, 0.5, 0.2]), 4)  # C = 4, D = 2
     0.3333
     """
     measure = KendallTau(empty=empty)
@@ -85,8 +85,9 @@ def kendall_tau_score(
 
 
 def _kendall_tau(codes: Ints, same_label: Ints, scores: Floats, queries: Segments) -> Floats:
-    """Tau-b of each query from the codes of its labels and the number of its pairs of equal labels; NaN for 0/0."""
-    # By decreasing score, and by label within equal scores: no pair of equal scores is then an inversion.
+    """Tau-b of each query, from the codes of its labels and the number of its pairs of equal labels; NaN for 0/0."""
+    # Documents are sorted by decreasing score, and tied documents by decreasing label. So a pair of equal scores is no
+    # inversion.
     permutation = queries.sort(scores, codes)
     codes, sorted_scores = codes[permutation], scores[permutation]
     same_score = count_tied_pairs(queries.runs(sorted_scores), queries)

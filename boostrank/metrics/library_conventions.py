@@ -1,4 +1,4 @@
-"""The NDCG of other libraries: one table of their conventions, which tests compare with the libraries themselves."""
+"""Conventions of the NDCG of other libraries, in one table. Tests compare it with the libraries."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from typing import Any, Literal
 
 import numpy as np
 
+from boostrank.discounts import discount_name
 from boostrank.metrics.base import Empty
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 
 Labels = Literal["given", "truncated", "whole"]
 Precision = Literal["given", "float64", "float32"]
-# "names": by the documents' names, the last in the alphabet first.
+# "names" ranks tied documents by their names, in reverse alphabetical order.
 TieRule = Literal["average", "stable", "best", "worst", "names"]
 Weights = Literal["queries", "not of empty queries", "ignored"]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one NDCG, to which a difference between two values is attributed one after the other.
+    """The settings of one NDCG.
 
-    The value of empty queries is the first, so that all later values are means over the same queries.
+    :func:`boostrank.reconcile` changes them from ours to those of a library, one after the other as they are listed
+    here. The value of empty queries is the first, so that the means after it are over the same queries.
     """
 
     empty: Empty
@@ -46,28 +48,30 @@ class Convention:
     ----------
     library : str
     metric, uncut : str
-        Name of the metric in the library with and without a cutoff; ``{longest}`` is the size of the longest query.
+        Name of the metric in the library with and without a cutoff. ``{k}`` is the cutoff, and ``{longest}`` is the
+        number of documents of the longest query.
     gain, discount, empty
         As in :func:`boostrank.ndcg_score`.
     ties : {"average", "stable", "worst", "names"}
-        As in :func:`boostrank.ndcg_score`; ``"names"`` ranks tied documents by their names, the last in the alphabet
-        first.
+        As in :func:`boostrank.ndcg_score`. ``"names"`` ranks tied documents by their names, in reverse alphabetical
+        order.
     scores : {"float64", "float32"}
-        The precision in which scores are compared: scores that are equal in it are tied.
+        Precision in which scores are compared. Scores that are equal in this precision are tied.
     weights : {"queries", "not of empty queries", "ignored"}
-        Whether queries are weighted, and whether the value 1 of an empty query is weighted too.
+        Whether queries are weighted. With ``"not of empty queries"`` the value 1 of an empty query is not multiplied by
+        its weight.
     labels : {"given", "truncated", "whole"}
-        Labels may be any number, are truncated to whole numbers, or are refused unless they are whole.
+        Labels are used as they are, are truncated to whole numbers, or are an error unless they are whole.
     max_label, max_query : float
-        Larger labels, and queries of more documents, are refused.
+        Larger labels, and queries of more documents, are errors in the library.
     max_value : float
         A larger mean is an error in the library.
     uncut_k : int, optional
-        Cutoff of the metric where none is given.
+        Cutoff that the metric has if none is given.
     unstable_above : int, optional
-        In queries of more documents than this no rule describes the order of equal scores.
+        In queries of more documents than this the ranking of tied documents follows no rule.
     one_document : str
-        How a query of one document counts.
+        How the library treats a query of one document.
     """
 
     library: str
@@ -88,7 +92,7 @@ class Convention:
     one_document: str = "as any query"
 
     def settings(self, k: int | None) -> Settings:
-        """The settings of the metric with cutoff `k`."""
+        """Settings of the metric with cutoff `k`."""
         labels: Labels = "truncated" if self.labels == "truncated" else "given"
         cutoff = self.uncut_k if k is None else k
         return Settings(self.empty, labels, self.gain, self.discount, cutoff, self.scores, self.ties, self.weights)
@@ -98,7 +102,7 @@ class Convention:
         return (self.uncut if k is None else self.metric).format(k=k, longest=longest)
 
     def refuses(self, labels: Floats, queries: Queries) -> str:
-        """Why the library refuses these data; an empty text if it does not."""
+        """The reason why the library does not take these data; an empty string if it does."""
         whole = self.labels == "whole"
         if labels.max() > self.max_label or (whole and (labels != np.floor(labels)).any()):
             kind = "whole numbers" if whole else "numbers"
@@ -109,10 +113,10 @@ class Convention:
         return ""
 
 
-# Of larger labels the sum over a query of 2^y - 1 need not be finite.
+# Of larger labels, the sum of 2^y - 1 over a query may be infinite.
 _MAX_FINITE_LABEL = 1000
 
-#: As seen in scikit-learn 1.9, LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, pytrec_eval-terrier 0.5 and ranx 0.3.
+#: Conventions of scikit-learn 1.9, LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, pytrec_eval-terrier 0.5 and ranx 0.3.
 CONVENTIONS = (
     Convention(
         library="scikit-learn",
@@ -122,7 +126,7 @@ CONVENTIONS = (
         ties="average",
         empty="zero",
         weights="queries",
-        one_document="an error there; here as any query",
+        one_document="an error in scikit-learn; counted as any query here",
     ),
     Convention(
         library="LightGBM",
@@ -225,7 +229,6 @@ _TEMPLATES = {
     "empty": "empty {}",
     "labels": "labels {}",
     "gain": "{} gain",
-    "discount": "{} discount",
     "k": "cutoff {}",
     "scores": "{} scores",
     "ties": "ties {}",
@@ -234,8 +237,8 @@ _TEMPLATES = {
 
 
 def setting_text(step: str, value: Any) -> str:
-    """A setting as text, such as "linear gain"."""
-    known = _TEXTS.get(step, {})
-    if isinstance(value, (str, int, type(None))) and value in known:
-        return known[value]
-    return _TEMPLATES[step].format(getattr(value, "__name__", value))
+    """Text for a setting, such as "linear gain"."""
+    if step == "discount":
+        return f"{discount_name(value)} discount"
+    text = _TEXTS.get(step, {}).get(value) if isinstance(value, (str, int, type(None))) else None
+    return _TEMPLATES[step].format(getattr(value, "__name__", value)) if text is None else text

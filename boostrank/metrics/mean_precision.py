@@ -24,9 +24,9 @@ class MeanPrecision(BinaryMeasure):
     def values(self, gains: Floats, scores: Floats, queries: Segments) -> Floats:
         counts = DCG(self.k, discount=np.ones_like)
         depths = precision_depths(counts, queries)
-        # The harmonic number H_n is digamma(n + 1) plus a constant, which also holds for very large depths. All queries
-        # share one discount, the one for the largest depth. For a query of a smaller depth it is too large by the same
-        # amount at each rank that counts, which is subtracted afterwards.
+        # The harmonic number H_n is digamma(n + 1) plus a constant; so very large depths cost no more. The discount of
+        # the query with the largest depth is used for all queries. For a query with a smaller depth it is too large, by
+        # the same amount at each rank that counts, and this is subtracted afterwards.
         largest = digamma(depths.max() + 1.0)
         tails = replace(counts, discount=lambda ranks: np.maximum(largest - digamma(ranks), 0.0))
         excess = largest - digamma(depths + 1.0)
@@ -50,19 +50,19 @@ def mean_precision_score(
 ) -> float | Floats:
     """Mean over queries of the precision averaged over all cutoffs from 1 to `k`.
 
-    ``AvgPrec@K = (1/K) sum over r <= K of Prec@r = sum over relevant documents of rank <= K of (H_K - H_(rank-1)) / K``
-    with the harmonic numbers ``H``. This is *not*
-    :func:`boostrank.metrics.average_precision_score`, which averages precision over the ranks of the relevant documents
-    only, and divides by their number.
+    ``(1/k) sum over r <= k of Prec@r``, which is ``sum over relevant documents of rank <= k of
+    (H_k - H_(rank-1)) / k`` with the harmonic numbers ``H``. This is *not*
+    :func:`boostrank.metrics.average_precision_score`, which averages precision only over the ranks of relevant
+    documents.
 
     Parameters
     ----------
     y_true, y_score, qid, ties, empty, sample_weight, per_query
         See :func:`boostrank.ndcg_score`.
     k : int or float, optional
-        Largest cutoff. An integer is taken as it is also where a query has fewer documents: each ``Prec@r`` divides by
-        ``r``, as :func:`boostrank.metrics.precision_score` does. A float in (0, 1] is a fraction of the query's
-        documents, rounded up; None is all.
+        Largest cutoff. An integer may be above the number of documents of a query; then ``Prec@r`` still divides by
+        ``r``, as in :func:`boostrank.metrics.precision_score`. A float in (0, 1] is a fraction of the documents of the
+        query, rounded up. None is the number of documents of the query.
     threshold : float, default 1
         Labels of at least this are relevant.
 
@@ -78,7 +78,8 @@ def mean_precision_score(
     References
     ----------
     Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.4, for ``Prec@r``. Some
-    lecture notes on ranking call its mean over all cutoffs average precision, and the mean of that over queries MAP.
+    lecture notes on ranking call the mean of ``Prec@r`` over all cutoffs average precision, and its mean over queries
+    MAP.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class DiscountedCumulativeGain(QueryMeasure):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_ties(self.ties)
-        _ = self.dcg
+        DCG(self.k, self.gain, self.discount)  # Raises ValueError for settings that are invalid.
         object.__setattr__(self, "gain", as_value(self.gain))
         object.__setattr__(self, "discount", as_value(self.discount))
 
@@ -77,30 +77,34 @@ def ndcg_score(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | Floats:
-    """Mean normalized discounted cumulative gain over queries.
+    """Mean over queries of the normalized discounted cumulative gain (NDCG).
 
-    ``NDCG@k = DCG@k(scores) / max DCG@k`` with ``DCG@k = sum over ranks r <= k of G(y) d(r)``.
+    ``NDCG@k = DCG@k / Z_k`` with ``DCG@k = sum over ranks r <= k of G(y) d(r)``, where the document with the highest
+    score has rank 1, and ``Z_k`` is the largest DCG@k of any ranking.
 
     Parameters
     ----------
     y_true : array-like, shape (n_documents,)
         Relevance labels, 0 or more.
     y_score : array-like, shape (n_documents,)
-        Scores, finite; higher ranks first.
+        Scores, finite.
     qid : array-like, shape (n_documents,), optional
-        Query of each row, in any order. None: the rows are one query.
+        Query id of each row. Rows of one query need not be adjacent. None: all rows belong to one query.
     k, gain, discount
         See :class:`boostrank.dcg.DCG`.
     ties : {"average", "stable", "best", "worst"}, default "average"
-        How documents of equal score count: on average over all their permutations (as in scikit-learn), in the order of
-        rows (as in LightGBM), or in the best or the worst order.
+        How tied documents, which have equal scores, are ranked. "average" takes the exact mean over all their
+        permutations (as scikit-learn), "stable" ranks them by row number (as LightGBM), and "best" and "worst" rank
+        them so that the result is largest or smallest.
     empty : {"zero", "one", "skip", "raise"}, default "zero"
-        A query without relevant documents counts 0 (as in scikit-learn), 1 (as in LightGBM and XGBoost), is left out,
-        or is an error.
+        Value of a query without relevant documents: 0 (as in scikit-learn), 1 (as in LightGBM and XGBoost), left out of
+        the mean, or an error.
     sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
-        Weights of queries, in order of their first appearance; per document they must agree within a query.
+        Weights of queries, in the sequence in which the queries first appear; or weights of documents, which must be
+        equal within a query.
     per_query : bool, default False
-        Return the value of each query, in order of first appearance, NaN where skipped.
+        Return the value of each query instead of the mean, in the sequence in which the queries first appear. Values of
+        queries that are left out are NaN.
 
     Returns
     -------
@@ -140,7 +144,27 @@ def dcg_score(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | Floats:
-    """Mean discounted cumulative gain over queries, not normalized; arguments as in :func:`ndcg_score`.
+    """Mean over queries of the discounted cumulative gain (DCG), which is not normalized.
+
+    ``DCG@k = sum over ranks r <= k of G(y) d(r)``, where the document with the highest score has rank 1.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, k, gain, discount, ties, empty, sample_weight, per_query
+        See :func:`boostrank.ndcg_score`.
+
+    Returns
+    -------
+    float of at least 0, or ndarray of shape (n_queries,)
+
+    Raises
+    ------
+    ValueError
+        For labels, scores, ids, weights or settings that are invalid; the message names the argument.
+
+    References
+    ----------
+    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
 
     Examples
     --------

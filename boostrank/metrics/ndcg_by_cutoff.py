@@ -1,4 +1,4 @@
-"""NDCG at many cutoffs at once, from one sort."""
+"""NDCG at many cutoffs, computed from one sort."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def ndcg_curve(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> Floats:
-    """NDCG@k for each k of `ks`, as :func:`boostrank.ndcg_score` with that k, at the cost of about two of them.
+    """Mean NDCG@k over queries for each k of `ks`; takes about as long as two calls of :func:`boostrank.ndcg_score`.
 
-    Documents are sorted once by score and once by gain, and their discounted gains are cumulated. With averaged ties
-    each rank of a run of equal scores has the mean gain of the run, also where a cutoff falls within the run.
+    Documents are sorted once by score and once by gain, and their discounted gains are cumulated. If ties are averaged,
+    each rank of a run of tied documents has the mean gain of the run.
 
     Parameters
     ----------
     y_true, y_score, qid, gain, discount, ties, empty, sample_weight
         As in :func:`boostrank.ndcg_score`.
     ks : iterable of int, default 1 to 10
-        Cutoffs, 1 or more, in any order.
+        Cutoffs, at least 1. They need not be sorted.
     per_query : bool, default False
-        Return the values of each query, in order of first appearance, NaN where skipped.
+        Return the values of each query instead of the means, as in :func:`boostrank.ndcg_score`.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def ndcg_curve(
     Raises
     ------
     ValueError
-        As :func:`boostrank.ndcg_score`, and if `ks` is empty or has other values than integers of at least 1.
+        As :func:`boostrank.ndcg_score`, and if `ks` is empty or has a value that is not an integer of at least 1.
 
     Examples
     --------
@@ -59,21 +59,21 @@ def ndcg_curve(
     cutoffs = check_ks(ks)
     check_ties(ties)
     relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
-    # The ranks beyond the longest query add nothing.
+    # Ranks beyond the longest query have no documents.
     last = min(int(cutoffs.max()), int(queries.sizes.max()))
     dcg = DCG(last, gain, discount)
     gains = dcg.gains(relevance)
     ideal = _cumulated(gains, gains, queries, dcg, "stable", last)
     chosen = np.minimum(cutoffs, last) - 1
     values = normalize(_cumulated(gains, scores, queries, dcg, ties, last), ideal)[:, chosen]
-    mean = QueryMean(ideal[:, 0] == 0, queries, empty, query_weights(sample_weight, queries))
+    mean = QueryMean(ideal[:, 0] == 0, queries, empty, query_weights(sample_weight, queries, grouped=False))
     if per_query:
         return np.stack([mean.fill(column) for column in values.T], axis=1)
     return np.array([mean(column) for column in values.T])
 
 
 def _cumulated(gains: Floats, scores: Floats, queries: Segments, dcg: DCG, ties: Ties, last: int) -> Floats:
-    """Expected DCG@1 to DCG@last of each query, shape (n_queries, last)."""
+    """DCG@1, DCG@2, ..., DCG@last of each query, shape (n_queries, last)."""
     discounts, result = dcg.discounts(last), np.zeros((queries.n_segments, last))
     for ranked in ranked_blocks(gains, scores, queries, dcg, ties):
         segments, rows = ranked.block.part, result[ranked.block.segments]
@@ -85,9 +85,9 @@ def _cumulated(gains: Floats, scores: Floats, queries: Segments, dcg: DCG, ties:
 
 
 def check_ks(ks: Iterable[int]) -> Ints:
-    """Cutoffs as an array; an error if one is not an integer of at least 1."""
+    """Return cutoffs as an array; raise ValueError if there is none, or one is not an integer of at least 1."""
     given = list(ks) if isinstance(ks, Iterable) else []
-    whole = [isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 1 for k in given]
-    if not given or not all(whole):
-        raise ValueError(f"ks must be cutoffs, integers of at least 1, and not empty; got {ks!r}")
+    valid = [isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 1 for k in given]
+    if not given or not all(valid):
+        raise ValueError(f"ks must be one or more cutoffs, integers of at least 1; got {ks!r}")
     return np.array(given, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""DCG rank by rank: the contribution of each document of a query."""
+"""Contributions of the documents of a query to its DCG, by rank."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties
+from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, tiebreak
 from boostrank.metrics.input_checks import labels_scores_queries
 
 if TYPE_CHECKING:
@@ -24,28 +24,28 @@ def dcg_breakdown(
     discount: Discount = "log2",
     ties: Ties = "stable",
 ) -> pd.DataFrame:
-    """The contribution of each rank to DCG@k, beside its contribution in the ideal ranking.
+    """Make a table of the contribution of each rank to DCG@k and to the ideal DCG@k.
 
-    ``DCG@k = sum over rows of contribution``, ``contribution = gain * discount``; the last `cumulative` of a query is
-    its DCG@k, the last `ideal_cumulative` its ideal DCG@k, and their ratio NDCG@k.
+    ``contribution = gain * discount``, and DCG@k is the sum of the contributions of a query. So the last `cumulative`
+    of a query is its DCG@k, the last `ideal_cumulative` is its ideal DCG@k, and their ratio is NDCG@k.
 
     Parameters
     ----------
     y_true, y_score, k, gain, discount
         As in :func:`boostrank.ndcg_score`.
     qid : array-like, shape (n_documents,), optional
-        Query of each row. None: the rows are one query, and the table has no column `qid`.
+        Query id of each row. None: all rows belong to one query, and the table has no column `qid`.
     ties : {"stable", "average", "best", "worst"}, default "stable"
-        How documents of equal score are ranked. With ``"average"`` tied documents are listed by row, each with its
-        expected discount and its expected contribution over all permutations of them. Documents that some of these
-        permutations rank within the cutoff are listed, also where their rank in the table is beyond it.
+        As in :func:`boostrank.ndcg_score`. With ``"average"`` tied documents are listed by row number, each with its
+        expected discount and contribution over all their permutations. Documents with a rank beyond the cutoff are
+        listed too if they are tied with a document within it.
 
     Returns
     -------
     DataFrame
-        A row per rank up to the cutoff, queries in order of first appearance. Columns: qid (if given), rank, document
-        (row of `y_true`), relevance, gain, discount, contribution, cumulative, ideal_relevance, ideal_contribution,
-        ideal_cumulative.
+        One row per rank up to the cutoff. The queries are in the sequence in which they first appear. Columns: qid (if
+        it is given), rank, document (row of `y_true`), relevance, gain, discount, contribution, cumulative,
+        ideal_relevance, ideal_contribution, ideal_cumulative.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def dcg_breakdown(
     relevance, scores, queries = labels_scores_queries(y_true, y_score, qid)
     dcg = DCG(k, gain, discount)
     gains = dcg.gains(relevance)
-    permutation = queries.sort(scores, {"best": -gains, "worst": gains}.get(ties))
+    permutation = queries.sort(scores, tiebreak(gains, ties))
     ideal_permutation = queries.sort(gains)
     shown = queries.positions < queries.repeat(dcg.cutoffs(queries))
     by_rank = np.where(shown, dcg.discounts(int(queries.sizes.max()))[queries.positions], 0.0)

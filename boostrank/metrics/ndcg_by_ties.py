@@ -1,4 +1,4 @@
-"""The range of NDCG over the permutations of tied documents."""
+"""Range of NDCG over the permutations of tied documents."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from boostrank.segments import Floats
 
 
 class TieRange(NamedTuple):
-    """NDCG with ties in the worst order, on average over all permutations, and in the best order.
+    """NDCG by tie rule, as :func:`tie_range` returns it.
 
-    Numbers, or arrays of shape (n_queries,).
+    Attributes
+    ----------
+    worst, average, best : float, or ndarray of shape (n_queries,)
+        The smallest NDCG over all permutations of tied documents, the mean, and the largest.
     """
 
     worst: Any
@@ -34,19 +37,19 @@ def tie_range(
     empty: Empty = "zero",
     per_query: bool = False,
 ) -> TieRange:
-    """NDCG with tied documents in the worst order, on average over their permutations, and in the best order.
+    """Mean over queries of the smallest, mean and largest NDCG over all permutations of tied documents.
 
     Parameters
     ----------
     y_true, y_score, qid, k, gain, discount, empty
         As in :func:`boostrank.ndcg_score`.
     per_query : bool, default False
-        Return the values of each query, in order of first appearance, NaN where skipped.
+        Return the values of each query instead of the means, as in :func:`boostrank.ndcg_score`.
 
     Returns
     -------
     TieRange
-        ``ndcg_score(..., ties=t)`` for t "worst", "average" and "best": numbers, or of shape (n_queries,).
+        ``ndcg_score(..., ties=rule)`` for the rules "worst", "average" and "best".
 
     Raises
     ------

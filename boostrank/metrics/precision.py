@@ -1,4 +1,4 @@
-"""Precision: the share of relevant documents among the first ones."""
+"""Precision: the share of relevant documents among the first k."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def precision_score(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | Floats:
-    """Mean precision over queries: the share of relevant documents among the first `k`.
+    """Mean over queries of the precision: the share of relevant documents among the first `k`.
 
     ``Prec@k = #{relevant documents of rank <= k} / k``.
 
@@ -46,9 +46,9 @@ def precision_score(
     y_true, y_score, qid, ties, empty, sample_weight, per_query
         See :func:`boostrank.ndcg_score`.
     k : int or float, optional
-        Ranks that count. An integer is the divisor also where a query has fewer documents, as in trec_eval: the
-        documents that are missing count as irrelevant. A float in (0, 1] is a fraction of the query's documents,
-        rounded up; None is all.
+        Cutoff. An integer may be above the number of documents of a query; then the documents that are missing count as
+        irrelevant, as in trec_eval. A float in (0, 1] is a fraction of the documents of the query, rounded up. None is
+        the number of documents of the query.
     threshold : float, default 1
         Labels of at least this are relevant.
 

@@ -1,4 +1,4 @@
-"""Ranked documents and their ties, for the measures that are not linear in the discount of a rank."""
+"""Ranked documents and their ties, for measures that are no DCG of some gain and discount."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from boostrank.dcg import DCG, Ties
+from boostrank.dcg import DCG, Ties, tiebreak
 from boostrank.segments import Block, Bools, Floats, Ints, Segments
 
 
 class RankedBlock(NamedTuple):
-    """Documents of a block of queries, sorted by their ranks.
+    """Documents of a block of queries, sorted by rank.
 
     Attributes
     ----------
     block : Block
     quality : ndarray, shape (n_documents,)
-        How good each document is for the measure.
+        Quality of each document: a larger quality at a rank gives a larger value of the measure.
     tied : Segments
-        Runs of ranks over whose permutations the measure is averaged; of one rank each unless ties are averaged.
+        Runs of tied documents, over whose permutations the measure is averaged. If ties are not averaged, each document
+        is one run.
     counts : ndarray of bool, shape (n_documents,)
-        Whether the rank is within the cutoff.
+        Whether the rank of the document is within the cutoff.
     """
 
     block: Block
@@ -32,18 +33,18 @@ class RankedBlock(NamedTuple):
 
     @property
     def ranks(self) -> Ints:
-        """Rank of each document in its query, from 1."""
+        """Rank of each document in its query; the first rank is 1."""
         return self.block.part.positions + 1
 
 
 def ranked_blocks(quality: Floats, scores: Floats, queries: Segments, dcg: DCG, ties: Ties) -> Iterator[RankedBlock]:
-    """Rank the documents of blocks of queries by `scores`.
+    """Rank the documents of blocks of queries by `scores`, with the cutoff of `dcg`.
 
-    Of `dcg` only the cutoff matters. Within a run of averaged ties, `quality` increases.
+    If ties are averaged, `quality` does not decrease within a run of tied documents.
     """
     cutoffs = dcg.cutoffs(queries)
     for block in queries.blocks():
         part, good, by = block.part, quality[block.rows], scores[block.rows]
-        permutation = part.sort(by, {"best": -good, "stable": None}.get(ties, good))
-        tied = part.runs(by[permutation]) if ties == "average" else part.runs(np.arange(part.n_rows))
+        permutation = part.sort(by, tiebreak(good, "worst" if ties == "average" else ties))
+        tied = part.runs(by[permutation]) if ties == "average" else Segments(np.arange(part.n_rows + 1))
         yield RankedBlock(block, good[permutation], tied, part.positions < part.repeat(cutoffs[block.segments]))

@@ -37,7 +37,7 @@ class RankBiasedPrecision(QueryMeasure):
                 f"threshold acts only on binary gains, gain=None; got threshold={self.threshold!r} with "
                 f"gain={self.gain!r}"
             )
-        _ = self.dcg
+        _ = self.dcg  # Raises ValueError for settings that are invalid.
         object.__setattr__(self, "gain", as_value(self.gain))
 
     @property
@@ -74,23 +74,23 @@ def rbp_score(
 ) -> float | Floats:
     """Mean rank-biased precision over queries.
 
-    ``RBP = (1 - p) sum over ranks r <= k of G(y) p^(r-1)``: the expected gain per document read, for a user who reads
-    from the top and, after each document, reads the next one with probability `p`. It is not normalized: a perfect
-    ranking of ``n`` relevant documents has ``1 - p^n``, because the list is thought to continue without relevant
-    documents.
+    ``RBP@k = (1 - p) sum over ranks r <= k of G(y) p^(r-1)``. A user reads the document of rank 1, and after each
+    document reads the next one with probability `p`. RBP is the expected total gain of the documents read, divided by
+    their expected number in an endless list. It is not normalized: if ``n`` documents are relevant, the ideal ranking
+    has the value ``1 - p^n``.
 
     Parameters
     ----------
     y_true, y_score, qid, k, ties, empty, sample_weight, per_query
         See :func:`boostrank.ndcg_score`.
     p : float, default 0.8
-        Persistence of the user, in (0, 1); 0.5 is impatient, 0.95 patient.
-    gain : optional
-        None: the gain is 1 for labels of at least `threshold` and 0 for others. Otherwise as in
-        :class:`boostrank.dcg.DCG`, such as a table ``[0, 0.25, 0.5, 1]`` by label; RBP is at most 1 for gains in
-        [0, 1].
+        Probability that the user reads the next document, in (0, 1).
+    gain : {"exp2", "linear"}, sequence of float, or callable, optional
+        None: the gain is 1 for labels of at least `threshold`, and 0 for others. Otherwise as in
+        :class:`boostrank.dcg.DCG`, such as the table ``[0, 0.25, 0.5, 1]`` of gains by label. If all gains are in
+        [0, 1], RBP is at most 1.
     threshold : float, default 1
-        Labels of at least this are relevant; only with ``gain=None``.
+        Labels of at least this are relevant. Used only if `gain` is None.
 
     Returns
     -------

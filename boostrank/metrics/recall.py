@@ -1,4 +1,4 @@
-"""Recall: the share of the relevant documents that are among the first ones."""
+"""Recall: the share of the relevant documents that are among the first k."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def recall_score(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | Floats:
-    """Mean recall over queries: the share of the relevant documents that are among the first `k`.
+    """Mean over queries of the recall: the share of the relevant documents that are among the first `k`.
 
-    ``Recall@k = #{relevant documents of rank <= k} / #{relevant documents}``; it is 1 with ``k=None``.
+    ``Recall@k = #{relevant documents of rank <= k} / #{relevant documents}``. With ``k=None`` it is 1.
 
     Parameters
     ----------

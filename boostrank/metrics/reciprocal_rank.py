@@ -1,4 +1,4 @@
-"""Reciprocal rank of the first relevant document."""
+"""Reciprocal of the rank of the first relevant document."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def reciprocal_rank_score(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | Floats:
-    """Mean reciprocal rank (MRR): the mean over queries of one over the rank of the first relevant document.
+    """Mean reciprocal rank (MRR): the mean over queries of the reciprocal of the rank of the first relevant document.
 
-    ``RR@k = 1 / min{rank of a relevant document}``, and 0 if that rank is beyond `k`.
+    ``RR@k = 1 / min{rank of a relevant document}``, and 0 if this rank is beyond `k`.
 
     Parameters
     ----------
@@ -78,15 +78,17 @@ def reciprocal_rank_score(
 
 
 def _first_relevant(ranking: RankedBlock) -> Floats:
-    """Probability that each rank has the first relevant document of its query.
+    """Probability that the document of each rank is the first relevant document of its query.
 
-    Only the first run of tied documents with a relevant one has it. If the run has ``n`` documents of which ``m`` are
-    relevant, its position t = 1..n has the first one with probability ``C(n - t, m - 1) / C(n, m)``. This is a product:
-    the document is one of the ``m`` relevant ones among the ``n - t + 1`` that are left, and none before it was.
+    It is 0 outside of the first run of tied documents that contains a relevant document. If this run has ``n``
+    documents of which ``m`` are relevant, the probability for its position t = 1..n is ``C(n - t, m - 1) / C(n, m)``.
+    It is computed as a product: ``m / (n - t + 1)``, the probability that this document is relevant if the documents
+    before it in the run are not, times the probability that these are not.
     """
     tied, gains = ranking.tied, ranking.quality
     none_before = ranking.block.part.sum_before(gains)[tied.starts] == 0
     left = tied.repeat(tied.sizes) - tied.positions
-    # Once as many positions are left as there are relevant documents, the product is 0. Beyond 1 it could overflow.
+    # If the remaining positions are as many as the relevant documents, the factor is 1, and so the product is 0 after
+    # it. Later factors would be larger than 1, and their product could overflow.
     hit = np.minimum(tied.repeat(tied.sum(gains)) / left, 1.0)
     return tied.repeat(none_before) * tied.product_before(1.0 - hit) * hit

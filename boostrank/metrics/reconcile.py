@@ -1,6 +1,6 @@
-"""The NDCG that other libraries print for the same labels and scores, and the conventions that explain differences.
+"""The NDCG that other libraries compute for the same labels and scores, and the conventions that explain differences.
 
-No other library runs here: :data:`boostrank.metrics.CONVENTIONS` has the conventions of each of them.
+No other library is imported; their conventions are in :data:`boostrank.metrics.CONVENTIONS`.
 """
 
 from __future__ import annotations
@@ -22,29 +22,41 @@ from boostrank.weights import query_weights
 if TYPE_CHECKING:
     import pandas as pd
 
-# Parts of a difference below this are rounding errors.
+# Parts of a difference below this are due to rounding.
 ROUNDING_TOLERANCE = 1e-12
-# Parts below half of the last digit that is shown are written with an exponent.
+# Parts that four decimals would show as 0 are written with an exponent.
 MIN_SHOWN_PART = 5e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reconciliation:
-    """Result of :func:`reconcile`; printing it shows a table with the reasons of each difference.
+    """Result of :func:`reconcile`; if it is printed, it shows a table with the reasons of each difference.
 
     Attributes
     ----------
     value : float
-        NDCG with the settings that were asked for.
+        NDCG with the settings of the call.
     settings : Settings
+        Settings of the call.
     n_queries, n_empty, n_single : int
-        Queries, those without relevant documents, and those of one document.
+        Number of queries, of queries without relevant documents, and of queries of one document.
     table : DataFrame
-        A row per metric of a library. Columns: `library`, `metric` (its name there); `empty`, `labels`, `gain`,
-        `discount`, `k`, `scores`, `ties`, `weights`, `one_document` (its conventions); `value` (which it prints; NaN
-        where it refuses the data), `low` and `high` (bounds of the value where its order of ties follows no rule,
-        otherwise the value), `difference` (value minus ours), `from_empty` to `from_weights` (the parts of the
-        difference, which sum to it), `because` (as text, the parts that are not 0, or the reason of a refusal).
+        One row per metric of a library, with the columns:
+
+        library, metric
+            Name of the library, and name of the metric in it.
+        empty, labels, gain, discount, k, scores, ties, weights, one_document
+            Conventions of the metric; see :data:`boostrank.metrics.CONVENTIONS`.
+        value
+            Value of the metric; NaN if the library does not take these data.
+        low, high
+            Bounds of the value if the library ranks tied documents by no rule; otherwise the value itself.
+        difference
+            `value` of the row minus `value` of this result.
+        from_empty, from_labels, ..., from_weights
+            Parts of the difference due to each convention, in the sequence of their columns; their sum is `difference`.
+        because
+            The parts that are not 0, as text, or the reason why the library does not take these data.
     """
 
     value: float
@@ -56,7 +68,7 @@ class Reconciliation:
 
     @property
     def head(self) -> str:
-        """The settings, the value and the numbers of queries, as one line."""
+        """One line with the value, the settings and the numbers of queries."""
         asked = ", ".join(
             setting_text(step, getattr(self.settings, step)) for step in ("gain", "discount", "ties", "empty")
         )
@@ -66,7 +78,7 @@ class Reconciliation:
 
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """Library, metric, value, difference and reasons of each row, as text."""
+        """Library, metric, value, difference and reasons of each row of the printed table, as text."""
         known = self.table["value"].notna()
         columns = (
             self.table["library"],
@@ -97,22 +109,22 @@ def reconcile(
     sample_weight: ArrayLike | None = None,
     documents: ArrayLike | None = None,
 ) -> Reconciliation:
-    """The NDCG@k that each library prints for these labels and scores, and why it differs from :func:`ndcg_score`.
+    """Compute the NDCG@k of other libraries, and explain its differences to :func:`boostrank.ndcg_score`.
 
-    The libraries need not be installed: each value is an NDCG with the conventions of that library. A difference is
-    split by changing one convention after the other from ours to theirs: first the value of empty queries, then labels,
-    gain, discount, cutoff, precision of scores, ties, weights. The parts sum to the difference; another sequence of
-    changes could give other parts.
+    The libraries need not be installed: each value is an NDCG with the conventions of a library. To explain a
+    difference, the conventions are changed one after the other from those of the call to those of the library: first
+    the value of empty queries, then labels, gain, discount, cutoff, precision of scores, tie rule and weights. The sum
+    of the parts is the difference. Another sequence of changes could give other parts.
 
     Parameters
     ----------
     y_true, y_score, qid, gain, discount, ties, empty, sample_weight
-        As in :func:`boostrank.ndcg_score`: the settings to compare with.
+        As in :func:`boostrank.ndcg_score`. The libraries are compared with these settings.
     k : int, optional
-        Cutoff; None is all ranks, of which XGBoost's ``ndcg`` takes only 32. These libraries know no fractions.
+        Cutoff. None: all ranks, except for XGBoost's ``ndcg``, which then counts 32 ranks.
     documents : array-like of str, shape (n_documents,), optional
-        Names of the documents, different within a query, by which trec_eval sorts equal scores. By default the
-        numbers of the rows, from 0, as text.
+        Names of the documents, different within a query, by which pytrec_eval ranks tied documents. The default is the
+        row numbers "0", "1", ...
 
     Returns
     -------
@@ -121,15 +133,15 @@ def reconcile(
     Raises
     ------
     ValueError
-        As :func:`boostrank.ndcg_score`; for a `k` that is a fraction; and for `documents` of the wrong number, that are
-        missing, or that occur twice in a query.
+        As :func:`boostrank.ndcg_score`. Also if `k` is a fraction, and if there is not one name in `documents` for each
+        row, if a name is missing, or if two documents of a query have the same name.
 
     Notes
     -----
-    A discount of ``1 / ln(1 + r)`` instead of ``1 / log2(1 + r)`` gives the same NDCG, because the base cancels. A
-    query of one document has a value everywhere but in scikit-learn, whose `ndcg_score` raises an error; in its row
-    here it counts as any other query. ranx sorts queries of more than 15 documents by an unstable sort, so that the
-    order of equal scores cannot be predicted: its values here take the order of rows, and have bounds.
+    The discounts ``1 / ln(1 + r)`` and ``1 / log2(1 + r)`` give the same NDCG, because the base cancels. For a query of
+    one document scikit-learn's `ndcg_score` raises an error; here it is counted as any other query. ranx uses an
+    unstable sort for queries of more than 15 documents, so that its ranking of tied documents cannot be predicted; its
+    values here rank them by row number, and `low` and `high` are their bounds.
 
     Examples
     --------
@@ -148,14 +160,14 @@ def reconcile(
     """
     if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
         raise ValueError(
-            f"k must be None or an integer of at least 1, because these libraries know no other; got {k!r}"
+            f"k must be None or an integer of at least 1, because other libraries have no other cutoffs; got {k!r}"
         )
     check_ties(ties)
     DCG(k, gain, discount)
     import pandas as pd
 
     data = _Data(y_true, y_score, qid, documents)
-    weights = None if sample_weight is None else query_weights(sample_weight, data.queries)
+    weights = None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
     ours = Settings(empty, "given", as_value(gain), as_value(discount), k, "given", ties, "queries")
     value, sizes = data.mean(ours, weights), data.queries.sizes
     rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS]
@@ -164,7 +176,7 @@ def reconcile(
 
 
 class _Data:
-    """Labels and scores of queries, and their NDCG by settings, each computed once."""
+    """Labels and scores of queries, with their NDCG for different settings, which is cached."""
 
     def __init__(
         self, y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, documents: ArrayLike | None
@@ -172,7 +184,7 @@ class _Data:
         relevance, scores, self.queries = labels_scores_queries(y_true, y_score, qid)
         self.relevance = {"given": relevance, "truncated": np.floor(relevance)}
         self.scores = {"given": scores}
-        # Scores beyond the range of float32 become infinite, and so tied.
+        # Scores outside of the range of float32 become infinite, and are then tied.
         with np.errstate(over="ignore"):
             for kind in ("float64", "float32"):
                 self.scores[kind] = self.queries.group(np.ravel(y_score)).astype(kind).astype(np.float64)
@@ -180,7 +192,7 @@ class _Data:
         self._known: dict[Settings, Floats] = {}
 
     def per_query(self, settings: Settings) -> Floats:
-        """NDCG of each query; NaN for an empty one."""
+        """NDCG of each query, shape (n_queries,); NaN for queries without relevant documents."""
         key = replace(settings, empty="zero", weights="queries")
         if key not in self._known:
             dcg = DCG(settings.k, settings.gain, settings.discount)
@@ -193,7 +205,7 @@ class _Data:
         return self._known[key]
 
     def mean(self, settings: Settings, weights: Floats | None, values: Floats | None = None) -> float:
-        """Mean over queries of `values`, by default their NDCG."""
+        """Mean over queries of `values`, which are NDCG by default, with the empty and weights of `settings`."""
         values = self.per_query(settings) if values is None else values
         undefined = np.isnan(values)
         if settings.weights == "ignored":
@@ -205,7 +217,7 @@ class _Data:
 
 
 def _row(convention: Convention, ours: Settings, data: _Data, weights: Floats | None) -> dict[str, Any]:
-    """A row of the table of a reconciliation."""
+    """The row of a metric in the table of a :class:`Reconciliation`."""
     k = None if ours.k is None else int(ours.k)
     theirs = convention.settings(k)
     row: dict[str, Any] = {"library": convention.library, "metric": convention.name(k, data.queries.sizes.max())}
@@ -240,7 +252,7 @@ def _row(convention: Convention, ours: Settings, data: _Data, weights: Floats | 
 
 
 def _bounds(convention: Convention, theirs: Settings, data: _Data, weights: Floats | None) -> tuple[float, float]:
-    """The smallest and the largest value over the permutations of ties, in queries where no rule orders ties."""
+    """Smallest and largest value over the permutations of tied documents that the library ranks by no rule."""
     max_stable = np.inf if convention.unstable_above is None else convention.unstable_above
     unstable, values = data.queries.sizes > max_stable, data.per_query(theirs)
     if not unstable.any():
@@ -252,7 +264,7 @@ def _bounds(convention: Convention, theirs: Settings, data: _Data, weights: Floa
 
 
 def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
-    """Position of the name of each grouped document among the sorted names."""
+    """Index of the name of each grouped document in the sorted list of all names, shape (n_documents,)."""
     names: NDArray[Any] = (
         np.arange(queries.n_documents).astype(str) if documents is None else _checked_names(documents, queries)
     )
@@ -266,6 +278,7 @@ def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
 
 
 def _checked_names(documents: ArrayLike, queries: Queries) -> NDArray[Any]:
+    """Names of documents as text; ValueError if there is not one for each document, or one is missing."""
     import pandas as pd
 
     names = np.asarray(documents)
@@ -280,4 +293,5 @@ def _checked_names(documents: ArrayLike, queries: Queries) -> NDArray[Any]:
 
 
 def _signed(part: float) -> str:
+    """A part of a difference as text."""
     return f"{part:+.4f}" if abs(part) >= MIN_SHOWN_PART else f"{part:+.0e}"

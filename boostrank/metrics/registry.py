@@ -1,4 +1,4 @@
-"""Measures by name: :func:`get_measure`, :func:`evaluate`, and functions of users as measures."""
+"""Measures by name: :func:`get_measure` and :func:`evaluate`; and functions of users as measures."""
 
 from __future__ import annotations
 
@@ -50,22 +50,21 @@ MEASURES: Mapping[str, type[QueryMeasure]] = MappingProxyType({measure.name: mea
 
 
 def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> Measure:
-    """A measure: a metric with its settings.
+    """Make a measure, which is a metric with its settings.
 
-    Everything that takes a measure takes the arguments of this function or its result: :func:`evaluate`,
-    :func:`make_scorer`, :func:`boostrank.compare`, :func:`boostrank.cross_validate`, the metrics for native users of
-    LightGBM and XGBoost.
+    All functions with measures as arguments, such as :func:`evaluate`, :func:`make_scorer`, :func:`boostrank.compare`
+    and :func:`boostrank.cross_validate`, take the names of measures or the results of this function.
 
     Parameters
     ----------
     measure : str, Measure or callable, default "ndcg@10"
         A name in :data:`boostrank.metrics.MEASURES`: "ndcg", "dcg", "precision", "recall", "map", "mean_precision",
-        "mrr", "err", "rbp", "kendall_tau", "auc" or "agreement". All but the last three also take a cutoff, as in
-        ``"ndcg@10"``. Or a measure, of which settings are replaced. Or a function ``(y_true, y_score, qid,
-        **settings)`` of which higher values are better.
+        "mrr", "err", "rbp", "kendall_tau", "auc" or "agreement". All but the last three may have a cutoff, as in
+        ``"ndcg@10"``. Or a measure whose settings are to be changed. Or a function ``(y_true, y_score, qid,
+        **settings)`` that returns a larger value for a better ranking.
     **settings
-        Settings of the measure (`k`, `gain`, `discount`, `ties`, `empty`, `threshold`, `p`, `max_grade`, as they
-        apply): the arguments of the function of the metric, such as :func:`boostrank.ndcg_score`.
+        Settings of the measure, which are arguments of the function of the metric. For instance those of
+        ``get_measure("ndcg")`` are `k`, `gain`, `discount`, `ties` and `empty` of :func:`boostrank.ndcg_score`.
 
     Returns
     -------
@@ -74,7 +73,7 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     Raises
     ------
     ValueError
-        For a name that is not known, or a setting that is invalid.
+        If no measure has this name, or for a setting that is invalid.
     TypeError
         For a setting that the measure does not have.
 
@@ -107,7 +106,27 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
 
 
 def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Measure]:
-    """Measures by name, from one of them, a list, or a mapping of a name to each."""
+    """Return measures by name.
+
+    Parameters
+    ----------
+    measures : str, Measure or callable, or list or dict of them
+        Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such as "ndcg@10".
+
+    Returns
+    -------
+    dict of str to Measure
+
+    Raises
+    ------
+    ValueError
+        As :func:`get_measure`, and if two measures of a list have the same name.
+
+    Examples
+    --------
+    >>> named_measures(["map", "ndcg@5"])
+    {'map': get_measure('map'), 'ndcg@5': get_measure('ndcg@5')}
+    """
     if isinstance(measures, Mapping):
         return {str(name): get_measure(measure) for name, measure in measures.items()}
     if isinstance(measures, (str, Measure)) or callable(measures):
@@ -115,7 +134,7 @@ def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) 
     named: dict[str, Measure] = {}
     for measure in map(get_measure, measures):
         if str(measure) in named:
-            raise ValueError(f"two measures are called {str(measure)!r}: give a mapping of a name to each measure")
+            raise ValueError(f"two measures are called {str(measure)!r}: pass a dict of measures by different names")
         named[str(measure)] = measure
     return named
 
@@ -129,22 +148,22 @@ def evaluate(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> dict[str, float] | pd.DataFrame:
-    """Several measures of the same scores.
+    """Compute several measures of the same scores.
 
     Parameters
     ----------
     y_true, y_score, qid, sample_weight
         See :func:`boostrank.ndcg_score`. For ``"agreement"`` the labels may be a PreferenceGraph.
-    measures : list of str, Measure or callable, or mapping of names to such, default ("ndcg@10",)
-        As in :func:`get_measure`. Without a mapping the names are those of the measures, such as "ndcg@10".
+    measures : str, Measure or callable, or list or dict of them, default ("ndcg@10",)
+        Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such as "ndcg@10".
     per_query : bool, default False
-        Return the values of each query.
+        Return the values of each query instead of the means.
 
     Returns
     -------
     dict of str to float, or DataFrame
-        Means over queries by the name of the measure; or a column for each measure and a row for each query, in order
-        of first appearance, with the query ids as index "qid".
+        Means over queries by the name of the measure. With `per_query` it is a DataFrame with one column per measure
+        and one row per query, in the sequence in which the queries first appear; the index "qid" has the query ids.
 
     Raises
     ------
@@ -179,14 +198,15 @@ def evaluate(
 
 @dataclass(frozen=True, repr=False)
 class FunctionMeasure(Measure):
-    """A function of a user as a measure; made by :func:`get_measure`.
+    """A function of a user as a measure; :func:`get_measure` makes it.
 
     Parameters
     ----------
     function : callable
-        ``(y_true, y_score, qid, **settings)``. It is given `sample_weight` and `per_query` only where a caller asks
-        for them.
+        It is called as ``function(y_true, y_score, qid, **settings)``. It gets the arguments `sample_weight` and
+        `per_query` only if the caller of the measure gives them.
     settings : dict
+        Further arguments of the function, by name.
     """
 
     function: Callable[..., Any]
@@ -222,7 +242,7 @@ class FunctionMeasure(Measure):
     def bind(
         self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: ArrayLike | None = None
     ) -> BoundMeasure:
-        per_query = None if weights is None else query_weights(weights, queries, grouped=True)
+        per_query = None if weights is None else query_weights(weights, queries)
         return _BoundFunction(self, labels, queries, per_query)
 
     def arguments(self) -> str:
@@ -230,7 +250,7 @@ class FunctionMeasure(Measure):
 
 
 class _BoundFunction(BoundMeasure):
-    """A function with the labels of one data set."""
+    """A :class:`FunctionMeasure` bound to the labels of one data set."""
 
     def __init__(self, measure: Measure, labels: Any, queries: Queries, weights: Floats | None) -> None:
         super().__init__(measure, queries)
@@ -244,18 +264,19 @@ class _BoundFunction(BoundMeasure):
 
 
 def _changed(measure: Measure, settings: dict[str, Any]) -> Measure:
-    """The measure with other settings."""
+    """Return the measure with these settings changed."""
     if not settings:
         return measure
     if isinstance(measure, FunctionMeasure):
         return FunctionMeasure(measure.function, {**measure.settings, **settings})
     if not isinstance(measure, QueryMeasure):
-        raise TypeError(f"the settings of {measure!r} cannot be replaced: make another one")
+        raise TypeError(f"the settings of {measure!r} cannot be changed; make another measure")
     _check_names(type(measure), settings)
     return replace(measure, **settings)
 
 
 def _check_names(measure: type[QueryMeasure], settings: Mapping[str, Any]) -> None:
+    """Raise TypeError for a setting that the measure does not have."""
     known = [setting.name for setting in fields(measure)]
     for name in settings:
         if name not in known:

@@ -1,4 +1,4 @@
-"""Scorers for scikit-learn's model selection that know the queries."""
+"""Scorers for scikit-learn's model selection, which get the query ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from boostrank.queries import Queries
 
 @dataclass(frozen=True, repr=False)
 class RankingScorer:
-    """A scorer for scikit-learn that receives the query ids; made by :func:`make_scorer`.
+    """A scorer for scikit-learn that gets the query ids; :func:`make_scorer` makes it.
 
     Attributes
     ----------
@@ -31,7 +31,10 @@ class RankingScorer:
     measure: Measure
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
-        """The measure of ``estimator.predict(X)``; an error if there are no query ids."""
+        """Mean of the measure over the queries of `X`, at the scores ``estimator.predict(X)``.
+
+        Raises ValueError if there are no query ids.
+        """
         _, found = find_qid(X, qid, y)
         found = require_qid(found, f"the scorer {self!r}")
         _warn_of_cut_queries(estimator, found)
@@ -41,17 +44,17 @@ class RankingScorer:
         return f"make_scorer({self.measure.arguments()})"
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Request `qid` from scikit-learn's metadata routing."""
+        """The metadata that scikit-learn's routing passes to this scorer: `qid`."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=True)
         return request
 
 
 def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> RankingScorer:
-    """Scorer for scikit-learn's model selection: the mean of a measure over the queries of the held-out rows.
+    """Make a scorer for scikit-learn's model selection: the mean of a measure over the queries of the held-out rows.
 
-    It requests `qid` by metadata routing. With routing off, query ids come from a DataFrame's column or index level
-    named ``"qid"``; without any it raises an error and does not score all rows as one query.
+    It gets `qid` from scikit-learn's metadata routing. If routing is not enabled, X must be a DataFrame with a column
+    or an index level named "qid", or y a PreferenceGraph. Without query ids it raises an error.
 
     Parameters
     ----------
@@ -61,7 +64,7 @@ def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     Raises
     ------
     ValueError, TypeError
-        As :func:`boostrank.get_measure`.
+        As :func:`boostrank.get_measure`. The scorer raises ValueError if there are no query ids.
 
     Examples
     --------
@@ -74,7 +77,7 @@ def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
 
 
 def _warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
-    """Warn if the model was trained on other documents of queries that are scored: a splitter cut the queries apart."""
+    """Warn if the estimator was trained on other documents of the scored queries, so that a splitter cut queries."""
     ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     train_sizes = training_query_sizes(ranker)
     if train_sizes is None:
@@ -84,8 +87,8 @@ def _warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
     cut = ~np.isnan(known) & (known != queries.sizes)
     if cut.any():
         warnings.warn(
-            f"{cut.sum()} of {len(cut)} queries scored, such as {str(queries.ids[np.argmax(cut)])!r}, were trained on "
-            "with other documents. Folds by row (cv=5, KFold) cut queries apart: use cv=QueryKFold(5). If these are "
-            "other queries with the same ids, give them different ids",
+            f"the ranker was trained on other documents of {cut.sum()} of the {len(cut)} scored queries, such as "
+            f"{str(queries.ids[np.argmax(cut)])!r}. Splitters of rows (cv=5, KFold) cut queries apart: use "
+            "cv=QueryKFold(5). If these are other queries with the same ids, give them different ids",
             stacklevel=3,
         )

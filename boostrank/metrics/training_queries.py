@@ -1,6 +1,6 @@
-"""The queries that a ranker was trained on, by which scorers notice that a splitter cut queries apart.
+"""Sizes of the queries that a ranker was trained on. Scorers use them to notice that a splitter cut queries apart.
 
-They are kept beside the ranker and not in it: query ids are no part of a model, and must not be in its pickle.
+They are stored here and not in the ranker, because query ids must not be in its pickle.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _SIZES: WeakKeyDictionary[Any, pd.Series] = WeakKeyDictionary()
 
 
 def remember_training_queries(ranker: Any, queries: Queries) -> None:
-    """Keep the number of documents of each training query as long as the ranker lives in this process."""
+    """Store the number of documents of each training query as long as the ranker exists in this process."""
     import pandas as pd
 
     _SIZES[ranker] = pd.Series(queries.sizes, index=queries.ids)
 
 
 def training_query_sizes(ranker: Any) -> pd.Series | None:
-    """Number of documents by query id, or None if the ranker was not trained in this process."""
+    """Number of documents of each training query by its id; None if the ranker was not trained in this process."""
     return _SIZES.get(ranker)

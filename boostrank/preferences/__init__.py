@@ -1,4 +1,4 @@
-"""Labels that are preferences: graphs, tables and files, losses of their edges, and rankings without features."""
+"""Labels that are preferences between documents: graphs, tables, files, losses, and rankings without features."""
 
 from boostrank.preferences.aggregation import Aggregation, aggregate
 from boostrank.preferences.edge_losses import EDGE_LOSSES, EdgeLoss

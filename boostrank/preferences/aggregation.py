@@ -1,4 +1,4 @@
-"""Rankings from a preference graph alone, without features."""
+"""Rankings computed from preferences alone, without features."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from boostrank.segments import Floats
 
 
 class Aggregation(NamedTuple):
-    """Scores of the documents, and how much of the graph disagrees with them.
+    """Scores of the documents, and how much the preferences disagree with them.
 
     Attributes
     ----------
     scores : ndarray, shape (n_documents,)
     disagreement : ndarray, shape (n_queries,)
-        Share of the weight of each query's edges that the ranking reverses; NaN without edges.
+        The weight of the edges that the ranking by the scores reverses, divided by the weight of all edges of the
+        query; NaN for a query without edges.
     """
 
     scores: Floats
@@ -27,11 +28,19 @@ class Aggregation(NamedTuple):
 
 
 def aggregate(graph: PreferenceGraph) -> Aggregation:
-    """Rank documents by the preferences themselves, by least squares on the edges.
+    """Rank documents by least squares on the edges of a preference graph.
 
-    ``min_s sum_{j -> k} w_jk (1 - (s_j - s_k))^2``, the solution of least norm: within each set of documents that edges
-    connect, scores have mean 0; scores of different sets cannot be compared. Adding up edges both ways, it is HodgeRank
-    with the flow ``(w_jk - w_kj) / (w_jk + w_kj)`` and the weight ``w_jk + w_kj`` of each pair.
+    The scores minimize ``sum_{j -> k} w_jk (1 - (s_j - s_k))^2``. Within each set of documents that are connected by
+    edges, the scores have the mean 0; scores of different sets cannot be compared. The scores are those of HodgeRank
+    for pairs with the flow ``(w_jk - w_kj) / (w_jk + w_kj)`` and the weight ``w_jk + w_kj``.
+
+    Parameters
+    ----------
+    graph : PreferenceGraph
+
+    Returns
+    -------
+    Aggregation
 
     References
     ----------
@@ -39,7 +48,7 @@ def aggregate(graph: PreferenceGraph) -> Aggregation:
 
     Examples
     --------
-    Most judges prefer 0 to 1 and 1 to 2, but one prefers 2 to 0:
+    Three judges prefer document 0 to 1, three prefer 1 to 2, and one prefers 2 to 0:
 
     >>> graph = PreferenceGraph(qid=[0, 0, 0], winner=[0, 1, 2], loser=[1, 2, 0], weight=[3, 3, 1])
     >>> scores, disagreement = aggregate(graph)

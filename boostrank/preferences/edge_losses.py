@@ -1,26 +1,30 @@
 """Losses of the edges of preference graphs.
 
-The weighted pairwise disagreement ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]`` is replaced by
-``sum_{j -> k} w_jk phi(s_j - s_k)`` with a convex ``phi``.
+The disagreement of a ranking with a graph is ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]``. A loss of edges replaces it
+by ``sum_{j -> k} w_jk phi(s_j - s_k)`` with a convex ``phi``.
 
 Consistency
 -----------
-None of these losses is consistent with the disagreement. Duchi, Mackey and Jordan ("On the consistency of ranking
-algorithms", ICML 2010) show that no convex surrogate is in general, unless P = NP, and that losses of this form miss
-the best ranking even where it is easy to find, because the expected preferences have no cycle. Three documents with
-the expected weights
+None of these losses is consistent with the disagreement: the ranking by the scores of least expected loss need not have
+the least expected disagreement. Duchi, Mackey and Jordan ("On the consistency of ranking algorithms", ICML 2010) show
+that in general no convex loss that can be computed in polynomial time is consistent, unless P = NP. They also show that
+losses of the form above are not consistent even for expected preferences without cycles, for which the best ranking is
+easy to find. Consider three documents with the expected weights
 
-====== ====== ======
-edge   weight back
-====== ====== ======
+====== ====== =============
+edge   weight reversed edge
+====== ====== =============
 1 -> 2      3      2
 1 -> 3      3      2
 2 -> 3      6      0
-====== ====== ======
+====== ====== =============
 
-are best ranked 1, 2, 3: every majority agrees with it. But the minimizer of each loss here ranks 2 first, because a
-wide margin of 2 over 3 reduces the loss by more than a narrow margin of 2 over 1 increases it. Where each query's edges
-come from grades, the losses of gain-weighted pairs (:mod:`boostrank.surrogates`) are consistent with NDCG.
+The ranking 1, 2, 3 has the least expected disagreement, because it agrees with every edge of the larger weight. But the
+minimizer of every loss in this module ranks document 2 first: a large margin of 2 over 3 decreases the loss by more
+than a small margin of 2 over 1 increases it.
+
+If the preferences come from relevance, use a loss that is consistent with NDCG, for example the gain-weighted pairs of
+:mod:`boostrank.surrogates`.
 """
 
 from __future__ import annotations
@@ -37,17 +41,22 @@ from boostrank.segments import Floats
 
 @dataclass(frozen=True)
 class EdgeLoss:
-    """``sum_{j -> k} w_jk phi(s_j - s_k)`` over the edges of a preference graph.
+    """The sum of ``w_jk phi(s_j - s_k)`` over the edges ``j -> k`` of a preference graph, with weights ``w_jk``.
 
-    An edge adds ``w phi'(d)`` to the gradient of its winner and subtracts it from that of its loser. Its Hessian is
-    ``w phi''(d)`` times ``[[1, -1], [-1, 1]]``, with eigenvalues 0 and 2, so that adding ``2 w phi''(d)`` to both ends
-    is a majorant.
+    With ``d = s_j - s_k``, an edge adds ``w_jk phi'(d)`` to the gradient at ``j`` and subtracts it at ``k``. The
+    Hessian of the edge is ``w_jk phi''(d)`` times ``[[1, -1], [-1, 1]]``, whose eigenvalues are 0 and 2. Therefore the
+    diagonal matrix with ``2 w_jk phi''(d)`` at both documents is a majorant.
 
     Parameters
     ----------
     margin : {"logistic", "exponential", "hinge", "squared-hinge", "squared"}, default "logistic"
-        ``phi(d)``: ``log(1 + exp(-d))`` (RankNet), ``exp(-d)`` (RankBoost), ``max(0, 1 - d)`` (ranking SVM; it has
-        no curvature, and gets that of the squared hinge), half its square, ``(1 - d)^2 / 2``.
+        The name of ``phi(d)``: ``log(1 + exp(-d))`` as in RankNet, ``exp(-d)`` as in RankBoost, ``max(0, 1 - d)`` as in
+        ranking SVM, ``max(0, 1 - d)^2 / 2`` or ``(1 - d)^2 / 2``. The hinge has the Hessian of the squared hinge.
+
+    Raises
+    ------
+    ValueError
+        If `margin` is another name.
 
     References
     ----------
@@ -63,7 +72,7 @@ class EdgeLoss:
 
     margin: str = "logistic"
 
-    #: No loss of edges is consistent with the pairwise disagreement; see the head of this module.
+    #: No loss of edges is consistent with the disagreement; see the text of this module.
     consistent: ClassVar[bool] = False
     shift_invariant: ClassVar[bool] = True
 
@@ -71,12 +80,12 @@ class EdgeLoss:
         get_margin(self.margin)
 
     def loss(self, scores: Floats, graph: PreferenceGraph) -> Floats:
-        """Loss of each query, shape (n_queries,), of a grouped graph."""
+        """Loss of each query, shape (n_queries,), for a grouped graph and grouped scores, shape (n_documents,)."""
         values = get_margin(self.margin).value(scores[graph.winner] - scores[graph.loser])
         return graph.sum(values if graph.weight is None else values * graph.weight)
 
     def slope_curvature(self, margins: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
-        """Weighted slope and curvature of `phi` at the margin of each edge."""
+        """Weighted first and second derivative of ``phi`` at the margin of each edge, each of shape (n_edges,)."""
         slope, curvature = get_margin(self.margin).slope_curvature(margins)
         if weight is not None:
             slope *= weight

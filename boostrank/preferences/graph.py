@@ -1,4 +1,4 @@
-"""Preference graphs: per query, weighted edges from a document to one that it is preferred to."""
+"""Preference graphs: weighted edges from a document to another one of the same query that it is preferred to."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ EDGE_WEIGHTS: tuple[str, ...] = get_args(EdgeWeight)
 
 
 class Conflicts(NamedTuple):
-    """Preferences that contradict each other, which is allowed.
+    """Preferences of a graph that contradict each other.
 
     Attributes
     ----------
     contradictions : ndarray of int64, shape (n_contradictions, 2)
-        Pairs of rows with edges both ways.
+        Pairs of rows with edges in both directions.
     cyclic_queries : ndarray
-        Ids of the queries with a directed cycle: no ranking agrees with all of their edges.
+        Ids of the queries with a directed cycle. No ranking agrees with all edges of such a query.
     """
 
     contradictions: Ints
@@ -35,32 +35,34 @@ class Conflicts(NamedTuple):
 
 
 class PreferenceGraph:
-    """Weighted directed edges between documents of the same query: ``winner -> loser``, "is preferred to".
+    """Preferences between documents: directed, weighted edges from a winner to a loser of the same query.
 
-    One graph holds the preferences of all rows of a data set, and takes the place of the labels `y`. Indexing by rows,
-    as cross-validation does, keeps the edges between the rows that are kept. Binary relevance and grades are special
-    cases (:meth:`from_grades`), and so are single A/B choices. Memory is proportional to the number of edges.
+    One graph contains the preferences of all rows of a data set, and is used in place of the labels `y`. Indexing it by
+    rows, as cross-validation does, keeps the edges between these rows. Choices between two documents give single edges.
+    Relevance is a special case, see :meth:`from_grades`. Memory is proportional to the number of edges.
 
     Parameters
     ----------
     qid : array-like, shape (n_documents,)
-        Query of each row, as for :meth:`boostrank.queries.Queries.from_qid`.
+        Query id of each row, as in :meth:`boostrank.queries.Queries.from_qid`.
     winner, loser : array-like of int, shape (n_edges,)
-        Row numbers. Parallel edges add up; contradictions and cycles are allowed, see :meth:`conflicts`.
+        Row numbers. The weights of edges with the same winner and loser add up. Edges may contradict each other, see
+        :meth:`conflicts`.
     weight : array-like, shape (n_edges,), optional
-        Importance of each edge, finite and not negative; all are 1 by default.
+        Importance of each edge, finite and not negative. By default every weight is 1.
 
     Attributes
     ----------
-    qid : ndarray, shape (n_documents,)
+    queries : Queries
     winner, loser : ndarray of int, shape (n_edges,)
-    weight : ndarray of float64, shape (n_edges,), or None for ones
+    weight : ndarray of float64, shape (n_edges,), or None
+        None if every weight is 1.
 
     Raises
     ------
     ValueError
-        For an edge across queries, from a document to itself, to a row that does not exist, or of a weight that is
-        negative or not finite; the message names the edge.
+        If an edge is between documents of different queries, from a document to itself, or to a row that does not
+        exist, or if a weight is negative or not finite. The message names the edge.
 
     Examples
     --------
@@ -69,7 +71,7 @@ class PreferenceGraph:
     PreferenceGraph(n_documents=5, n_queries=2, n_edges=3)
     >>> graph[[0, 1, 3]]
     PreferenceGraph(n_documents=3, n_queries=2, n_edges=1)
-    >>> graph.disagreement([0.3, 0.2, 0.9, 0.0, 0.0]).tolist()  # a tie counts half
+    >>> graph.disagreement([0.3, 0.2, 0.9, 0.0, 0.0]).tolist()  # half of the weight of an edge between tied documents
     [1.0, 2.5]
     """
 
@@ -95,17 +97,27 @@ class PreferenceGraph:
         gain: Gain = "exp2",
         threshold: float | None = None,
     ) -> PreferenceGraph:
-        """All ordered pairs: an edge from each document to each of its query with a lower label.
+        """Make a graph from relevance, with an edge from each document to each one of its query with a lower label.
 
         Parameters
         ----------
         y, qid : array-like, shape (n_documents,)
+            Relevance and query id of each row.
         weight : {"one", "labels", "gains"}, default "one"
-            Weight of an edge: 1 (RankNet), the difference of the labels, or of their gains.
+            The weight of an edge is 1, as in RankNet, or the difference of the two labels, or of their gains.
         gain
-            See :class:`boostrank.dcg.DCG`; for ``weight="gains"``.
+            As in :class:`boostrank.dcg.DCG`, for ``weight="gains"``.
         threshold : float, optional
-            Compare only labels of at least this with lower ones: the bipartite graph of binary relevance.
+            Labels are replaced by 1 if they are at least this number, and by 0 otherwise.
+
+        Returns
+        -------
+        PreferenceGraph
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid.
 
         Examples
         --------
@@ -127,7 +139,18 @@ class PreferenceGraph:
 
     @classmethod
     def from_scipy(cls, matrix: Any, qid: ArrayLike) -> PreferenceGraph:
-        """From a sparse matrix of shape (n_documents, n_documents) with ``matrix[j, k]`` the weight of ``j -> k``."""
+        """Make a graph from a sparse matrix, where ``matrix[j, k]`` is the weight of the edge from row j to row k.
+
+        Parameters
+        ----------
+        matrix : scipy sparse array, shape (n_documents, n_documents)
+        qid : array-like, shape (n_documents,)
+
+        Raises
+        ------
+        ValueError
+            If the matrix is not sparse or has another shape, or an edge is invalid.
+        """
         n_documents, shape = Queries.from_qid(qid).n_documents, np.shape(matrix)
         sparse: bool = issparse(matrix)
         if not sparse or shape != (n_documents, n_documents):
@@ -139,7 +162,7 @@ class PreferenceGraph:
         return cls(qid, winner, loser, weight)
 
     def to_scipy(self) -> Any:
-        """A sparse array of shape (n_documents, n_documents), parallel edges added up."""
+        """The weights as a sparse array of shape (n_documents, n_documents); weights of equal edges are added."""
         shape = (self.n_documents, self.n_documents)
         return csr_array((self.weights, (self.winner, self.loser)), shape=shape)
 
@@ -165,7 +188,7 @@ class PreferenceGraph:
 
     @property
     def shape(self) -> tuple[int]:
-        """``(n_documents,)``: to scikit-learn it is an array of labels."""
+        """The shape (n_documents,), so that scikit-learn takes the graph for an array of labels."""
         return (self.n_documents,)
 
     def __len__(self) -> int:
@@ -178,8 +201,8 @@ class PreferenceGraph:
         )
 
     def __getitem__(self, rows: Any) -> PreferenceGraph:
-        """The graph of these rows (a slice, a mask or row numbers without repetition), in their order."""
-        # scikit-learn asks for array[rows, ...].
+        """The graph of some rows: a slice, a mask, or row numbers without repetition, in the sequence given."""
+        # scikit-learn indexes by (rows, ...).
         rows = rows[0] if isinstance(rows, tuple) and rows[1:] == (Ellipsis,) else rows
         kept = np.arange(self.n_documents)[rows]
         if kept.ndim != 1:
@@ -196,7 +219,7 @@ class PreferenceGraph:
 
     @cached_property
     def grouped(self) -> PreferenceGraph:
-        """The same graph over grouped rows (:meth:`boostrank.queries.Queries.group`), its edges sorted by winner."""
+        """The graph of the rows grouped by :meth:`boostrank.queries.Queries.group`, with edges sorted by winner."""
         queries, winner, loser = self.queries, self.winner, self.loser
         if queries.permutation is not None:
             position = np.empty(self.n_documents, dtype=self.winner.dtype)
@@ -210,38 +233,43 @@ class PreferenceGraph:
 
     @cached_property
     def indptr(self) -> Ints:
-        """Edges ``indptr[i]:indptr[i + 1]`` of a grouped graph are those of query ``i``, shape (n_queries + 1,)."""
+        """In a grouped graph, query ``i`` has the edges ``indptr[i]:indptr[i + 1]``; shape (n_queries + 1,)."""
         return np.searchsorted(self.winner, self.queries.indptr).astype(np.int64)
 
     @cached_property
     def blocks(self) -> list[EdgeBlock]:
-        """The edges of a grouped graph in blocks, with the matrices that passes over them need."""
+        """The edges of a grouped graph in blocks, each with its sparse matrices."""
         return edge_blocks(self.winner, self.loser, self.queries)
 
     def sum(self, per_edge: Floats) -> Floats:
-        """Sum over the edges of each query, for a grouped graph, shape (n_queries,)."""
+        """In a grouped graph, the sum over the edges of each query, shape (n_queries,)."""
         result, some = np.zeros(self.queries.n_queries), np.diff(self.indptr) > 0
         if some.any():
             result[some] = np.add.reduceat(per_edge, self.indptr[:-1][some])
         return result
 
     def total(self) -> Floats:
-        """Weight of all edges of each query, shape (n_queries,)."""
+        """Sum of the weights of the edges of each query, shape (n_queries,)."""
         graph = self.grouped
         return np.diff(graph.indptr).astype(np.float64) if graph.weight is None else graph.sum(graph.weight)
 
     def disagreement(self, scores: ArrayLike, ties: Ties = "average") -> Floats:
-        """Weight of the edges that a ranking by `scores` reverses, per query, shape (n_queries,).
+        """Sum of the weights of the edges that a ranking by `scores` reverses, for each query, shape (n_queries,).
 
-        ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]``.
+        That is ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]``.
 
         Parameters
         ----------
         scores : array-like, shape (n_documents,)
-            Finite.
+            Finite numbers.
         ties : {"average", "stable", "best", "worst"}, default "average"
-            How much of an edge between equal scores counts: half of it (the mean of both rankings), all or nothing by
-            the order of rows, nothing, or all.
+            How much of the weight of an edge between documents of equal score counts. "average" counts half of it,
+            "stable" all of it if the winner has the larger row number, "best" nothing, and "worst" all of it.
+
+        Raises
+        ------
+        ValueError
+            If `ties` has another value, or `scores` are not one finite number for each row.
         """
         check_ties(ties)
         values = np.asarray(scores, dtype=np.float64)
@@ -264,7 +292,13 @@ class PreferenceGraph:
         return graph.sum(reversed_weight)
 
     def conflicts(self) -> Conflicts:
-        """Contradictory edges and cycles."""
+        """Find edges in both directions between two documents, and queries with cycles.
+
+        Examples
+        --------
+        >>> PreferenceGraph(qid=["a", "a"], winner=[0, 1], loser=[1, 0]).conflicts().cyclic_queries.tolist()
+        ['a']
+        """
         low, high = np.minimum(self.winner, self.loser), np.maximum(self.winner, self.loser)
         codes = low.astype(np.int64) * self.n_documents + high
         both = np.intersect1d(codes[self.winner < self.loser], codes[self.winner > self.loser])
@@ -274,18 +308,18 @@ class PreferenceGraph:
         return Conflicts(np.stack(np.divmod(both, self.n_documents), axis=1), self.queries.ids[cyclic])
 
     def reweighted(self, weights: Floats) -> PreferenceGraph:
-        """The graph with the edges of each row's query times its weight, from weights of shape (n_documents,)."""
+        """The graph with the weight of each edge multiplied by the weight of its winner, shape (n_documents,)."""
         return self._with(self.qid, self.winner, self.loser, self.weights * np.asarray(weights)[self.winner])
 
     def check_qid(self, qid: ArrayLike) -> None:
-        """Refuse query ids that are not those of this graph."""
+        """Raise ValueError if `qid` are not the query ids of this graph."""
         given = np.asarray(qid)
         if given.shape != self.shape or not np.array_equal(given.astype(object), self.qid.astype(object)):
             raise ValueError(f"qid differs from the query ids of the preferences, {self!r}: leave qid out")
 
     @classmethod
     def _with(cls, qid: NDArray[Any], winner: Any, loser: Any, weight: Any) -> PreferenceGraph:
-        """A graph from edges that need no check."""
+        """Make a graph from edges that are known to be valid."""
         graph = cls.__new__(cls)
         graph.queries, graph.winner, graph.loser, graph.weight = Queries.from_qid(qid), winner, loser, weight
         return graph
@@ -323,7 +357,7 @@ def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
     if bad.any():
         edge = int(np.argmax(bad))
         raise ValueError(f"{name}[{edge}] is {array[edge]}, but rows are numbered from 0 to {n_documents - 1}")
-    # 32 bits halve the memory traffic of every pass over the edges.
+    # With 32 bits, a pass over the edges reads half of the memory.
     return array.astype(np.int32 if n_documents <= np.iinfo(np.int32).max else np.int64)
 
 
@@ -339,10 +373,10 @@ def _edge_weights(weight: ArrayLike, n_edges: int) -> Floats:
 
 
 def _ordered_pairs(levels: Floats, queries: Queries) -> tuple[Ints, Ints]:
-    """Rows ``(i, j)`` of the same query with ``levels[i] > levels[j]``."""
+    """All pairs of rows ``(i, j)`` of the same query with ``levels[i] > levels[j]``."""
     by_level = queries.sort(queries.group(levels))
     equal = queries.runs(queries.group(levels)[by_level])
-    # Sorted by level, the losers of a document are the rows from the end of its level to the end of the query.
+    # When rows are sorted by level, a row wins against the rows from the end of its level to the end of its query.
     next_level = equal.repeat(equal.ends)
     counts = queries.repeat(queries.ends) - next_level
     winner = np.repeat(np.arange(len(by_level)), counts)

@@ -1,4 +1,4 @@
-"""Sparse matrices that take scores of documents to margins of edges, and derivatives of edges back to documents."""
+"""Sparse matrices that compute margins of edges from scores of documents, and sums over the edges of each document."""
 
 from __future__ import annotations
 
@@ -10,22 +10,27 @@ from scipy.sparse import csr_array
 
 from boostrank.queries import Queries
 
-# Long enough to amortize the overhead per call, short enough that the temporaries of a block stay in the cache.
+# Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
+# the temporary arrays of a block stay in the second-level cache.
 BLOCK_EDGES = 16_384
 
 
 class EdgeBlock(NamedTuple):
-    """A run of edges of a grouped graph.
+    """Some consecutive edges of a grouped graph.
 
     Attributes
     ----------
     edges : slice
+        Selects the block's values from an array of shape (n_edges,).
     documents : slice
-        Of the queries of these edges.
-    margins : sparse array, shape (edges, documents)
-        Times scores it is ``s_winner - s_loser`` of each edge.
-    to_winner_less_loser, to_both : sparse array, shape (documents, edges)
-        Times values of edges they add these up at the documents, with a minus, or a plus, at losers.
+        Selects the documents of the queries of these edges from an array of shape (n_documents,).
+    margins : sparse array, shape (n_edges, n_documents) of the block
+        Multiplied with scores, it gives the margin ``s_winner - s_loser`` of each edge.
+    to_winner_less_loser : sparse array, shape (n_documents, n_edges) of the block
+        Multiplied with values of edges, it gives for each document the sum over the edges that it wins, minus the sum
+        over the edges that it loses.
+    to_both : sparse array, shape (n_documents, n_edges) of the block
+        Multiplied with values of edges, it gives for each document the sum over all of its edges.
     """
 
     edges: slice
@@ -36,9 +41,9 @@ class EdgeBlock(NamedTuple):
 
 
 def edge_blocks(winners: NDArray[Any], losers: NDArray[Any], queries: Queries) -> list[EdgeBlock]:
-    """Edges between grouped rows, sorted by winner, in blocks.
+    """The edges of a grouped graph, which are sorted by winner, in blocks.
 
-    The matrices share their entries; each edge costs two integers of 32 bits.
+    The matrices of a block share their arrays. An edge takes the memory of two integers of 32 bits.
     """
     indptr, n_edges = queries.indptr, len(winners)
     size = min(BLOCK_EDGES, n_edges)
@@ -48,7 +53,7 @@ def edge_blocks(winners: NDArray[Any], losers: NDArray[Any], queries: Queries) -
     for first in range(0, n_edges, BLOCK_EDGES):
         edges = slice(first, min(first + BLOCK_EDGES, n_edges))
         winner, loser = winners[edges], losers[edges]
-        # Winners increase, and both ends are in one query.
+        # Edges are sorted by winner, and both documents of an edge are in one query.
         start = int(indptr[np.searchsorted(indptr, winner[0], side="right") - 1])
         stop = int(indptr[np.searchsorted(indptr, winner[-1], side="right")])
         ends = np.stack([winner - start, loser - start], axis=1, dtype=np.int32, casting="same_kind").ravel()

@@ -1,4 +1,4 @@
-"""Preference graphs from tables of pairs or of side-by-side judgments, and from and to CSV files."""
+"""Make preference graphs from tables of pairs or of side-by-side judgments; read and write them as CSV files."""
 
 from __future__ import annotations
 
@@ -17,23 +17,28 @@ if TYPE_CHECKING:
 
 
 def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -> PreferenceGraph:
-    """A preference graph from a table of pairs.
+    """Make a preference graph from a table of pairs.
 
     Parameters
     ----------
     pairs : DataFrame or mapping of columns
-        "winner" and "loser"; "weight" if edges differ in importance; "qid" if ids of documents are unique only within a
-        query.
+        Columns "winner" and "loser"; also "weight" if edges differ in importance, and "qid" if ids of documents are
+        unique only within a query.
     qid : array-like, shape (n_documents,)
-        Query of each row of the features.
+        Query id of each row of the features.
     documents : array-like, shape (n_documents,), optional
-        Id of each row, as in "winner" and "loser"; these are row numbers without it.
+        Id of the document of each row of the features; "winner" and "loser" contain these ids. Without it, "winner" and
+        "loser" contain row numbers.
+
+    Returns
+    -------
+    PreferenceGraph
 
     Raises
     ------
     ValueError
-        For a column that is missing, a document that no row has or that several rows have, and edges that
-        :class:`PreferenceGraph` refuses.
+        If a column is missing, if no row or several rows have the id of a document, or if :class:`PreferenceGraph`
+        refuses an edge.
 
     Examples
     --------
@@ -50,21 +55,26 @@ def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -
 def from_judgments(
     judgments: Any, qid: ArrayLike, documents: ArrayLike | None = None, *, ties: Literal["skip", "half"] = "skip"
 ) -> PreferenceGraph:
-    """A preference graph from side-by-side judgments.
+    """Make a preference graph from side-by-side judgments.
 
     Parameters
     ----------
     judgments : DataFrame or mapping of columns
-        "left", "right" and "preferred", one of "left", "right" and "tie"; "weight" and "qid" as in :func:`from_pairs`.
+        Columns "left" and "right" contain documents. Column "preferred" contains "left", "right" or "tie". Columns
+        "weight" and "qid" as in :func:`from_pairs`.
     qid, documents
-        See :func:`from_pairs`.
+        As in :func:`from_pairs`.
     ties : {"skip", "half"}, default "skip"
-        Leave ties out, or let them be half an edge each way.
+        ``"skip"`` leaves ties out. ``"half"`` makes two edges of a tie, in both directions, with half of its weight.
+
+    Returns
+    -------
+    PreferenceGraph
 
     Raises
     ------
     ValueError
-        As :func:`from_pairs`, and for a judgment that is none of the three.
+        As in :func:`from_pairs`, and if "preferred" contains another value.
 
     Examples
     --------
@@ -84,31 +94,47 @@ def from_judgments(
             f"preferred must be 'left', 'right' or 'tie'; judgment {row} has {frame['preferred'].iloc[row]!r}"
         )
     frame = frame.assign(weight=frame.get("weight", 1.0))
-    tied = frame[frame["preferred"] == "tie"].assign(weight=lambda part: part["weight"] / 2)
-    left = pd.concat([frame[frame["preferred"] == "left"], *([tied] if ties == "half" else [])])
-    right = pd.concat([frame[frame["preferred"] == "right"], *([tied] if ties == "half" else [])])
-    pairs = pd.concat(
-        [
-            left.rename(columns={"left": "winner", "right": "loser"}),
-            right.rename(columns={"right": "winner", "left": "loser"}),
-        ]
-    )
-    return from_pairs(pairs, qid, documents)
+    halves = frame[frame["preferred"] == "tie"].assign(weight=lambda part: part["weight"] / 2)
+    tied = [halves] if ties == "half" else []
+    left = pd.concat([frame[frame["preferred"] == "left"], *tied])
+    right = pd.concat([frame[frame["preferred"] == "right"], *tied])
+    left = left.rename(columns={"left": "winner", "right": "loser"})
+    right = right.rename(columns={"right": "winner", "left": "loser"})
+    return from_pairs(pd.concat([left, right]), qid, documents)
 
 
 def read_preferences(
     path: str | os.PathLike[str], qid: ArrayLike, documents: ArrayLike | None = None
 ) -> PreferenceGraph:
-    """Read a CSV file of pairs, as :func:`write_preferences` writes it.
+    """Read a preference graph from a CSV file of pairs, as :func:`write_preferences` writes it.
 
-    Its first line names the columns: winner, loser, and perhaps weight and qid (see :func:`from_pairs`). Files may be
-    compressed (".gz" and the other suffixes that pandas knows).
+    Parameters
+    ----------
+    path : str or path
+        The first line names the columns: winner, loser, and optionally weight and qid, as in :func:`from_pairs`. The
+        file may be compressed, with the suffix ".gz" or another one that pandas knows.
+    qid, documents
+        As in :func:`from_pairs`.
+
+    Returns
+    -------
+    PreferenceGraph
 
     Raises
     ------
     FileNotFoundError
+        If there is no such file.
     ValueError
-        For a line that cannot be read, and as :func:`from_pairs`; the message names the file.
+        As in :func:`from_pairs`, and if a line cannot be read. The message names the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     print("winner,loser", file=file)
+    ...     print("b,a", file=file, flush=True)
+    ...     read_preferences(file.name, qid=[1, 1], documents=["a", "b"]).winner.tolist()
+    [1]
     """
     import pandas as pd
 
@@ -122,15 +148,18 @@ def read_preferences(
 
 
 def write_preferences(graph: PreferenceGraph, path: str | os.PathLike[str], documents: ArrayLike | None = None) -> None:
-    """Write the edges as CSV: winner, loser, and the weight unless all are 1.
+    """Write the edges of a preference graph to a CSV file.
+
+    The columns are winner and loser, and weight if the graph has weights.
 
     Parameters
     ----------
     graph : PreferenceGraph
     path : str or path
-        The file appears under this name only when it is complete.
+        The file is written atomically: it is never incomplete.
     documents : array-like, shape (n_documents,), optional
-        Ids to write in place of row numbers; with the column qid, since they may be unique only within a query.
+        Ids of documents, which are written in place of row numbers. The file then has a column qid too, since ids may
+        be unique only within a query.
 
     Examples
     --------
@@ -155,25 +184,25 @@ def write_preferences(graph: PreferenceGraph, path: str | os.PathLike[str], docu
 def _frame(table: Any, needed: tuple[str, ...]) -> pd.DataFrame:
     import pandas as pd
 
-    frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame({name: table[name] for name in _names(table)})
+    names = list(getattr(table, "columns", table))
+    frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame({name: table[name] for name in names})
     missing = [name for name in needed if name not in frame]
     if missing:
         raise ValueError(f"no column {missing[0]!r}; got {', '.join(map(repr, frame.columns)) or 'none'}")
     return frame
 
 
-def _names(table: Any) -> list[str]:
-    return list(getattr(table, "columns", table))
-
-
 def _find_rows(frame: pd.DataFrame, column: str, qid: ArrayLike, documents: ArrayLike | None) -> Ints:
-    """Row of each document in the column."""
+    """Row number of each document in a column."""
     import pandas as pd
 
     wanted = frame[column].to_numpy()
     if documents is None:
         if wanted.dtype.kind not in "iu" and len(wanted):
-            raise ValueError(f"the column {column!r} must hold row numbers, or give the ids of the rows as documents=")
+            raise ValueError(
+                f"the column {column!r} must contain row numbers; for ids of documents, pass the id of each row as "
+                "documents="
+            )
         return wanted
     keys, ids = [pd.Index(np.asarray(documents))], [pd.Index(wanted)]
     if len(keys[0]) != np.shape(qid)[0]:
@@ -185,7 +214,7 @@ def _find_rows(frame: pd.DataFrame, column: str, qid: ArrayLike, documents: Arra
         repeated = keys[-1][pd.Index(rows).duplicated()][0]
         raise ValueError(
             f"several rows have the document {repeated!r}"
-            + ("" if "qid" in frame else ": name the query in a column qid")
+            + ("" if "qid" in frame else ": add a column qid with the query of each pair")
         )
     found = pd.Index(rows).get_indexer(pd.Index(wanted_codes))
     if (found < 0).any():
@@ -196,7 +225,7 @@ def _find_rows(frame: pd.DataFrame, column: str, qid: ArrayLike, documents: Arra
 
 
 def _joint_codes(keys: list[Any], wanted: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One number for each combination of keys; wanted combinations that are no key get -1."""
+    """Numbers that are equal for equal combinations of keys; wanted combinations that no row has get -1."""
     key_codes, wanted_codes = np.zeros(len(keys[0]), np.int64), np.zeros(len(wanted[0]), np.int64)
     for key, want in zip(keys, wanted, strict=True):
         levels = key.unique()

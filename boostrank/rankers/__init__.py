@@ -1,4 +1,4 @@
-"""Estimators: gradient boosted rankers with ``fit(X, y, qid=...)`` on LightGBM and on XGBoost."""
+"""Rankers on LightGBM and XGBoost: estimators in the style of scikit-learn, with ``fit(X, y, qid=...)``."""
 
 from boostrank.rankers.lightgbm import LightGBMRanker
 from boostrank.rankers.xgboost import XGBoostRanker

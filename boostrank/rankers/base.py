@@ -1,4 +1,4 @@
-"""The common part of both rankers: validation of data and settings, fit, predict, score, save and load."""
+"""The base class of the rankers: validation of data and settings, fit, predict, score, save and load."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
 
 class BoostedRanker(BaseEstimator):
-    """A ranker on a boosting library; a subclass names its backend and has explicit parameters."""
+    """A ranker on a boosting library; a subclass sets its backend and defines its parameters."""
 
     __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": None, "eval_set": None, "eval_metric": None}
     __metadata_request__score: ClassVar = {"qid": True}
     _backend: ClassVar[Backend]
+    # Native parameters by name. Without any, __init__ must not set the attribute: scikit-learn's checks require that it
+    # sets only its parameters.
     _native: Any = MappingProxyType({})
 
     def _set_native(self, native: dict[str, Any]) -> None:
@@ -40,11 +42,11 @@ class BoostedRanker(BaseEstimator):
             self._native = native
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name, native ones included."""
+        """Explicit and native parameters by name."""
         return {**super().get_params(deep), **self._native}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; a name that is not explicit is a native parameter of the backend."""
+        """Set parameters; names that are not parameters of this class are native parameters of the boosting library."""
         explicit = super().get_params(deep=False)
         native = {name: value for name, value in params.items() if name not in explicit}
         super().set_params(**{name: value for name, value in params.items() if name in explicit})
@@ -61,26 +63,27 @@ class BoostedRanker(BaseEstimator):
         eval_set: list[tuple[Any, ...]] | None = None,
         eval_metric: str | Measure | None = None,
     ) -> Self:
-        """Train.
+        """Train the ranker.
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
-            NaN is a missing value. Rows need not be grouped by query; where they are, features are not copied. pandas
-            categories are categories for the backend; polars DataFrames and pyarrow Tables become pandas DataFrames.
+            NaN is a missing value. Rows need not be grouped by query; if they are, features are not copied. Categorical
+            columns of pandas are categorical features. polars DataFrames and pyarrow Tables become pandas DataFrames.
         y : array-like, shape (n_documents,), or PreferenceGraph
-            Relevance labels, 0 or more; or preferences between the rows of X, for losses of edges ("edge-logistic").
+            Relevance labels, 0 or more; or preferences between the rows of X, for an EdgeLoss such as "edge-logistic".
         qid : array-like, shape (n_documents,)
-            Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
-            (which is no feature then) or an index level named "qid", or y is a PreferenceGraph.
+            Query id of each row, an integer or a string. May be left out if X is a DataFrame with a column named "qid",
+            which is then no feature, or with an index level of this name, or if y is a PreferenceGraph.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
-            Weights of queries in order of first appearance, or of documents; within a query these may differ only for
-            separable surrogates.
+            Weights of queries, in the sequence in which they first appear in `qid`, or of documents. Weights of
+            documents may differ within a query only for separable surrogates such as "squared", and for LightGBM's own
+            objectives.
         eval_set : list of (X, y, qid), optional
-            Validation sets, evaluated in every round; the last one decides on early stopping.
+            Validation sets, which are evaluated in every round. The last one decides on early stopping.
         eval_metric : str or Measure, optional
-            The measure of validation sets, as in :func:`boostrank.get_measure`. By default NDCG with the ranker's `k`,
-            `gain` and `discount`; for preferences the agreement with them.
+            The measure of validation sets, as in :func:`boostrank.get_measure`. The default is NDCG with the ranker's
+            `k`, `gain` and `discount`, and agreement if the labels are preferences.
 
         Returns
         -------
@@ -89,8 +92,10 @@ class BoostedRanker(BaseEstimator):
         Raises
         ------
         ValueError
-            For queries, labels, weights, features or parameters that are invalid, before anything is trained. Whatever
-            stops a fit, an error or an interrupt, leaves the ranker as it was.
+            For query ids, labels, weights, features or parameters that are invalid. After an error or an interrupt the
+            ranker is unchanged.
+        FloatingPointError
+            If gradient or Hessian are not finite in some round.
         """
         X, qid = find_qid(X, qid, y)
         qid = require_qid(qid, f"{type(self).__name__}.fit")
@@ -116,18 +121,28 @@ class BoostedRanker(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Score of each row, float64, shape (n_documents,); within a query higher ranks first.
+        """Predict the score of each row, float64, shape (n_documents,).
 
-        Scores of different queries are comparable only as far as the objective makes them so.
+        The document with the highest score of a query has rank 1. Scores of different queries need not be comparable.
         """
         check_is_fitted(self, "booster_")
         return self._backend.predict(self.booster_, check_features(self, self._without_qid(X)))
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
-        """Mean NDCG@k over queries with this ranker's `gain`, `discount` and `k`; see :func:`boostrank.ndcg_score`.
+        """Mean NDCG@k of the predicted scores, with this ranker's `gain`, `discount` and `k`.
 
-        With a PreferenceGraph for `y` it is :func:`boostrank.metrics.agreement_score`. Where the queries are not known
-        it is an error; rows are never scored as one query.
+        It is computed by :func:`boostrank.ndcg_score`, or, if `y` is a PreferenceGraph, by
+        :func:`boostrank.metrics.agreement_score`.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in :meth:`fit`.
+
+        Raises
+        ------
+        ValueError
+            If there are no query ids, and for labels, query ids or features that are invalid.
         """
         _, found = find_qid(X, qid, y)
         qid = require_qid(found, f"{type(self).__name__}.score")
@@ -135,9 +150,17 @@ class BoostedRanker(BaseEstimator):
         return float(measure(y, self.predict(X), qid))
 
     def get_feature_importances(self, importance_type: str | None = None) -> pd.Series:
-        """Importance by feature, the highest first; of the kind `importance_type`, or that of the ranker's parameter.
+        """Importances of the features, sorted so that the largest is first.
 
-        A feature without a name is called by its number.
+        Parameters
+        ----------
+        importance_type : str, optional
+            Kind of importance; the default is the parameter `importance_type` of the ranker.
+
+        Returns
+        -------
+        Series, shape (n_features_in_,)
+            The index has the names of the features, or their numbers if they have no names.
         """
         import pandas as pd
 
@@ -148,22 +171,24 @@ class BoostedRanker(BaseEstimator):
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
-        """Importance of each feature, shape (n_features_in_,), of the kind `importance_type`."""
+        """Importance of each feature, shape (n_features_in_,), of the kind that `importance_type` names."""
         check_is_fitted(self, "booster_")
         return self._backend.importances(self.booster_, self.importance_type)
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Write the model in the backend's native format; the backend opens it without boostrank."""
+        """Write the model to a file in the format of the boosting library, which can read it without boostrank."""
         check_is_fitted(self, "booster_")
         self._backend.save(self.booster_, path)
 
     def load_model(self, path: str | os.PathLike[str]) -> Self:
-        """Read a model in the backend's native format into this ranker; its parameters stay as they are.
+        """Read a model from a file in the format of the boosting library; the parameters of the ranker do not change.
 
         Raises
         ------
-        FileNotFoundError, ValueError
-            If there is no such file, or it is not a complete model of this backend. The ranker stays as it was.
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If the file is not a complete model of a ranker of this library. The ranker is then unchanged.
         """
         booster = self._backend.load(path)
         features = TrainingFeatures.of_model(self._backend.n_features(booster), self._backend.feature_names(booster))
@@ -171,11 +196,11 @@ class BoostedRanker(BaseEstimator):
         return self
 
     def to_onnx(self) -> Any:
-        """The model as an ``onnx.ModelProto``: input "X", float32, shape (n, n_features_in_); output the scores.
+        """Convert the model to an ``onnx.ModelProto``, by the package onnxmltools.
 
-        Scores are those of `predict` within float32's precision. Needs the package onnxmltools. Prefer this to calling
-        its converters on `booster_`: they go by the objective and the feature names of a booster, and misread those of
-        rankers.
+        Its input is "X", float32, of shape (n, n_features_in_). Its output is the scores of `predict`, up to the
+        precision of float32. Do not call the converters of onnxmltools on `booster_`: they depend on its objective and
+        its feature names, and do not know those of rankers.
         """
         check_is_fitted(self, "booster_")
         return self._backend.to_onnx(self.booster_)
@@ -188,7 +213,7 @@ class BoostedRanker(BaseEstimator):
         return tags
 
     def _set_fitted(self, trained: Trained, features: TrainingFeatures) -> None:
-        """Set the attributes of a fitted ranker; nothing else does."""
+        """Set the attributes of a fitted ranker; no other method sets them."""
         self.booster_, self.best_iteration_, self.evals_result_ = trained
         features.copy_to(self)
 
@@ -207,7 +232,7 @@ class BoostedRanker(BaseEstimator):
         )
 
     def _kept_queries(self, n_queries: int, random_state: np.random.RandomState) -> NDArray[np.bool_]:
-        """Which queries to train on when `validation_fraction` of them is held out."""
+        """Mask of the queries to train on if `validation_fraction` of the queries are held out."""
         kept = np.zeros(n_queries, dtype=bool)
         kept[split_queries(np.arange(n_queries), self.validation_fraction, random_state)[0]] = True
         return kept
@@ -235,8 +260,8 @@ class BoostedRanker(BaseEstimator):
             raise ValueError("early_stopping_rounds needs validation queries: give eval_set or validation_fraction")
         if self.refit and (self.validation_fraction is None or self.early_stopping_rounds is None):
             raise ValueError(
-                "refit=True trains on all queries with the rounds found on those held out: it needs "
-                "validation_fraction and early_stopping_rounds"
+                "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the "
+                "number of rounds that was found on held-out queries"
             )
 
     def _parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
@@ -248,7 +273,7 @@ class BoostedRanker(BaseEstimator):
         return parameters
 
     def _without_qid(self, X: Any) -> Any:
-        """Features without the column of query ids that `fit` does not train on."""
+        """Features without the column "qid", unless the model has a feature of this name."""
         return X if "qid" in getattr(self, "feature_names_in_", ()) else find_qid(X, None)[0]
 
 
@@ -260,7 +285,7 @@ def _train(
 
 
 def _group_triple(part: Any, features: TrainingFeatures) -> GroupedData:
-    """One element of `eval_set`, checked and grouped."""
+    """Check an element of `eval_set`, ``(X, y, qid)`` or ``(X, y)``, and group it by query."""
     if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
         raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(part).__name__}")
     X, y, *rest = part

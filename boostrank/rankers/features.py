@@ -12,9 +12,9 @@ from boostrank.frames import to_pandas
 
 
 class TrainingFeatures(BaseEstimator):
-    """Number and names of features, learned by `fit` before it trains, and checked in validation data.
+    """Number and names of the features of the training data, against which those of validation data are checked.
 
-    They are apart from the ranker, so that a fit that fails leaves the ranker as it was.
+    The ranker gets them only when its training has ended, so that a fit that fails leaves the ranker unchanged.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class TrainingFeatures(BaseEstimator):
 
     @classmethod
     def of_model(cls, n_features: int, names: list[str] | None) -> Self:
-        """The features of a model that was read from a file."""
+        """Make them from a booster that was read from a file; `names` is None if it has none."""
         features = cls()
         features.n_features_in_ = n_features
         if names is not None:
@@ -32,11 +32,11 @@ class TrainingFeatures(BaseEstimator):
         return features
 
     def learn(self, X: Any) -> Any:
-        """Checked features, whose number and names are learned."""
+        """Set number and names to those of `X`, and return the checked features."""
         return check_features(self, X, reset=True)
 
     def copy_to(self, ranker: Any) -> None:
-        """Give a ranker the attributes."""
+        """Set the attributes of a ranker to these."""
         ranker.n_features_in_ = self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             ranker.feature_names_in_ = self.feature_names_in_
@@ -45,10 +45,26 @@ class TrainingFeatures(BaseEstimator):
 
 
 def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
-    """Features as the backends take them, of the number and the names that `known` has.
+    """Check features, and convert them to a type that the boosting libraries take.
 
-    A pandas DataFrame is passed on as it is, with its categories; polars and pyarrow become pandas; all else becomes a
-    NumPy array or a compressed sparse matrix of floats.
+    Parameters
+    ----------
+    known : estimator
+        Its attributes `n_features_in_` and `feature_names_in_` are the number and the names that `X` must have.
+    X : array-like, sparse matrix, DataFrame or pyarrow Table, shape (n_documents, n_features)
+    reset : bool, default False
+        Set the attributes of `known` to number and names of the features of `X` instead of checking them.
+
+    Returns
+    -------
+    ndarray, sparse matrix in CSR format or pandas DataFrame, shape (n_documents, n_features)
+        pandas DataFrames are unchanged and keep their categories. polars DataFrames and pyarrow Tables become pandas
+        DataFrames. Everything else becomes an array or a sparse matrix of floats.
+
+    Raises
+    ------
+    ValueError
+        For features of another number or with other names, or of which one is infinite or not a number.
     """
     X = to_pandas(X)
     if hasattr(X, "iloc"):

@@ -13,42 +13,47 @@ from boostrank.targets import Normalize
 
 
 class LightGBMRanker(BoostedRanker):
-    """Gradient boosted ranking on LightGBM, with NDCG-consistent surrogates or LightGBM's own ranking objectives.
+    """Gradient boosted ranker on LightGBM, with NDCG-consistent surrogates or LightGBM's own ranking objectives.
 
     Parameters
     ----------
     objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"
         A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss
-        of :mod:`boostrank.preferences` ("edge-logistic"); or LightGBM's "lambdarank" or "rank_xendcg". Native
-        objectives train on their own targets: `gain` is passed on to `lambdarank`, and `discount` and `k` only define
+        of :mod:`boostrank.preferences` ("edge-logistic"); or LightGBM's "lambdarank" or "rank_xendcg". LightGBM's
+        objectives have their own targets: `gain` is passed on to "lambdarank", and `discount` and `k` are only used in
         `score` and early stopping.
     gain, discount, k
-        What NDCG means: in the targets, in early stopping and in `score`. See :class:`boostrank.dcg.DCG`.
+        Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
+        :class:`boostrank.dcg.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
-        Targets of the surrogate; only "dcg" is NDCG consistent. See :func:`boostrank.targets.make_targets`.
+        How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
+        :func:`boostrank.targets.make_targets`.
     n_estimators : int, default 100
-        Boosting rounds.
+        Number of boosting rounds.
     learning_rate, num_leaves, max_depth, min_child_samples, min_child_weight, subsample, subsample_freq
-        As in ``lightgbm.LGBMRanker``; surrogates have a mean Hessian of 1, so `min_child_weight` counts documents.
+        As in ``lightgbm.LGBMRanker``. The mean Hessian of a surrogate is 1 before the first round, so that
+        `min_child_weight` is about a number of documents.
     colsample_bytree, reg_alpha, reg_lambda
         As in ``lightgbm.LGBMRanker``.
     early_stopping_rounds : int, optional
-        Stop when NDCG@k on the last validation set has not improved for so many rounds; predict with the best.
+        Training stops when the measure of the last validation set has not improved for this number of rounds.
+        `predict` uses the rounds up to the best one.
     validation_fraction : float in (0, 1), optional
-        Hold this share of the training queries out, whole, as validation set.
+        Share of the training queries that are held out as validation set.
     refit : bool, default False
-        After early stopping on queries held out by `validation_fraction`, train once more on all queries, with the
-        number of rounds found.
+        After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
+        the number of rounds that was found.
     importance_type : {"split", "gain"}, default "split"
-        What `feature_importances_` holds.
+        Kind of importance in `feature_importances_`: number of splits, or their total gain.
     random_state : int, RandomState or None
-        The same seed gives the same model.
+        Seed of the library's random numbers, and of the choice of the queries to hold out. The same seed gives the
+        same model.
     n_jobs : int, optional
-        Threads; None lets LightGBM choose.
+        Number of threads; None lets LightGBM choose.
     verbosity : int, default -1
         As in LightGBM.
     **native
-        Any other parameter of LightGBM by its native name. A name that LightGBM does not know is an error.
+        Other parameters of LightGBM by their native names. `fit` raises an error for names that it does not know.
 
     Attributes
     ----------

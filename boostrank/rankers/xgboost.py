@@ -13,44 +13,49 @@ from boostrank.targets import Normalize
 
 
 class XGBoostRanker(BoostedRanker):
-    """Gradient boosted ranking on XGBoost, with NDCG-consistent surrogates or XGBoost's own ranking objectives.
+    """Gradient boosted ranker on XGBoost, with NDCG-consistent surrogates or XGBoost's own ranking objectives.
 
     Parameters
     ----------
     objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"
         A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss
         of :mod:`boostrank.preferences` ("edge-logistic"); or XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map".
-        Native objectives train on their own targets: `gain` is passed on to `rank:ndcg` ('exp2' and 'linear' only), and
-        `discount` and `k` only define `score` and early stopping.
+        XGBoost's objectives have their own targets: `gain` is passed on to "rank:ndcg", which knows only "exp2" and
+        "linear", and `discount` and `k` are only used in `score` and early stopping.
     gain, discount, k
-        What NDCG means: in the targets, in early stopping and in `score`. See :class:`boostrank.dcg.DCG`.
+        Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
+        :class:`boostrank.dcg.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
-        Targets of the surrogate; only "dcg" is NDCG consistent. See :func:`boostrank.targets.make_targets`.
+        How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
+        :func:`boostrank.targets.make_targets`.
     n_estimators : int, default 100
-        Boosting rounds.
+        Number of boosting rounds.
     learning_rate : float, default 0.1
-        Not XGBoost's 0.3, which in 100 rounds overfits small sets with most objectives, XGBoost's own among them.
+        XGBoost's default is 0.3, with which most objectives overfit small data sets within 100 rounds.
     max_depth, max_leaves, grow_policy, gamma, subsample, colsample_bytree, tree_method, max_bin
         As in ``xgboost.XGBRanker``.
     min_child_weight, reg_alpha, reg_lambda
-        As in ``xgboost.XGBRanker``; surrogates have a mean Hessian of 1, so these count documents.
+        As in ``xgboost.XGBRanker``. The mean Hessian of a surrogate is 1 before the first round, so that
+        `min_child_weight` and `reg_lambda` are about numbers of documents.
     early_stopping_rounds : int, optional
-        Stop when NDCG@k on the last validation set has not improved for so many rounds; predict with the best.
+        Training stops when the measure of the last validation set has not improved for this number of rounds.
+        `predict` uses the rounds up to the best one.
     validation_fraction : float in (0, 1), optional
-        Hold this share of the training queries out, whole, as validation set.
+        Share of the training queries that are held out as validation set.
     refit : bool, default False
-        After early stopping on queries held out by `validation_fraction`, train once more on all queries, with the
-        number of rounds found.
+        After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
+        the number of rounds that was found.
     importance_type : str, default "gain"
-        What `feature_importances_` holds: "weight", "gain", "cover", "total_gain" or "total_cover".
+        Kind of importance in `feature_importances_`: "weight", "gain", "cover", "total_gain" or "total_cover".
     random_state : int, RandomState or None
-        The same seed gives the same model.
+        Seed of the library's random numbers, and of the choice of the queries to hold out. The same seed gives the
+        same model.
     n_jobs : int, optional
-        Threads; None lets XGBoost choose.
+        Number of threads; None lets XGBoost choose.
     verbosity : int, default 1
         As in XGBoost.
     **native
-        Any other parameter of XGBoost by its native name. A name that XGBoost does not know is an error.
+        Other parameters of XGBoost by their native names. `fit` raises an error for names that it does not know.
 
     Attributes
     ----------

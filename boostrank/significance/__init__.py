@@ -1,7 +1,7 @@
 """Statistics of differences between rankers: paired tests, intervals, effect sizes, many comparisons, and power.
 
-All functions but those of power take one value of a metric per query, of a ranker and of a baseline, and use their
-differences ``d_q = values_q - baseline_q``. Queries that are NaN in both (skipped) are left out.
+Tests, intervals and effect sizes take the values of a metric on each query, of a ranker and of a baseline, and use the
+differences ``d_q = values_q - baseline_q``. Queries whose values are both NaN, because they were skipped, are left out.
 """
 
 from boostrank.significance.bootstrap import Interval, bootstrap_interval

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from boostrank.dcg import check_count
 from boostrank.segments import Floats
-from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, check_count, differences_of_rankers
+from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, differences_of_rankers
 
 
 class Interval(NamedTuple):
-    """Ends of a confidence interval."""
+    """The ends of a confidence interval: numbers, or arrays with one number for each ranker."""
 
     low: Any
     high: Any
@@ -30,25 +31,27 @@ def bootstrap_interval(
 ) -> Interval:
     """Confidence interval of a mean difference over queries, by the paired bootstrap.
 
-    A resample draws as many queries as there are, with replacement, and takes both rankers' values of each. The ends of
-    the interval are the ``(1 - level) / 2`` and ``(1 + level) / 2`` quantiles of the mean differences of the resamples;
-    ``"bca"`` shifts these two probabilities to correct for bias and skewness.
+    A resample of n queries consists of n queries drawn with replacement, with the values of both rankers. The ends of
+    the interval are the ``(1 - level) / 2`` and ``(1 + level) / 2`` quantiles of the mean differences of the resamples.
+    ``"bca"`` changes these two probabilities to correct for bias and skewness.
 
     Parameters
     ----------
     values : array-like, shape (n_queries,) or (n_rankers, n_queries)
-        A metric per query; queries that are NaN in both (skipped) are left out. Several rankers share the same
-        resamples, which costs little more than one ranker.
+        Values of a metric on each query; queries that are NaN in both arguments are left out. Several rankers have the
+        same resamples, which takes little more time than one ranker.
     baseline : array-like, shape (n_queries,)
+        Values of the ranker that the others are compared with.
     level : float in (0, 1), default 0.95
+        Probability that the interval contains the mean difference.
     n_resamples : int, default 10,000
     method : {"percentile", "bca"}, default "percentile"
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default 0
 
     Returns
     -------
     Interval
-        `low` and `high`, numbers or of shape (n_rankers,). NaN for a single query, which has no standard deviation.
+        `low` and `high` are numbers, or of shape (n_rankers,). They are NaN for a single query.
 
     Raises
     ------
@@ -106,9 +109,9 @@ def _bca_probabilities(differences: Floats, means: Floats, probabilities: Floats
     if squares < ROUNDING**2:
         return probabilities
     below, equal = (means < differences.mean()).mean(), (means == differences.mean()).mean()
-    # Away from 0 and 1, where the correction would be infinite.
+    # At the probabilities 0 and 1 the correction would be infinite.
     bias = special.ndtri(np.clip(below + equal / 2.0, 0.5 / len(means), 1.0 - 0.5 / len(means)))
-    # For a mean the jackknife's acceleration has this closed form.
+    # For a mean, the jackknife estimate of the acceleration has this closed form.
     acceleration = (centered**3).sum() / (6.0 * squares**1.5)
     shifted = bias + special.ndtri(probabilities)
     return special.ndtr(bias + shifted / (1.0 - acceleration * shifted))

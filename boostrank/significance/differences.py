@@ -7,22 +7,22 @@ from numpy.typing import ArrayLike
 
 from boostrank.segments import Floats
 
-# Differences within rounding are ties: the two rankers' values sum the same gains in different permutations.
+# Smaller differences are rounding errors, and count as 0.
 ROUNDING = 1e-12
-# Numbers drawn at a time, so that memory stays bounded (tens of MB) however many resamples there are.
+# Largest number of random numbers in memory at a time (tens of MB).
 MAX_NUMBERS_AT_ONCE = 1_000_000
 
 
 def effect_size(values: ArrayLike, baseline: ArrayLike) -> float:
-    """Cohen's d of paired differences, ``d_z = mean(d) / sd(d)``: the mean difference in standard deviations.
+    """Cohen's d of paired differences: the mean difference divided by its standard deviation over queries.
 
-    Unlike a p-value it does not grow with the number of queries. About 0.2 is called small, 0.5 medium, 0.8 large.
+    Unlike a t statistic, it does not grow with the number of queries. Cohen calls 0.2 small, 0.5 medium and 0.8 large.
     Parameters and errors are those of :func:`permutation_test`.
 
     Returns
     -------
     float
-        NaN for a single query. When all differences are equal: 0 if they are zero, otherwise infinite with their sign.
+        NaN for a single query. If all differences are equal, it is 0 if they are 0, and infinite otherwise.
 
     References
     ----------
@@ -34,11 +34,19 @@ def effect_size(values: ArrayLike, baseline: ArrayLike) -> float:
     >>> round(effect_size([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9]), 4)
     1.2247
     """
-    return standardized(paired_differences(values, baseline))
+    return standardized_mean(paired_differences(values, baseline))
 
 
 def differences_of_rankers(values: ArrayLike, baseline: ArrayLike) -> Floats:
-    """Values minus baseline on the queries that are not skipped, shape (n,), or (n_rankers, n) for several rankers."""
+    """Values minus baseline on the queries that are not skipped, shape (n_queries,) or (n_rankers, n_queries).
+
+    Differences that are rounding errors are 0.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match, a value is infinite, a query is NaN in only one of the two, or no query is left.
+    """
     left, right = np.asarray(values, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
     if right.ndim != 1 or left.ndim not in (1, 2) or left.shape[-1] != len(right):
         raise ValueError(f"values and baseline must be paired by query; got shapes {left.shape} and {right.shape}")
@@ -55,23 +63,22 @@ def differences_of_rankers(values: ArrayLike, baseline: ArrayLike) -> Floats:
 
 
 def paired_differences(values: ArrayLike, baseline: ArrayLike) -> Floats:
-    """Values minus baseline of one ranker on the queries that are not skipped, shape (n,)."""
+    """Values minus baseline of a single ranker on the queries that are not skipped, shape (n_queries,)."""
     if np.ndim(values) != 1:
         raise ValueError(f"values must be one-dimensional, paired by query; got shape {np.shape(values)}")
     return differences_of_rankers(values, baseline)
 
 
-def standardized(differences: Floats) -> float:
-    """Mean divided by standard deviation; :func:`effect_size` says what it is where that is undefined."""
+def standardized_mean(differences: Floats) -> float:
+    """Mean of differences divided by their standard deviation; NaN for a single difference."""
     if len(differences) == 1:
         return float("nan")
-    mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
-    if deviation < ROUNDING:
-        return float(np.sign(mean) * np.inf) if abs(mean) >= ROUNDING else 0.0
-    return mean / deviation
+    return float(standardized(differences.mean(), differences.std(ddof=1)))
 
 
-def check_count(name: str, count: object) -> None:
-    """Refuse a number of resamples or permutations that is not an integer of at least 1."""
-    if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
-        raise ValueError(f"{name} must be an integer of at least 1; got {count!r}")
+def standardized(mean: ArrayLike, deviation: ArrayLike) -> Floats:
+    """Mean divided by standard deviation; 0 where the mean is 0, and infinite where only the deviation is 0."""
+    means, deviations = np.asarray(mean, dtype=np.float64), np.asarray(deviation, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(deviations < ROUNDING, np.inf * np.sign(means), means / deviations)
+    return np.where(np.abs(means) < ROUNDING, 0.0, ratio)

@@ -9,20 +9,21 @@ from boostrank.segments import Floats
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Holm's step-down adjustment of the p-values of several tests, against a false rejection in any of them.
+    """Holm's step-down adjustment of the p-values of several tests.
 
-    With ``p_(1) <= ... <= p_(m)``, the adjusted ``p_(i)`` is ``max over j <= i of min(1, (m - j + 1) p_(j))``.
-    Reject the hypotheses whose adjusted p-value is at most alpha: then the probability of one or more false rejections
-    is at most alpha, whatever the dependence between the tests.
+    For ``p_(1) <= ... <= p_(m)``, the adjusted ``p_(i)`` is the maximum of ``min(1, (m - j + 1) p_(j))`` over
+    ``j <= i``. If the hypotheses with an adjusted p-value of at most alpha are rejected, the probability of one or more
+    false rejections is at most alpha, even if the tests depend on each other.
 
     Parameters
     ----------
     p_values : array-like, shape (n_tests,)
-        From 0 to 1. NaN stands for a test that was not made: it stays NaN and is not counted.
+        From 0 to 1. NaN stands for a test that was not made; its result is NaN, and it does not count as a test.
 
     Returns
     -------
     ndarray, shape (n_tests,)
+        The adjusted p-values.
 
     Raises
     ------

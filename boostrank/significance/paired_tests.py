@@ -9,21 +9,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from boostrank.dcg import check_count
 from boostrank.segments import Floats
-from boostrank.significance.differences import (
-    MAX_NUMBERS_AT_ONCE,
-    ROUNDING,
-    check_count,
-    paired_differences,
-    standardized,
-)
+from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, paired_differences, standardized_mean
 
 # SIGNS[j, b] is -1 where bit j of the byte b is set, and 1 elsewhere.
 SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").T
 
 
 class PairedTest(NamedTuple):
-    """Mean difference of two rankers on the same queries, its p-value, and the queries won, tied and lost."""
+    """The result of :func:`permutation_test`.
+
+    Attributes
+    ----------
+    difference : float
+        Mean over queries of the ranker's value minus the baseline's value.
+    p_value : float
+        Two-sided.
+    wins, ties, losses : int
+        Numbers of queries on which the ranker has the larger, the same and the smaller value.
+    """
 
     difference: float
     p_value: float
@@ -33,7 +38,19 @@ class PairedTest(NamedTuple):
 
 
 class TTest(NamedTuple):
-    """Mean difference of two rankers on the same queries, Student's t, its degrees of freedom, and the p-value."""
+    """The result of :func:`t_test`.
+
+    Attributes
+    ----------
+    difference : float
+        Mean over queries of the ranker's value minus the baseline's value.
+    statistic : float
+        Student's t.
+    degrees : int
+        Degrees of freedom.
+    p_value : float
+        Two-sided.
+    """
 
     difference: float
     statistic: float
@@ -46,26 +63,28 @@ def permutation_test(
 ) -> PairedTest:
     """Paired randomization test of a mean difference over queries.
 
-    If neither ranker is better, each query's difference is equally likely to have the other sign. The p-value is the
-    fraction of the assignments of signs whose mean difference is at least as far from zero as the observed one. If
-    there are at most `n_permutations` assignments, all of them are counted; otherwise random ones and the observed one.
+    If neither ranker is better, the difference of each query is equally likely to have the other sign. The p-value is
+    the fraction of the assignments of signs whose mean difference is at least as far from 0 as the observed one. If
+    there are at most `n_permutations` assignments of signs, all of them are examined. Otherwise `n_permutations` random
+    assignments and the observed one are examined.
 
     Parameters
     ----------
     values, baseline : array-like, shape (n_queries,)
-        A metric per query; queries that are NaN in both (skipped) are left out.
+        Values of a metric on each query, of a ranker and of the ranker that it is compared with. Queries that are NaN
+        in both are left out.
     n_permutations : int, default 10,000
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default 0
 
     Returns
     -------
     PairedTest
-        Mean difference `values` minus `baseline`, two-sided p-value, and the number of queries won, tied and lost.
 
     Raises
     ------
     ValueError
-        If the shapes differ, a query is NaN in only one of the two, or no query is left.
+        If the shapes differ, a query is NaN in only one of the two, no query is left, or `n_permutations` is not an
+        integer of at least 1.
 
     References
     ----------
@@ -82,7 +101,7 @@ def permutation_test(
     decisive = differences[differences != 0]
     observed = abs(decisive.sum()) * (1.0 - ROUNDING)
     exact = 2 ** min(len(decisive), 62) <= n_permutations
-    # All assignments include the observed one; random ones may not, so that it is counted in addition.
+    # All assignments include the observed one. Random assignments may not include it, so that it is counted first.
     extreme = total = 0 if exact else 1
     for sums in _signed_sums(decisive, None if exact else n_permutations, random_state):
         extreme, total = extreme + int((np.abs(sums) >= observed).sum()), total + len(sums)
@@ -93,14 +112,14 @@ def permutation_test(
 def t_test(values: ArrayLike, baseline: ArrayLike) -> TTest:
     """Student's paired t-test of a mean difference over queries.
 
-    ``t = mean(d) / (sd(d) / sqrt(n))`` against Student's distribution with ``n - 1`` degrees of freedom.
-    Parameters and errors are those of :func:`permutation_test`.
+    The statistic is ``t = mean(d) / (sd(d) / sqrt(n))``, which is compared with Student's distribution with ``n - 1``
+    degrees of freedom. Parameters and errors are those of :func:`permutation_test`.
 
     Returns
     -------
     TTest
-        Mean difference, t, degrees of freedom and two-sided p-value. When all differences are equal, t is 0 with
-        p-value 1 if they are zero, otherwise infinite with p-value 0. For a single query t and p-value are NaN.
+        If all differences are 0, t is 0 and the p-value 1. If all are equal and not 0, t is infinite and the p-value 0.
+        For a single query, t and p-value are NaN.
 
     References
     ----------
@@ -113,25 +132,26 @@ def t_test(values: ArrayLike, baseline: ArrayLike) -> TTest:
     """
     differences = paired_differences(values, baseline)
     n = len(differences)
-    statistic = standardized(differences) * np.sqrt(n)
-    # Without a degree of freedom the distribution is undefined; the statistic is NaN in that case.
+    statistic = standardized_mean(differences) * np.sqrt(n)
+    # For a single query there is no degree of freedom, and Student's distribution is not defined.
     p_value = 2.0 * special.stdtr(n - 1, -abs(statistic)) if n > 1 else np.nan
     return TTest(float(round(differences.mean(), 12)), float(statistic), n - 1, float(p_value))
 
 
 def _signed_sums(differences: Floats, n_permutations: int | None, random_state: Any) -> Iterator[Floats]:
-    """Sums of the differences under assignments of signs: all of them, or `n_permutations` random ones.
+    """Sums of the differences for all assignments of signs, or for `n_permutations` random ones.
 
-    The bits of a byte assign the signs of eight differences. For every eight differences the 256 possible sums are
-    computed once and stored (256 bytes per query). An assignment then needs one sum from this table, in full precision,
-    for every eight differences.
+    The bits of a byte are the signs of eight differences. For every eight differences, the sums for the 256 values of a
+    byte are computed once and stored in a table, which takes 256 bytes for each query. The sum of an assignment is then
+    the sum of one number of the table for every eight differences.
     """
     n_bytes = max(1, -(-len(differences) // 8))
     padded = np.zeros(8 * n_bytes)
     padded[: len(differences)] = differences
     table, offsets = (padded.reshape(n_bytes, 8) @ SIGNS).ravel(), 256 * np.arange(n_bytes)
     total = 2 ** len(differences) if n_permutations is None else n_permutations
-    # The generator draws four bytes at a time: with a multiple of four rows the numbers do not depend on the limit.
+    # The generator draws four bytes at a time. With a multiple of four rows, the results do not depend on the number of
+    # rows that are drawn at a time.
     rows = 4 * max(1, MAX_NUMBERS_AT_ONCE // (4 * n_bytes))
     random = np.random.default_rng(random_state)
     for start in range(0, total, rows):

@@ -1,4 +1,4 @@
-"""Power analysis: the number of queries that it takes to tell two rankers apart, by discount and cutoff of NDCG."""
+"""Power analysis: the number of queries that show a difference of two rankers, by discount and cutoff of NDCG."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from boostrank.dcg import DCG, Gain, check_relevance
+from boostrank.dcg import DCG, Gain, check_count, check_relevance
 from boostrank.discounts import (
     CUTOFFS,
     DISCOUNTS,
@@ -19,11 +19,12 @@ from boostrank.discounts import (
     discounted_cutoffs,
     ranks_kept,
 )
-from boostrank.metrics import EMPTY, Empty, check_scores
+from boostrank.metrics import Empty, check_scores
+from boostrank.metrics.base import check_empty
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
 from boostrank.significance.bootstrap import resampled_means
-from boostrank.significance.differences import ROUNDING
+from boostrank.significance.differences import ROUNDING, standardized
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,21 +33,21 @@ if TYPE_CHECKING:
 def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.05) -> Floats:
     """Number of queries with which a paired t-test detects a mean difference.
 
-    For a two-sided test at `level`, and a mean difference of ``effect`` standard deviations over queries,
+    For a two-sided test at `level`, and a mean difference of ``effect`` standard deviations over queries, the number is
 
         n = (z_{1 - level/2} + z_power)^2 / effect^2 + z_{1 - level/2}^2 / 2,
 
-    rounded up, with the normal quantiles z: 7.85 / effect^2 + 1.92 for 80% power at level 5%. The second term is there
-    because the standard deviation is estimated.
+    rounded up, with quantiles ``z`` of the normal distribution. For a power of 80% at level 5%, it is
+    ``7.85 / effect^2 + 1.92``. The second term is due to the standard deviation, which is estimated.
 
     Parameters
     ----------
     effect : array-like
-        Mean difference over standard deviation, Cohen's d; see :func:`effect_size`.
+        Mean difference divided by standard deviation; see :func:`effect_size`.
     power : float in (0, 1), default 0.8
-        Probability to detect the difference; above `level`.
+        Probability that the test detects the difference; it must be larger than `level`.
     level : float in (0, 1), default 0.05
-        Probability to reject although there is no difference.
+        Probability that the test rejects although there is no difference.
 
     Returns
     -------
@@ -91,47 +92,54 @@ def queries_needed(
     n_resamples: int = 2_000,
     random_state: int | np.random.Generator | None = 0,
 ) -> pd.DataFrame:
-    """Number of queries like yours that tell two rankers apart, for every discount and cutoff of NDCG.
+    """Number of queries with which a paired t-test shows the difference of two rankers, by discount and cutoff of NDCG.
 
-    Mean and standard deviation over queries of ``NDCG(a) - NDCG(b)`` give the number of queries that a paired t-test
-    needs, by :func:`required_queries`. Both are estimates from the given queries: `low` and `high` are the ends of a
-    95% interval of the number, and where `high` is infinite the given queries do not show that there is a difference.
-    Do not choose the measure with the smallest number and test with it *on the same queries*: that makes false
-    rejections more probable than `level` says. Choose on some queries, and test on others.
+    The number follows by :func:`required_queries` from the mean and standard deviation of ``NDCG(a) - NDCG(b)`` over
+    the given queries. It is an estimate, which has a confidence interval. If the upper end of the interval is infinite,
+    the given queries do not show that there is a difference.
+
+    Do not choose the measure with the smallest number of queries and test with it on the same queries: false rejections
+    are then more probable than `level`. Choose the measure on some queries, and test on other queries.
 
     Parameters
     ----------
     y : array-like, shape (n_documents,)
+        Relevance.
     scores_a, scores_b : array-like, shape (n_documents,)
         Scores of the two rankers. Ties are averaged.
     qid : array-like, shape (n_documents,)
+        Query ids.
     discounts : iterable of discounts, or mapping of name to discount
-        As in :class:`boostrank.dcg.DCG`. Default: log2, rank^-0.5, 1/rank and 2^-rank.
+        As in :class:`boostrank.dcg.DCG`. The default is log2, rank^-0.5, 1/rank and 2^-rank.
     ks : iterable of int, float, ("power", a) or None
-        Numbers of ranks, shares of a query's documents, ``n^a`` of its n documents, or all. Default: all, 10, a fifth,
-        and the square root.
+        Numbers of ranks, shares of the documents of a query, ``n^a`` for a query of n documents, or all ranks (None).
+        The default is all ranks, 10, a fifth of the ranks, and the square root of their number.
     gain
         As in :class:`boostrank.dcg.DCG`.
     empty : {"zero", "one", "skip", "raise"}, default "zero"
-        Queries without relevant documents count as a difference of 0, and are included in the number of queries; with
-        ``"skip"`` only the other queries count. ``"raise"`` makes them an error.
+        With ``"zero"`` and ``"one"``, queries without relevant documents have the difference 0 and are included in the
+        number of queries. With ``"skip"`` they are left out. With ``"raise"`` they are an error.
     power, level
         As in :func:`required_queries`.
     n_resamples : int, default 2,000
-        Number of resamples of the bootstrap over queries that gives `low` and `high`.
-    random_state : int, Generator or None
+        Number of bootstrap resamples of the queries, which give the confidence interval.
+    random_state : int, Generator or None, default 0
 
     Returns
     -------
     DataFrame
-        One row for each discount and cutoff, sorted by increasing number of queries. Columns: discount, k, difference
-        (mean over queries, a minus b), sd (standard deviation over queries), effect (difference / sd), queries, low,
-        high (ends of a 95% interval of the number of queries).
+        One row for each discount and cutoff, sorted by increasing number of queries. The columns are discount, k,
+        difference (mean over queries of a minus b), sd (standard deviation over queries), effect (difference / sd),
+        queries (the number of queries), and low and high (the ends of its 95% confidence interval).
 
     Raises
     ------
     ValueError
-        If an input or setting is invalid, or fewer than two queries are left after skipping.
+        If an argument is invalid, or if fewer than two queries are left.
+
+    References
+    ----------
+    Guenther, "Sample size formulas for normal theory t tests", The American Statistician 1981.
 
     Examples
     --------
@@ -159,7 +167,7 @@ def queries_needed(
     first, second = (queries.group(values) for values in sides.values())
     differences = _without_empty(ndcg_differences(gains, first, second, queries, chosen), empty)
     mean, deviation = differences.mean(axis=1), differences.std(axis=1, ddof=1)
-    effect = standardized_effects(mean, deviation)
+    effect = standardized(mean, deviation)
     weakest, strongest = _interval(differences, n_resamples, random_state)
     table = pd.DataFrame(
         {
@@ -179,10 +187,10 @@ def queries_needed(
 def ndcg_differences(
     gains: Floats, first: Floats, second: Floats, queries: Segments, chosen: list[DiscountedCutoff]
 ) -> Floats:
-    """NDCG of `first` minus NDCG of `second` by discount and cutoff; NaN in queries without any gain.
+    """NDCG of `first` minus NDCG of `second`, by discount and cutoff; NaN in queries whose gains are all 0.
 
-    Documents are sorted once per ranker, whatever the number of discounts and cutoffs: ties are averaged, so tied ranks
-    have the mean gain of their documents, and each NDCG is a weighted sum over ranks.
+    Each NDCG is a weighted sum over ranks of the gain at the rank, where tied ranks have the mean gain of their
+    documents. Therefore documents are sorted only once for each ranker, not for every discount and cutoff.
 
     Parameters
     ----------
@@ -224,7 +232,7 @@ def _gains_by_rank(gains: Floats, first: Floats, second: Floats, queries: Segmen
 
 
 def _descending(gains: Floats, queries: Segments) -> Floats:
-    """Gains sorted within each query, the largest first: one sort of integers, since there are few different gains."""
+    """Gains sorted within each query, the largest first, by one sort of integers that stand for the different gains."""
     levels = np.unique(gains)[::-1]
     keys = np.searchsorted(-levels, -gains) + len(levels) * queries.repeat(np.arange(queries.n_segments))
     keys.sort()
@@ -232,8 +240,8 @@ def _descending(gains: Floats, queries: Segments) -> Floats:
 
 
 def _without_empty(differences: Floats, empty: Empty) -> Floats:
-    if empty not in EMPTY:
-        raise ValueError(f"empty must be one of {', '.join(EMPTY)}; got {empty!r}")
+    """Differences without NaN: queries whose gains are all 0 are left out or have the difference 0."""
+    check_empty(empty)
     undefined = np.isnan(differences[0])
     if empty == "raise" and undefined.any():
         raise ValueError("a query has no relevant document; choose empty='zero', 'one' or 'skip'")
@@ -243,23 +251,15 @@ def _without_empty(differences: Floats, empty: Empty) -> Floats:
     return left
 
 
-def standardized_effects(mean: Floats, deviation: Floats) -> Floats:
-    """Mean divided by standard deviation; 0 where the mean is zero, and infinite where only the deviation is zero."""
-    none = np.abs(mean) < ROUNDING
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(none, 0.0, np.where(deviation < ROUNDING, np.inf * np.sign(mean), mean / deviation))
-
-
 def _interval(
     differences: Floats, n_resamples: int, random_state: int | np.random.Generator | None
 ) -> tuple[Floats, Floats]:
     """The weakest and the strongest effect in a 95% bootstrap interval, as absolute values."""
-    if not isinstance(n_resamples, (int, np.integer)) or n_resamples < 1:
-        raise ValueError(f"n_resamples must be an integer of at least 1; got {n_resamples!r}")
+    check_count("n_resamples", n_resamples)
     n = differences.shape[1]
     moments = resampled_means(np.concatenate([differences, differences**2]), int(n_resamples), random_state)
     mean, squares = np.split(moments, 2)
-    effects = standardized_effects(mean, np.sqrt(np.maximum(squares - mean**2, 0.0) * n / (n - 1)))
+    effects = standardized(mean, np.sqrt(np.maximum(squares - mean**2, 0.0) * n / (n - 1)))
     low, high = np.quantile(effects, [0.025, 0.975], axis=1, method="closest_observation")
     contains_zero = low * high <= 0
     weakest, strongest = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))

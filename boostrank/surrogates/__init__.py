@@ -1,27 +1,29 @@
-"""Surrogate losses by name and as classes.
+"""Surrogate losses of NDCG, by name and as classes.
 
-========================== ============================= ====== ==================== =================
-name                       instance                      convex minimizer sorts like Hessian
-========================== ============================= ====== ==================== =================
-``squared``                :class:`Squared`              yes    E[u]                 exact
-``poisson``                :class:`Poisson`              yes    E[u]                 exact
-``logistic``               :class:`Logistic`             yes    E[u], u in [0, 1]    exact
-``softmax``                :class:`Softmax`              yes    E[u]                 majorant or exact
-``centered-squared``       ``Profiled(Squared())``       yes    E[u]                 majorant or exact
-``centered-logistic``      ``Profiled(Logistic())``      yes    E[u], u in [0, 1]    majorant or exact
-``pnorm``                  :class:`PNorm`                yes    E[u]                 majorant
-``cosine``                 :class:`Cosine`               no     E[u]                 majorant
-``normalized-pnorm``       :class:`NormalizedPNorm`      no     E[u]                 majorant
-``pairwise-logistic``      :class:`PairwiseLogistic`     yes    E[u]                 majorant
-``pairwise-exponential``   :class:`PairwiseExponential`  yes    E[u]                 majorant
-``pairwise-squared``       :class:`PairwiseSquared`      yes    E[u]                 majorant
-``pairwise-squared-hinge`` :class:`PairwiseSquaredHinge` yes    E[u]                 majorant
-``pairwise-hinge``         :class:`PairwiseHinge`        yes    E[u], but for ties   majorant
-========================== ============================= ====== ==================== =================
+========================== ============================= ====== =============== ====================
+name                       instance                      convex consistent      Hessian
+========================== ============================= ====== =============== ====================
+``squared``                :class:`Squared`              yes    yes             exact
+``poisson``                :class:`Poisson`              yes    yes             exact
+``logistic``               :class:`Logistic`             yes    for u in [0, 1] exact
+``softmax``                :class:`Softmax`              yes    yes             majorant or exact
+``centered-squared``       ``Profiled(Squared())``       yes    yes             majorant or exact
+``centered-logistic``      ``Profiled(Logistic())``      yes    for u in [0, 1] majorant or exact
+``pnorm``                  :class:`PNorm`                yes    yes             majorant
+``cosine``                 :class:`Cosine`               no     yes             majorant
+``normalized-pnorm``       :class:`NormalizedPNorm`      no     yes             majorant
+``pairwise-logistic``      :class:`PairwiseLogistic`     yes    yes             majorant
+``pairwise-exponential``   :class:`PairwiseExponential`  yes    yes             majorant
+``pairwise-squared``       :class:`PairwiseSquared`      yes    yes             majorant
+``pairwise-squared-hinge`` :class:`PairwiseSquaredHinge` yes    yes             majorant
+``pairwise-hinge``         :class:`PairwiseHinge`        yes    no              of the squared hinge
+========================== ============================= ====== =============== ====================
 
-To add one: write its class in a file of this folder, and enter an instance in :data:`SURROGATES`. A separable surrogate
-gets its profiled form under the name "centered-NAME" by itself. Tests, tables and commands follow this mapping.
-:func:`check` tests the laws that every surrogate obeys.
+"consistent" means that the minimizer of the expected loss sorts like the expected targets ``E[u]``.
+
+To add a surrogate, write its class in a file of this folder, and enter an instance in :data:`SURROGATES` and a row in
+this table. If it is separable, its profiled form is added under the name "centered-NAME". Rankers, commands and tests
+use all surrogates in :data:`SURROGATES`. :func:`check` tests the laws that every surrogate obeys.
 """
 
 from collections.abc import Mapping
@@ -41,6 +43,7 @@ from boostrank.surrogates.pairs import (
 )
 from boostrank.surrogates.profiled import Profiled, Softmax
 from boostrank.surrogates.separable import Logistic, Poisson, Separable, Squared
+from boostrank.targets import CONSISTENT_NORMALIZATION
 
 __all__ = [
     "SURROGATES",
@@ -64,16 +67,17 @@ __all__ = [
     "Surrogate",
     "check",
     "get_surrogate",
+    "is_consistent",
 ]
 
 
 def _with_profiles(surrogates: dict[str, Surrogate]) -> dict[str, Surrogate]:
-    """The surrogates, each separable one followed by "centered-NAME", unless its profile has a name of its own."""
-    named = [surrogate.potential for surrogate in surrogates.values() if isinstance(surrogate, Profiled)]
+    """The surrogates, with the profiled form of each separable one as "centered-NAME" unless it has its own name."""
+    already_profiled = [surrogate.potential for surrogate in surrogates.values() if isinstance(surrogate, Profiled)]
     result: dict[str, Surrogate] = {}
     for name, surrogate in surrogates.items():
         result[name] = surrogate
-        if isinstance(surrogate, Separable) and surrogate not in named:
+        if isinstance(surrogate, Separable) and surrogate not in already_profiled:
             result[f"centered-{name}"] = Profiled(surrogate)
     return result
 
@@ -100,12 +104,17 @@ SURROGATES: Mapping[str, Surrogate] = MappingProxyType(
 
 
 def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
-    """The surrogate of that name with its default settings; an instance is returned as it is.
+    """The surrogate with a name and default settings; an instance is returned unchanged.
+
+    Parameters
+    ----------
+    surrogate : str or Surrogate
+        A name in :data:`SURROGATES`, or an instance.
 
     Raises
     ------
     ValueError
-        If no surrogate has that name.
+        If no surrogate has this name.
 
     Examples
     --------
@@ -123,3 +132,27 @@ def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
     raise ValueError(
         f"unknown surrogate {surrogate!r}; use one of {', '.join(SURROGATES)}, or an instance of Surrogate"
     )
+
+
+def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
+    """Whether a surrogate with the targets of a normalization declares to be NDCG consistent.
+
+    That is a property of the pair: the minimizer of the surrogate must sort like the expected targets, and the targets
+    must be the normalized gains. If these have a cutoff ``k``, the pair is consistent with NDCG@k.
+
+    Parameters
+    ----------
+    surrogate : str or Surrogate
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        See :func:`boostrank.targets.make_targets`.
+
+    References
+    ----------
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Lemma 4 and Theorem 6.
+
+    Examples
+    --------
+    >>> is_consistent("softmax"), is_consistent("softmax", normalize="sum")
+    (True, False)
+    """
+    return get_surrogate(surrogate).consistent and normalize == CONSISTENT_NORMALIZATION

@@ -1,4 +1,4 @@
-"""The interface of every surrogate: a loss per query, its gradient and a diagonal Hessian, and its traits."""
+"""The interface of every surrogate: a loss of each query, its gradient and diagonal Hessian, and its traits."""
 
 from __future__ import annotations
 
@@ -8,90 +8,133 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from boostrank.segments import Floats, Segments
+from boostrank.segments import Bools, Floats, Segments
 
 HessianKind = Literal["exact", "majorant"]
+# Normalized gains exceed an upper bound by rounding: the ideal DCG of one document divides a gain by itself times d(1).
+BOUND_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
 class Surrogate(ABC):
-    """A loss of scores ``s`` and targets ``u``, one value per query, that boosting can minimize in place of NDCG.
+    """A loss of scores ``s`` and targets ``u``, one value for each query, that boosting minimizes in place of NDCG.
 
-    Surrogates are immutable values that hold their settings and no data: equal settings compare equal, and ``repr``
-    is the expression that makes them. They never see relevance, only targets (see :mod:`boostrank.targets`), and are
-    plain NumPy formulas over grouped arrays and the reductions of :class:`~boostrank.segments.Segments`.
+    A surrogate is immutable and holds its settings, but no data. Surrogates with equal settings compare equal, and
+    ``repr`` is the expression that makes the surrogate. A surrogate never sees relevance, only targets
+    (:mod:`boostrank.targets`). It consists of NumPy formulas over grouped arrays and of the reductions of
+    :class:`~boostrank.segments.Segments`.
 
-    A new surrogate subclasses this class, or one of the families below, which need less code:
-    :class:`~boostrank.surrogates.Separable` (a convex function of one score) or
-    :class:`~boostrank.surrogates.Composite` (Theorem 9's family). ``Profiled(surrogate)`` makes any separable
-    surrogate invariant to shifts. :func:`boostrank.surrogates.check` tests a new surrogate.
+    A new surrogate is a subclass of this class, or of one of two families that need less code:
+    :class:`~boostrank.surrogates.Separable` (a sum of convex functions of one score) and
+    :class:`~boostrank.surrogates.Composite` (an increasing function of such a sum). ``Profiled(surrogate)`` makes a
+    separable surrogate invariant to shifts. :func:`boostrank.surrogates.check` tests a new surrogate.
+
+    Examples
+    --------
+    Least squares, without one of the families:
+
+    >>> @dataclass(frozen=True)
+    ... class LeastSquares(Surrogate):
+    ...     consistent = True
+    ...     def loss(self, scores, targets, queries):
+    ...         return queries.sum((scores - targets) ** 2) / 2
+    ...     def gradient_hessian(self, scores, targets, queries):
+    ...         return scores - targets, np.ones_like(scores)
+    >>> surrogate, queries = LeastSquares(), Segments.from_sizes([2, 1])
+    >>> surrogate.loss(np.zeros(3), np.array([1.0, 0.0, 0.5]), queries).tolist()
+    [0.5, 0.125]
     """
 
-    #: For every distribution of targets within `target_bounds`, the minimizer of the expected loss sorts like the
-    #: expected targets; with the targets of ``normalize="dcg"`` the surrogate is then NDCG consistent (Theorem 6 of
-    #: Ravikumar, Tewari and Yang, AISTATS 2011).
-    consistent: ClassVar[bool]
-    #: The loss is convex in the scores.
+    #: Whether, for every distribution of targets within `target_bounds`, the minimizer of the expected loss sorts like
+    #: the expected targets. With the targets of ``normalize="dcg"`` the surrogate is then NDCG consistent (Ravikumar,
+    #: Tewari and Yang, AISTATS 2011, Theorem 6). It is a declaration; :func:`boostrank.surrogates.check` tests it.
+    consistent: ClassVar[bool] = False
+    #: Whether the loss is convex in the scores.
     convex: ClassVar[bool] = True
-    #: The loss is a sum over documents, so that weights may differ within a query.
+    #: Whether the loss is a sum over documents, so that weights may differ within a query.
     separable: ClassVar[bool] = False
-    #: Adding a constant to the scores of a query changes nothing.
+    #: Whether the loss stays the same when a constant is added to all scores of a query.
     shift_invariant: ClassVar[bool] = False
+    #: Whether the loss is least in the limit of infinitely long scores, and only their direction matters there.
+    least_at_infinite_length: ClassVar[bool] = False
 
     @property
     def target_bounds(self) -> tuple[float, float]:
         """Smallest and largest target for which the loss is bounded below; a subclass may set it as an attribute."""
         return (0.0, float("inf"))
 
+    def within_bounds(self, targets: Floats) -> Bools:
+        """Whether each target is within `target_bounds`, apart from rounding; the result has the shape of `targets`."""
+        low, high = self.target_bounds
+        inside: Bools = (targets >= low) & (targets <= high * (1.0 + BOUND_TOLERANCE))
+        return inside
+
     @property
     def hessian(self) -> HessianKind:
-        """The Hessian that `gradient_hessian` gives; a subclass may set it as an attribute or a field.
+        """The kind of Hessian that `gradient_hessian` returns; a subclass may set it as an attribute or a field.
 
-        ``"exact"``: the diagonal of the Hessian. ``"majorant"``: a diagonal matrix ``D`` such that, at the same scores,
-        ``D`` minus the Hessian is positive semidefinite.
+        ``"exact"`` is the diagonal of the Hessian. ``"majorant"`` is the diagonal of a diagonal matrix ``D`` such that
+        ``D`` minus the Hessian at the same scores is positive semidefinite.
         """
         return "exact"
 
     @abstractmethod
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
-        """Loss of each query, shape (n_queries,), from grouped scores and targets, shape (n_documents,)."""
+        """Loss of each query, shape (n_queries,).
+
+        Parameters
+        ----------
+        scores, targets : ndarray, shape (n_documents,)
+            Grouped by query.
+        queries : Segments
+            The documents of each query.
+        """
 
     @abstractmethod
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        """Gradient and diagonal Hessian of the loss with respect to the scores, each of shape (n_documents,)."""
+        """Gradient and diagonal Hessian of the loss with respect to the scores, each of shape (n_documents,).
+
+        The parameters are those of :meth:`loss`. The property `hessian` says which kind of Hessian it is.
+        """
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
-        """The score that minimizes the total loss among scores that are the same for all documents.
+        """The score that, given to all documents of all queries, minimizes the weighted total loss.
 
-        Boosting starts from it. `weights` has shape (n_documents,). Zero for losses that do not depend on a constant,
-        or that have no finite minimizer.
+        Boosting starts from it. It is 0 for a loss that does not change when all documents get another common score,
+        and for a loss that no finite common score minimizes.
+
+        Parameters
+        ----------
+        targets : ndarray, shape (n_documents,)
+            Grouped by query.
+        queries : Segments
+        weights : ndarray, shape (n_documents,), or None
+            Equal within a query unless the surrogate is separable; None means 1 for every document.
         """
         return 0.0
-
-    #: Only the direction of the scores counts, and the loss is least in the limit of infinitely long scores.
-    least_at_infinite_length: ClassVar[bool] = False
 
     def minimizer(self, expected: Floats) -> Floats | None:
         """Scores that minimize the expected loss in closed form, given the expected targets.
 
-        A closed form belongs to the loss of the class that defines it: a subclass with another loss defines it again.
+        A subclass whose loss differs from that of its parent class must define this method again.
 
         Parameters
         ----------
         expected : ndarray, shape (n_distributions, n_documents)
-            Expected targets ``E[u]`` of the documents of a query, for each of several distributions of targets.
+            Expected targets ``E[u]`` of the documents of one query, for each of several distributions of targets.
 
         Returns
         -------
         ndarray of the same shape, or None
-            None where no closed form is known. Scores may be infinite where the loss is least in the limit.
+            None if no closed form is known. Scores are infinite where the loss is least in the limit only.
         """
         return None
 
     def representative(self, scores: Floats) -> Floats:
-        """One of several score vectors of the same loss: if a shift changes nothing, the mean finite score is 0.
+        """The scores that stand for all score vectors with the same loss, shape (n_distributions, n_documents).
 
-        `scores` and the result have shape (n_distributions, n_documents).
+        If a shift does not change the loss, these are `scores` shifted so that the mean of the finite scores is 0.
+        Otherwise these are `scores` themselves.
         """
         if not self.shift_invariant:
             return scores
@@ -100,10 +143,21 @@ class Surrogate(ABC):
         return np.where(finite.any(axis=1, keepdims=True), scores - total / np.maximum(finite.sum(1)[:, None], 1), 0.0)
 
 
-def is_defined_with(kind: type, method: str, *others: str) -> bool:
-    """Whether no class redefines one of the `others` below the class that defines `method`.
+def closed_form(surrogate: Surrogate, expected: Floats) -> Floats | None:
+    """Minimizers for expected targets, both of shape (n_distributions, n_documents); None if no formula is known.
 
-    If one does, `method` was written for other definitions, and may not fit those of `kind`.
+    A formula that a subclass with another loss inherits is not used.
+    """
+    if not is_defined_with(type(surrogate), "minimizer", "loss", "gradient_hessian"):
+        return None
+    return surrogate.minimizer(expected)
+
+
+def is_defined_with(kind: type, method: str, *others: str) -> bool:
+    """Whether the definition of `method` that `kind` uses belongs to the definitions of the `others` that it uses.
+
+    It does not if a subclass has redefined one of the others but has inherited `method`, which was written for the
+    earlier definitions.
     """
 
     def height(name: str) -> int:
@@ -112,7 +166,12 @@ def is_defined_with(kind: type, method: str, *others: str) -> bool:
     return all(height(method) <= height(other) for other in others)
 
 
+def query_weights(weights: Floats | None, queries: Segments) -> Floats:
+    """Weight of each query, shape (n_queries,), from weights of documents that are equal within each query, or None."""
+    return np.ones(queries.n_segments) if weights is None else weights[queries.starts]
+
+
 def check_hessian(kind: str) -> None:
-    """Refuse a kind of Hessian that does not exist."""
+    """Raise ValueError for a kind of Hessian that does not exist."""
     if kind not in ("exact", "majorant"):
         raise ValueError(f"hessian must be 'exact' or 'majorant'; got {kind!r}")

@@ -1,4 +1,4 @@
-"""Potentials ``W(s) = outer(sum_j inner(s_j))``: the family that Theorem 9 singles out, for users' own surrogates."""
+"""Potentials ``W(s) = outer(sum_j inner(s_j))``, a family for surrogates of your own."""
 
 from __future__ import annotations
 
@@ -10,28 +10,38 @@ import numpy as np
 from scipy.optimize import brentq
 
 from boostrank.segments import Floats, Segments
-from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
+from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian, query_weights
 
-# Beyond it a search for the best constant score is given up: most potentials overflow.
+# The search for the best constant score ends at this absolute value, beyond which most potentials overflow.
 MAX_CONSTANT = 64.0
 
 
 @dataclass(frozen=True)
 class Composite(Surrogate):
-    """Base of losses ``W(s) - <s, u>`` with ``W(s) = outer(sum_j inner(s_j))``.
+    """Base class of losses ``W(s) - <s, u>`` with ``W(s) = outer(sum_j inner(s_j))``.
 
-    Ravikumar, Tewari and Yang (AISTATS 2011, Theorem 9) name potentials ``psi_out(sum_j h(u_j))`` of the targets,
-    strictly increasing ``psi_out`` and strictly convex ``h``, as a large family whose gradient preserves the order;
-    their conjugates, the potentials of the scores used here, then preserve it too. Give a strictly increasing
-    `outer` and a strictly convex `inner` such that ``W`` is strictly convex.
+    A subclass defines a strictly increasing `outer` and a strictly convex `inner` such that ``W`` is strictly convex.
+    The expected loss is then least where ``outer' inner'(s_j) = E[u_j]`` for every document ``j`` of a query. Since
+    ``outer'`` is one positive number for the query and ``inner'`` is increasing, the minimizer sorts like ``E[u]``: the
+    surrogate is consistent.
 
-    Gradient: ``outer' inner'(s_j) - u_j``. Exact diagonal Hessian: ``outer' inner'' + outer'' inner'^2``. Majorant:
-    ``outer' inner'' + max(outer'', 0) |inner'_j| sum_k |inner'_k|``, since ``v v'`` is dominated by the diagonal of
-    ``|v_j| sum_k |v_k|`` (diagonal dominance), and a term with negative ``outer''`` only lowers the Hessian.
+    The gradient is ``outer' inner'(s_j) - u_j``. The exact diagonal of the Hessian is
+    ``outer' inner''(s_j) + outer'' inner'(s_j)^2``. With ``v_j = inner'(s_j)`` a majorant is
+    ``outer' inner''(s_j) + max(outer'', 0) |v_j| sum_k |v_k|``, because the diagonal matrix of ``|v_j| sum_k |v_k|``
+    minus ``v v'`` is diagonally dominant, and because a negative ``outer''`` only makes the Hessian smaller.
+
+    Functions that overflow at large scores end the training with an error. For the exponential function,
+    :mod:`boostrank.exponential` has a continuation that does not overflow.
 
     Parameters
     ----------
     hessian : {"majorant", "exact"}, default "majorant"
+        Which of the two Hessians `gradient_hessian` returns.
+
+    References
+    ----------
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Theorem 9 for ``psi``,
+    the conjugate of ``W``. (Below the theorem, the paper gives this form as an example for ``psi`` in place of ``W``.)
 
     Examples
     --------
@@ -58,11 +68,17 @@ class Composite(Surrogate):
 
     @abstractmethod
     def outer(self, total: Floats) -> tuple[Floats, Floats, Floats]:
-        """Value, first (positive) and second derivative of ``outer``, elementwise over queries."""
+        """``outer`` at one sum for each query, its first derivative, which is positive, and its second derivative.
+
+        `total` and the three results have shape (n_queries,).
+        """
 
     @abstractmethod
     def inner(self, scores: Floats) -> tuple[Floats, Floats, Floats]:
-        """Value, first and second (positive) derivative of ``inner``, elementwise over documents."""
+        """``inner`` at the score of each document, its first derivative, and its second derivative, which is positive.
+
+        `scores` and the three results have shape (n_documents,).
+        """
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         return self.outer(queries.sum(self.inner(scores)[0]))[0] - queries.sum(scores * targets)
@@ -78,13 +94,13 @@ class Composite(Surrogate):
         return gradient, hessian + queries.repeat(np.maximum(outer_curvature, 0.0) * queries.sum(steepness)) * steepness
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
-        query_weights = np.ones(queries.n_segments) if weights is None else weights[queries.starts]
-        mass = query_weights @ queries.sum(targets)
+        weight = query_weights(weights, queries)
+        mass = weight @ queries.sum(targets)
 
         def slope(score: float) -> float:
             value, inner_slope, _ = self.inner(np.full(1, score))
             outer_slope = self.outer(value * queries.sizes)[1]
-            return float(query_weights @ (outer_slope * queries.sizes) * inner_slope[0] - mass)
+            return float(weight @ (outer_slope * queries.sizes) * inner_slope[0] - mass)
 
         reach = 1.0
         while slope(-reach) * slope(reach) > 0:

@@ -1,4 +1,4 @@
-"""A check of the laws that every surrogate obeys, for surrogates of your own."""
+"""A numeric check of the laws that every surrogate obeys; run it on a surrogate of your own."""
 
 from __future__ import annotations
 
@@ -9,33 +9,45 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from boostrank.segments import Floats, Segments
-from boostrank.surrogates.base import Surrogate
+from boostrank.surrogates.base import Surrogate, closed_form
 
+# Numbers of documents of the queries.
 SIZES = [4, 1, 3, 2, 6]
-#: Step of numeric differentiation, and the relative error that it is allowed.
+# Step of numeric differentiation, and its largest relative error.
 STEP, DERIVATIVE_TOLERANCE = 1e-5, 1e-4
-#: Different orders of summation, and iterations that stop, may change a result by this much.
+# Largest difference of results that differ because of rounding, or because an iteration stops early.
 ROUNDING_TOLERANCE = 1e-6
-#: Two expected targets that differ by more than this must have different scores where the expected loss is least.
-MIN_TARGET_GAP = 0.1
+# Expected targets that differ by more than this, relative to the largest target, must have different minimizing scores.
+MIN_TARGET_GAP = 0.03
+# Levels of the targets whose expected loss is minimized. Few and different levels find inconsistent losses soonest.
+TARGET_LEVELS = [0.02, 0.3, 0.6, 0.95]
+# Length of scores for which a loss that is least in the limit of infinite length is nearly least.
+INFINITE_LENGTH = 1e6
 
 
 class _Sample(NamedTuple):
+    """Arguments of the methods of a surrogate."""
+
     scores: Floats
     targets: Floats
     queries: Segments
 
 
 def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
-    """Check a surrogate by numbers, at random scores and targets, and raise an error for the first law that it breaks.
+    """Check numerically, at random scores and targets, that a surrogate obeys the laws of surrogates.
 
-    The laws: results have the right shapes, are finite and leave the arguments unchanged; the gradient is the
-    derivative of the loss; the Hessian is the one that `hessian` names; queries do not depend on each other; permuting
-    the documents of a query permutes the results; `best_constant` is the best; and what the traits `convex`,
-    `shift_invariant`, `separable`, `target_bounds` and `consistent` promise holds. For consistency, expected losses
-    over random distributions of targets are minimized, and the minimizers must sort like the expected targets
-    (Ravikumar, Tewari and Yang, AISTATS 2011, Theorem 6); :func:`boostrank.theory.check_consistency` searches far
-    longer for a counterexample.
+    - The traits have valid values, and the methods return arrays of the right shapes, with finite values.
+    - The methods leave their arguments unchanged.
+    - The gradient is the derivative of the loss.
+    - The Hessian is the exact diagonal, or a majorant, as `hessian` says.
+    - Queries do not depend on each other, and permuting the documents of a query permutes its gradient and Hessian.
+    - `best_constant` has a smaller total loss than nearby constants.
+    - If `convex`, `shift_invariant` or `separable` is True, the loss has this property.
+    - A separable loss is bounded below for targets within `target_bounds`.
+    - If `consistent` is True, the minimizers of expected losses sort like the expected targets, for 40 random
+      distributions of targets (Ravikumar, Tewari and Yang, AISTATS 2011, Theorem 6).
+      :func:`boostrank.theory.check_consistency` searches much longer for a counterexample.
+    - If `minimizer` has a closed form, no other scores have a smaller expected loss.
 
     Parameters
     ----------
@@ -46,9 +58,9 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     Raises
     ------
     TypeError
-        If it is no instance of Surrogate.
+        If `surrogate` is not an instance of Surrogate.
     ValueError
-        For a law that the surrogate breaks, with the numbers that show it.
+        If the surrogate breaks a law. The message names the first law that is broken, with the numbers that show it.
 
     Examples
     --------
@@ -60,24 +72,28 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     ...         return scores + scores**3, 1.0 + scores**2
     >>> check(Quartic())
     Traceback (most recent call last):
-    ValueError: Quartic(): the Hessian is not its exact diagonal: it is 1.0223 where numeric derivatives give 1.06691
+    ValueError: Quartic(): the Hessian is not the exact diagonal: it is 1.0223 where numeric derivatives give 1.06691
     """
     if not isinstance(surrogate, Surrogate):
         raise TypeError(f"surrogate must be an instance of Surrogate; got {surrogate!r}")
+    _check_traits(surrogate)
     random = np.random.default_rng(random_state)
     for size in (0.1, 1.0, 3.0):
         sample = _sample(surrogate, size, random)
-        for law in (_check_results, _check_derivatives, _check_queries, _check_permutation, _check_shift):
+        _check_results(surrogate, sample)
+        _check_derivatives(surrogate, sample)
+        for law in (_check_queries, _check_permutation, _check_shift):
             law(surrogate, sample, random)
     _check_separability(surrogate, _sample(surrogate, 1.0, random))
     _check_best_constant(surrogate, _sample(surrogate, 1.0, random))
     _check_bounds(surrogate)
     if surrogate.consistent:
         _check_consistency(surrogate, random)
+    _check_minimizer(surrogate, random)
 
 
 def _sample(surrogate: Surrogate, size: float, random: np.random.Generator) -> _Sample:
-    """Scores, and targets within the bounds of which the last query has none but the smallest."""
+    """Random scores of this size, and random targets within the bounds; the last query has the smallest target only."""
     low, high = _finite_bounds(surrogate)
     n_documents = sum(SIZES)
     shares = random.random(n_documents) * random.integers(0, 2, n_documents)
@@ -86,15 +102,32 @@ def _sample(surrogate: Surrogate, size: float, random: np.random.Generator) -> _
 
 
 def _finite_bounds(surrogate: Surrogate) -> tuple[float, float]:
+    """The part of the surrogate's target bounds that is in [0, 1]."""
     low, high = surrogate.target_bounds
     return max(low, 0.0), min(high, 1.0)
 
 
-def _check_results(surrogate: Surrogate, sample: _Sample, random: np.random.Generator) -> None:
+def _check_traits(surrogate: Surrogate) -> None:
+    for name in ("consistent", "convex", "separable", "shift_invariant", "least_at_infinite_length"):
+        if not isinstance(getattr(surrogate, name), bool):
+            _fail(surrogate, f"{name} must be True or False; got {getattr(surrogate, name)!r}")
+    if surrogate.hessian not in ("exact", "majorant"):
+        _fail(surrogate, f"hessian must be 'exact' or 'majorant'; got {surrogate.hessian!r}")
+    bounds = surrogate.target_bounds
+    if not isinstance(bounds, tuple) or len(bounds) != 2 or not bounds[0] < bounds[1]:
+        _fail(surrogate, f"target_bounds must be a tuple of two numbers, the smaller one first; got {bounds!r}")
+    low, high = _finite_bounds(surrogate)
+    if not low < high:
+        _fail(surrogate, f"target_bounds must include normalized gains, which are from 0 to 1; got {bounds!r}")
+
+
+def _check_results(surrogate: Surrogate, sample: _Sample) -> None:
     scores, targets, queries = sample
     before = scores.copy(), targets.copy()
-    results = {"loss": surrogate.loss(*sample)}
-    results["gradient"], results["Hessian"] = surrogate.gradient_hessian(*sample)
+    derivatives = surrogate.gradient_hessian(*sample)
+    if not isinstance(derivatives, tuple) or len(derivatives) != 2:
+        _fail(surrogate, f"gradient_hessian must return a tuple of two arrays; got {type(derivatives).__name__}")
+    results = {"loss": surrogate.loss(*sample), "gradient": derivatives[0], "Hessian": derivatives[1]}
     if not all(np.array_equal(old, new) for old, new in zip(before, (scores, targets), strict=True)):
         _fail(surrogate, "it changes the arrays of scores or targets that it is given")
     for name, values in results.items():
@@ -105,19 +138,21 @@ def _check_results(surrogate: Surrogate, sample: _Sample, random: np.random.Gene
             _fail(surrogate, f"the {name} is not finite")
 
 
-def _check_derivatives(surrogate: Surrogate, sample: _Sample, random: np.random.Generator) -> None:
+def _check_derivatives(surrogate: Surrogate, sample: _Sample) -> None:
     gradient, hessian = surrogate.gradient_hessian(*sample)
     expected, matrices = _differentiate(surrogate, sample)
     _compare(surrogate, gradient, expected, "the gradient is not the derivative of the loss")
     diagonals = np.concatenate([np.diag(matrix) for matrix in matrices])
     if surrogate.hessian == "exact":
-        _compare(surrogate, hessian, diagonals, "the Hessian is not its exact diagonal")
+        _compare(surrogate, hessian, diagonals, "the Hessian is not the exact diagonal")
     parts = np.split(hessian, sample.queries.ends[:-1])
     for matrix, part in zip(matrices, parts, strict=True):
         tolerance = DERIVATIVE_TOLERANCE * max(1.0, np.abs(matrix).max())
         if surrogate.hessian == "majorant" and np.linalg.eigvalsh(np.diag(part) - matrix)[0] < -tolerance:
             _fail(
-                surrogate, f"the Hessian is no majorant: diag({part.round(6).tolist()}) does not dominate the Hessian"
+                surrogate,
+                f"the Hessian is not a majorant: diag({part.round(6).tolist()}) minus the Hessian matrix of the query, "
+                f"{matrix.round(6).tolist()}, has a negative eigenvalue",
             )
         if surrogate.convex and np.linalg.eigvalsh(matrix)[0] < -tolerance:
             least = np.linalg.eigvalsh(matrix)[0]
@@ -127,7 +162,8 @@ def _check_derivatives(surrogate: Surrogate, sample: _Sample, random: np.random.
 def _differentiate(surrogate: Surrogate, sample: _Sample) -> tuple[Floats, list[NDArray[np.float64]]]:
     """Gradient from differences of the loss, and the Hessian matrix of each query from differences of the gradient.
 
-    The documents at one position of all queries are moved together: their losses do not depend on each other.
+    The scores of the documents at the same position in all queries change together, because the losses of different
+    queries do not depend on each other.
     """
     scores, targets, queries = sample
     gradient, columns = np.empty_like(scores), np.zeros((int(queries.sizes.max()), len(scores)))
@@ -191,36 +227,50 @@ def _check_best_constant(surrogate: Surrogate, sample: _Sample) -> None:
         return float(surrogate.loss(np.full(len(targets), constant), targets, queries).sum())
 
     for other in (best - 0.1, best + 0.1):
-        # 0 is right, too, for a loss that no constant minimizes.
+        # 0 is the value for a loss that no constant minimizes.
         if best != 0.0 and total(other) < total(best) - ROUNDING_TOLERANCE:
             _fail(surrogate, f"best_constant gives {best:g}, but {other:g} has a smaller total loss")
 
 
 def _check_bounds(surrogate: Surrogate) -> None:
-    """A sum over documents is bounded below at a target if the slope changes its sign, or gets to 0, far out."""
+    """Check that a separable loss does not decrease at distant scores, for the smallest and the largest target."""
     if not surrogate.separable:
         return
     low, high = surrogate.target_bounds
     one = Segments.from_sizes([1])
-    for name, target, score, sign in (("largest", min(high, 1e3), 1e6, 1.0), ("smallest", max(low, -1e3), -1e6, -1.0)):
-        slope = sign * surrogate.gradient_hessian(np.array([score]), np.array([target]), one)[0][0]
-        if slope < -1e-3:
+    advices = "lower the upper bound", "raise the lower bound"
+    for advice, target, score in zip(advices, (min(high, 1e3), max(low, -1e3)), (1e6, -1e6), strict=True):
+        slope = surrogate.gradient_hessian(np.array([score]), np.array([target]), one)[0][0]
+        if slope * np.sign(score) < -1e-3:
             _fail(
                 surrogate,
-                f"target_bounds is {surrogate.target_bounds}, but at the target {target:g} the loss still decreases at "
-                f"the score {score:g}, with the slope {slope:g}, so it is not bounded below: narrow the {name} bound",
+                f"target_bounds is {surrogate.target_bounds}, but for the target {target:g} the loss is not bounded "
+                f"below: at the score {score:g} its slope is still {slope:g}; {advice}",
+            )
+
+
+def _check_minimizer(surrogate: Surrogate, random: np.random.Generator) -> None:
+    for n_documents, n_outcomes in [(2, 2), (4, 3)] * 3:
+        expectation = _draw_expectation(surrogate, n_documents, n_outcomes, random)
+        scores = closed_form(surrogate, expectation.targets_mean[None])
+        if scores is None:
+            return
+        scores = scores[0] * (INFINITE_LENGTH if surrogate.least_at_infinite_length else 1.0)
+        loss, least = (expectation.loss_gradient(each)[0] for each in (scores, expectation.minimize()))
+        if loss > least + ROUNDING_TOLERANCE:
+            _fail(
+                surrogate,
+                f"minimizer gives {scores.round(4).tolist()} for expected targets "
+                f"{expectation.targets_mean.round(4).tolist()}, with the expected loss {loss:g}, but other scores have "
+                f"the expected loss {least:g}",
             )
 
 
 def _check_consistency(surrogate: Surrogate, random: np.random.Generator) -> None:
     low, high = _finite_bounds(surrogate)
     for n_documents, n_outcomes in [(2, 2), (3, 2), (3, 3), (4, 3)] * 10:
-        outcomes = Segments.from_sizes(np.full(n_outcomes, n_documents))
-        # Few levels make outcomes that differ much: their mean sorts unlike that of other functions of the targets.
-        targets = low + (high - low) * random.choice([0.02, 0.3, 0.6, 0.95], (n_outcomes, n_documents))
-        probabilities = random.dirichlet(np.ones(n_outcomes))
-        expected = probabilities @ targets
-        scores = _minimize(surrogate, targets, probabilities, outcomes)
+        expectation = _draw_expectation(surrogate, n_documents, n_outcomes, random)
+        expected, scores = expectation.targets_mean, expectation.minimize()
         better = expected[:, None] - expected[None, :] > MIN_TARGET_GAP * (high - low)
         wrong = better & (scores[:, None] - scores[None, :] <= 1e-4 * np.ptp(scores))
         if wrong.any():
@@ -228,35 +278,56 @@ def _check_consistency(surrogate: Surrogate, random: np.random.Generator) -> Non
                 surrogate,
                 f"consistent is True, but for expected targets {expected.round(4).tolist()} the minimizer of the "
                 f"expected loss is {scores.round(4).tolist()}, which does not sort like them; the targets are "
-                f"{targets.round(4).tolist()} with the probabilities {probabilities.round(4).tolist()}",
+                f"{expectation.targets.round(4).tolist()} with the probabilities "
+                f"{expectation.probabilities.round(4).tolist()}",
             )
 
 
-def _minimize(surrogate: Surrogate, targets: Floats, probabilities: Floats, outcomes: Segments) -> Floats:
-    n_outcomes, n_documents = targets.shape
+class _Expectation(NamedTuple):
+    """A surrogate and a distribution of the targets of one query.
 
-    def expected_loss(scores: Floats) -> tuple[float, Floats]:
+    `targets` has shape (n_outcomes, n_documents), `probabilities` has shape (n_outcomes,).
+    """
+
+    surrogate: Surrogate
+    targets: Floats
+    probabilities: Floats
+
+    @property
+    def targets_mean(self) -> Floats:
+        return self.probabilities @ self.targets
+
+    def loss_gradient(self, scores: Floats) -> tuple[float, Floats]:
+        n_outcomes, n_documents = self.targets.shape
+        outcomes = Segments.from_sizes(np.full(n_outcomes, n_documents))
         tiled = np.tile(scores, n_outcomes)
-        loss = probabilities @ surrogate.loss(tiled, targets.ravel(), outcomes)
-        gradient = surrogate.gradient_hessian(tiled, targets.ravel(), outcomes)[0]
-        return float(loss), probabilities @ gradient.reshape(targets.shape)
+        loss = self.probabilities @ self.surrogate.loss(tiled, self.targets.ravel(), outcomes)
+        gradient = self.surrogate.gradient_hessian(tiled, self.targets.ravel(), outcomes)[0]
+        return float(loss), self.probabilities @ gradient.reshape(self.targets.shape)
 
-    return np.asarray(minimize(expected_loss, np.zeros(n_documents), jac=True, method="BFGS").x)
+    def minimize(self) -> Floats:
+        return np.asarray(minimize(self.loss_gradient, np.zeros(self.targets.shape[1]), jac=True, method="BFGS").x)
+
+
+def _draw_expectation(
+    surrogate: Surrogate, n_documents: int, n_outcomes: int, random: np.random.Generator
+) -> _Expectation:
+    low, high = _finite_bounds(surrogate)
+    targets = low + (high - low) * random.choice(TARGET_LEVELS, (n_outcomes, n_documents))
+    return _Expectation(surrogate, targets, random.dirichlet(np.ones(n_outcomes)))
 
 
 def _results(surrogate: Surrogate, one: _Sample, other: _Sample) -> list[tuple[Floats, Floats]]:
-    """Gradients, and Hessians, of both samples."""
+    """The pair of gradients, and the pair of Hessians, of two samples."""
     return list(zip(surrogate.gradient_hessian(*one), surrogate.gradient_hessian(*other), strict=True))
 
 
 def _compare(surrogate: Surrogate, values: Floats, expected: Floats, complaint: str) -> None:
+    """Raise an error if values differ from numeric derivatives."""
     error = np.abs(values - expected)
     if error.max() > DERIVATIVE_TOLERANCE * max(1.0, np.abs(expected).max()):
         worst = int(np.argmax(error))
-        _fail(
-            surrogate,
-            f"{complaint}: it is {values[worst]:g} where numeric derivatives give {expected[worst]:g}",
-        )
+        _fail(surrogate, f"{complaint}: it is {values[worst]:g} where numeric derivatives give {expected[worst]:g}")
 
 
 def _fail(surrogate: Surrogate, complaint: str) -> NoReturn:

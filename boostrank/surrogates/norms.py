@@ -1,4 +1,4 @@
-"""Surrogates made of a q-norm of the scores: penalized (convex) and normalized (RankCosine and its relatives)."""
+"""Surrogates that penalize the scores by their q-norm, or normalize them by it as RankCosine does."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from boostrank.segments import Floats, Segments
-from boostrank.surrogates.base import Surrogate
+from boostrank.surrogates.base import Surrogate, query_weights
 
 
 @dataclass(frozen=True)
 class _QNorm(Surrogate):
+    """Base class of surrogates with the parameter `q`, the exponent of the norm of the scores."""
+
     q: float | Literal["log"] = "log"
 
     consistent: ClassVar[bool] = True
@@ -26,6 +28,7 @@ class _QNorm(Surrogate):
             )
 
     def _exponents(self, queries: Segments) -> Floats:
+        """The exponent ``q`` of each query, shape (n_queries,)."""
         if self.q == "log":
             return np.log(queries.sizes) + 2.0
         return np.full(queries.n_segments, float(self.q))
@@ -37,19 +40,29 @@ class _QNorm(Surrogate):
 
 @dataclass(frozen=True)
 class PNorm(_QNorm):
-    """The squared q-norm of the scores as potential: ``1/2 ||s||_q^2 - <s, u> + 1/2 ||u||_p^2``, ``1/p + 1/q = 1``.
+    """Scores penalized by their squared q-norm: ``1/2 ||s||_q^2 - <s, u> + 1/2 ||u||_p^2`` with ``1/p + 1/q = 1``.
 
-    The convex p-norm family of Ravikumar, Tewari and Yang (AISTATS 2011), Section 4 (there without the factor 1/2).
-    The minimizer is the gradient of ``1/2 ||.||_p^2`` at ``E[u]``, which sorts like ``E[u]``.
+    The gradient is ``sign(s_j) |s_j|^(q - 1) ||s||_q^(2 - q) - u_j``. The minimizer is the gradient of
+    ``1/2 ||.||_p^2`` at ``E[u]``, which is ``E[u]^(p - 1)`` times a number and so sorts like ``E[u]``.
 
-    The Hessian given is the constant ``q - 1``, a majorant everywhere, also at ``s = 0`` where the potential has no
-    second derivative: for ``q >= 2``, ``1/2 ||.||_q^2`` is ``(q - 1)``-smooth with respect to ``||.||_q``, and
-    ``||d||_q <= ||d||_2`` for every direction ``d``.
+    The Hessian returned is the constant ``q - 1``. It is a majorant for all scores, also at ``s = 0``, where the
+    potential has no second derivative: for ``q >= 2``, ``1/2 ||.||_q^2`` is ``(q - 1)``-smooth with respect to
+    ``||.||_q``, and ``||d||_q <= ||d||_2`` for every direction ``d``.
 
     Parameters
     ----------
     q : float or "log", default "log"
-        At least 2. ``"log"`` is the paper's choice, ``log(m) + 2`` for a query of ``m`` documents.
+        At least 2. ``"log"`` is ``log(m) + 2`` for a query of m documents, as in the paper's experiments.
+
+    Raises
+    ------
+    ValueError
+        If `q` has another value.
+
+    References
+    ----------
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Section 4, where it is
+    printed without the factor 1/2.
 
     Examples
     --------
@@ -73,10 +86,10 @@ class PNorm(_QNorm):
         return gradient, queries.repeat(q - 1.0)
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
-        # A constant score c has the potential c^2 m^(2 / q) / 2 in a query of m documents.
-        query_weights = np.ones(queries.n_segments) if weights is None else weights[queries.starts]
+        # In a query of m documents, the potential at the constant score c is c^2 m^(2 / q) / 2.
+        weight = query_weights(weights, queries)
         potentials = queries.sizes ** (2.0 / self._exponents(queries))
-        return float(query_weights @ queries.sum(targets) / (query_weights @ potentials))
+        return float(weight @ queries.sum(targets) / (weight @ potentials))
 
     def minimizer(self, expected: Floats) -> Floats | None:
         # The gradient of 1/2 ||.||_p^2 at the expected targets.
@@ -88,27 +101,35 @@ class PNorm(_QNorm):
 
 @dataclass(frozen=True)
 class NormalizedPNorm(_QNorm):
-    """The scores' direction in the q-norm against the targets: ``-<s, u> / N(s)``.
+    """Scores normalized by a smoothed q-norm: ``-<s, u> / N(s)`` with ``N(s) = (sum_j |s_j|^q + epsilon^q)^(1/q)``.
 
-    Equation 4 of Ravikumar, Tewari and Yang (AISTATS 2011); it is not convex. The paper's ``N(s) = ||s||_q`` is
-    undefined at ``s = 0``, where boosting starts, so it is smoothed: ``N(s) = (sum_j |s_j|^q + epsilon^q)^(1/q)``. The
-    expected loss decreases towards scores that sort like ``E[u]``. The same holds for every smooth norm ``N`` of
-    ``(s, epsilon)`` that treats all documents alike.
+    The paper's loss has ``N(s) = ||s||_q``, which is not defined at ``s = 0``, where boosting starts. With
+    ``a = <s, u> / N(s)`` the gradient is ``(a grad N(s) - u) / N(s)``. The loss is not convex. For expected targets
+    ``v`` it has no minimum: it is least in the limit of scores ``t v^(p - 1)`` with ``1/p + 1/q = 1`` and ``t`` to
+    infinity, which sort like ``v``.
 
-    The Hessian given is the majorant ``max(q + 1, 4) B / N^2``, positive where ``u`` is not 0, with
-    ``B = ||u||_1^(1 - 2/q) ||u||_2^(2/q)``, which is at least ``||u||_p`` for ``1/p + 1/q = 1`` (Hölder) and equal to
-    it for targets that are constant where they are not 0. Proof: with ``g = grad N`` and ``a = <s, u> / N`` the
-    Hessian is ``(u g' + g u') / N^2 + a (N hess N - 2 g g') / N^2``. Here ``||g||_2 <= ||g||_p <= 1``;
-    ``|a| <= ||u||_p``; ``||u||_2 <= ||u||_p``; and ``0 <= N hess N <= q - 1`` because ``N^2 / 2`` is
-    ``(q - 1)``-smooth. So the bracket is at most ``2 + (q - 1)`` times ``||u||_p`` when ``a >= 0``, and at most
-    ``2 + 2`` times when ``a < 0``.
+    The Hessian returned is the majorant ``max(q + 1, 4) B / N^2``, the same for all documents of a query, with
+    ``B = ||u||_1^(1 - 2/q) ||u||_2^(2/q)``. By Hölder's inequality ``B >= ||u||_p``. *Proof.* With ``g = grad N`` the
+    Hessian of the loss is ``(u g' + g u' + a (N hess N - 2 g g')) / N^2``. Here ``||g||_2 <= ||g||_p <= 1``,
+    ``|a| <= ||u||_p``, ``||u||_2 <= ||u||_p``, and ``0 <= N hess N <= q - 1`` because ``N^2 / 2`` is
+    ``(q - 1)``-smooth. So the eigenvalues of the Hessian times ``N^2 / ||u||_p`` are at most ``2 + (q - 1)`` for
+    ``a >= 0``, and at most ``2 + 2`` for ``a < 0``.
 
     Parameters
     ----------
     q : float or "log", default "log"
-        At least 2. ``"log"`` is the paper's choice, ``log(m) + 2`` for a query of ``m`` documents.
+        At least 2. ``"log"`` is ``log(m) + 2`` for a query of m documents, as in the paper's experiments.
     epsilon : float, default 1.0
-        Smoothing, positive, in units of the scores. It sets the size of the first boosting steps.
+        Positive, in units of the scores. With a larger `epsilon` the first boosting rounds take larger steps.
+
+    Raises
+    ------
+    ValueError
+        If `q` or `epsilon` has another value.
+
+    References
+    ----------
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, equation 4.
 
     Examples
     --------
@@ -166,22 +187,33 @@ class NormalizedPNorm(_QNorm):
 
 @dataclass(frozen=True)
 class Cosine(NormalizedPNorm):
-    """RankCosine: the cosine between scores and targets, ``-<s, u> / sqrt(||s||_2^2 + epsilon^2)``.
+    """RankCosine: the smoothed negative cosine of scores and targets, ``-<s, u> / sqrt(||s||_2^2 + epsilon^2)``.
 
-    :class:`NormalizedPNorm` at ``q = 2`` (Qin et al., "Query-level loss functions for information retrieval", 2007;
-    Ravikumar, Tewari and Yang, AISTATS 2011, Section 3). Consistent with ``normalize="dcg"``, not with the original
-    ``"l2"``. Section 3.2.2 of the paper prints the DCG norm for the original's targets; its 2-norm is meant.
+    It is :class:`NormalizedPNorm` with ``q = 2``. With the targets of ``normalize="dcg"`` it is consistent; with
+    ``normalize="l2"`` it is the original RankCosine, which is not consistent.
 
-    The Hessian given is the sharper majorant ``(2 / sqrt 3) ||u||_2 / N^2``. Proof: let ``t = ||s||_2 / N <= 1`` and
-    ``a`` be the cosine of ``s`` and ``u``. In the plane of ``s`` and ``u`` the Hessian times ``N^2 / ||u||_2`` is ``t``
-    times the matrix ``[[3 a (1 - t^2), b], [b, a]]``, ``b^2 = 1 - a^2``, and ``t a`` on the plane's complement. For
-    ``c = 2 / sqrt 3``, the determinant of ``c / t - matrix`` is
-    ``(4 - 3 t^2) (a - c / (2 t))^2 + 3 c^2 / 4 - 1``, never negative, and its trace is positive.
+    The Hessian returned is ``(2 / sqrt 3) ||u||_2 / N^2`` with ``N = sqrt(||s||_2^2 + epsilon^2)``, a smaller majorant
+    than that of :class:`NormalizedPNorm`. *Proof.* Let ``t = ||s||_2 / N <= 1``, let ``a`` be the cosine of ``s`` and
+    ``u``, and ``b^2 = 1 - a^2``. In the plane of ``s`` and ``u``, the Hessian times ``N^2 / ||u||_2`` is ``t M`` with
+    the matrix ``M = [[3 a (1 - t^2), b], [b, a]]``; orthogonal to this plane, it is ``t a``. For ``c = 2 / sqrt 3``,
+    the determinant of ``(c / t) I - M`` is ``(4 - 3 t^2) (a - c / (2 t))^2 + 3 c^2 / 4 - 1``, which is not negative,
+    and its trace is positive.
 
     Parameters
     ----------
     epsilon : float, default 1.0
-        Smoothing, positive, in units of the scores. It sets the size of the first boosting steps.
+        Positive, in units of the scores. With a larger `epsilon` the first boosting rounds take larger steps.
+
+    Raises
+    ------
+    ValueError
+        If `epsilon` is not a positive number.
+
+    References
+    ----------
+    Qin et al., "Query-level loss functions for information retrieval", Information Processing and Management 2007.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Section 3. (Section
+    3.2.2 prints the DCG norm for the targets of the original; the 2-norm is meant.)
 
     Examples
     --------
@@ -202,17 +234,20 @@ class Cosine(NormalizedPNorm):
 
 
 def _norm_and_slope(values: Floats, q: Floats, queries: Segments) -> tuple[Floats, Floats]:
-    """``||x||_q`` of each query, and its gradient ``sign(x_j) (|x_j| / ||x||_q)^(q - 1)``, 0 at the origin."""
+    """``||x||_q`` of each query and its gradient ``sign(x_j) (|x_j| / ||x||_q)^(q - 1)``, which is 0 where ``x = 0``.
+
+    `values` and the gradient have shape (n_documents,); `q` and the norm have shape (n_queries,).
+    """
     sizes = np.abs(values)
     largest = queries.max(sizes)
     largest[largest == 0.0] = 1.0
     sizes /= queries.repeat(largest)
-    # A power is exp(log): half the cost of np.power with an array of exponents.
+    # exp((q - 1) log(x)) takes half of the time of np.power with an array of exponents.
     with np.errstate(divide="ignore"):
         powers = np.log(sizes)
     powers *= queries.repeat(q - 1.0)
     np.exp(powers, out=powers)
     relative_norm = queries.sum(powers * sizes) ** (1.0 / q)
-    # After scaling a norm is at least 1, or 0 at the origin, where the powers are 0 already.
+    # After the division by the largest value, a norm is at least 1, or 0 where all values and hence all powers are 0.
     powers *= queries.repeat(np.maximum(relative_norm, 1.0) ** (1.0 - q))
     return largest * relative_norm, np.copysign(powers, values)

@@ -1,19 +1,27 @@
 """Gain-weighted pairs: pairwise losses that are linear in the targets.
 
-    sum_i u_i sum_{j != i} phi(s_i - s_j)
+    loss(s, u) = sum_i u_i sum_{j != i} phi(s_i - s_j)
 
-over the documents of a query, with a convex ``phi`` of :mod:`boostrank.margins`. RankNet gives one vote to each ordered
-pair, which is not NDCG consistent; here each pair has the target of its first document, the normalized gain, as weight.
+The sums are over the documents of a query, and ``phi`` is a convex function of :mod:`boostrank.margins`. RankNet gives
+all ordered pairs the same weight, which is not NDCG consistent. Here the weight of a pair is the target of its first
+document, which is its normalized gain.
 
-The expected loss is the loss at ``E[u]``, and if ``phi`` is differentiable with ``phi'(0) < 0`` its minimizer sorts
-like ``E[u]``. For a decreasing ``phi``: were ``E[u_1] > E[u_2]`` and ``s_1 < s_2``, exchanging the two scores would
-change the loss by ``E[u_1] - E[u_2]`` times ``phi(s_2 - s_1) - phi(s_1 - s_2) < 0`` plus the sum over the others of
-``phi(s_2 - s_j) - phi(s_1 - s_j) <= 0``; and were ``s_1 = s_2``, moving them apart by ``t`` each would change it at the
-rate ``(E[u_1] - E[u_2]) (2 phi'(0) + sum_j phi'(s_1 - s_j)) < 0``. The squared margin is not decreasing, but its
-minimizer is known: with the scores of a query of m documents centred, ``s_i = 1 - (2 U - C) / (m E[u_i] + U)``, where
-``U = sum_j E[u_j]`` and ``C = sum_j E[u_j] s_j < 2 U``, so it increases with ``E[u_i]``. The hinge is not
-differentiable at 1: it can leave documents tied that are not equally good, and is not consistent (nor is Weston and
-Watkins' hinge for classification, which is this loss with class probabilities for ``u``).
+**Consistency.** Since the loss is linear in the targets, its expectation is the loss at ``v = E[u]``.
+
+*Decreasing functions.* Let ``phi`` be decreasing and differentiable with ``phi'(0) < 0``, and let ``v_1 > v_2``.
+If ``s_1 < s_2``, exchanging these two scores changes the loss by ``v_1 - v_2`` times the sum of
+``phi(s_2 - s_1) - phi(s_1 - s_2)``, which is negative, and of ``phi(s_2 - s_j) - phi(s_1 - s_j)`` for all other
+documents ``j``, which are not positive. If ``s_1 = s_2``, increasing ``s_1`` and decreasing ``s_2`` by ``t`` changes
+the loss at the rate ``(v_1 - v_2) (2 phi'(0) + sum_j phi'(s_1 - s_j))``, which is negative. In both cases ``s`` is not
+the minimizer. Hence the minimizer sorts like ``v``.
+
+*The squared margin* is not decreasing, but its minimizer is known. Let ``U = sum_j v_j``, and let the scores of the m
+documents have the sum 0. Then the gradient is 0 where ``s_i = 1 - (2 U - C) / (m v_i + U)`` with ``C = sum_j v_j s_j``.
+Because the scores have the sum 0, ``2 U - C`` is positive. Hence ``s_i`` increases with ``v_i``.
+
+*The hinge* is not differentiable at 1. It can leave documents tied although one is better, and is not consistent. (With
+class probabilities as targets it is the hinge of Weston and Watkins for classification, which is not consistent
+either.)
 """
 
 from __future__ import annotations
@@ -29,22 +37,33 @@ from boostrank.margins import get_margin
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.surrogates.base import Surrogate
 
-# Pairs are held in memory in blocks of at most this many, unless one document alone has more.
+# Largest number of pairs in memory at a time. The pairs of one document are never divided.
 BLOCK_PAIRS = 65_536
 
 
 @dataclass(frozen=True)
 class GainWeightedPairs(Surrogate):
-    """Base of the losses ``sum_i u_i sum_{j != i} phi(s_i - s_j)``; see this module for why they are consistent.
+    """Base class of the losses ``sum_i u_i sum_{j != i} phi(s_i - s_j)``.
 
-    Gradient: ``sum_j u_i phi'(s_i - s_j) - u_j phi'(s_j - s_i)``. The Hessian of a pair is its curvature times
-    ``[[1, -1], [-1, 1]]``, with eigenvalues 0 and 2, so that twice the exact diagonal, ``sum_j u_i phi''(s_i - s_j) +
-    u_j phi''(s_j - s_i)``, is a majorant.
+    The text of the module :mod:`boostrank.surrogates.pairs` says which of them are consistent, and proves it.
 
-    Pairs are computed in blocks of bounded memory, unless a subclass has a faster formula. Documents whose target is 0
-    have no pairs of their own, so that the cost is the number of documents with a target times that of all documents.
+    The gradient is ``sum_{j != i} u_i phi'(s_i - s_j) - u_j phi'(s_j - s_i)``. The exact diagonal of the Hessian is
+    ``sum_{j != i} u_i phi''(s_i - s_j) + u_j phi''(s_j - s_i)``. The Hessian of one pair is a multiple of
+    ``[[1, -1], [-1, 1]]``, whose eigenvalues are 0 and 2, so that twice the exact diagonal is a majorant. That is the
+    Hessian returned.
+
+    A subclass sets `margin`, the name of ``phi`` in :data:`boostrank.margins.MARGINS`. Unless it has a faster formula,
+    pairs are computed in blocks. The number of pairs of a query is its number of documents with a positive target times
+    its number of documents.
+
+    Examples
+    --------
+    >>> scores, targets, queries = np.zeros(3), np.array([1.0, 0.5, 0.0]), Segments.from_sizes([3])
+    >>> PairwiseHinge().loss(scores, targets, queries).tolist()
+    [3.0]
     """
 
+    #: Name of ``phi``.
     margin: ClassVar[str]
     consistent: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
@@ -63,7 +82,7 @@ class GainWeightedPairs(Surrogate):
         return gradient, 2.0 * np.maximum(diagonal, 0.0)
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        """Gradient and exact diagonal Hessian, but for rounding."""
+        """Gradient, and the exact diagonal of the Hessian, which rounding may make slightly negative."""
         derivatives = get_margin(self.margin).slope_curvature
         gradient, diagonal = np.zeros_like(scores), np.zeros_like(scores)
         for winners, starts, losers in _pairs(targets, queries):
@@ -75,13 +94,15 @@ class GainWeightedPairs(Surrogate):
                 result[winners] += np.add.reduceat(values, starts)
                 sums = np.bincount(losers - first, values)
                 result[first : first + len(sums)] += sign * sums
-        # Pairs of a document with itself were counted twice; their slopes cancel.
+        # The pair of a document with itself was added at its first and at its second document; its slopes cancel.
         return gradient, diagonal - 2.0 * derivatives(np.zeros(1))[1] * targets
 
 
 @dataclass(frozen=True)
 class PairwiseLogistic(GainWeightedPairs):
-    """Gain-weighted pairs of ``log(1 + exp(-d))``, in O(m^2) time: every relevant document against all others.
+    """Gain-weighted pairs with ``phi(d) = log(1 + exp(-d))``.
+
+    Gradient and Hessian of a query of m documents take O(m^2) time.
 
     Examples
     --------
@@ -95,11 +116,12 @@ class PairwiseLogistic(GainWeightedPairs):
 
 @dataclass(frozen=True)
 class PairwiseExponential(GainWeightedPairs):
-    """Gain-weighted pairs of ``exp(-d)``, which factor into sums over documents: O(m) time.
+    """Gain-weighted pairs with ``phi(d) = exp(-d)``.
 
-    ``(sum_i u_i exp(-s_i)) (sum_j exp(s_j)) - sum_i u_i``. Below a margin of -50 the exponential continues as its own
-    second-order Taylor polynomial (:mod:`boostrank.exponential`) and does not overflow. Queries with scores that far
-    apart are computed pair by pair.
+    The loss is a product of sums over documents, ``(sum_i u_i exp(-s_i)) (sum_j exp(s_j)) - sum_i u_i``, so that
+    gradient and Hessian of a query of m documents take O(m) time. For margins below -50, the exponential function is
+    replaced by its second-order Taylor polynomial, which does not overflow (:mod:`boostrank.exponential`). If two
+    scores of a query differ by more than 50, gradient and Hessian are computed pair by pair.
 
     Examples
     --------
@@ -122,10 +144,11 @@ class PairwiseExponential(GainWeightedPairs):
 
 @dataclass(frozen=True)
 class PairwiseSquared(GainWeightedPairs):
-    """Gain-weighted pairs of ``(1 - d)^2 / 2``: O(m) time.
+    """Gain-weighted pairs with ``phi(d) = (1 - d)^2 / 2``.
 
-    With ``U = sum_j u_j``, ``S = sum_j s_j`` and ``C = sum_j u_j s_j`` of a query of m documents, the gradient is
-    ``(m u_i + U) s_i - u_i S - C - m u_i + U`` and the Hessian's diagonal ``(m - 2) u_i + U``.
+    Gradient and Hessian of a query of m documents take O(m) time. With ``U = sum_j u_j``, ``S = sum_j s_j`` and
+    ``C = sum_j u_j s_j``, the gradient is ``(m u_i + U) s_i - u_i S - C - m u_i + U``, and the exact diagonal of the
+    Hessian ``(m - 2) u_i + U``.
 
     Examples
     --------
@@ -146,10 +169,11 @@ class PairwiseSquared(GainWeightedPairs):
 
 @dataclass(frozen=True)
 class PairwiseSquaredHinge(GainWeightedPairs):
-    """Gain-weighted pairs of ``max(0, 1 - d)^2 / 2``, by sorting: O(m log m) time.
+    """Gain-weighted pairs with ``phi(d) = max(0, 1 - d)^2 / 2``.
 
-    Sorted by score, the documents within a margin of 1 of a document are consecutive, and sums over them are
-    differences of cumulative sums.
+    Gradient and Hessian of a query of m documents take O(m log m) time: when documents are sorted by score, those that
+    have a margin below 1 to a given document are consecutive, so that sums over them are differences of cumulative
+    sums.
 
     Examples
     --------
@@ -171,9 +195,10 @@ class PairwiseSquaredHinge(GainWeightedPairs):
 
 @dataclass(frozen=True)
 class PairwiseHinge(GainWeightedPairs):
-    """Gain-weighted pairs of ``max(0, 1 - d)``, by sorting: O(m log m) time. Not consistent: see this module.
+    """Gain-weighted pairs with ``phi(d) = max(0, 1 - d)``, which is not consistent.
 
-    The loss is linear between its kinks; its "Hessian" is that of :class:`PairwiseSquaredHinge`.
+    The loss is piecewise linear, so that its second derivatives are 0 where they exist. In their place, the Hessian
+    returned is that of :class:`PairwiseSquaredHinge`. The time is the same as there.
 
     Examples
     --------
@@ -192,7 +217,10 @@ class PairwiseHinge(GainWeightedPairs):
 
 
 class _WithinMargin:
-    """For each document, sums over the documents of its query whose scores are above ``s - 1``, or below ``s + 1``."""
+    """Sums over documents of the same query, for each document with score ``s``.
+
+    They are over the documents whose scores are above ``s - 1``, or below ``s + 1``, the document itself included.
+    """
 
     def __init__(self, scores: Floats, queries: Segments) -> None:
         self._permutation = queries.sort(-scores)
@@ -202,12 +230,12 @@ class _WithinMargin:
         self._queries = queries
 
     def above(self, values: Floats) -> Floats:
-        """Sum of `values` over the documents with scores above ``s - 1``."""
+        """For each document, the sum of `values` over the documents with scores above ``s - 1``."""
         sums = self._cumulative(values)
         return sums[self._queries.repeat(self._queries.ends)] - sums[self._first_above]
 
     def below(self, values: Floats) -> Floats:
-        """Sum of `values` over the documents with scores below ``s + 1``."""
+        """For each document, the sum of `values` over the documents with scores below ``s + 1``."""
         sums = self._cumulative(values)
         return sums[self._end_below] - sums[self._queries.repeat(self._queries.starts)]
 
@@ -216,24 +244,26 @@ class _WithinMargin:
 
 
 def _counts(starts: Ints, losers: Ints) -> Ints:
+    """Number of losers of each winner of :func:`_pairs`."""
     return np.diff(np.append(starts, len(losers)))
 
 
 def _pairs(targets: Floats, queries: Segments) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Each document with a positive target, paired with all documents of its query, itself included.
+    """Blocks of pairs of a document with a positive target and a document of its query, which may be itself.
 
-    Yields ``(winners, starts, losers)``: ``losers[starts[i]:starts[i + 1]]`` belong to ``winners[i]``.
+    Yields row numbers ``(winners, starts, losers)``; ``losers[starts[i]:starts[i + 1]]`` are paired with
+    ``winners[i]``.
     """
     with_target = np.flatnonzero(targets > 0)
     counts = queries.repeat(queries.sizes)[with_target]
     first = queries.repeat(queries.starts)[with_target]
     ends = np.cumsum(counts)
-    done = 0
-    while done < len(with_target):
-        passed = ends[done - 1] if done else 0
-        stop = max(done + 1, int(np.searchsorted(ends, passed + BLOCK_PAIRS, side="right")))
-        part = slice(done, stop)
-        starts = ends[part] - counts[part] - passed
-        losers = np.arange(ends[stop - 1] - passed) + np.repeat(first[part] - starts, counts[part])
+    start = 0
+    while start < len(with_target):
+        n_before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, n_before + BLOCK_PAIRS, side="right")))
+        part = slice(start, stop)
+        starts = ends[part] - counts[part] - n_before
+        losers = np.arange(ends[stop - 1] - n_before) + np.repeat(first[part] - starts, counts[part])
         yield with_target[part], starts, losers
-        done = stop
+        start = stop

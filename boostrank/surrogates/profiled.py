@@ -1,22 +1,24 @@
-"""Separable surrogates with the query's intercept profiled out.
+"""Separable surrogates with the query's intercept profiled out: the loss is minimized over a shift of each query.
 
-A constant that is added to all scores of a query does not change its ranking, and trees cannot learn a constant per
-query because they do not see which query a document belongs to. For a separable loss with potential
-``W(s) = sum_j w(s_j)`` define
+A constant that is added to all scores of a query does not change its ranking. Trees cannot learn such a constant,
+because they do not see which query a document belongs to. For a separable loss with potential
+``W(s) = sum_j w(s_j)`` the profiled loss is
 
     profiled(s, u) = min_c W(s + c) - <s + c, u> + psi(u),
 
-where ``c`` is one number per query.
+where the intercept ``c`` is one number for each query.
 
-**It is convex, and consistent.** A partial minimum of a function that is jointly convex in ``(s, c)`` is convex. The
-minimizing ``c*(s, U)`` solves ``sum_j w'(s_j + c) = U``, and so depends on the targets only through ``U = sum_j u_j``.
-By the envelope theorem the gradient is ``w'(s_j + c*) - u_j``. Where the expected loss is least,
-``E[u_j] = E[w'(s_j + c*(s, U))]``: one and the same strictly increasing function of ``s_j`` for every document ``j``.
-Hence ``s`` sorts like ``E[u]``, for every distribution of targets. Dividing the targets by ``U`` would break this: the
-expectation of ``u / U`` sorts differently.
+**Convexity.** The function that is minimized is jointly convex in ``(s, c)``, and a partial minimum of such a function
+is convex.
 
-**Its Hessian** is the Schur complement ``diag(v) - v v' / sum(v)`` with ``v_j = w''(s_j + c*)``. The exact diagonal is
-``v_j (1 - v_j / sum(v))``; since ``v v'`` is positive semidefinite, ``v`` itself is a majorant.
+**Consistency.** The minimizing ``c*(s, U)`` solves ``sum_j w'(s_j + c) = U``. It depends on the targets only through
+their sum ``U = sum_j u_j``. By the envelope theorem, the gradient is ``w'(s_j + c*) - u_j``. Where the expected loss is
+least, ``E[u_j] = E[w'(s_j + c*(s, U))]``. The right side is the same strictly increasing function of ``s_j`` for every
+document ``j``. Hence ``s`` sorts like ``E[u]``, for every distribution of targets. (With the targets divided by ``U``
+the surrogate would not be consistent, because the expectation of ``u / U`` sorts differently.)
+
+**Hessian.** It is the Schur complement ``diag(v) - v v' / sum(v)`` with ``v_j = w''(s_j + c*)``. Its exact diagonal is
+``v_j (1 - v_j / sum(v))``. Since ``v v'`` is positive semidefinite, ``v`` is a majorant.
 """
 
 from __future__ import annotations
@@ -31,18 +33,27 @@ from boostrank.surrogates.separable import Poisson, Separable
 
 @dataclass(frozen=True)
 class Profiled(Surrogate):
-    """Any separable surrogate, the query's intercept profiled out; see the module for the proof of consistency.
+    """A separable surrogate with the query's intercept profiled out: ``min_c W(s + c) - <s + c, u> + psi(u)``.
 
-    ``Profiled(Squared())``, by name "centered-squared", is least squares between scores and targets that are both
-    centred within their query. ``Profiled(Logistic())``, "centered-logistic", is the cross entropy of probabilities
-    that sum to the targets' sum in each query. ``Profiled(Poisson())`` is :class:`Softmax`.
+    The gradient is ``w'(s_j + c*) - u_j`` with the ``c*`` of each query that solves ``sum_j w'(s_j + c*) = sum_j u_j``.
+    The text of the module :mod:`boostrank.surrogates.profiled` proves that the surrogate is convex and consistent.
+
+    ``Profiled(Squared())``, named "centered-squared", is least squares between scores and targets that are centred
+    within each query; its minimizer is ``E[u_j]`` minus the mean over the query. ``Profiled(Logistic())``, named
+    "centered-logistic", is the cross entropy of probabilities whose sum over a query is that of the targets; its
+    minimizer is found numerically. ``Profiled(Poisson())`` is :class:`Softmax`.
 
     Parameters
     ----------
     potential : Separable
-        For instance one of your own. Its `target_bounds` are those of the profiled surrogate.
+        A surrogate of the package, or one of your own. Its `target_bounds` are those of the profiled surrogate.
     hessian : {"majorant", "exact"}, default "majorant"
-        With ``v`` as in the head of this module: ``v``, or ``v (1 - v / sum v)``.
+        With ``v_j = w''(s_j + c*)``, the majorant is ``v_j`` and the exact diagonal ``v_j (1 - v_j / sum_k v_k)``.
+
+    Raises
+    ------
+    ValueError
+        If `potential` is not a Separable, or `hessian` has another value.
 
     Examples
     --------
@@ -97,18 +108,19 @@ class Profiled(Surrogate):
 
 @dataclass(frozen=True)
 class Softmax(Profiled):
-    """Softmax cross entropy with targets that are *not* renormalized: ``Profiled(Poisson())``.
+    """Softmax cross entropy with targets whose sum is not scaled to 1: ``Profiled(Poisson())``.
 
-    ``U logsumexp(s) - <u, s>``, ``U = sum_j u_j``, up to a constant in ``s``: the generalized Kullback-Leibler
-    divergence of ``U softmax(s)`` from ``u``. Gradient ``U p - u``; Hessian: the majorant ``U p`` or the exact
-    ``U p (1 - p)``, ``p = softmax(s)``.
+    With ``U = sum_j u_j`` and ``p = softmax(s)``, the loss is ``U logsumexp(s) - <u, s>`` plus a term that does not
+    depend on ``s``, which makes it the generalized Kullback-Leibler divergence between ``u`` and ``U p``. The gradient
+    is ``U p_j - u_j``. The minimizer is ``log E[u]`` plus a constant.
 
-    It differs from ListNet (Cao et al., ICML 2007) only in the targets: ListNet has those of ``normalize="softmax"`` or
-    ``"sum"``, with which this surrogate is not consistent.
+    ListNet (Cao et al., "Learning to rank: from pairwise approach to listwise approach", ICML 2007) differs from it
+    only in the targets, those of ``normalize="softmax"`` or ``normalize="sum"``, with which it is not consistent.
 
     Parameters
     ----------
     hessian : {"majorant", "exact"}, default "majorant"
+        The majorant ``U p_j``, or the exact diagonal ``U p_j (1 - p_j)``.
 
     Examples
     --------

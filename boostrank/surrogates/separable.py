@@ -1,11 +1,12 @@
-"""Separable surrogates: a convex potential of one score, summed over documents.
+"""Separable surrogates: sums over documents of a convex function of one score.
 
-With a strictly convex ``w``, ``W(s) = sum_j w(s_j)``, and ``psi = W*`` its conjugate, the loss
+With a strictly convex ``w``, the potential ``W(s) = sum_j w(s_j)`` and its conjugate ``psi``, the loss
 
     W(s) - <s, u> + psi(u) = D_psi(u, grad W(s))
 
-is the Bregman divergence of Theorems 8 and 9 of Ravikumar, Tewari and Yang (AISTATS 2011). Its expectation is least
-where ``w'(s_j) = E[u_j]``, and ``w'`` increases, so the minimizer sorts like ``E[u]``: the surrogate is consistent.
+is a Bregman divergence, as in Theorems 8 and 9 of Ravikumar, Tewari and Yang (AISTATS 2011). The expected loss is least
+where ``w'(s_j) = E[u_j]`` for every document ``j``. Since ``w'`` is increasing, the minimizer sorts like ``E[u]``: the
+surrogate is consistent.
 """
 
 from __future__ import annotations
@@ -21,19 +22,22 @@ from boostrank import exponential
 from boostrank.segments import Floats, Segments
 from boostrank.surrogates.base import Surrogate, is_defined_with
 
-# A finite score in place of minus infinity: exp(-800) is 0, and the product with a target of 0 is 0 and not NaN.
+# Stands for a score of minus infinity: exp(-800) is 0, and unlike minus infinity it gives 0, not NaN, times 0.
 LOG_ZERO = -800.0
 
 
 @dataclass(frozen=True)
 class Separable(Surrogate):
-    """Base of losses ``sum_j w(s_j) - s_j u_j + psi(u_j)`` with a strictly convex potential ``w``.
+    """Base class of losses ``sum_j w(s_j) - s_j u_j + psi(u_j)`` with a strictly convex potential ``w``.
 
-    A subclass gives `potential` and `slope_curvature`; `inverse_slope` and `dual` where they have closed forms.
+    A subclass defines `potential` and `slope_curvature`. It also defines `inverse_slope` and `dual` if these have
+    closed forms, and `target_bounds` if ``w'`` does not take all values from 0 to infinity.
+
+    The gradient is ``w'(s_j) - u_j`` and the Hessian ``w''(s_j)``, exact.
 
     Examples
     --------
-    A potential with ``w'(s) = s / sqrt(1 + s^2)``, bounded like the logistic one, in six lines:
+    The potential ``w(s) = sqrt(1 + s^2)``, whose slopes are between -1 and 1:
 
     >>> import numpy as np
     >>> from boostrank.segments import Segments
@@ -54,14 +58,14 @@ class Separable(Surrogate):
 
     @abstractmethod
     def potential(self, scores: Floats) -> Floats:
-        """``w(s)``, elementwise."""
+        """``w(s)`` of each score."""
 
     @abstractmethod
     def slope_curvature(self, scores: Floats) -> tuple[Floats, Floats]:
-        """``w'(s)``, strictly increasing, and ``w''(s)``, positive, elementwise."""
+        """``w'(s)`` of each score, which is strictly increasing, and ``w''(s)``, which is positive."""
 
     def inverse_slope(self, slopes: Floats) -> Floats:
-        """The scores at which ``w'`` takes these values, by bisection unless a subclass knows a closed form."""
+        """The scores at which ``w'`` is `slopes`: by bisection in [-1000, 1000] unless a subclass overrides it."""
         goals = np.asarray(slopes, dtype=np.float64)
         low, high = np.full(goals.shape, -1e3), np.full(goals.shape, 1e3)
         for _ in range(64):
@@ -71,7 +75,7 @@ class Separable(Surrogate):
         return 0.5 * (low + high)
 
     def dual(self, targets: Floats) -> Floats:
-        """``psi(u)``, elementwise; it shifts the loss by a constant in the scores. Zero unless overridden."""
+        """``psi(u)`` of each target; 0 unless a subclass overrides it. It does not change which scores are best."""
         return np.zeros_like(targets)
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
@@ -89,8 +93,10 @@ class Separable(Surrogate):
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         """The shift ``c`` of each query with ``sum_j w'(s_j + c) = mass``, shape (n_queries,).
 
-        Newton's method for all queries at once, kept within a bracket: were all scores equal, every document would
-        have the slope ``mass / m``, so the shift lies between those of the query's lowest and highest score.
+        `mass` has shape (n_queries,). The equation is solved by Newton's method for all queries at once. A query of m
+        documents whose scores are all equal needs the shift that gives each of them the slope ``mass / m``. For other
+        scores, ``c`` lies between the two shifts that give this slope to the highest and to the lowest score; steps
+        that would leave this interval are replaced by bisection.
         """
         goal = mass / queries.sizes
         level = self.inverse_slope(goal)
@@ -103,36 +109,38 @@ class Separable(Surrogate):
                 newton = shift - self._newton_step(slope, curvature, goal)
                 inside = (newton >= low) & (newton <= high)
                 previous, shift = shift, np.where(inside, newton, 0.5 * (low + high))
-                # Newton's error is of the order of the square of its last step: 1e-8, below float32.
+                # The error of Newton's method is about the square of its last step: 1e-8, less than float32 resolves.
                 if (np.abs(shift - previous) <= 1e-4).all():
                     break
         return shift
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
-        """Step towards a mean slope of `goal` from a mean slope and curvature, per query."""
+        """How much to lower the shift of each query, from its mean slope and curvature, for the mean slope `goal`."""
         return (slope - goal) / curvature
 
     def minimizer(self, expected: Floats) -> Floats | None:
-        # The inverse of the family is found by bisection, which is no closed form.
+        # A class that defines only the slope inherits the search by bisection, which is no closed form.
         if not is_defined_with(type(self), "inverse_slope", "slope_curvature"):
             return None
-        # By rounding an expectation may lie outside of the bounds of the targets, where the slope has no inverse.
+        # Because of rounding, an expected target may be outside of the bounds, where the slope has no inverse.
         return self.inverse_slope(np.clip(expected, *self.target_bounds))
 
     def profiled_minimizer(self, expected: Floats) -> Floats | None:
-        """The minimizer, up to a shift, of the expected loss with the query's intercept profiled out; None if unknown.
+        """Scores that minimize the expected loss of ``Profiled(self)``, up to a shift; None if no closed form is known.
 
-        It is known where shifting the scores adds a constant to the slope, or multiplies it by a factor.
+        A closed form is known if a shift of the scores adds a constant to every slope, or multiplies all slopes by a
+        factor. Parameters are those of :meth:`minimizer`.
         """
         return None
 
 
 @dataclass(frozen=True)
 class Squared(Separable):
-    """Least squares on the targets.
+    """Least squares: ``1/2 sum_j (s_j - u_j)^2``.
 
-    ``1/2 ||s - u||^2``; potential ``s^2 / 2``; minimizer ``E[u]``; Hessian 1, exact. With ``normalize="dcg"`` it is
-    the repaired least squares of Ravikumar, Tewari and Yang (AISTATS 2011), Section 3.3; with ``"none"`` the original.
+    The potential is ``w(s) = s^2 / 2``, the gradient ``s_j - u_j``, the exact Hessian 1, and the minimizer ``E[u]``.
+    With the targets of ``normalize="dcg"`` it is the repaired least squares of Ravikumar, Tewari and Yang (AISTATS
+    2011), Section 3.3; with ``normalize="none"`` it is the original one, which is not consistent.
 
     Examples
     --------
@@ -163,14 +171,14 @@ class Squared(Separable):
 
 @dataclass(frozen=True)
 class Poisson(Separable):
-    """Generalized Kullback-Leibler divergence of ``exp(s)`` from the targets.
+    """Generalized Kullback-Leibler divergence between the targets and ``exp(s)``: Poisson regression.
 
-    ``sum_j u_j log(u_j / exp(s_j)) - u_j + exp(s_j)``; potential ``exp(s)``; minimizer ``log E[u]``; Hessian
-    ``exp(s)``, exact. The consistent cross entropy of Ravikumar, Tewari and Yang (AISTATS 2011), Section 3.3.
+    The loss is ``sum_j u_j log(u_j / exp(s_j)) - u_j + exp(s_j)``. The potential is ``w(s) = exp(s)``, the gradient
+    ``exp(s_j) - u_j``, the exact Hessian ``exp(s_j)``, and the minimizer ``log E[u]``. It is the repaired cross entropy
+    of Ravikumar, Tewari and Yang (AISTATS 2011), Section 3.3.
 
-    Beyond a score of 50 the potential continues as its own second-order Taylor polynomial, see
-    :mod:`boostrank.exponential`. It stays strictly convex, so that the surrogate stays consistent, and does not
-    overflow.
+    For scores above 50, the exponential function is replaced by its second-order Taylor polynomial at 50, which does
+    not overflow (:mod:`boostrank.exponential`). The potential is still strictly convex, and the surrogate consistent.
 
     Examples
     --------
@@ -206,11 +214,12 @@ class Poisson(Separable):
 
 @dataclass(frozen=True)
 class Logistic(Separable):
-    """Binary cross entropy with the targets as probabilities, ``p_j = 1 / (1 + exp(-s_j))``.
+    """Binary cross entropy with the targets as probabilities.
 
-    ``sum_j log(1 + exp(s_j)) - s_j u_j`` plus the entropy of ``u``; minimizer ``logit E[u]``; Hessian ``p (1 - p)``,
-    exact. A member of the family of Theorem 9 of Ravikumar, Tewari and Yang (AISTATS 2011), with
-    ``psi(u) = u log u + (1 - u) log(1 - u)``. Targets must lie in [0, 1], as normalized gains do when ``d(1) = 1``.
+    The loss is ``sum_j log(1 + exp(s_j)) - s_j u_j + psi(u_j)`` with ``psi(u) = u log u + (1 - u) log(1 - u)``. With
+    ``p_j = 1 / (1 + exp(-s_j))`` the gradient is ``p_j - u_j``, the exact Hessian ``p_j (1 - p_j)``, and the minimizer
+    ``log(E[u] / (1 - E[u]))``. It belongs to the family of Theorem 9 of Ravikumar, Tewari and Yang (AISTATS 2011).
+    Targets must be in [0, 1], as normalized gains are if ``d(1) >= 1``.
 
     Examples
     --------
@@ -240,11 +249,11 @@ class Logistic(Separable):
         return xlogy(targets, targets) + xlog1py(1.0 - targets, -targets)
 
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
-        # At a mass of 0 or of m documents the intercept is infinite; stop where the slopes differ from that by less
-        # than anything a float32 gradient can show.
+        # At a mass of 0, or of m for m documents, the intercept is infinite. These limits of the mass change the slopes
+        # by less than float32 resolves.
         return super().intercept(scores, np.clip(mass, 1e-200, queries.sizes * (1.0 - 1e-9)), queries)
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
-        # On the logit of the mean, which is nearly linear in the shift: exactly so for equal scores, and for small
-        # probabilities.
+        # A Newton step on the logit of the mean slope, which is nearly a linear function of the shift. For equal scores
+        # it is exactly linear, and for small probabilities almost exactly.
         return (self.inverse_slope(slope) - self.inverse_slope(goal)) * slope * (1.0 - slope) / curvature

@@ -11,9 +11,9 @@ import xgboost as xgb
 
 import boostrank as br
 from boostrank.losses import DEFAULT_LOSS
-from boostrank.objective import Objective, is_consistent
+from boostrank.objective import Objective
 from boostrank.queries import Queries
-from boostrank.surrogates import Softmax
+from boostrank.surrogates import Softmax, is_consistent
 
 
 def test_weights_of_a_data_set_multiply_the_derivatives(data):

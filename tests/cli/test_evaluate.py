@@ -23,12 +23,43 @@ def test_fit_predict_evaluate(run, folder, tmp_path, data, backend):
         lgb.Booster(model_file=model)
 
 
+def test_evaluate_applies_settings_to_the_measures_that_have_them(run, folder, tmp_path, data):
+    _, y, qid = data
+    values = np.random.default_rng(0).integers(0, 4, len(y)) / 4
+    np.savetxt(tmp_path / "scores", values)
+    options = ["--measures", "ndcg@3, map,mrr,auc", "--gain", "linear", "--ties", "stable"]
+    out = run("evaluate", folder / "all.txt", tmp_path / "scores", *options)
+    expected = {
+        "ndcg@3": br.ndcg_score(y, values, qid, k=3, gain="linear", ties="stable"),
+        "map": br.metrics.average_precision_score(y, values, qid, ties="stable"),
+        "mrr": br.metrics.reciprocal_rank_score(y, values, qid, ties="stable"),
+        "auc": br.metrics.auc_score(y, values, qid),
+    }
+    rows = [[cell.strip() for cell in line.split("│")] for line in out.splitlines() if line.startswith("│")]
+    assert {row[1]: row[2] for row in rows} == {name: f"{value:.6f}" for name, value in expected.items()}
+    assert rows[0][3] == "empty zero, gain linear, discount log2, ties stable"
+    assert rows[3][3] == "empty skip, threshold 1"
+
+
+def test_fit_stops_early_by_the_measure_that_is_named(run, folder, tmp_path):
+    train, validation = (br.read_letor(folder / "Fold1" / f"{name}.txt") for name in ("train", "vali"))
+    options = ["--validation", folder / "Fold1" / "vali.txt", "--rounds", 30, "--patience", 3, "--leaves", 7]
+    settings = {"n_estimators": 30, "early_stopping_rounds": 3, "num_leaves": 7, "random_state": 0}
+    rounds = {}
+    for metric in ("mrr", "ndcg@1"):
+        out = run("fit", folder / "Fold1" / "train.txt", tmp_path / "m", *options, "--eval-metric", metric)
+        ranker = br.LightGBMRanker(**settings).fit(*train, eval_set=[tuple(validation)], eval_metric=metric)
+        rounds[metric] = ranker.best_iteration_
+        assert f" {rounds[metric]} rounds," in " ".join(out.split())
+    assert rounds["mrr"] != rounds["ndcg@1"]
+
+
 def test_evaluate_explains_what_other_libraries_compute(run, folder, tmp_path, data):
     _, y, qid = data
     values = np.random.default_rng(0).integers(0, 4, len(y)) / 4
     np.savetxt(tmp_path / "scores", values)
     other = {"gain": "linear", "empty": "one", "ties": "worst"}
-    chosen = ["--cutoffs", "3,10", *(part for name, value in other.items() for part in (f"--{name}", value))]
+    chosen = ["--measures", "ndcg@10,ndcg@3,map", "--gain", "linear", "--empty", "one", "--ties", "worst"]
     for width, options, settings in ((80, [], {"k": 10}), (100, chosen, {"k": 3, **other})):
         found = br.reconcile(y, values, qid, **settings)
         out = run("evaluate", folder / "all.txt", tmp_path / "scores", "--explain", *options, width=width)

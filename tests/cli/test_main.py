@@ -16,20 +16,29 @@ def test_help_names_the_commands(run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("compare TMP/absent", "absent"),
+        ("compare TMP/absent", "absent: No such file or directory"),
         ("compare TMP", "Fold"),
         ("compare TMP/broken.txt", "line 2"),
         ("compare --objectives lambdamart", "unknown objective 'lambdamart'"),
         ("compare --objectives softmax/idcg", "'softmax/idcg' is not SURROGATE/NORMALIZE"),
         ("compare --objectives lambdarank/dcg", "'lambdarank/dcg' is not SURROGATE/NORMALIZE"),
         ("compare --objectives lambdarank --backend xgboost", "none of the objectives"),
-        ("compare --cutoffs 0", "--cutoffs"),
+        ("compare --measures ndcg@0", "--measures ndcg@0: k must be None, an integer of at least 1"),
+        ("compare --measures ndgc@10", "--measures: unknown measure 'ndgc@10'; use ndcg, dcg, precision,"),
+        ("compare --measures ndcg@10,ndcg@010", "--measures has ndcg@10 twice"),
+        ("evaluate DATA TMP/scores --measures auc@5", "--measures auc@5: the measure 'auc' has no setting 'k'"),
+        ("evaluate DATA TMP/scores --measures map --explain", "--explain needs an NDCG"),
+        ("fit DATA TMP/m --eval-metric accuracy", "--eval-metric: unknown measure 'accuracy'"),
         ("compare --output t.xls", "t.xls"),
+        ("compare --output TMP/no/t.csv", "there is no folder"),
+        ("compare --plot TMP/no/p.png", "there is no folder"),
+        ("compare --plot TMP/p.xls", "the file of a plot must end in one of"),
         ("compare --rounds 0", "rounds"),
         ("fit DATA TMP/no/model", "there is no folder"),
         ("fit DATA TMP/m --backend both", "fit trains one model"),
-        ("predict TMP/broken.txt DATA", "broken.txt"),
+        ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
         ("evaluate DATA TMP/scores", "line 2"),
+        ("evaluate DATA TMP/one_score", "one_score has 1 scores for the"),
         ("check lambdarank", "unknown surrogate 'lambdarank'"),
         ("check softmax/l1", "targets must be one of dcg, none, l2, sum, softmax; got 'l1'"),
         ("check softmax/", "targets must be one of dcg, none, l2, sum, softmax; got ''"),
@@ -41,6 +50,7 @@ def test_help_names_the_commands(run):
 def test_bad_input_is_one_line_and_exit_code_2(run, folder, tmp_path, arguments, message):
     (tmp_path / "broken.txt").write_text("1 qid:1 1:0.5\nx qid:1 1:0.5\n")
     (tmp_path / "scores").write_text("0.5\nnan\n")
+    (tmp_path / "one_score").write_text("0.5\n")
     filled = arguments.replace("TMP", str(tmp_path)).replace("DATA", str(folder / "all.txt"))
     error = run(*filled.split(), code=2)
     assert message in " ".join(error.split())

@@ -1,4 +1,4 @@
-"""Range of NDCG over the orders of ties: its numbers are those of the metric, and the lines show them."""
+"""Range of NDCG over the permutations of ties: its numbers are those of the metric, and the lines show them."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from boostrank.metrics import tie_range
 from boostrank.queries import Queries
 
 
-def test_lines_go_from_the_worst_to_the_best_order(ragged):
+def test_lines_go_from_the_worst_to_the_best_permutation(ragged):
     labels, scores, qid = ragged
     display = displays.TieRangeDisplay.from_predictions(labels, scores, qid, k=3, empty="skip")
     expected = tie_range(labels, scores, qid, k=3, empty="skip", per_query=True)
@@ -21,12 +21,12 @@ def test_lines_go_from_the_worst_to_the_best_order(ragged):
     assert (np.diff(display.average) >= 0).all()
     segments = np.array([segment[:, 1] for segment in display.ax_.collections[0].get_segments()])
     np.testing.assert_array_equal(segments, np.c_[display.worst, display.best])
-    np.testing.assert_array_equal(line(display.ax_, "average over all orders").get_ydata(), display.average)
+    np.testing.assert_array_equal(line(display.ax_, "average over all permutations").get_ydata(), display.average)
     affected = (known["best"] - known["worst"] > 1e-12).sum()
     assert f"{affected} of {len(known)}" in display.ax_.get_xlabel()
     means = ", ".join(f"{name} {known[name].mean():.4f}" for name in ("worst", "average", "best"))
     assert display.ax_.get_title() == f"mean NDCG@3 over queries: {means}"
-    assert legend_texts(display.ax_) == ["worst to best order of ties", "average over all orders"]
+    assert legend_texts(display.ax_) == ["worst to best permutation of ties", "average over all permutations"]
 
 
 def test_predictions_of_an_estimator_and_one_query(data, rankers):

@@ -220,6 +220,7 @@ def test_the_printed_text_gives_the_reasons(ragged):
     lightgbm = found.table.iloc[1]
     assert lines[3].split()[:4] == ["LightGBM", "ndcg@5", f"{lightgbm['value']:.4f}", f"{lightgbm['difference']:+.4f}"]
     assert lines[3].endswith(f"empty 1 {lightgbm['from_empty']:+.4f}; ties by row {lightgbm['from_ties']:+.4f}")
+    assert "linear gain, rank^-0.5 discount," in br.reconcile(*ragged, gain="linear", discount=("power", 0.5)).head
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.value = 0
     refused = repr(br.reconcile([0.5, 1], [1, 0], k=10)).splitlines()[3].split(None, 4)

@@ -24,9 +24,9 @@ def test_pairs_by_ids_of_documents():
     [
         ({"winner": ["d1"]}, ["d1", "d2"], "no column 'loser'; got 'winner'"),
         ({"winner": ["d1"], "loser": ["d7"]}, ["d1", "d2"], "no row has the document 'd7', loser of pair 0"),
-        ({"winner": ["d1"], "loser": ["d2"]}, ["d1", "d1"], "several rows have the document 'd1': name the query"),
+        ({"winner": ["d1"], "loser": ["d2"]}, ["d1", "d1"], "several rows have the document 'd1': add a column qid"),
         ({"winner": ["d1"], "loser": ["d2"]}, ["d1"], "documents has 1 ids for 2 rows"),
-        ({"winner": ["d1"], "loser": ["d2"]}, None, "'winner' must hold row numbers"),
+        ({"winner": ["d1"], "loser": ["d2"]}, None, "'winner' must contain row numbers"),
         ({"winner": ["d1"], "loser": ["d2"], "qid": [4]}, ["d1", "d2"], "no row has the document 'd1' in query '4'"),
     ],
 )

@@ -133,19 +133,62 @@ class SortsByPowers(Squared):
         return super().best_constant(targets**4, queries, weights)
 
 
+class SortsByRoots(SortsByPowers):
+    """Its minimizer is the mean of the square roots of the targets."""
+
+    def loss(self, scores, targets, queries):
+        return super().loss(scores, targets**0.125, queries)
+
+    def gradient_hessian(self, scores, targets, queries):
+        return super().gradient_hessian(scores, targets**0.125, queries)
+
+    def best_constant(self, targets, queries, weights):
+        return super().best_constant(targets**0.125, queries, weights)
+
+
+class UnknownHessian(Squared):
+    hessian = "diagonal"
+
+
+class OneBound(Squared):
+    target_bounds = 1.0
+
+
+class ExchangedBounds(Squared):
+    target_bounds = (1.0, 0.0)
+
+
+class BoundsWithoutGains(Squared):
+    target_bounds = (2.0, 3.0)
+
+
+class MaybeConsistent(Squared):
+    consistent = None
+
+
+class WrongMinimizer(Squared):
+    def minimizer(self, expected):
+        return expected + 0.01
+
+
+class GradientOnly(Squared):
+    def gradient_hessian(self, scores, targets, queries):
+        return scores - targets
+
+
 @pytest.mark.parametrize(
     ("surrogate", "complaint"),
     [
         (SignError(), "gradient is not the derivative"),
         (WrongGradientOfLongQueries(), "gradient is not the derivative"),
-        (HalfHessian(), "Hessian is not its exact diagonal"),
-        (HalfMajorant(), "Hessian is no majorant"),
+        (HalfHessian(), "Hessian is not the exact diagonal"),
+        (HalfMajorant(), "Hessian is not a majorant"),
         (NotConvex(), "convex is True"),
         (NotShiftInvariant(), "shift_invariant is True"),
         (NotSeparable(), "separable is True"),
-        (Unbounded(), r"target_bounds is \(0.0, 2.0\).*narrow the largest bound"),
-        (ForgottenBounds(), r"target_bounds is \(0.0, inf\).*narrow the largest bound"),
-        (TooLowBound(), "narrow the smallest bound"),
+        (Unbounded(), r"target_bounds is \(0.0, 2.0\).*lower the upper bound"),
+        (ForgottenBounds(), r"target_bounds is \(0.0, inf\).*lower the upper bound"),
+        (TooLowBound(), "raise the lower bound"),
         (WrongConstant(), "best_constant gives 3"),
         (ChangesArguments(), "changes the arrays"),
         (OneLoss(), r"loss must have shape \(5,\); got \(\)"),
@@ -153,6 +196,14 @@ class SortsByPowers(Squared):
         (MixesQueries(), "scores of one query change"),
         (FirstRowCounts(), "permuting the documents"),
         (SortsByPowers(), "consistent is True, but for expected targets"),
+        (SortsByRoots(), "consistent is True, but for expected targets"),
+        (UnknownHessian(), "hessian must be 'exact' or 'majorant'; got 'diagonal'"),
+        (OneBound(), "target_bounds must be a tuple of two numbers"),
+        (ExchangedBounds(), "the smaller one first"),
+        (BoundsWithoutGains(), "must include normalized gains"),
+        (MaybeConsistent(), "consistent must be True or False; got None"),
+        (WrongMinimizer(), "minimizer gives .* but other scores"),
+        (GradientOnly(), "must return a tuple of two arrays; got ndarray"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )

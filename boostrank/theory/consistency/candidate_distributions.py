@@ -1,4 +1,4 @@
-"""Label distributions on which a loss may be inconsistent: random ones, and ones similar to known counterexamples.
+"""Label distributions among which counterexamples to consistency are searched.
 
 All probabilities are whole hundredths, so that a report can print a counterexample exactly.
 """
@@ -15,22 +15,22 @@ from boostrank.dcg import DCG
 from boostrank.segments import Floats, Segments
 from boostrank.theory.consistency.label_distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution
 
-# Largest label with exp2 and linear gains; a table of gains has its own largest label.
+# Largest label, unless a table of gains ends at a smaller one.
 MAX_LABEL = 5
 # Numbers of documents.
 SIZES = (2, 3, 4, 5)
-# Distances from the probability, in hundredths, at which the expected normalized gains of two documents tie.
+# Differences, in hundredths, from the probability at which the expected normalized gains of two documents are equal.
 NEAR_TIES = (1, 3, 6, 10)
 
 
 def max_label(dcg: DCG) -> int:
-    """The largest label that the search uses with the gain of `dcg`."""
+    """The largest label of the distributions that are drawn for the gain of `dcg`."""
     tabled = not isinstance(dcg.gain, str) and not callable(dcg.gain)
     return min(MAX_LABEL, len(np.asarray(dcg.gain)) - 1) if tabled else MAX_LABEL
 
 
 def candidates(n_distributions: int, dcg: DCG, top: int, random: np.random.Generator) -> Iterator[DistributionBatch]:
-    """About `n_distributions` distributions of labels up to `top`, one batch for each number of documents."""
+    """Draw about `n_distributions` distributions of labels up to `top`, in one batch for each number of documents."""
     paper = [distribution for distribution in PAPER_DISTRIBUTIONS if distribution.labels.max() <= top]
     share = max(1, n_distributions // (4 * len(SIZES)))
     for m in SIZES:
@@ -43,7 +43,11 @@ def candidates(n_distributions: int, dcg: DCG, top: int, random: np.random.Gener
 
 
 def neighbours(distribution: LabelDistribution, n: int, top: int, random: np.random.Generator) -> DistributionBatch:
-    """`n` similar distributions: other probabilities, some labels changed by 1, a few labels drawn anew up to `top`."""
+    """Draw `n` distributions similar to a given one.
+
+    The probabilities are changed at random, some labels are changed by 1, and a few labels are replaced by random ones
+    up to `top`.
+    """
     shape = (n, *distribution.labels.shape)
     steps = random.integers(-1, 2, size=shape) * (random.random(shape) < 0.3)
     moved = np.clip(distribution.labels + steps, 0, max(top, distribution.labels.max()))
@@ -54,7 +58,7 @@ def neighbours(distribution: LabelDistribution, n: int, top: int, random: np.ran
 
 
 def _rare_gains(n: int, m: int, top: int, random: np.random.Generator) -> DistributionBatch:
-    """Small labels in the usual outcome, large labels in a rare one: the structure of the paper's Section 3.2.1."""
+    """Draw `n` distributions with small labels in the usual outcome and large labels in a rare one."""
     usual, rare = random.integers(0, min(top, 2) + 1, size=(n, m)), random.integers(0, top + 1, size=(n, m))
     rare = np.where(random.random((n, m)) < 0.5, np.maximum(rare, top - 1), rare)
     probability = random.uniform(0.03, 0.4, size=n)
@@ -62,9 +66,12 @@ def _rare_gains(n: int, m: int, top: int, random: np.random.Generator) -> Distri
 
 
 def _near_ties(n: int, m: int, top: int, dcg: DCG, random: np.random.Generator) -> DistributionBatch:
-    """Two outcomes that disagree on two documents, mixed so that their expected normalized gains nearly tie."""
+    """Draw `n` distributions with two outcomes that sort two documents in opposite ways.
+
+    The probabilities are near those at which the expected normalized gains of the two documents are equal.
+    """
     labels = random.integers(0, top + 1, size=(n, 2, m)).astype(np.float64)
-    # The first outcome prefers document 0, the second document 1.
+    # In the first outcome document 0 has the larger label, in the second outcome document 1.
     labels[:, 0, :2] = -np.sort(-labels[:, 0, :2], axis=1)
     labels[:, 1, :2] = np.sort(labels[:, 1, :2], axis=1)
     targets = _batch(labels, np.full((n, 2), 0.5)).targets("dcg", dcg).reshape(n, 2, m)
@@ -83,7 +90,7 @@ def _batch(labels: NDArray[Any], probabilities: Floats) -> DistributionBatch:
 
 
 def _hundredths(probabilities: Floats) -> Floats:
-    """Probabilities rounded to whole hundredths, at least one hundredth each; the sum remains 1."""
+    """Round probabilities to whole hundredths of at least one hundredth, such that their sum stays 1."""
     counts = np.maximum(1, np.round(100.0 * probabilities))
     largest = np.arange(len(counts)), counts.argmax(axis=1)
     counts[largest] += 100 - counts.sum(axis=1)

@@ -6,37 +6,47 @@ from dataclasses import dataclass
 
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
-from boostrank.surrogates import Surrogate
-from boostrank.targets import CONSISTENT_NORMALIZATION
+from boostrank.surrogates import Surrogate, is_consistent
 from boostrank.theory.consistency.label_distributions import LabelDistribution
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConsistencyReport:
-    """The result of a search for a counterexample to NDCG consistency; its ``repr`` is a text of a few lines.
+    """The result of a search for a counterexample to NDCG consistency.
+
+    Printing it shows the counterexample as a text of a few lines.
 
     Attributes
     ----------
     surrogate : Surrogate
     normalize : str
+        Kind of targets.
     targets_dcg : DCG
-        Gain, discount and cutoff that the targets are normalized by.
+        Gain, discount and cutoff of the targets.
     metric : DCG
         Gain, discount and cutoff of the NDCG in which regret is measured.
     n_distributions : int
-        Number of distributions examined.
+        Number of distributions that were examined.
     n_unsolved : int
-        Number of distributions left out because no minimum was found.
+        Number of distributions that were left out because no minimum was found.
     counterexample : LabelDistribution or None
-        The distribution with the largest regret.
+        The distribution with the largest regret; None if no counterexample was found.
     minimizer, bayes : ndarray, shape (n_documents,), or None
-        On the counterexample, the scores of least expected loss, and the expected normalized gains of the metric.
+        For the counterexample, the scores of least expected loss, and the expected normalized gains of the metric.
     ndcg, best_ndcg, regret : float
-        On the counterexample, the expected NDCG of the minimizer, the largest possible one, and the difference; 0
-        without a counterexample.
+        For the counterexample, the expected NDCG of the minimizer, the largest expected NDCG, and the difference. They
+        are 0 without a counterexample.
     loss_gap : float
-        A lower bound of the increase of the expected loss, from the minimizer to any scores that rank the documents as
-        `bayes` does.
+        For the counterexample, how much larger the least expected loss is among the scores that sort the documents as
+        `bayes` does. It is positive, and 0 without a counterexample.
+
+    Examples
+    --------
+    >>> from boostrank.theory import check_consistency
+    >>> check_consistency("squared", n_distributions=100)
+    Squared() with targets 'dcg'
+    no counterexample to consistency with NDCG
+    99 distributions searched; the loss declares that it is consistent
     """
 
     surrogate: Surrogate
@@ -59,13 +69,9 @@ class ConsistencyReport:
         return self.counterexample is None
 
     @property
-    def declared(self) -> bool | None:
-        """Whether the surrogate declares to be consistent with these targets; None if it declares nothing.
-
-        The declaration is about the metric of the targets.
-        """
-        declared = getattr(self.surrogate, "consistent", None)
-        return None if declared is None else declared and self.normalize == CONSISTENT_NORMALIZATION
+    def declared(self) -> bool:
+        """Whether the surrogate declares that it is consistent with these targets, for the NDCG of `targets_dcg`."""
+        return is_consistent(self.surrogate, self.normalize)
 
     def __repr__(self) -> str:
         lines = [f"{self.surrogate!r} with targets {self.normalize!r}"]
@@ -88,8 +94,8 @@ class ConsistencyReport:
         return f"{name}, with the targets of {str(self.targets_dcg).upper()}"
 
     def _number_searched(self) -> str:
-        declared = {None: "nothing", True: "that it is consistent", False: "that it is not consistent"}[self.declared]
-        text = f"{self.n_distributions} distributions searched; the loss declares {declared}"
+        declares = "declares" if self.declared else "does not declare"
+        text = f"{self.n_distributions} distributions searched; the loss {declares} that it is consistent"
         unsolved = f"\n{self.n_unsolved} more left out, because no minimum was found"
         return text + (unsolved if self.n_unsolved else "")
 

@@ -2,13 +2,12 @@
 
 A surrogate is NDCG consistent if and only if, for every distribution of labels, the scores that minimize its expected
 loss have the largest expected NDCG (Ravikumar, Tewari and Yang, AISTATS 2011, Lemma 3 and Theorem 6). One distribution
-on which they do not proves that the surrogate is not consistent. If no such distribution is found among many, that is
-not a proof of consistency. The proofs are Theorem 9 for convex potentials, and the text of
-:mod:`boostrank.surrogates.profiled` for separable potentials whose intercept is profiled out.
+for which they do not have it proves that the surrogate is not consistent. A search that finds no such distribution does
+not prove that the surrogate is consistent. Proofs are in the texts of the modules of :mod:`boostrank.surrogates`.
 
-The search uses a loss and its gradient. It does not assume that losses are linear in the targets, it uses no closed
-form, and it does not use whether a surrogate declares to be consistent. Of the surrogate's traits it uses whether the
-loss is convex, whether a shift of the scores changes it, and the bounds of its targets.
+The search uses a loss and its gradient. It does not assume that the loss is linear in the targets. It does not use
+closed forms of minimizers, nor what a surrogate declares about its consistency. Of the surrogate's traits it uses
+`convex`, `shift_invariant` and `target_bounds`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize
 
-from boostrank.dcg import DCG
+from boostrank.dcg import DCG, check_count
 from boostrank.segments import Floats
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.targets import Normalize
@@ -30,23 +29,27 @@ from boostrank.theory.consistency.label_distributions import DistributionBatch, 
 from boostrank.theory.consistency.minimizers import minimize_numerically, within_bounds
 from boostrank.theory.consistency.newton import SOLVED_TOLERANCE, ExpectedLoss
 
-# Scores whose difference is at most this part of their range count as tied. The second tolerance is for rough
-# solutions, of which only the loss is known to be nearly least.
+# Scores that differ by at most this fraction of their range count as tied. The second tolerance is for solutions of the
+# ellipsoid method, which are less accurate.
 TIE_TOLERANCE, ROUGH_TIE_TOLERANCE = 1e-7, 1e-4
-# Smaller regrets may be errors of the minimizer; the second one is for rough solutions.
+# Smaller regrets may be due to errors of the minimizer. The second number is for solutions of the ellipsoid method.
 MIN_REGRET, MIN_ROUGH_REGRET = 100 * SOLVED_TOLERANCE, 1e-3
-# How often the search goes on to neighbours of the distributions of the largest regret.
+# Number of times that the search examines distributions similar to those with the largest regret.
 N_CLIMBS = 5
-# Number of counterexamples, those of the largest regret, of which one has to be confirmed.
+# Number of distributions, those with the largest regret, that are tried as counterexample until one is confirmed.
 MAX_CONFIRMATIONS = 10
-# Number of neighbours of a distribution, relative to the number of distributions drawn.
+# Number of similar distributions, relative to the number of distributions drawn.
 NEIGHBOURS_SHARE = 0.06
-# Relative difference between a gradient and differences of the loss.
+# Largest relative difference between the gradient and differences of the loss.
 GRADIENT_TOLERANCE = 1e-3
 
 
 class _Examined(NamedTuple):
-    """The examined distributions, their minimizers, and the regrets of these; 0 where no regret is certain."""
+    """Distributions, the scores that minimize their expected loss, and the regrets of these scores.
+
+    A regret is 0 if it is not certain. `n_solved` and `n_unsolved` are the numbers of distributions for which a minimum
+    was found and was not found.
+    """
 
     batch: DistributionBatch
     scores: Floats
@@ -57,12 +60,15 @@ class _Examined(NamedTuple):
 
 @dataclass(frozen=True)
 class _Search:
+    """A loss, and the metric for which it may be inconsistent."""
+
     surrogate: Surrogate
     normalize: Normalize
     dcg: DCG
     metric: DCG
 
     def examine(self, batch: DistributionBatch, thorough: bool = False) -> _Examined:
+        """Minimize the expected loss for each distribution whose targets are within bounds, and compute the regret."""
         inside = within_bounds(self.surrogate, batch, batch.targets(self.normalize, self.dcg))
         if not inside.any():
             return _Examined(batch, np.zeros((0, batch.n_documents)), np.zeros(0), 0, 0)
@@ -76,7 +82,7 @@ class _Search:
         return _Examined(batch, scores, regrets, n_solved, batch.n_distributions - n_solved)
 
     def check_gradient(self, batch: DistributionBatch) -> None:
-        """Refuse a surrogate whose gradient differs from differences of its loss, on most distributions."""
+        """Raise ValueError if the gradient differs from differences of the loss for most of the distributions."""
         batch = batch.take(within_bounds(self.surrogate, batch, batch.targets(self.normalize, self.dcg)))
         loss = ExpectedLoss(self.surrogate, batch, batch.targets(self.normalize, self.dcg))
         shape = (batch.n_distributions, batch.n_documents)
@@ -91,10 +97,10 @@ class _Search:
             )
 
     def loss_gap(self, distribution: LabelDistribution, scores: Floats) -> float:
-        """Increase of the least expected loss when the scores must rank the documents optimally and without ties.
+        """Least expected loss of scores that rank the documents optimally and without ties, minus that of `scores`.
 
-        If it is positive, that is a second proof that the minimizer does not rank optimally. It does not depend on the
-        accuracy of the minimizer.
+        If it is positive, no scores that rank optimally minimize the expected loss. That shows a second time that the
+        surrogate is not consistent, even if `scores` are not exactly the minimizer.
         """
         batch = DistributionBatch.of([distribution])
         loss = ExpectedLoss(self.surrogate, batch, batch.targets(self.normalize, self.dcg))
@@ -112,7 +118,7 @@ class _Search:
 
 
 def _least_with(loss: ExpectedLoss, rows: Floats, apart: float, start: Floats) -> float:
-    """Least expected loss of scores with ``rows @ scores >= apart``; `start` satisfies this constraint."""
+    """Least expected loss of scores with ``rows @ scores >= apart``, found from a `start` that satisfies this."""
 
     def value(scores: Floats) -> float:
         return float(loss(scores[None])[0])
@@ -136,31 +142,32 @@ def check_consistency(
     n_distributions: int = 1600,
     random_state: Any = 0,
 ) -> ConsistencyReport:
-    """Search for a label distribution on which minimizing the loss does not maximize expected NDCG.
+    """Search for a label distribution on which minimizing the expected loss does not maximize the expected NDCG.
 
-    Distributions over 2 to 5 documents are drawn in four ways: uniform labels of many grades, of two grades, small
-    labels with rare large ones, and pairs of outcomes between whose preferences the normalized gains nearly tie; the
-    paper's counterexamples come first. On each, the expected loss is minimized numerically, and the regret of the
-    minimizer is computed exactly. The search then goes on to neighbours of the distributions of the largest regret. A
-    counterexample is reported only if, in addition, all scores that rank optimally have a higher expected loss.
+    The search examines the counterexamples of the paper, and random distributions over 2 to 5 documents of four kinds:
+    with labels of many grades, with labels 0 and 1, with rare large labels, and with two outcomes that prefer different
+    documents and whose expected normalized gains are nearly equal. For each distribution, it minimizes the expected
+    loss numerically, and computes the regret of the minimizer. Then it examines distributions that are similar to those
+    with the largest regret. A counterexample is reported only if all scores that rank optimally have a larger expected
+    loss than the minimizer.
 
     Parameters
     ----------
     surrogate : str or Surrogate
-        A name or an instance, for example of your own class. It needs a loss and its gradient, or a subgradient if it
-        is convex but not smooth.
+        A name or an instance, for example of your own class. It needs a loss and its gradient; if it is convex and not
+        differentiable, a subgradient.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         Kind of targets; see :func:`boostrank.targets.make_targets`.
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
     metric : DCG, optional
-        Gain, discount and cutoff of the NDCG in which regret is measured; by default those of the targets. With others
-        the report shows, for example, the regret of training without a cutoff for a metric that has one.
+        Gain, discount and cutoff of the NDCG in which regret is measured; by default those of the targets. If they
+        differ, the report shows for example the regret of targets without a cutoff for NDCG with a cutoff.
     distributions : sequence of LabelDistribution, optional
         More distributions to examine, of any number of documents.
     n_distributions : int, default 1600
-        About how many distributions to draw.
-    random_state : int, Generator or None
+        Approximate number of distributions to draw.
+    random_state : int, Generator or None, default 0
 
     Returns
     -------
@@ -169,10 +176,10 @@ def check_consistency(
     Raises
     ------
     ValueError
-        If no distribution drawn has targets within the surrogate's bounds, its gradient is not that of its loss, or
-        a setting is invalid.
+        If no distribution has targets within the surrogate's `target_bounds`, if its gradient is not the derivative of
+        its loss, or if an argument is invalid.
     RuntimeError
-        If the expected loss could not be minimized on any distribution.
+        If the expected loss could not be minimized for any distribution.
 
     References
     ----------
@@ -187,8 +194,7 @@ def check_consistency(
     >>> report.consistent, report.regret > 0.1
     (False, True)
     """
-    if not isinstance(n_distributions, (int, np.integer)) or n_distributions < 1:
-        raise ValueError(f"n_distributions must be an integer of at least 1; got {n_distributions!r}")
+    check_count("n_distributions", n_distributions)
     targets_dcg = DCG() if dcg is None else dcg
     search = _Search(get_surrogate(surrogate), normalize, targets_dcg, targets_dcg if metric is None else metric)
     random, top = np.random.default_rng(random_state), min(max_label(search.dcg), max_label(search.metric))
@@ -204,7 +210,7 @@ def check_consistency(
 
 
 def _worst_by_size(examined: list[_Examined]) -> list[LabelDistribution]:
-    """For each number of documents with a positive regret, the distribution of the largest."""
+    """For each number of documents, the distribution with the largest regret, if that is positive."""
     worst: dict[int, tuple[float, LabelDistribution]] = {}
     for batch, _, regrets, *_ in examined:
         regret = regrets.max(initial=0.0)
@@ -214,6 +220,7 @@ def _worst_by_size(examined: list[_Examined]) -> list[LabelDistribution]:
 
 
 def _report(search: _Search, examined: list[_Examined]) -> ConsistencyReport:
+    """The report of the counterexample with the largest regret that is confirmed, or of none."""
     n_solved, n_unsolved = sum(each.n_solved for each in examined), sum(each.n_unsolved for each in examined)
     settings = (search.surrogate, search.normalize, search.dcg, search.metric)
     found = [(regret, each, i) for each in examined for i, regret in enumerate(each.regrets) if regret > 0]
@@ -227,19 +234,20 @@ def _report(search: _Search, examined: list[_Examined]) -> ConsistencyReport:
             shown = search.surrogate.representative(scores[None])[0]
             numbers = best - float(regret), best, float(regret), gap
             return ConsistencyReport(*settings, n_solved, n_unsolved, one[0], shown, bayes[0], *numbers)
-    # None was confirmed: the scores of those found are not minima, so that they count as unsolved.
+    # No regret was confirmed: the scores found are not minimizers, so that their distributions count as unsolved.
     return ConsistencyReport(*settings, n_solved - len(found), n_unsolved + len(found))
 
 
 def _check_bounds(search: _Search, batches: list[DistributionBatch]) -> None:
-    """Refuse a surrogate without any distribution to examine, or with a wrong gradient on those of the first batch."""
+    """Raise ValueError if no distribution has targets within the bounds, or if the gradient is wrong."""
     for batch in batches:
         if within_bounds(search.surrogate, batch, batch.targets(search.normalize, search.dcg)).any():
-            return search.check_gradient(batch)
+            search.check_gradient(batch)
+            return
     low, high = search.surrogate.target_bounds
     raise ValueError(
-        f"{search.surrogate!r} needs targets in [{low:g}, {high:g}], and with normalize={search.normalize!r} no "
-        "distribution drawn has such targets: use other targets or another surrogate"
+        f"{search.surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={search.normalize!r} none of "
+        "the distributions has such targets: use another normalization or another surrogate"
     )
 
 
@@ -247,17 +255,21 @@ def _check_solved(search: _Search, examined: list[_Examined]) -> None:
     if not any(each.n_solved for each in examined):
         raise RuntimeError(
             f"no expected loss of {search.surrogate!r} with normalize={search.normalize!r} could be minimized: the "
-            "loss may be unbounded below, or neither smooth nor convex"
+            "loss may be unbounded below, or neither differentiable nor convex"
         )
 
 
 def _by_size(distributions: Sequence[LabelDistribution]) -> list[DistributionBatch]:
+    """One batch for each number of documents."""
     sizes = sorted({distribution.n_documents for distribution in distributions})
     return [DistributionBatch.of([each for each in distributions if each.n_documents == size]) for size in sizes]
 
 
 def _tied(scores: Floats, tolerance: Floats) -> Floats:
-    """Scores, made equal where they differ by at most `tolerance`, shape (n_distributions,), times their range."""
+    """The scores, where neighbouring scores that differ by at most `tolerance` times the range of scores become equal.
+
+    `scores` has shape (n_distributions, n_documents), `tolerance` has shape (n_distributions,).
+    """
     permutation = np.argsort(scores, axis=1)
     increasing = np.take_along_axis(scores, permutation, axis=1)
     apart = np.diff(increasing, axis=1) > (tolerance * np.maximum(np.ptp(scores, axis=1), 0.01))[:, None]

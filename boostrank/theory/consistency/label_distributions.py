@@ -1,12 +1,12 @@
-"""Distributions over the labels of one query, and the optimal ranking when labels are uncertain.
+"""Distributions of the labels of one query, and their optimal rankings.
 
-NDCG is linear in the normalized gains ``u = G / Z``, so that expected NDCG depends on a distribution only through
-``E[u]``: by Lemma 4 and Corollary 5 of Ravikumar, Tewari and Yang (AISTATS 2011), scores that sort like ``E[u]`` have
-the largest expected NDCG.
+NDCG is linear in the normalized gains ``u = G / Z``. Therefore the expected NDCG depends on a distribution only through
+``E[u]``. By Lemma 4 and Corollary 5 of Ravikumar, Tewari and Yang (AISTATS 2011), scores that sort documents like
+``E[u]`` have the largest expected NDCG.
 
-Two corrections of the paper. Lemma 4 says "if and only if", which needs discounts that strictly decrease: with a cutoff
-``k`` every order of the documents beyond rank ``k`` is equally good. And the proof of the lemma ends with ``<`` where
-it needs ``>``: the loss of wrongly sorted scores is larger.
+**Corrections of the paper.** Lemma 4 says "if and only if". The "only if" needs discounts that strictly decrease: with
+a cutoff ``k``, all rankings with the same first ``k`` documents have the same NDCG. The proof of the lemma ends with
+``<`` in place of ``>``, because the loss of wrongly sorted scores is larger.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from boostrank.dcg import DCG, check_relevance
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.targets import Normalize, make_targets
 
-# The sum of probabilities that are written as decimals differs from 1 by rounding.
+# Largest difference of the sum of probabilities from 1, which is due to rounding.
 PROBABILITY_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class LabelDistribution:
-    """A discrete distribution over the label vectors of one query.
+    """A discrete distribution of the labels of the documents of one query.
 
     Parameters
     ----------
     labels : array-like, shape (n_outcomes, n_documents)
         Relevance of each document in each outcome, 0 or more.
     probabilities : array-like, shape (n_outcomes,)
-        Not negative, summing to 1.
+        Probability of each outcome, 0 or more. Their sum is 1.
 
     Raises
     ------
@@ -72,7 +72,7 @@ class LabelDistribution:
 
     @classmethod
     def of_two(cls, first: ArrayLike, second: ArrayLike, probability: float) -> LabelDistribution:
-        """The label vector `first` with the given probability, otherwise `second`.
+        """The distribution of two label vectors: `first` has the given probability, and `second` the remaining one.
 
         Examples
         --------
@@ -85,7 +85,7 @@ class LabelDistribution:
     def random(
         cls, n_documents: int, n_outcomes: int = 3, *, max_label: int = 4, random_state: Any = None
     ) -> LabelDistribution:
-        """Labels are uniform on 0, ..., `max_label`; probabilities are uniform among all that sum to 1.
+        """Draw a distribution with labels uniform on 0, ..., `max_label` and probabilities uniform on the simplex.
 
         Examples
         --------
@@ -115,12 +115,13 @@ class LabelDistribution:
         return f"LabelDistribution([{labels}], [{', '.join(f'{p:.6g}' for p in self.probabilities)}])"
 
     def bayes_scores(self, dcg: DCG | None = None) -> Floats:
-        """``E[G(y) / Z(y)]``: the scores that NDCG-consistent losses sort by, with the largest expected NDCG.
+        """The expected normalized gains ``E[G(y) / Z(y)]``: scores with the largest expected NDCG.
 
         Parameters
         ----------
         dcg : DCG, optional
-            Gain, discount and cutoff; the default is ``DCG()``. An outcome without any gain has NDCG 0 and adds 0.
+            Gain, discount and cutoff; the default is ``DCG()``. Normalized gains of an outcome whose gains are all 0
+            are 0.
 
         Returns
         -------
@@ -141,7 +142,9 @@ class LabelDistribution:
         return DistributionBatch.of([self]).bayes_scores(dcg)[0]
 
     def optimal_ranking(self, dcg: DCG | None = None) -> Ints:
-        """Documents of an NDCG-optimal (Fisher-optimal) ranking, from the first rank to the last; ties by position.
+        """The documents in a ranking with the largest expected NDCG, from the first rank to the last.
+
+        Equally good documents are ranked by position. The parameter is that of :meth:`bayes_scores`.
 
         Examples
         --------
@@ -151,14 +154,14 @@ class LabelDistribution:
         return Segments.from_sizes([self.n_documents]).sort(self.bayes_scores(dcg))
 
     def expected_ndcg(self, scores: ArrayLike, dcg: DCG | None = None) -> float:
-        """Expected NDCG of the ranking by `scores`: ``sum_i E[u_i] d(rank_i)``, in [0, 1]; ties are averaged.
+        """Expected NDCG of the ranking by `scores`, ``sum_i E[u_i] d(rank_i)``, which is in [0, 1]; ties are averaged.
 
-        :func:`boostrank.expected_ndcg` is the same sum for data of many queries whose ``E[u]`` is known.
+        :func:`boostrank.expected_ndcg` is the same sum for data of many queries with known ``E[u]``.
 
         Parameters
         ----------
         scores : array-like, shape (n_documents,)
-            Without NaN; infinite scores are ranked like any other.
+            Numbers or infinity, but not NaN.
         dcg : DCG, optional
             Gain, discount and cutoff; the default is ``DCG()``.
 
@@ -176,7 +179,7 @@ class LabelDistribution:
         return float(DistributionBatch.of([self]).expected_ndcg(values[None], dcg)[0])
 
     def ndcg_regret(self, scores: ArrayLike, dcg: DCG | None = None) -> float:
-        """The largest expected NDCG minus that of the ranking by `scores`; 0 or more.
+        """The largest expected NDCG minus the expected NDCG of the ranking by `scores`; 0 or more.
 
         Parameters and errors are those of :meth:`expected_ndcg`.
 
@@ -191,7 +194,7 @@ class LabelDistribution:
 
 @dataclass(frozen=True, eq=False)
 class DistributionBatch:
-    """Several label distributions over the same number of documents, for vectorized computation.
+    """Several label distributions of the same number of documents, for vectorized computation.
 
     Attributes
     ----------
@@ -215,7 +218,7 @@ class DistributionBatch:
 
     @classmethod
     def concatenate(cls, batches: Sequence[DistributionBatch]) -> DistributionBatch:
-        """One batch of the distributions of several, which must have the same number of documents."""
+        """One batch of the distributions of several batches, which must have the same number of documents."""
         labels = np.concatenate([batch.labels for batch in batches])
         probabilities = np.concatenate([batch.probabilities for batch in batches])
         sizes = np.concatenate([batch.outcomes.sizes for batch in batches])
@@ -233,15 +236,16 @@ class DistributionBatch:
 
     @cached_property
     def queries(self) -> Segments:
-        """Segments of a flattened array of shape (n_distributions, n_documents): one query per distribution."""
+        """The rows of a flattened array of shape (n_distributions, n_documents): one query for each distribution."""
         return Segments.from_sizes(np.full(self.n_distributions, self.n_documents))
 
     def __getitem__(self, index: int) -> LabelDistribution:
+        """One of the distributions."""
         rows = slice(self.outcomes.starts[index], self.outcomes.ends[index])
         return LabelDistribution(self.labels[rows], self.probabilities[rows])
 
     def take(self, chosen: NDArray[Any]) -> DistributionBatch:
-        """The batch of the distributions in `chosen`, a mask or increasing indices."""
+        """The batch of some of the distributions, given by a mask or by increasing indices."""
         rows = self.outcomes.take(chosen)
         outcomes = Segments.from_sizes(self.outcomes.sizes[chosen])
         return DistributionBatch(self.labels[rows], self.probabilities[rows], outcomes)
@@ -252,30 +256,30 @@ class DistributionBatch:
         return make_targets(self.labels.ravel(), queries, dcg, normalize).reshape(self.labels.shape)
 
     def expect(self, values: Floats) -> Floats:
-        """Expectations, shape (n_distributions, ...), of values by outcome, shape (n_outcomes, ...)."""
+        """Expected values, shape (n_distributions, ...), of values of each outcome, shape (n_outcomes, ...)."""
         return self.outcomes.sum((self.probabilities * values.T).T)
 
     def bayes_scores(self, dcg: DCG | None = None) -> Floats:
-        """``E[G / Z]``, shape (n_distributions, n_documents)."""
+        """Expected normalized gains ``E[G / Z]``, shape (n_distributions, n_documents)."""
         return self.expect(self.targets("dcg", dcg))
 
     def expected_ndcg(self, scores: Floats, dcg: DCG | None = None) -> Floats:
-        """Expected NDCG, shape (n_distributions,), of scores, shape (n_distributions, n_documents); ties averaged."""
+        """Expected NDCG, shape (n_distributions,), of scores of shape (n_distributions, n_documents)."""
         dcg = DCG() if dcg is None else dcg
         return dcg.of_ranking(self.bayes_scores(dcg).ravel(), scores.ravel(), self.queries)
 
     def ndcg_regret(self, scores: Floats, dcg: DCG | None = None) -> Floats:
-        """The largest expected NDCG minus that of the scores, shape (n_distributions,)."""
+        """The largest expected NDCG minus the expected NDCG of the scores, shape (n_distributions,)."""
         best = self.expected_ndcg(self.bayes_scores(dcg), dcg)
         return np.maximum(best - self.expected_ndcg(scores, dcg), 0.0)
 
 
 def check_document_scores(scores: ArrayLike, n_documents: int) -> Floats:
-    """Scores as float64, one per document; NaN is an error."""
+    """Scores as float64, shape (n_documents,); raise ValueError for another shape and for NaN."""
     values = _as_floats(scores, "scores")
     if values.shape != (n_documents,) or np.isnan(values).any():
         raise ValueError(
-            f"scores must be {n_documents} numbers, one per document of the distribution, without NaN; got {scores!r}"
+            f"scores must be {n_documents} numbers, one per document of the distribution, and not NaN; got {scores!r}"
         )
     return values
 
@@ -287,11 +291,12 @@ def _as_floats(values: ArrayLike, name: str) -> Floats:
         raise ValueError(f"{name} must be numbers in rows of equal length: {error}") from None
 
 
-#: Example of Section 3.2.1 of the paper: ``E[G]`` and ``E[G / Z]`` sort the two documents differently.
+#: The example of Section 3.2.1 of Ravikumar, Tewari and Yang (AISTATS 2011): ``E[G]`` and ``E[G / Z]`` sort the two
+#: documents differently, so that the original least squares is not consistent.
 SECTION_3_2_1 = LabelDistribution.of_two([5, 4], [1, 3], 0.3)
-#: From the proof of Proposition 7, for RankCosine: ``(1, x)`` and ``(y, 1)`` with p = 0.38, x = 5, y = 2.
+#: From the proof of Proposition 7: the original RankCosine is not consistent.
 PROPOSITION_7_COSINE = LabelDistribution.of_two([1, 5], [2, 1], 0.38)
-#: From the proof of Proposition 7, for the cross entropy of ListNet: the same with p = 0.35.
+#: From the proof of Proposition 7: the original cross entropy, ListNet, is not consistent.
 PROPOSITION_7_CROSS_ENTROPY = LabelDistribution.of_two([1, 5], [2, 1], 0.35)
 #: The three examples of the paper.
 PAPER_DISTRIBUTIONS = (SECTION_3_2_1, PROPOSITION_7_COSINE, PROPOSITION_7_CROSS_ENTROPY)

@@ -1,11 +1,14 @@
-"""A smaller regret bound where few queries have nearly tied documents: Theorem 11 of Ravikumar, Tewari and Yang (2011).
+"""A smaller regret bound for data with few nearly tied documents: Theorem 11 of Ravikumar, Tewari and Yang (2011).
 
-The theorem is correct as printed; the text around it has errors. Section 5.1 says that *any* scores lose at least the
-margin of equation 5, but optimal scores lose nothing. The theorem calls ``psi`` ``alpha``-strongly convex; the constant
-is ``C_phi``. In the proof, (7) lacks brackets around the excess, and the last exponent of ``C_gamma`` must be
-``-1 / (alpha + 1)``: with the printed ``-1 / (alpha + 2)`` that line is false for a query whose regret is its margin.
-And as printed, the margin is 0 for every query with a cutoff, or with two documents of equal expected gains;
-:func:`ndcg_margin` corrects this.
+**Corrections of the paper.** The bound of the theorem is correct as printed, but there are errors near it.
+
+- Section 5.1 says that the regret of any scores is at least the margin of equation 5. But optimal scores have regret 0.
+- The theorem says that ``psi`` is ``alpha`` strongly convex. The constant of strong convexity is ``C_phi``.
+- In the proof, equation 7 lacks brackets around the excess loss. In the last line before the expectations, the exponent
+  of ``C_gamma`` must be ``-1 / (alpha + 1)``. With the printed ``-1 / (alpha + 2)``, the line is false for a query
+  whose regret is equal to its margin.
+- The margin of equation 5 is 0 for every query with more documents than the cutoff, and for every query with two
+  documents of equal expected gains. :func:`ndcg_margin` corrects this.
 """
 
 from __future__ import annotations
@@ -18,21 +21,30 @@ from boostrank.surrogates import Surrogate
 from boostrank.theory.consistency.label_distributions import LabelDistribution
 from boostrank.theory.consistency.regret_bounds import StrongConvexity, discounts_by_rank, regret_bound
 
-# Expected gains whose difference is smaller are equal: sums of the same terms differ by rounding.
+# Smaller differences of expected gains are due to rounding.
 GAIN_TOLERANCE = 1e-12
 
 
 def ndcg_margin(distribution: LabelDistribution, dcg: DCG | None = None) -> float:
-    """The smallest positive regret of a ranking of this query: equation 5, corrected for ties and cutoffs.
+    """The smallest positive regret of a ranking of a query: equation 5, corrected for ties.
 
-    With the expected gains sorted, ``v_1 > v_2 > ... > v_m``, and strictly decreasing discounts it is equation 5,
-    ``min_l (v_l - v_{l+1}) (d_l - d_{l+1})``: swaps of neighbours turn any ranking into an optimal one, and the last
-    swap increases NDCG by at least this much. Where expected gains tie, or discounts do (all discounts beyond a cutoff
-    are 0), the printed minimum is 0, and Theorem 11 says nothing. But the proof needs only that every regret is 0 or at
-    least the margin, so that swaps which change nothing may be left out. The minimum here is therefore over the other
-    swaps: between neighbouring runs of ranks with equal discounts, the smallest positive difference of gains.
+    Let ``v_1 >= v_2 >= ... >= v_m`` be the sorted expected normalized gains. If these and the discounts ``d`` strictly
+    decrease, the margin is that of equation 5, ``min_l (v_l - v_{l+1}) (d_l - d_{l+1})``: exchanges of documents at
+    neighbouring ranks transform every ranking into an optimal one, and the last exchange increases the expected NDCG by
+    at least the margin.
 
-    The margin is for rankings. The regret of tied scores, a mean over several rankings, can be half of it.
+    If two expected gains or two discounts are equal, equation 5 gives 0. (Discounts beyond a cutoff are all 0.) The
+    margin is then the minimum over the exchanges that change the expected NDCG: the smallest product of the difference
+    of two successive discounts that differ, and of a positive difference of the expected gains of two documents, one
+    from each of the two runs of ranks with these discounts.
+
+    The regret of tied scores is a mean over several rankings. It can be smaller than the margin.
+
+    Parameters
+    ----------
+    distribution : LabelDistribution
+    dcg : DCG, optional
+        Gain, discount and cutoff; the default is ``DCG()``.
 
     Returns
     -------
@@ -65,16 +77,25 @@ def ndcg_margin(distribution: LabelDistribution, dcg: DCG | None = None) -> floa
 
 
 def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> float:
-    """``C_gamma = E[margin^-alpha]`` over queries, equation 6; queries of infinite margin add 0.
+    """The mean over queries of ``margin^-alpha``, which is ``C_gamma`` of equation 6.
 
     Parameters
     ----------
     margins : array-like, shape (n_queries,)
-        Positive margins by :func:`ndcg_margin`.
+        Margins by :func:`ndcg_margin`, positive. A query with an infinite margin adds 0, or 1 if `alpha` is 0.
     alpha : float
         0 or more.
     weights : array-like, shape (n_queries,), optional
-        Probabilities of the queries, up to a factor; equal by default.
+        Weights of the mean; 1 by default.
+
+    Raises
+    ------
+    ValueError
+        If a margin is not positive, or `alpha` is negative or infinite.
+
+    References
+    ----------
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, equation 6.
 
     Examples
     --------
@@ -101,26 +122,34 @@ def low_noise_bound(
     sharp: bool = False,
     convexity: StrongConvexity | None = None,
 ) -> float:
-    """Theorem 11: an upper bound of the mean NDCG regret over queries, smaller when few queries have small margins.
+    """Theorem 11: an upper bound of the mean NDCG regret, which is smaller if few queries have small margins.
 
+    With ``C_F`` and ``C`` of :func:`regret_bound`, the bound is
     ``(C_F^2 / C * excess)^((alpha + 1) / (alpha + 2)) C_gamma^(1 / (alpha + 2))``. For ``alpha = 0`` it is the bound of
-    Theorem 10, and the exponent tends to 1 for large `alpha`.
+    Theorem 10. For large `alpha`, the exponent of the excess loss tends to 1.
 
-    Proof. The regret ``R`` of a ranking of a query is 0 or at least its margin ``M``, so with ``c = alpha / (alpha +
-    2)`` it is at most ``R^(1 + c) M^-c``, and by Hölder's inequality for the exponents ``(alpha + 2) / (alpha + 1)``
-    and ``alpha + 2``, ``E[R] <= E[R^2]^((alpha + 1) / (alpha + 2)) E[M^-alpha]^(1 / (alpha + 2))``, where by Theorem 10
-    ``E[R^2] <= C_F^2 / C E[excess]``. The regret of tied scores is a mean over rankings, each of which obeys this.
+    *Proof.* The regret ``R`` of a ranking of a query is 0 or at least its margin ``M``. Therefore it is at most
+    ``R^(1 + c) M^-c`` for ``c = alpha / (alpha + 2)``. By Hölder's inequality with the exponents
+    ``(alpha + 2) / (alpha + 1)`` and ``alpha + 2``,
+    ``E[R] <= E[R^2]^((alpha + 1) / (alpha + 2)) E[M^-alpha]^(1 / (alpha + 2))``. By the proof of Theorem 10,
+    ``E[R^2] <= C_F^2 / C E[excess]``. The bound holds for tied scores too, because their regret is a mean over rankings
+    for which it holds.
 
     Parameters
     ----------
     surrogate, n_documents, dcg, sharp, convexity
         As in :func:`regret_bound`.
     excess : float
-        Mean excess loss over queries.
+        Mean excess loss over queries; see :func:`excess_loss`.
     moment : float
         ``C_gamma`` of :func:`margin_moment`, for the same `alpha`.
     alpha : float
         0 or more.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`regret_bound`, and if `moment` or `alpha` is negative or infinite.
 
     References
     ----------

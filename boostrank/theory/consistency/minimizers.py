@@ -1,31 +1,19 @@
 """Scores that minimize an expected surrogate loss, in closed form or numerically.
 
-Closed forms are the method `minimizer` of the surrogates. For the surrogates of Theorem 9 of Ravikumar, Tewari and Yang
-(AISTATS 2011), whose gradient is ``grad W(s) - u``, the minimizer is ``grad psi(E[u])``, where ``psi`` is the conjugate
-of ``W``:
+Closed forms are the methods `minimizer` of the surrogates, and are documented there. For the surrogates of Theorem 9 of
+Ravikumar, Tewari and Yang (AISTATS 2011), whose gradient is ``grad W(s) - u``, the minimizer is ``grad psi(E[u])``,
+where ``psi`` is the conjugate of ``W``.
 
-============================= ===================================================================================
-surrogate                     minimizer for the expected targets ``v = E[u]``
-============================= ===================================================================================
-squared                       ``v``
-poisson                       ``log v``; ``-inf`` where v is 0
-logistic                      ``log v - log(1 - v)``; ``-inf`` and ``+inf`` where v is 0 and 1
-pnorm                         ``||v||_p^(2 - p) v^(p - 1)``, ``1/p + 1/q = 1``
-centered-squared              ``v - mean v``
-softmax                       ``log v``, shifted
-cosine, normalized-pnorm      the direction ``v^(p - 1)``; the loss is least at infinite length
-all others                    found numerically
-============================= ===================================================================================
+**Several minimizers.** If a shift of the scores does not change the loss, the minimizer whose mean finite score is 0 is
+returned. If only the direction of the scores counts, the minimizer whose q-norm is 1 is returned.
 
-*Representatives.* Where a shift changes nothing, the mean of the finite scores is 0. Where only the direction counts,
-the scores have q-norm 1.
+**Minimizers at infinity.** If the loss is least only in the limit of infinite scores, a closed form gives infinite
+scores, which have the optimal ranking. A numeric minimizer is then finite, with absolute values of about 20 to 30. Its
+loss exceeds the limit by no more than rounding. If the loss approaches its limit slowly, like ``1 / |s|``, no numeric
+minimizer is found.
 
-*Infinity.* If a loss is least only in the limit, the closed form has infinite scores, whose ranking is the optimal one.
-Scores found numerically are finite then, about 20 to 30 in absolute value; at these the loss exceeds its limit by no
-more than rounding.
-
-*Precision.* Numerically, the gradient is 0 to about 1e-9 of its usual size. Convex losses that are not smooth are
-minimized to within 1e-7 of their least value.
+**Accuracy.** A numeric minimizer has a gradient of about 1e-9, relative to the gradient at random scores. Convex losses
+that are not differentiable are minimized to within 1e-7 of their least value.
 """
 
 from __future__ import annotations
@@ -38,7 +26,7 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG
 from boostrank.segments import Bools, Floats
 from boostrank.surrogates import Surrogate, get_surrogate
-from boostrank.surrogates.base import is_defined_with
+from boostrank.surrogates.base import closed_form
 from boostrank.targets import Normalize
 from boostrank.theory.consistency.ellipsoid import minimize_convex
 from boostrank.theory.consistency.label_distributions import (
@@ -50,12 +38,13 @@ from boostrank.theory.consistency.newton import SEARCH_TOLERANCE, ExpectedLoss, 
 
 Method = Literal["auto", "closed", "numeric"]
 METHODS = ("auto", "closed", "numeric")
-# Number of starts for losses that are not convex, and the tolerance of a search that need not be thorough.
+# Number of starts of the minimization of a loss that is not convex, in a thorough search and in a quick one.
 N_STARTS, N_QUICK_STARTS = 6, 2
+# Tolerance of the residual in a quick search.
 QUICK_TOLERANCE = 1e-8
-# Stands for an infinite score: exp(-700) is still greater than 0.
+# Stands for an infinite score in a loss: exp(-700) is greater than 0.
 MAX_SCORE = 700.0
-# Stands for an infinite length of the scores: at this length the smoothing of normalized losses is lost to rounding.
+# Stands for an infinite length of the scores: at this length, the smoothing of a normalized loss is lost by rounding.
 MAX_LENGTH = 1e9
 
 
@@ -69,8 +58,8 @@ def minimizer(
 ) -> Floats:
     """Scores that minimize the expected loss of a surrogate, shape (n_documents,).
 
-    The text of the module :mod:`boostrank.theory.consistency.minimizers` gives the closed forms, and says which scores
-    are returned where several minimize the loss, and where the loss is least only at infinity.
+    The text of the module :mod:`boostrank.theory.consistency.minimizers` says which scores are returned if several
+    scores minimize the loss, or if the loss is least only in the limit of infinite scores.
 
     Parameters
     ----------
@@ -81,17 +70,18 @@ def minimizer(
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
     method : {"auto", "closed", "numeric"}, default "auto"
-        ``"closed"`` is the closed form, ``"numeric"`` Newton's method on the expected loss, and ``"auto"`` the closed
-        form if there is one. Numerically, losses that are not convex are minimized from several starts, and losses that
-        are convex but not smooth by the ellipsoid method.
+        ``"closed"`` is the closed form, ``"numeric"`` minimizes the expected loss numerically, and ``"auto"`` is the
+        closed form if there is one, and numeric otherwise. The numeric method is Newton's method, from several starts
+        if the loss is not convex. Convex losses that are not differentiable are minimized by the ellipsoid method.
 
     Raises
     ------
     ValueError
-        If the targets are not within the surrogate's `target_bounds`, or `method` is ``"closed"`` and there is no
-        closed form.
+        If a target is outside of the surrogate's `target_bounds`, if `method` is ``"closed"`` and no closed form is
+        known, or if an argument is invalid.
     RuntimeError
-        If no minimum is found: the loss may be unbounded below, neither smooth nor convex, or not fit its gradient.
+        If no minimum is found. The loss may be unbounded below, or neither differentiable nor convex, or its gradient
+        may be wrong.
 
     References
     ----------
@@ -114,21 +104,21 @@ def minimizer(
     if not within_bounds(chosen, batch, targets)[0]:
         low, high = chosen.target_bounds
         raise ValueError(
-            f"{chosen!r} needs targets in [{low:g}, {high:g}]; with normalize={normalize!r} those of {distribution!r} "
-            f"are from {targets.min():g} to {targets.max():g}"
+            f"{chosen!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} those of "
+            f"{distribution!r} reach from {targets.min():g} to {targets.max():g}"
         )
     closed = None if method == "numeric" else closed_form(chosen, batch.expect(targets))
     if closed is not None:
         return closed[0]
     if method == "closed":
-        raise ValueError(f"{chosen!r} has no closed form of its minimizer here; use method='numeric'")
+        raise ValueError(f"no closed form of the minimizer of {chosen!r} is known; use method='numeric'")
     solution = minimize_numerically(chosen, batch, targets)
     if not solution.solved[0]:
         raise RuntimeError(
             f"found no minimum of the expected loss of {chosen!r} on {distribution!r}: at scores "
             f"{solution.scores[0].tolist()} the relative size of the gradient is still {solution.residuals[0]:.1e}. "
-            "The loss may be unbounded below, neither smooth nor convex, or its gradient_hessian() may not fit its "
-            "loss()"
+            "The loss may be unbounded below, or neither differentiable nor convex, or gradient_hessian() may not "
+            "return its gradient"
         )
     return chosen.representative(solution.scores)[0]
 
@@ -140,10 +130,21 @@ def excess_loss(
     normalize: Normalize = "dcg",
     dcg: DCG | None = None,
 ) -> float:
-    """Expected loss at `scores` minus the least expected loss of any scores; 0 or more.
+    """Expected loss of `scores` minus the least expected loss of any scores; 0 or more.
 
-    The parameters are those of :func:`minimizer`; `scores` must be finite. If the loss is least only in the limit, the
-    limit is subtracted.
+    If the loss is least only in the limit of infinite scores, the limit is subtracted.
+
+    Parameters
+    ----------
+    surrogate, distribution, normalize, dcg
+        As in :func:`minimizer`.
+    scores : array-like, shape (n_documents,)
+        Finite numbers.
+
+    Raises
+    ------
+    ValueError
+        If `scores` are not one finite number for each document, or an argument is invalid.
 
     Examples
     --------
@@ -153,9 +154,7 @@ def excess_loss(
     """
     values = check_document_scores(scores, distribution.n_documents)
     if not np.isfinite(values).all():
-        raise ValueError(
-            f"scores must be finite to have a loss; got {values.tolist()}: use large numbers for infinite scores"
-        )
+        raise ValueError(f"scores must be finite; got {values.tolist()}: use large numbers in place of infinite scores")
     batch = DistributionBatch.of([distribution])
     return float(excess_losses(get_surrogate(surrogate), batch, batch.targets(normalize, dcg), values[None])[0])
 
@@ -163,7 +162,10 @@ def excess_loss(
 def excess_losses(
     surrogate: Surrogate, batch: DistributionBatch, targets: Floats, scores: Floats, least: Floats | None = None
 ) -> Floats:
-    """:func:`excess_loss` of many distributions, shape (n_distributions,); `least` if already known."""
+    """:func:`excess_loss` for many distributions, shape (n_distributions,).
+
+    `least` are the least expected losses, shape (n_distributions,), if they are known already.
+    """
     least = least_losses(surrogate, batch, targets) if least is None else least
     return np.maximum(ExpectedLoss(surrogate, batch, targets)(scores) - least, 0.0)
 
@@ -180,9 +182,10 @@ def least_losses(surrogate: Surrogate, batch: DistributionBatch, targets: Floats
 def minimize_numerically(
     surrogate: Surrogate, batch: DistributionBatch, targets: Floats, thorough: bool = True
 ) -> Solution:
-    """Minimizers found from the surrogate's loss and gradient alone; not necessarily the representatives.
+    """Minimizers found from the surrogate's loss and gradient alone.
 
-    Without `thorough` the search is faster and less precise, to select some of thousands of distributions.
+    If there are several minimizers, any of them is returned, see :meth:`Surrogate.representative`. Without `thorough`,
+    the search is faster and less precise. This is used to select some of thousands of distributions.
     """
     loss = ExpectedLoss(surrogate, batch, targets)
     tolerance, n_starts = (SEARCH_TOLERANCE, N_STARTS) if thorough else (QUICK_TOLERANCE, N_QUICK_STARTS)
@@ -194,24 +197,12 @@ def minimize_numerically(
     solution = minimize(loss, np.zeros(shape), tolerance)
     left = ~solution.solved
     if left.any():
-        # Newton's method fails where the loss is not differentiable, as hinges are.
+        # Newton's method fails for losses that are not differentiable, such as hinges.
         for values, found in zip(solution, minimize_convex(loss.take(left), solution.scores[left]), strict=True):
             values[left] = found
     return solution
 
 
-def closed_form(surrogate: Surrogate, expected: Floats) -> Floats | None:
-    """Minimizers for expected targets, both of shape (n_distributions, n_documents); None where no formula is known.
-
-    A subclass that has another loss, but inherits the method `minimizer`, counts as one without a closed form.
-    """
-    if not is_defined_with(type(surrogate), "minimizer", "loss", "gradient_hessian"):
-        return None
-    return surrogate.minimizer(expected)
-
-
 def within_bounds(surrogate: Surrogate, batch: DistributionBatch, targets: Floats) -> Bools:
     """Which distributions have all targets within the surrogate's bounds, shape (n_distributions,)."""
-    low, high = surrogate.target_bounds
-    inside: Bools = (targets >= low) & (targets <= high * (1.0 + 1e-12))
-    return batch.outcomes.min(np.all(inside, axis=1))
+    return batch.outcomes.min(np.all(surrogate.within_bounds(targets), axis=1))

@@ -1,9 +1,9 @@
 """Expected losses of many small queries, and their minimization by Newton's method.
 
-Only a surrogate's loss and gradient are used. The Hessian is computed by central differences of the gradient: the
-diagonal that surrogates give for boosting is only a majorant, which is too coarse for the precision needed here. Newton
-steps use the absolute values of the Hessian's eigenvalues, so that a loss that is not convex decreases near saddle
-points too, and the length of a step is limited to a few times that of the scores.
+Only the loss and the gradient of a surrogate are used. The Hessian is computed by central differences of the gradient,
+because the diagonal Hessian of a surrogate is not precise enough. Newton steps use the absolute values of the Hessian's
+eigenvalues, so that a loss that is not convex decreases near saddle points too. The length of a step is limited to a
+few times that of the scores.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from boostrank.segments import Floats, Segments
 from boostrank.surrogates import Surrogate
 from boostrank.theory.consistency.label_distributions import DistributionBatch
 
+# Largest number of Newton steps, and of halvings of one step.
 MAX_STEPS, MAX_HALVINGS = 200, 40
-# The search ends when the residual has not halved in this number of steps.
+# The search ends if the residual has not decreased to half in this number of steps.
 MAX_IDLE_STEPS = 12
-# Residuals are relative to the usual size of a gradient. The search ends at the first tolerance; up to the second, a
-# minimum counts as found. The second is larger because some gradients are found by iteration (profiled intercepts).
+# The search ends at a residual of the first tolerance. A minimum counts as found up to the second tolerance, which is
+# larger because some gradients are computed by iteration, such as those of profiled intercepts.
 SEARCH_TOLERANCE, SOLVED_TOLERANCE = 1e-11, 1e-7
 # Step of the central differences.
 DIFFERENCE_STEP = 1e-5
+# The smallest eigenvalue of a Hessian that is used, relative to the largest one.
 MIN_CURVATURE = 1e-12
 
 
@@ -34,7 +36,8 @@ MIN_CURVATURE = 1e-12
 class ExpectedLoss:
     """The expected surrogate loss of each distribution, a function of scores of shape (n_distributions, n_documents).
 
-    The loss is evaluated at every outcome, so that it need not be linear in the targets.
+    The loss is evaluated at every outcome, so that it need not be linear in the targets. `targets` has one row for each
+    outcome, shape (n_outcomes, n_documents).
     """
 
     surrogate: Surrogate
@@ -42,7 +45,7 @@ class ExpectedLoss:
     targets: Floats
 
     def __call__(self, scores: Floats) -> Floats:
-        """Expected loss, shape (n_distributions,); infinite in place of NaN."""
+        """Expected loss, shape (n_distributions,); infinity replaces NaN."""
         with np.errstate(all="ignore"):
             losses = self.surrogate.loss(*self._arguments(scores))
         expected = self.distributions.expect(losses)
@@ -55,9 +58,9 @@ class ExpectedLoss:
         return self.distributions.expect(gradients.reshape(self.targets.shape))
 
     def unit(self) -> Floats:
-        """Unit of residuals, shape (n_distributions,): expected length of an outcome's gradient at random scores."""
+        """Unit of residuals, shape (n_distributions,): the expected length of the gradient at random scores."""
         shape = (self.distributions.n_distributions, self.distributions.n_documents)
-        # Random scores, because at equal scores the gradient may be zero.
+        # At equal scores the gradient may be 0.
         scores = np.broadcast_to(np.random.default_rng(0).normal(size=shape[1]), shape)
         with np.errstate(all="ignore"):
             gradients = self.surrogate.gradient_hessian(*self._arguments(scores))[0]
@@ -66,7 +69,7 @@ class ExpectedLoss:
 
     def hessian(self, scores: Floats) -> Floats:
         """Hessian by central differences, shape (n_distributions, n_documents, n_documents)."""
-        # Where only the direction of the scores counts, the scores grow until a fixed step is lost to rounding.
+        # If only the direction of the scores counts, they may grow so much that rounding would hide a fixed step.
         steps = DIFFERENCE_STEP * np.maximum(1.0, 0.01 * np.abs(scores).max(axis=1, keepdims=True))
         columns = []
         for direction in np.eye(scores.shape[1]):
@@ -76,7 +79,7 @@ class ExpectedLoss:
         return 0.5 * (matrix + matrix.transpose(0, 2, 1))
 
     def take(self, chosen: NDArray[Any]) -> ExpectedLoss:
-        """The expected loss of the distributions in `chosen`, a mask."""
+        """The expected loss of some of the distributions, given by a mask."""
         if chosen.all():
             return self
         rows = self.distributions.outcomes.take(chosen)
@@ -93,7 +96,7 @@ class ExpectedLoss:
 
 
 class Solution(NamedTuple):
-    """Minimizers of expected losses, and how far they may be from a minimum.
+    """Minimizers of expected losses, with residuals that show how near they are to a minimum.
 
     Attributes
     ----------
@@ -102,11 +105,11 @@ class Solution(NamedTuple):
         Expected losses at the scores.
     residuals : ndarray, shape (n_distributions,)
         ``||gradient|| max(1, ||s||)`` in units of :meth:`ExpectedLoss.unit`. For a loss that depends only on the
-        direction of ``s``, that is the slope by angle; for a loss that is least at infinity, it bounds the decrease
-        by doubling the scores.
+        direction of ``s``, that is the derivative with respect to the angle. For a loss that is least at infinity, it
+        is an upper bound of the decrease by doubling the scores.
     rough : ndarray of bool, shape (n_distributions,)
-        Whether the scores come from the ellipsoid method. It makes the loss nearly least, but not the gradient small,
-        and its residual is the difference to a lower bound of the loss, in the same unit.
+        Whether the scores were found by the ellipsoid method. Its residual is the difference between the loss and a
+        lower bound of the loss, in the same unit. The gradient need not be small.
     """
 
     scores: Floats
@@ -116,7 +119,7 @@ class Solution(NamedTuple):
 
     @property
     def solved(self) -> NDArray[np.bool_]:
-        """Where the residual is at most `SOLVED_TOLERANCE`, shape (n_distributions,)."""
+        """Whether the residual is at most :data:`SOLVED_TOLERANCE`, shape (n_distributions,)."""
         return self.residuals <= SOLVED_TOLERANCE
 
 
@@ -133,7 +136,7 @@ def minimize(loss: ExpectedLoss, start: Floats, tolerance: float = SEARCH_TOLERA
         part = loss.take(active)
         moved, lower = _descend(part, scores[active], losses[active])
         better = _residuals(part.gradient(moved), moved, unit[active])
-        # A step that decreases neither the loss nor the gradient: no better scores can be found, because of rounding.
+        # If a step decreases neither the loss nor the residual, rounding prevents a better solution.
         stuck = (lower >= losses[active]) & ~(better < residuals[active])
         keep = np.where(stuck[:, None], scores[active], moved)
         scores[active], losses[active] = keep, np.where(stuck, losses[active], lower)
@@ -146,7 +149,7 @@ def minimize(loss: ExpectedLoss, start: Floats, tolerance: float = SEARCH_TOLERA
 
 
 def minimize_from(loss: ExpectedLoss, starts: list[Floats], tolerance: float = SEARCH_TOLERANCE) -> Solution:
-    """The best solution from several starts for each distribution; a solved one is better than one that is not."""
+    """The best of the solutions from several starts, for each distribution; solutions that are not solved come last."""
     best = minimize(loss, starts[0], tolerance)
     for start in starts[1:]:
         other = minimize(loss, start, tolerance)
@@ -157,7 +160,10 @@ def minimize_from(loss: ExpectedLoss, starts: list[Floats], tolerance: float = S
 
 
 def _descend(loss: ExpectedLoss, scores: Floats, losses: Floats) -> tuple[Floats, Floats]:
-    """One Newton step of every distribution, halved until the loss decreases in proportion to its length."""
+    """One Newton step for every distribution, halved until the loss decreases in proportion to its length.
+
+    Returns the new scores and their losses.
+    """
     gradient = loss.gradient(scores)
     step = _newton_step(gradient, loss.hessian(scores))
     if loss.surrogate.shift_invariant:
@@ -179,6 +185,7 @@ def _descend(loss: ExpectedLoss, scores: Floats, losses: Floats) -> tuple[Floats
 
 
 def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
+    """Newton steps with the absolute values of the eigenvalues; 0 where a derivative is not finite."""
     finite: Any = np.isfinite(gradient).all(axis=1) & np.isfinite(hessian).all(axis=(1, 2))
     broken = ~finite
     gradient = np.where(broken[:, None], 0.0, gradient)
@@ -191,4 +198,5 @@ def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
 
 
 def _residuals(gradient: Floats, scores: Floats, unit: Floats) -> Floats:
+    """Residuals as :class:`Solution` defines them."""
     return np.linalg.norm(gradient, axis=1) * np.maximum(1.0, np.linalg.norm(scores, axis=1)) / unit

@@ -1,30 +1,36 @@
-"""The decay of a discount, and whether NDCG with it converges on long lists.
+"""The decay of discounts, and whether NDCG with a discount converges on long lists.
 
-The convergence depends on how many ranks a discount averages over. Given the scores, labels at different ranks are
-independent, so the standard deviation of DCG is at most ``g_1 / 2 / sqrt(m)`` times the sum of the discounts that
-count, with the largest gain ``g_1`` and the *effective number of ranks*
+In this package, ``n`` is the length of a list, ``s`` a normalized score in [0, 1], and a curve the expected gain of a
+document given ``s``; see :mod:`boostrank.theory.long_lists.score_curves`. Definitions, theorems and lemmas are those of
+Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013.
+
+**The effective number of ranks.** Given the scores, labels at different ranks are independent. Therefore the standard
+deviation of DCG, divided by the sum of the discounts that count, is at most ``g_1 / (2 sqrt(m))``, with the largest
+gain ``g_1`` and the effective number of ranks
 
     m(n) = (sum d(r))^2 / (sum d(r)^2),     r = 1, ..., k(n).
 
-It is bounded exactly when the sum of discounts is. Then NDCG depends on a few ranks, and remains random for lists of
-any length: Theorem 10. If it grows without bound, NDCG converges.
+It is bounded if and only if the sum of discounts is bounded. Then NDCG depends on a few ranks, and is random for lists
+of any length (Theorem 10). Otherwise NDCG converges.
 
-**Beyond the paper: the boundary.** Wang et al. leave open whether NDCG with ``1/r`` ranks two rankers consistently. It
-does if their curves differ at ``s = 1``. Let the curves be Hölder continuous, and the expected gains at ``s = 1``
-differ by ``a``. Both rankers have the same ideal DCG, and their expected DCGs differ by ``a log n + O(1)``. By
-Hoeffding's inequality with the sum of squares ``sum d^2 < pi^2 / 6``, the probability that DCG differs by more than
-``(a/3) log n`` from its mean, given the scores, is at most ``exp(-c a^2 log^2 n)``. That is less than any power of n,
-and so is its sum over all longer lists, as Definition 5 requires. (The paper uses ``d^2 <= d``, which gives only
-``exp(-c log n)``.) The same holds for every measure whose limit depends on ``s = 1`` alone and whose ``m(n) / log n``
-grows without bound, for example with cutoffs ``k = n^a``. If ``a = 0``, the difference of the mean DCGs for ``1/r`` is
-bounded, and the noise does not vanish: neither ranker is consistently the better one.
+**Addition to the paper.** The paper leaves open whether NDCG with the discount ``1/r`` distinguishes two rankers
+consistently. It does if their curves are Hölder continuous and differ at ``s = 1``. Let the expected gains at ``s = 1``
+differ by ``a``. Both rankers have the same ideal DCG, and their expected DCGs differ by ``a log n + O(1)``. Given the
+scores, and because ``sum d^2 < pi^2 / 6``, Hoeffding's inequality bounds the probability that DCG differs by more than
+``(a/3) log n`` from its mean by ``exp(-c a^2 log^2 n)`` with a constant ``c``. This decreases faster than any power of
+``n``, and so does its sum over all longer lists, as Definition 5 requires. (The paper uses ``d^2 <= d``, which gives
+only ``exp(-c log n)``.) The same is true for every measure whose limit depends on ``s = 1`` alone and for which
+``m(n) / log n`` grows without bound, for example with cutoffs ``k = n^a``. If the expected gains at ``s = 1`` are
+equal, the mean DCGs with ``1/r`` differ by a bounded number, and so does DCG from its mean. Then neither ranker is
+consistently the better one.
 
-**A correction.** The second condition of Theorem 8 (power discounts with equal limits, but different curves at
-``s = 1``) does not imply consistent distinguishability. It requires ``alpha > 3 (1-beta)``, hence ``beta > 2/3`` unless
-the curves are constant. Then ``sum d^2`` converges, the mean DCGs of the two rankers differ by O(1), and the noise of
-DCG is O(1) too, whatever n. The proof of Lemma 34 loses a term: the deviation ``2 F(n)^(2/3)`` of equation (31), over
-``F(n)``, is of order ``n^(-(1-beta)/3)``, larger than the ``n^(-alpha/3)`` of the lemma. In simulations of such a pair
-with power 0.8 the share of lists on which the ranker of the larger mean wins is near 0.64 from n = 100 to n = 100,000.
+**Correction of the paper.** The second condition of Theorem 8, for power discounts with equal limits but different
+curves at ``s = 1``, does not imply that two rankers are distinguished consistently. It requires
+``alpha > 3 (1 - beta)``, hence ``beta > 2/3`` unless the curves are constant. Then ``sum d^2`` converges, and for all
+``n`` both the difference of the mean DCGs and the deviation of DCG from its mean are O(1). In the proof of Lemma 34 a
+term is missing: the deviation ``2 F(n)^(2/3)`` of equation 31, divided by ``F(n)``, is of the size
+``n^(-(1-beta)/3)``, which is larger than the ``n^(-alpha/3)`` of the lemma. In simulations of such a pair with the
+power 0.8, the ranker with the larger mean wins on about 64% of the lists, for all n from 100 to 100,000.
 """
 
 from __future__ import annotations
@@ -48,16 +54,16 @@ from boostrank.discounts import (
 )
 from boostrank.segments import Floats
 
-# Ranks to which the decay of a function is fitted: powers of 2 up to 2^52, which float64 represents exactly.
+# Ranks at which the decay of a function is fitted: powers of 2 up to 2^52, which float64 represents exactly.
 RANKS = np.exp2(np.arange(8.0, 53.0))
-# A fitted power that differs from 0 or 1 by less is taken as 0 or 1.
+# Fitted powers that differ from 0 or 1 by less than this are replaced by 0 or 1.
 POWER_TOLERANCE = 0.02
-# Number of terms that are summed of a convergent series; the rest is computed as for a power.
+# Number of terms of a convergent series that are added. The remainder is computed as that of a power.
 MAX_SUMMED = 1_000_000
 
 
 class Decay(NamedTuple):
-    """A discount of about ``r^-power (log r)^-log_power`` at large ranks.
+    """The decay of a discount that is about ``r^-power (log r)^-log_power`` at large ranks ``r``.
 
     Attributes
     ----------
@@ -65,7 +71,7 @@ class Decay(NamedTuple):
         Infinite if the discount decays faster than any power.
     log_power : float
     numeric : bool
-        Whether the powers were fitted to values of a function; they are exact for discounts with a name.
+        Whether the powers were fitted to values of a function. They are exact for discounts with a name.
     """
 
     power: float
@@ -74,7 +80,7 @@ class Decay(NamedTuple):
 
     @property
     def summable(self) -> bool:
-        """Whether the sum of discounts converges (Bertrand's series)."""
+        """Whether the sum of the discounts of all ranks converges, as a Bertrand series."""
         return self.power > 1 or (self.power == 1 and self.log_power > 1 + POWER_TOLERANCE)
 
     @property
@@ -85,15 +91,16 @@ class Decay(NamedTuple):
 
 @dataclass(frozen=True)
 class Feasibility:
-    """Whether a discount suits NDCG on long lists; see :func:`feasibility`.
+    """The result of :func:`feasibility`, which says what the verdicts mean.
 
     Attributes
     ----------
     discount, k : str
-        Names, see :func:`boostrank.discounts.discount_name` and :func:`boostrank.discounts.cutoff_name`.
+        Names by :func:`boostrank.discounts.discount_name` and :func:`boostrank.discounts.cutoff_name`.
     verdict : {"feasible", "boundary", "too fast", "flat"}
     decay : Decay
     reason : str
+        Whole sentences that name theorems of the paper.
     """
 
     discount: str
@@ -110,27 +117,29 @@ class Feasibility:
 def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility:
     """Whether NDCG with a discount and a cutoff converges on long lists, and distinguishes rankers.
 
-    - "feasible": the discount decays slower than ``1/r``, and all ranks or a fixed share of them count.
-    - "boundary": the sum of discounts diverges, as for ``1/r``, but NDCG depends on a vanishing share of the ranks.
-    - "too fast": the sum of discounts is bounded; NDCG does not converge.
-    - "flat": the discount does not decay, and without a cutoff NDCG tends to 1 for every ranking.
+    The verdicts are:
+
+    - "feasible": the discount decays slower than ``1/r``, and all ranks or a fixed share of the ranks count.
+    - "boundary": the sum of discounts diverges, but NDCG depends on a vanishing share of the ranks, as with ``1/r``.
+    - "too fast": the sum of discounts is bounded, and NDCG does not converge.
+    - "flat": the discount does not decay, and NDCG without a cutoff tends to 1 for every ranking.
 
     Parameters
     ----------
     discount : {"log2", "zipf"}, ("power", beta), ("exponential", base), or callable, default "log2"
         The decay of a callable is found numerically, from its values at ranks up to 2^52.
     k : int, float, ("power", a) or None
-        A number of ranks, a share of them, ``n^a``, or all.
+        A number of ranks, a share of the ranks, ``n^a`` for lists of length n, or all ranks (None).
 
     Returns
     -------
     Feasibility
-        ``str`` of it names the theorems of the paper that are the reason.
+        Printing it gives the verdict and the reason.
 
     Raises
     ------
     ValueError
-        If the discount or cutoff is invalid, or a callable has no values at ranks up to 2^52.
+        If the discount or the cutoff is invalid, or if a callable fails at ranks up to 2^52.
 
     References
     ----------
@@ -151,10 +160,19 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
 
 
 def decay_of(discount: Discount) -> Decay:
-    """The decay of a discount: exact for discounts with a name, fitted to the values of a callable.
+    """The decay of a discount, which is exact for discounts with a name, and fitted for a callable.
 
-    The fit is least squares of ``log d(r)`` on 1, ``log r`` and ``log log r`` over ``r = 2^8, ..., 2^52``; powers near
-    0 and 1 are taken as 0 and 1.
+    The fit is least squares of ``log d(r)`` on 1, ``log r`` and ``log log r`` at the ranks ``r = 2^8, 2^9, ..., 2^52``.
+    Fitted powers that differ from 0 or 1 by less than 0.02 are replaced by 0 or 1.
+
+    Parameters
+    ----------
+    discount : {"log2", "zipf"}, ("power", beta), ("exponential", base), or callable
+
+    Raises
+    ------
+    ValueError
+        If the discount is invalid, or if a callable fails at ranks up to 2^52.
 
     Examples
     --------
@@ -179,7 +197,7 @@ def decay_of(discount: Discount) -> Decay:
     _, power, log_power = np.linalg.lstsq(design, np.log(values), rcond=None)[0]
     near = min((0.0, 1.0), key=lambda exact: abs(power - exact))
     if abs(power - near) < POWER_TOLERANCE:
-        # With a known power, the power of the logarithm can be fitted more precisely.
+        # If the power is known, the power of the logarithm can be fitted more precisely.
         power = near
         slope = np.polyfit(np.log(logs), np.log(values) + near * logs, 1)[0]
         log_power = -slope if abs(slope) > POWER_TOLERANCE else 0.0
@@ -187,11 +205,14 @@ def decay_of(discount: Discount) -> Decay:
 
 
 def effective_ranks(n: ArrayLike, *, discount: Discount = "log2", k: Cutoff = None) -> Floats:
-    """Number of ranks that NDCG averages over, ``(sum d)^2 / sum d^2``, in lists of length `n`.
+    """Effective number of ranks that NDCG averages over in lists of length `n`: ``(sum d)^2 / sum d^2``.
+
+    The sums are over the discounts ``d`` of the ranks that count.
 
     Parameters
     ----------
     n : array-like of int
+        Lengths of lists, at least 1.
     discount, k
         As in :func:`feasibility`.
 
@@ -219,7 +240,7 @@ def effective_ranks(n: ArrayLike, *, discount: Discount = "log2", k: Cutoff = No
 
 
 def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
-    """Limits of the sums of ``d`` and of ``d^2`` where the sum of discounts is bounded."""
+    """Limits of the sums of ``d`` and of ``d^2`` for long lists, if the sum of discounts is bounded."""
     if is_constant(k):
         discounts = DCG(discount=discount).discounts(k)  # type: ignore[arg-type]
         return float(discounts.sum()), float((discounts**2).sum())
@@ -230,37 +251,38 @@ def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
         return 1.0 / (parameter - 1.0), 1.0 / (parameter**2 - 1.0)
     discounts = DCG(discount=discount).discounts(MAX_SUMMED)
     power = decay_of(discount).power
-    rest = MAX_SUMMED * discounts[-1] / (power - 1.0) if 1 < power < np.inf else 0.0
-    return float(discounts.sum() + rest), float((discounts**2).sum())
+    remainder = MAX_SUMMED * discounts[-1] / (power - 1.0) if 1 < power < np.inf else 0.0
+    return float(discounts.sum() + remainder), float((discounts**2).sum())
 
 
 def _judge(decay: Decay, k: Cutoff, share: float) -> tuple[Literal["feasible", "boundary", "too fast", "flat"], str]:
+    """The verdict and its reason."""
     if is_constant(k):
         return "too fast", (
-            f"With the constant cutoff k = {k} the sum of discounts is bounded: NDCG depends on at most {k} documents, "
-            "does not converge, and distinguishes no two rankers consistently (Theorem 10, Section 3.3)."
+            f"With the constant cutoff k = {k} the sum of discounts is bounded. NDCG depends on at most {k} documents, "
+            "does not converge, and does not distinguish any two rankers consistently (Theorem 10, Section 3.3)."
         )
     if decay.summable:
         return "too fast", (
-            "The sum of discounts converges: NDCG depends on the first few ranks, whatever the length of the list. It "
-            "does not converge, and distinguishes no two rankers consistently (Theorem 10)."
+            "The sum of discounts converges. NDCG depends on the first few ranks of lists of any length. It does not "
+            "converge, and does not distinguish any two rankers consistently (Theorem 10)."
         )
     if share == 0 or decay.power == 1:
         theorem = "Theorem 9" if share > 0 else "Theorems 11 and 15"
         return "boundary", (
             "The sum of discounts diverges, but NDCG depends on a vanishing share of the ranks: it converges to the "
-            f"expected gain at s = 1 divided by the largest gain ({theorem}). The paper leaves open whether it "
-            "distinguishes rankers consistently; rankers with equal expected gains at s = 1 it does not."
+            f"expected gain at s = 1 divided by the largest gain ({theorem}). It distinguishes two rankers "
+            "consistently only if their expected gains at s = 1 differ (the paper leaves this open)."
         )
     if decay.flat and share == 1:
-        return "flat", "The discount does not decay: NDCG without a cutoff is near 1 for every ranking, even the worst."
+        return "flat", "The discount does not decay. NDCG without a cutoff tends to 1 even for the worst ranking."
     if decay.power == 0 and share == 1:
         return "feasible", (
-            "The discount decays slower than any power: NDCG tends to 1 for every ranker, at the rate 1/log n for "
-            "log2 (Theorem 4), but distinguishes any two rankers with different curves consistently (Theorem 6)."
+            "The discount decays slower than any power. NDCG tends to 1 for every ranker, with log2 at the rate "
+            "1 / log n (Theorem 4), but distinguishes any two rankers with different curves consistently (Theorem 6)."
         )
     theorems = {(True, True): "12 and 16", (False, True): "13 and 17"}.get((decay.power == 0, share < 1), "7, 8 and 14")
     return "feasible", (
-        "The discount decays slower than 1/r: NDCG converges to a limit that depends on the ranker, and distinguishes "
+        "The discount decays slower than 1/r. NDCG converges to a limit that depends on the ranker, and distinguishes "
         f"two rankers with different limits consistently (Theorems {theorems})."
     )

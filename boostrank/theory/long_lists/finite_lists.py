@@ -1,4 +1,4 @@
-"""Approximate NDCG of a ranker on lists of a finite length, from its score curve alone."""
+"""Approximation of the NDCG of a ranker on lists of finite length, from its score curve."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from boostrank.discounts import Cutoff, checked_discount, ranks_kept, real_cutof
 from boostrank.segments import Floats
 from boostrank.theory.long_lists.score_curves import ScoreCurve, integrate
 
-# Number of ranks that are summed at a time, so that memory stays bounded.
+# Largest number of ranks in memory at a time.
 MAX_RANKS_AT_ONCE = 1_000_000
-# Number of ranks of the longest sum; for longer lists an integral is as precise.
+# Largest number of ranks of a sum. For longer lists, an integral is as precise.
 MAX_RANKS = 100_000_000
 
 
@@ -27,32 +27,32 @@ def pseudo_expectation(
     discount: Discount = "log2",
     method: Literal["integral", "sum"] = "integral",
 ) -> Floats:
-    """The normalized pseudo-expectation N(n) of Wang et al., which approximates NDCG in lists of length `n`.
+    """The normalized pseudo-expectation N(n) of Wang et al., which approximates NDCG on lists of length `n`.
 
     With the curve ``g(s) = E[G(Y) | s]``, the gains ``g_1 > g_2 > ...`` and ``R_j = P(G >= g_j)``,
 
         N(n) = int_1^k g(1 - r/n) d(r) dr  /  sum_j g_j (F(min(n R_j, k)) - F(min(n R_{j-1}, k))),
-        F(t) = int_1^t d(r) dr,
+        F(t) = int_1^t d(r) dr.
 
-    which for binary labels without a cutoff is the paper's ``int / F(np)``. For the log2 discount, NDCG differs from it
-    by about ``n^(-1/3)``, up to logarithms (Lemma 21).
+    For binary labels without a cutoff the denominator is the paper's ``F(np)``. For the log2 discount, expected NDCG
+    differs from ``N(n)`` by at most ``n^(-1/3)`` times a power of ``log n`` (Lemma 21).
 
-    For discounts that decay fast, an integral from 1 approximates a sum poorly: the error of ``N(n)`` is about
-    ``1 / F(n)``, that is ``n^-(1-beta)`` for powers and ``1 / log n`` for ``1/r``, which may be as large as the
-    difference of two rankers. ``method="sum"`` computes
+    For discounts that decay fast, the integral from 1 is not near the sum over ranks. The error of ``N(n)`` is then
+    about ``1 / F(n)``, which is ``n^-(1-beta)`` for powers and ``1 / log n`` for ``1/r``, and may be as large as the
+    difference of two rankers. For these, ``method="sum"`` computes
 
-        N(n) = sum_{r<=k} g(1 - r/(n+1)) d(r)  /  sum_{r<=k} g_ideal(r) d(r)
+        N(n) = sum_{r<=k} g(1 - r/(n+1)) d(r)  /  sum_{r<=k} g_ideal(r) d(r).
 
-    instead: the expectation of the r-th largest of n scores is ``1 - r/(n+1)``, and ``g_ideal(r)`` is the mean of the
+    Here ``1 - r/(n+1)`` is the expected value of the r-th largest of n scores, and ``g_ideal(r)`` is the mean of the
     ideal curve over the r-th of n intervals of equal length.
 
     Parameters
     ----------
     curve : ScoreCurve
     n : array-like
-        Lengths of lists, above 1; whole numbers for a sum, and up to 1e300 for an integral.
+        Lengths of lists, above 1 and up to 1e300. Whole numbers for ``method="sum"``.
     k : int, float, ("power", a) or None
-        A number of ranks, a share of them, ``n^a``, or all.
+        A number of ranks, a share of the ranks, ``n^a``, or all ranks (None).
     gain, discount
         As in :class:`boostrank.dcg.DCG`.
     method : {"integral", "sum"}, default "integral"
@@ -64,9 +64,9 @@ def pseudo_expectation(
     Raises
     ------
     ValueError
-        If a length is not above 1 or no document has a positive gain. With integrals also if no rank above 1 counts, or
-        the expected number of documents with a positive gain is at most 1: integrals from rank 1 are 0/0 then, and a
-        sum is not.
+        If a length is not above 1, if no document has a positive gain, or if a setting is invalid. For
+        ``method="integral"`` also if no rank above 1 counts, or if the expected number of documents with a positive
+        gain is at most 1, because then both integrals are 0.
 
     References
     ----------
@@ -98,13 +98,13 @@ def _by_integral(curve: ScoreCurve, n: float, k: Cutoff, gain: Gain, discount: D
     ends = np.minimum(reached * n, last)
     if last <= 1 or ends[levels > 0].max() <= 1:
         raise ValueError(
-            f"no rank above 1 counts in lists of length {n:g} (k = {last:g}, expected number of documents with a gain "
-            f"{ends[levels > 0].max():g}), so integrals from rank 1 are 0/0; use method='sum'"
+            f"no rank above 1 counts in lists of length {n:g} (k = {last:g}, and the expected number of documents with "
+            f"a gain is {ends[levels > 0].max():g}), so that integrals from rank 1 are 0; use method='sum'"
         )
     function, log_n = checked_discount(discount), np.log(n)
 
     def weight(u: Floats) -> Floats:
-        # d(r) dr as a function of u = log r, divided by n so that it does not overflow.
+        # d(r) dr as a function of u = log r, divided by n to avoid overflow.
         return function(np.exp(u)) * np.exp(u - log_n)
 
     breaks = log_n + np.log1p(-curve.breaks)
@@ -131,16 +131,17 @@ def _by_sum(curve: ScoreCurve, n: float, k: Cutoff, gain: Gain, discount: Discou
         stop = min(start + MAX_RANKS_AT_ONCE, last)
         gains = curve.expected_gain(1.0 - np.arange(start + 1.0, stop + 1.0) / (length + 1.0), gain)
         numerator += float(gains @ discounts[start:stop])
-    # Linear interpolation between ranks: if two gains share a rank, its discount is divided between them.
+    # Linear interpolation between ranks: if documents of two gains share a rank, they share its discount.
     ends = np.interp(reached * length, np.arange(last + 1.0), np.concatenate([[0.0], np.cumsum(discounts)]))
     return numerator / float(levels @ np.diff(ends, prepend=0.0))
 
 
 def _pairs(ends: Floats) -> list[tuple[float, float]]:
+    """Start and end of each interval; the first one starts at 0."""
     starts = np.concatenate([[0.0], ends[:-1]])
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 def _with_end(breaks: ArrayLike, end: float) -> Floats:
-    """Breaks, and points near the end, where the integrand as a function of log r is largest."""
+    """The breaks, and points near the end, where the integrand as a function of log r is large."""
     return np.append(np.asarray(breaks, dtype=np.float64), end - np.array([30.0, 10.0, 3.0, 1.0]))

@@ -1,23 +1,26 @@
-"""Limits of NDCG for long lists of documents.
+"""Limits of NDCG for long lists of documents (Wang et al., COLT 2013).
 
-All limits of the paper are cases of one formula. For a discount that decays like ``r^-beta`` (log2: ``beta = 0``), a
-share ``c`` of the ranks that count, the curve ``g(s) = E[G(Y) | s]`` of a ranker, and the curve of ideal scores,
+**One formula.** All limits of the paper are cases of one formula. Let the discount decay like ``r^-beta`` (``beta = 0``
+for log2), let the first ``cn`` ranks of lists of length ``n`` count, and let ``g(s) = E[G(Y) | s]`` be the curve of a
+ranker, and ``g_ideal`` that of ideal scores. Then
 
     NDCG@cn  ->  int_{1-c}^1 g(s) (1-s)^-beta ds  /  int_{1-c}^1 g_ideal(s) (1-s)^-beta ds,
-    the second integral times (1 - beta)  =  sum_j g_j (min(R_j, c)^(1-beta) - min(R_{j-1}, c)^(1-beta)),
 
-with gains ``g_1 > g_2 > ...`` and ``R_j = P(G >= g_j)``. Theorem 4 is ``beta = 0, c = 1``: both integrals are E[G].
-Theorems 7 and 14 have ``c = 1``, Theorems 12 and 16 ``beta = 0``, Theorems 13 and 17 both in general. As ``beta -> 1``
-or ``c -> 0`` the limit depends on ``s = 1`` alone, ``g(1) / g_1``: Theorems 9, 11 and 15. The paper does not state
-Theorem 9 for graded labels, nor with a cutoff ``k = cn``; the proof is the same.
+where the second integral times ``1 - beta`` is ``sum_j g_j (min(R_j, c)^(1-beta) - min(R_{j-1}, c)^(1-beta))``, with
+the gains ``g_1 > g_2 > ...`` and ``R_j = P(G >= g_j)``.
 
-Errors in the printed paper: Theorem 13 writes ``r(X)`` for the canonical score; Theorem 15 requires that ``D(r)`` grows
-without bound, but it is the sum of the discounts that must (as in Theorem 11).
+Theorem 4 is the case ``beta = 0, c = 1``, in which both integrals are ``E[G]``. Theorems 7 and 14 are the case
+``c = 1``, Theorems 12 and 16 the case ``beta = 0``, and Theorems 13 and 17 the general case. For ``beta = 1`` or
+``c = 0``, the limit is ``g(1) / g_1``, which depends on ``s = 1`` alone (Theorems 9, 11 and 15). The paper does not
+state Theorem 9 for graded labels, nor with a cutoff ``k = cn``; the proof is the same.
 
-Where NDCG does not converge by Theorem 10, it has a limit *in distribution*: the labels of the first ranks become
-independent draws at ``s = 1``, so that ``NDCG -> sum_r d(r) G_r / (g_1 sum_r d(r))``. The mean is ``g(1) / g_1``, as at
-the boundary, and the standard deviation is ``sd(G | s = 1) / g_1 * sqrt(sum d^2) / sum d``. If that is zero, a case
-that the theorem's assumption excludes, NDCG converges.
+**Limits in distribution.** If the sum of discounts is bounded, NDCG does not converge (Theorem 10). Its distribution
+converges, because the labels at the first ranks become independent draws at ``s = 1``: the limit is the distribution of
+``sum_r d(r) G_r / (g_1 sum_r d(r))``, with the mean ``g(1) / g_1`` and the standard deviation
+``sd(G | s = 1) / g_1 * sqrt(sum d^2) / sum d``. If this is 0, NDCG converges; the theorem excludes this case.
+
+**Corrections of the paper.** Theorem 13 prints ``r(X)`` in place of the canonical score. Theorem 15 requires that
+``D(r)`` grows without bound; it must be the sum of the discounts, as in Theorem 11.
 """
 
 from __future__ import annotations
@@ -33,9 +36,11 @@ from boostrank.segments import Floats
 from boostrank.theory.long_lists.decay import Decay, bounded_sums, decay_of
 from boostrank.theory.long_lists.score_curves import ScoreCurve, check_one_population, integrate
 
-# Largest power of the logarithm at which two curves are compared; smaller relative differences count as none.
-MAX_POWER, DIFFERENCE_TOLERANCE = 12, 1e-8
-# End of integrals over t = -log(1 - s): exp(-60) is less than the distance from 1 to the next float64.
+# Largest power of the logarithm for which two curves are compared.
+MAX_POWER = 12
+# Smaller relative differences of two curves count as 0.
+DIFFERENCE_TOLERANCE = 1e-8
+# Upper limit of integrals over t = -log(1 - s): exp(-60) is less than the distance from 1 to the next float64.
 MAX_EXPONENT = 60.0
 
 
@@ -45,11 +50,11 @@ class Limit(NamedTuple):
     Attributes
     ----------
     value : float
-        The limit of NDCG, or of its expectation where NDCG does not converge.
+        The limit of NDCG, or the limit of its expectation if NDCG does not converge.
     standard_deviation : float
-        Limit of the standard deviation over lists; 0 if NDCG converges.
+        The limit of the standard deviation over lists; 0 if NDCG converges.
     source : str
-        The theorem.
+        The theorem of the paper.
     """
 
     value: float
@@ -58,7 +63,7 @@ class Limit(NamedTuple):
 
 
 class LeadingDifference(NamedTuple):
-    """Standard NDCG of two rankers differs by about ``coefficient / log(n)^power``."""
+    """The difference of standard NDCG between two rankers, which is about ``coefficient / log(n)^power``."""
 
     power: int
     coefficient: float
@@ -70,16 +75,17 @@ def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", disc
     Parameters
     ----------
     curve : ScoreCurve
-        Continuous where the limit depends on it: at all ``s`` within the cutoff, or at ``s = 1``.
+        It must be continuous at the scores on which the limit depends, which are those within the cutoff, or
+        ``s = 1``.
     k : int, float, ("power", a) or None
-        A number of ranks, a share of them, ``n^a``, or all.
+        A number of ranks, a share of the ranks, ``n^a`` for lists of length n, or all ranks (None).
     gain, discount
         As in :class:`boostrank.dcg.DCG`. The decay of a callable discount is found numerically.
 
     Returns
     -------
     Limit
-        See the text of the module :mod:`boostrank.theory.long_lists.limits` for the formulas.
+        By the formulas in the text of the module :mod:`boostrank.theory.long_lists.limits`.
 
     Raises
     ------
@@ -114,14 +120,15 @@ def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", disc
 
 
 def log_discount_rate(curve: ScoreCurve, *, gain: Gain = "exp2") -> float:
-    """How slowly standard NDCG tends to 1: the limit of ``(1 - NDCG) log n``.
+    """The rate at which standard NDCG tends to 1: the limit of ``(1 - NDCG) log n``.
 
-    Expanding ``1 / log(n s) = 1 / log n - log s / log^2 n + ...`` in numerator and denominator gives
+    The expansion ``1 / log(n s) = 1 / log n - log s / log^2 n + ...`` of numerator and denominator gives
 
         (1 - NDCG) log n  ->  int_0^1 (g(1-s) - g_ideal(1-s)) log s ds / E[G].
 
-    For binary labels of share p this is ``1 - log p + E[log(1 - S) | Y = 1]``, and ``-log p`` for random scores: 2.3
-    with one relevant document in ten, so that even with a million documents NDCG is about ``1 - 2.3 / 13.8``.
+    For binary labels, of which the share p is 1, this is ``1 - log p + E[log(1 - S) | Y = 1]``, where S is the
+    normalized score. For random scores it is ``-log p``. With one relevant document in ten this is 2.3, so that NDCG is
+    only about ``1 - 2.3 / 13.8`` for a million documents.
 
     Parameters
     ----------
@@ -157,24 +164,28 @@ def log_discount_rate(curve: ScoreCurve, *, gain: Gain = "exp2") -> float:
 def leading_difference(first: ScoreCurve, second: ScoreCurve, *, gain: Gain = "exp2") -> LeadingDifference:
     """The difference of standard NDCG between two rankers on long lists.
 
-    ``N_first(n) - N_second(n) = coefficient / log(n)^K + O(1 / log(n)^(K+1))`` with the smallest K such that
-    ``a = (-1)^K int_0^1 (g_first - g_second)(1-s) log(s)^K ds`` is not zero, and ``coefficient = a / E[G]``.
+    For the pseudo-expectations N(n) of :func:`pseudo_expectation`,
 
-    Two corrections of Lemma 22: the coefficient is the paper's ``a`` divided by ``p``; and K is at least 1, because
-    K = 0 gives the difference of the mean gains, which is zero for two rankers of one population.
+        N_first(n) - N_second(n)  =  coefficient / log(n)^K + O(1 / log(n)^(K+1)).
+
+    Here K is the smallest power for which ``a = (-1)^K int_0^1 (g_first - g_second)(1-s) log(s)^K ds`` is not 0, and
+    the coefficient is ``a / E[G]``.
+
+    Two corrections of Lemma 22: the coefficient is the paper's ``a`` divided by ``p``; and K is at least 1, because for
+    K = 0 the integral is the difference of the mean gains, which is 0 for two rankers of one population.
 
     Parameters
     ----------
     first, second : ScoreCurve
-        Of the same labels and shares.
+        Curves with the same labels and the same shares of labels.
     gain
         As in :class:`boostrank.dcg.DCG`.
 
     Returns
     -------
     LeadingDifference
-        The coefficient is positive if the first ranker is the better one on long lists. Power and coefficient are 0
-        for curves that do not differ up to K = 12.
+        The coefficient is positive if the first ranker is better on long lists. Power and coefficient are 0 if the
+        integrals for all K up to 12 are 0.
 
     Raises
     ------
@@ -202,7 +213,7 @@ def leading_difference(first: ScoreCurve, second: ScoreCurve, *, gain: Gain = "e
 
 
 def _ratio(curve: ScoreCurve, gain: Gain, levels: Floats, reached: Floats, power: float, share: float) -> float:
-    """The limit by the formula of the module; with ``t = (1-s)^(1-beta)`` the integrand has no singularity."""
+    """The limit by the formula of the module; as a function of ``t = (1-s)^(1-beta)`` the integrand is bounded."""
     root = 1.0 - power
     breaks = (1.0 - curve.breaks) ** root
     numerator = integrate(lambda t: curve.expected_gain(1.0 - t ** (1.0 / root), gain)[0], 0.0, share**root, breaks)
@@ -210,6 +221,7 @@ def _ratio(curve: ScoreCurve, gain: Gain, levels: Floats, reached: Floats, power
 
 
 def _in_distribution(curve: ScoreCurve, k: Cutoff, gain: Gain, discount: Discount, largest: float) -> Limit:
+    """Mean and standard deviation of the limit in distribution; `largest` is the largest gain."""
     at_top, gains = curve.at([1.0])[0], curve.gains(gain) / largest
     mean = float(at_top @ gains)
     total, squares = bounded_sums(discount, k)
@@ -218,7 +230,7 @@ def _in_distribution(curve: ScoreCurve, k: Cutoff, gain: Gain, discount: Discoun
 
 
 def _log_moment(curve: ScoreCurve, gain: Gain, power: int) -> float:
-    """``(-1)^power int_0^1 g(1-s) log(s)^power ds``, with ``s = e^-t``."""
+    """``(-1)^power int_0^1 g(1-s) log(s)^power ds``, integrated over ``t = -log(s)``."""
     breaks = -np.log1p(-curve.breaks)
     return float(
         integrate(

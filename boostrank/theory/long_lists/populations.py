@@ -21,7 +21,7 @@ from boostrank.theory.long_lists.score_curves import (
     normalized_scores,
 )
 
-# Number of intervals of the distribution functions by which scores are drawn.
+# Number of intervals of the distribution functions from which scores are drawn.
 N_INTERVALS = 8192
 
 
@@ -41,7 +41,7 @@ class Population(Protocol):
         ...
 
     def better_ranker(self, gain: Gain = "exp2") -> int:
-        """1 if the first ranker is the better one, -1 if the second is, 0 if neither."""
+        """1 if the first ranker is better, -1 if the second ranker is better, and 0 if neither is."""
         ...
 
 
@@ -49,15 +49,15 @@ class Population(Protocol):
 class CurvePair:
     """Two rankers of one population, given by their score curves.
 
-    Score curves do not determine the joint distribution of the two rankers' scores. Here both depend on the label, and
-    for documents of the same label their joint distribution is a Gaussian copula.
+    Score curves do not determine the joint distribution of the scores of two rankers. Here, the scores of both rankers
+    depend on the label, and for documents with the same label their joint distribution is a Gaussian copula.
 
     Parameters
     ----------
     first, second : ScoreCurve
-        With the same labels, and the same shares of them.
+        Curves with the same labels and the same shares of labels.
     correlation : float in [-1, 1], default 0
-        Correlation of the copula. Similar rankers have a high one, and then their difference varies less.
+        Correlation of the copula. The difference of similar rankers, which have a large correlation, varies less.
 
     Raises
     ------
@@ -92,11 +92,22 @@ class CurvePair:
         qid: ArrayLike | None = None,
         **settings: Any,
     ) -> CurvePair:
-        """Score curves of two rankers by :func:`estimate_curve`, and the correlation of their scores within labels.
+        """Estimate the score curves of two rankers, and the correlation of their scores among documents of equal label.
 
-        `settings` are those of :func:`estimate_curve`. For the correlation, the normalized scores of each ranker are
-        ranked among the documents of each label and transformed to normal scores; these are pooled over labels. All
-        queries are taken as one population; if queries differ much, :class:`RankedData` is closer to the data.
+        The curves are those of :func:`estimate_curve`. For the correlation, the normalized scores of each ranker are
+        ranked among the documents of the same label and transformed to normal scores. All queries are treated as one
+        population. If queries differ much, :class:`RankedData` is nearer to the data.
+
+        Parameters
+        ----------
+        y : array-like, shape (n_documents,)
+            Relevance.
+        scores_a, scores_b : array-like, shape (n_documents,)
+            Scores of the two rankers.
+        qid : array-like, shape (n_documents,), optional
+            Query ids; by default all rows are one query.
+        **settings
+            Arguments of :func:`estimate_curve`.
         """
         curves = [estimate_curve(y, scores, qid, **settings) for scores in (scores_a, scores_b)]
         # Ranks within a label: labels take the place of query ids.
@@ -123,10 +134,11 @@ class CurvePair:
         return Lists(*(values.reshape(n_lists, n) for values in (relevance, *scores)))
 
     def better_ranker(self, gain: Gain = "exp2") -> int:
-        """The ranker with the larger standard NDCG on long lists, by Lemma 22: 1, -1 or 0."""
+        """1 or -1 for the ranker with the larger standard NDCG on long lists (:func:`leading_difference`), or 0."""
         return int(np.sign(leading_difference(self.first, self.second, gain=gain).coefficient))
 
     def _uniforms(self, size: int, random: np.random.Generator) -> tuple[Floats, Floats]:
+        """Two samples of uniform numbers whose joint distribution is the copula."""
         if self.correlation == 0:
             return random.random(size), random.random(size)
         common, own = random.standard_normal(size), random.standard_normal(size)
@@ -135,18 +147,19 @@ class CurvePair:
 
 
 class RankedData:
-    """Two rankers on data: lists are resampled from the queries and their documents.
+    """Two rankers of a population, given by data from which lists are resampled.
 
-    For each list a query is drawn, and the documents of the list are drawn from those of the query, with replacement: a
-    bootstrap of queries and documents. A list may therefore be longer than its query.
+    For each list, a query is drawn, and then the documents of the list are drawn with replacement from those of the
+    query. Therefore a list may be longer than its query.
 
     Parameters
     ----------
     y : array-like, shape (n_documents,)
+        Relevance.
     scores_a, scores_b : array-like, shape (n_documents,)
         Scores of the first and the second ranker.
     qid : array-like, shape (n_documents,), optional
-        None: the rows are one query.
+        Query ids; by default all rows are one query.
 
     Raises
     ------
@@ -171,13 +184,13 @@ class RankedData:
         self.relevance, self.first, self.second = (queries.group(values) for values in rows.values())
 
     def draw(self, n_lists: int, n: int, random: np.random.Generator) -> Lists:
-        """Draw `n_lists` lists of `n` documents each, with documents of one query in each list."""
+        """Draw `n_lists` lists of `n` documents each; the documents of a list are from one query."""
         query = random.integers(0, self.queries.n_queries, size=(n_lists, 1))
         rows = random.integers(0, self.queries.sizes[query], size=(n_lists, n)) + self.queries.starts[query]
         return Lists(self.relevance[rows], self.first[rows], self.second[rows])
 
     def better_ranker(self, gain: Gain = "exp2") -> int:
-        """The ranker with the larger mean of standard NDCG over the queries: 1, -1 or 0."""
+        """1 or -1 for the ranker with the larger mean of standard NDCG over queries, or 0."""
         dcg = DCG(gain=gain)
         gains = dcg.gains(self.relevance)
         means = [np.nan_to_num(dcg.ndcg(gains, scores, self.queries)).mean() for scores in (self.first, self.second)]
@@ -185,10 +198,10 @@ class RankedData:
 
 
 def _distribution_functions(curve: ScoreCurve) -> tuple[Floats, Floats]:
-    """A grid of scores in [0, 1], and P(s <= grid | label) for each label, shape (n_labels, n_grid)."""
+    """A grid of scores in [0, 1], and for each label ``P(s <= grid | label)``, shape (n_labels, n_grid)."""
     grid = np.union1d(np.linspace(0.0, 1.0, N_INTERVALS + 1), curve.breaks)
     widths, middles = np.diff(grid), (grid[1:] + grid[:-1]) / 2.0
     masses = np.cumsum(curve.at(middles) * widths[:, None], axis=0).T
-    # A label of share 0 is never drawn, so that its function does not matter.
+    # A label with the share 0 is not drawn, so that any function is right.
     totals = np.where(masses[:, -1:] > 0, masses[:, -1:], 1.0)
     return grid, np.concatenate([np.zeros((len(masses), 1)), masses / totals], axis=1)

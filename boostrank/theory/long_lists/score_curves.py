@@ -1,11 +1,11 @@
 """Score curves: the probabilities of the labels of a document, given its normalized score.
 
-Limits of NDCG depend on a ranker only through this curve. Wang et al. normalize scores to ``s`` in [0, 1] by their
-distribution function: documents of ``s = 1`` rank first, those of ``s = 0`` last, and ``s`` is uniform. A
-:class:`ScoreCurve` holds ``P(Y = label | s)``.
+Wang et al. (COLT 2013) normalize scores by their distribution function. A normalized score ``s`` is in [0, 1], its
+distribution is uniform, documents with ``s = 1`` rank first, and those with ``s = 0`` rank last. A :class:`ScoreCurve`
+consists of the probabilities ``P(Y = label | s)``. Limits of NDCG depend on a ranker only through its score curve.
 
-The uniform distribution of ``s`` (their Lemma 3) needs scores without ties. Here tied documents cover one interval of
-[0, 1], on which the probabilities are the means over these documents. That corresponds to NDCG with averaged ties.
+Normalized scores are uniform (Lemma 3) only if scores have no ties. Here, tied documents cover an interval of [0, 1],
+on which the probabilities are means over these documents. This corresponds to NDCG with averaged ties.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad_vec
 
-from boostrank.dcg import DCG, Gain, check_relevance
+from boostrank.dcg import DCG, Gain, check_count, check_relevance
 from boostrank.metrics import check_scores
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 
-# Error that numerical integration stops at, and the largest error that is accepted.
+# Error at which numerical integration stops, and the largest error of a result.
 QUADRATURE_TOLERANCE, MAX_QUADRATURE_ERROR = 1e-11, 1e-6
-# Probabilities and their sums differ from exact values by rounding.
+# Largest difference of probabilities and their sums from the range [0, 1] and from 1, which is due to rounding.
 PROBABILITY_TOLERANCE = 1e-9
-# Difference between the shares of a label in two curves of one population.
+# Largest difference between the shares of a label in two curves of one population.
 SHARE_TOLERANCE = 1e-6
 
 
@@ -41,9 +41,11 @@ class ScoreCurve:
     labels : array-like, shape (n_labels,)
         All labels, 0 or more, strictly increasing.
     probabilities : callable
-        Function of ``s``, shape (m,), in [0, 1], with values ``P(Y = label | s)``, shape (m, n_labels).
+        Function of an array of scores ``s`` in [0, 1], shape (m,), that returns the probabilities
+        ``P(Y = label | s)``, shape (m, n_labels).
     breaks : array-like, default ()
-        Points in (0, 1) at which the probabilities or their derivatives jump, for numerical integration.
+        Points in (0, 1) at which the probabilities or their derivatives are not continuous. Numerical integration
+        needs them.
 
     Raises
     ------
@@ -80,7 +82,7 @@ class ScoreCurve:
 
     @classmethod
     def binary(cls, curve: Callable[[Floats], Floats], breaks: ArrayLike = ()) -> ScoreCurve:
-        """The curve of labels 0 and 1 with ``P(Y = 1 | s) = curve(s)``, a vectorized function."""
+        """Make the curve of labels 0 and 1 with ``P(Y = 1 | s) = curve(s)``, where `curve` is a vectorized function."""
 
         def probabilities(s: Floats) -> Floats:
             relevant = np.broadcast_to(np.asarray(curve(s), dtype=np.float64), s.shape)
@@ -90,18 +92,18 @@ class ScoreCurve:
 
     @classmethod
     def constant(cls, labels: ArrayLike, shares: ArrayLike) -> ScoreCurve:
-        """The curve of random scores: the probabilities of `labels` are `shares` at every score."""
+        """Make the curve of random scores, for which the probabilities of `labels` are `shares` at every score."""
         return cls.steps(labels, np.atleast_2d(np.asarray(shares, dtype=np.float64)))
 
     @classmethod
     def steps(cls, labels: ArrayLike, table: ArrayLike) -> ScoreCurve:
-        """The curve of probabilities that are constant on intervals of equal length.
+        """Make the curve of probabilities that are constant on intervals of equal length.
 
         Parameters
         ----------
         labels : array-like, shape (n_labels,)
         table : array-like, shape (n_parts, n_labels)
-            Probabilities from the lowest scores to the highest.
+            Probabilities in each interval, from the lowest scores to the highest.
         """
         rows = np.asarray(table, dtype=np.float64)
         if rows.ndim != 2 or len(rows) == 0:
@@ -115,7 +117,7 @@ class ScoreCurve:
         return cls(labels, probabilities, jumps / n_parts)
 
     def at(self, s: ArrayLike) -> Floats:
-        """``P(Y = label | s)``, shape (m, n_labels).
+        """The probabilities ``P(Y = label | s)`` at scores `s` of shape (m,), shape (m, n_labels).
 
         Raises
         ------
@@ -146,23 +148,23 @@ class ScoreCurve:
         return DCG(gain=gain).gains(self.labels)
 
     def expected_gain(self, s: ArrayLike, gain: Gain = "exp2") -> Floats:
-        """``E[G(Y) | s]``, shape (m,)."""
+        """The expected gain ``E[G(Y) | s]`` at scores `s`, shape (m,)."""
         return self.at(s) @ self.gains(gain)
 
     @cached_property
     def shares(self) -> Floats:
-        """``P(Y = label)``, shape (n_labels,): the integral of the probabilities over [0, 1]."""
+        """Share ``P(Y = label)`` of each label, shape (n_labels,): the integral of the probabilities over [0, 1]."""
         return integrate(lambda s: self.at(s)[0], 0.0, 1.0, self.breaks)
 
     def ideal_steps(self, gain: Gain = "exp2") -> tuple[Floats, Floats]:
-        """The curve of ideal scores: decreasing gains, and the share of documents with at least each gain.
+        """The curve of ideal scores: decreasing gains, and the share of documents that have at least each gain.
 
-        Labels without documents are left out.
+        Labels with the share 0 are left out.
 
         Returns
         -------
         gains, reached : ndarray, shape (n_levels,)
-            ``reached`` is the R_j of Theorem 14, and ends at 1.
+            ``reached`` are the ``R_j`` of Theorem 14. The last one is 1.
 
         Raises
         ------
@@ -171,7 +173,7 @@ class ScoreCurve:
         """
         gains, present = self.gains(gain), self.shares > MAX_QUADRATURE_ERROR
         if not gains[present].any():
-            raise ValueError("NDCG is 0/0: the curve has no label of positive gain and probability")
+            raise ValueError("NDCG is not defined: the curve has no label with a positive gain and a positive share")
         levels, reached = gains[present][::-1], np.cumsum(self.shares[present][::-1])
         return levels, reached / reached[-1]
 
@@ -184,31 +186,37 @@ def estimate_curve(
     method: Literal["isotonic", "bins"] = "isotonic",
     n_bins: int | None = None,
 ) -> ScoreCurve:
-    """Estimate a score curve from documents with labels and scores.
+    """Estimate the score curve of a ranker from documents with labels and scores.
 
-    Scores are comparable only within queries. The normalized score of a document is therefore
-    ``1 - (rank - 1/2) / n`` in its query of ``n`` documents; tied documents have their mean rank. The documents of all
-    queries are sorted by normalized score and cut into `n_bins` bins of equal size, and the curve is constant on each
-    bin. The shares of the labels are exactly those of `y`. All queries are taken as one population: differences between
-    them are averaged out. A rank among n documents determines a normalized score only up to about ``1 / (2 sqrt(n))``,
-    so that short lists smooth the curve.
+    Scores can be compared only within a query. Therefore the normalized score of a document in a query of ``n``
+    documents is ``1 - (rank - 1/2) / n``, where tied documents have their mean rank. The documents of all queries are
+    sorted by normalized score and divided into `n_bins` bins of equal size. The estimated curve is constant on each
+    bin. The shares of its labels are those of `y`.
+
+    All queries are treated as one population. In short lists, the rank of a document determines its normalized score
+    only up to about ``1 / (2 sqrt(n))``, so that the estimated curve is smoother than the true one.
 
     Parameters
     ----------
     y, scores : array-like, shape (n_documents,)
-        Labels, and the ranker's scores.
+        Labels, and scores of the ranker.
     qid : array-like, shape (n_documents,), optional
-        None: the rows are one query.
+        Query ids; by default all rows are one query.
     method : {"isotonic", "bins"}, default "isotonic"
-        ``"isotonic"`` makes the means of the bins monotone by isotonic regression, so that ``P(Y >= label)`` never
-        decreases with the score. ``"bins"`` takes the means as they are, for rankers whose labels may decrease.
+        With ``"bins"`` the curve consists of the means of the bins. With ``"isotonic"`` these are changed by isotonic
+        regression such that ``P(Y >= label)`` does not decrease with the score.
     n_bins : int, optional
-        By default about ``2 n_documents^(1/3)``, from 5 to 200. Limits that depend on the top alone use the top bin.
+        By default about ``2 n_documents^(1/3)``, from 5 to 200. Limits that depend on ``s = 1`` alone use the highest
+        bin only.
+
+    Returns
+    -------
+    ScoreCurve
 
     Raises
     ------
     ValueError
-        If an input is invalid, or there is only one label.
+        If an argument is invalid, or if all labels are equal.
 
     Examples
     --------
@@ -227,8 +235,7 @@ def estimate_curve(
         raise ValueError(f"scores has {len(normalized)} values for the {len(relevance)} documents of y")
     if n_bins is None:
         n_bins = int(np.clip(round(2 * len(normalized) ** (1 / 3)), 5, 200))
-    if not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
-        raise ValueError(f"n_bins must be an integer of at least 1; got {n_bins!r}")
+    check_count("n_bins", n_bins)
     reached = _bin_means(relevance[:, None] >= labels[1:], normalized, int(n_bins))
     if method == "isotonic":
         from sklearn.isotonic import isotonic_regression
@@ -240,45 +247,45 @@ def estimate_curve(
 
 
 def normalized_scores(scores: ArrayLike, qid: ArrayLike | None = None) -> Floats:
-    """``1 - (rank - 1/2) / n`` of each row among the n documents of its query; ties have their mean rank."""
+    """``1 - (rank - 1/2) / n`` of each row among the n documents of its query, with the mean rank of tied rows."""
     values = check_scores(scores)
     queries = Queries.from_sizes([len(values)]) if qid is None else Queries.from_qid(qid)
     if queries.n_documents != len(values):
         raise ValueError(f"qid has {queries.n_documents} values for the {len(values)} documents of scores")
     grouped = queries.group(values)
     sizes = queries.repeat(queries.sizes)
-    # Ranks counted from the first document and from the last one: for tied documents, both together give the mean rank.
+    # Ranks from the first document plus ranks from the last document: for tied documents, this gives the mean rank.
     twice = queries.ranks(grouped) + sizes + 1 - queries.ranks(-grouped)
     return queries.ungroup(1.0 - (twice - 1.0) / (2.0 * sizes))
 
 
 def _bin_means(values: NDArray[np.bool_], normalized: Floats, n_bins: int) -> Floats:
-    """Means of `values`, shape (n, m), in bins of equally many documents by normalized score, shape (n_bins, m)."""
+    """Means of `values`, shape (n, m), in bins of equal size by normalized score; shape (n_bins, m)."""
     different, inverse = np.unique(normalized, return_inverse=True)
     ends = np.concatenate([[0.0], np.cumsum(np.bincount(inverse)) / len(normalized)])
     parts = np.linspace(0.0, 1.0, n_bins + 1)
     means = np.empty((n_bins, values.shape[1]))
     for j, column in enumerate(values.T):
         sums = np.bincount(inverse, weights=column.astype(np.float64), minlength=len(different))
-        # A bin may end among tied documents: then the parts in both bins have the mean of these documents.
+        # If a bin ends among tied documents, its part of them has the mean value of all of them.
         total = np.interp(parts, ends, np.concatenate([[0.0], np.cumsum(sums) / len(normalized)]))
         means[:, j] = np.diff(total) * n_bins
     return means
 
 
 def check_one_population(first: ScoreCurve, second: ScoreCurve) -> None:
-    """Refuse two curves that differ in their labels or in the shares of these: not of one population."""
+    """Raise ValueError for two curves with different labels or shares, which cannot be of one population."""
     if not np.array_equal(first.labels, second.labels):
         raise ValueError(f"both curves must have the same labels; got {first.labels} and {second.labels}")
     if np.abs(first.shares - second.shares).max() > SHARE_TOLERANCE:
         raise ValueError(
-            "two rankers of one population rank the same labels, so both curves must have the same shares; got "
+            "the curves of two rankers of one population must have the same shares of labels; got "
             f"{first.shares.round(6).tolist()} and {second.shares.round(6).tolist()}"
         )
 
 
 def integrate(function: Callable[[Floats], Any], low: float, high: float, breaks: ArrayLike = ()) -> Any:
-    """Integral of a function of one-element arrays, by adaptive quadrature of the intervals between `breaks`.
+    """Integral of a function of an array with one element, by adaptive quadrature of the intervals between `breaks`.
 
     Raises
     ------
@@ -295,5 +302,8 @@ def integrate(function: Callable[[Floats], Any], low: float, high: float, breaks
     settings: dict[str, Any] = {"epsabs": tolerance, "epsrel": tolerance, "norm": "max", "points": points}
     value, error = quad_vec(at_point, low, high, limit=2_000 + len(points), **settings)
     if not error <= MAX_QUADRATURE_ERROR * max(1.0, float(np.max(np.abs(value)))):
-        raise ValueError(f"an integral of the curve has error {error:.1e}: pass the points where it jumps as breaks")
+        raise ValueError(
+            f"an integral of the curve has the error {error:.1e}: pass the points where the curve is not continuous as "
+            "breaks"
+        )
     return value

@@ -1,4 +1,4 @@
-"""Simulation of whether NDCG prefers the same one of two rankers on every list: Definition 5 of Wang et al."""
+"""Simulation of how consistently NDCG distinguishes two rankers: Definition 5 of Wang et al. (COLT 2013)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from boostrank.dcg import DCG, Gain
+from boostrank.dcg import DCG, Gain, check_count
 from boostrank.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
 from boostrank.segments import Floats, Ints, Segments
-from boostrank.significance.power import ndcg_differences, required_queries, standardized_effects
+from boostrank.significance.differences import standardized
+from boostrank.significance.power import ndcg_differences, required_queries
 from boostrank.theory.long_lists.populations import Lists, Population
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Documents drawn at a time, so that memory stays bounded (tens of MB) however many lists there are.
+# Largest number of documents in memory at a time (tens of MB).
 MAX_DOCUMENTS_AT_ONCE = 400_000
 
 
@@ -34,17 +35,16 @@ def distinguishability(
     random_state: int | np.random.Generator | None = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """How often NDCG on one list shows which of two rankers is better, by length of the list.
+    """Simulate how often NDCG on a single list shows which of two rankers is better, by length of the list.
 
-    Lists of independent documents are drawn; the first n documents of a list are the list of length n. On each of them,
-    NDCG with each discount and cutoff is larger for one of the two rankers. It distinguishes them consistently
-    (Definition 5) if there is a length beyond which, on almost all lists, it is larger for the same ranker at all
-    greater lengths.
+    Lists of independent documents are drawn. The first n documents of a list are its list of length n, on which NDCG
+    with each discount and cutoff of both rankers is compared. By Definition 5, NDCG distinguishes the rankers
+    consistently if, for almost all lists, there is a length from which on it is always larger for the same ranker.
 
     Parameters
     ----------
     population : CurvePair or RankedData
-        Two rankers, given by their score curves, or by data that are resampled.
+        Two rankers, given by score curves, or by data that are resampled.
     n : iterable of int, default (10, 100, 1,000)
         Lengths of lists.
     discounts, ks
@@ -52,35 +52,36 @@ def distinguishability(
     gain
         As in :class:`boostrank.dcg.DCG`.
     better : {"first", "second"}, optional
-        The ranker that is in truth the better one. By default the one of the larger standard NDCG (log2, all ranks):
-        for curves on long lists, where it distinguishes consistently by Theorem 6; for data in the mean over queries.
+        The better ranker. By default it is the ranker with the larger standard NDCG (log2, all ranks): for score curves
+        that on long lists, which distinguishes rankers consistently by Theorem 6, and for data the mean over queries.
     n_lists : int, default 1,000
-        A share p in the result has the standard error ``sqrt(p (1 - p) / n_lists)``.
+        Number of lists, at least 2. A share p in the result has the standard error ``sqrt(p (1 - p) / n_lists)``.
     power, level
-        For the column `queries`; see :func:`boostrank.significance.required_queries`.
-    random_state : int, Generator or None
+        As in :func:`boostrank.significance.required_queries`, for the column `queries`.
+    random_state : int, Generator or None, default 0
     progress : callable, optional
-        Called with the number of lists done and of all lists.
+        It is called with the number of lists that are finished and with the number of all lists.
 
     Returns
     -------
     DataFrame
         One row for each discount, cutoff and length:
 
-        - discount, k, n;
-        - difference, sd: mean and standard deviation over lists of NDCG of the first ranker minus that of the second.
-          Lists without a relevant document count as 0;
-        - first_wins, second_wins: shares of lists on which this ranker has the larger NDCG; the rest are ties;
-        - correct: share of lists on which the better ranker wins; NaN if neither is better;
-        - agreement: probability that the same ranker wins on two independent lists, ``first_wins^2 + second_wins^2``;
-        - settled: share of lists on which the same ranker wins at this and at all greater lengths; NaN at the greatest
-          length;
+        - discount, k, n: the names of the discount and of the cutoff, and the length.
+        - difference, sd: mean and standard deviation over lists of the NDCG of the first ranker minus that of the
+          second ranker. For lists without a relevant document, the difference is 0.
+        - first_wins, second_wins: shares of lists on which this ranker has the larger NDCG. On the other lists, both
+          have the same NDCG.
+        - correct: share of lists on which the better ranker wins; NaN if neither ranker is better.
+        - agreement: probability that the same ranker wins on two independent lists, ``first_wins^2 + second_wins^2``.
+        - settled: share of lists on which the same ranker wins at this length and at all greater lengths; NaN at the
+          greatest length.
         - queries: number of lists of this length with which a paired t-test detects the difference.
 
     Raises
     ------
     ValueError
-        If a setting is out of range.
+        If an argument is invalid.
 
     References
     ----------
@@ -100,8 +101,7 @@ def distinguishability(
     """
     lengths = _lengths(n)
     required_queries(1.0, power=power, level=level)
-    if not isinstance(n_lists, (int, np.integer)) or n_lists < 2:
-        raise ValueError(f"n_lists must be an integer of at least 2; got {n_lists!r}")
+    check_count("n_lists", n_lists, smallest=2)
     if better not in (None, "first", "second"):
         raise ValueError(f"better must be 'first', 'second' or None; got {better!r}")
     chosen, dcg = discounted_cutoffs(discounts, ks), DCG(gain=gain)
@@ -132,7 +132,7 @@ def _table(
     import pandas as pd
 
     winners = np.sign(differences)
-    # The ranker that wins at the greatest length, if it is no tie there, has to win at all lengths from n on.
+    # Whether the ranker that wins at the greatest length wins at each length; false if no ranker wins there.
     same = (winners == winners[-1]) & (winners[-1] != 0)
     settled = np.logical_and.accumulate(same[::-1])[::-1].mean(axis=2)
     settled[-1] = np.nan
@@ -152,7 +152,7 @@ def _table(
         "correct": correct,
         "agreement": first**2 + second**2,
         "settled": settled,
-        "queries": required_queries(standardized_effects(mean, deviation), power=power, level=level),
+        "queries": required_queries(standardized(mean, deviation), power=power, level=level),
     }
     table = pd.DataFrame(settings)
     for name, values in statistics.items():
@@ -161,6 +161,7 @@ def _table(
 
 
 def _lengths(n: Iterable[int]) -> Ints:
+    """The different lengths, sorted."""
     given = [n] if isinstance(n, (int, np.integer)) else list(n)
     if not given or any(not isinstance(one, (int, np.integer)) or isinstance(one, bool) or one < 1 for one in given):
         raise ValueError(f"n must be lengths of lists, integers of at least 1; got {n!r}")

@@ -25,29 +25,23 @@ from boostrank.surrogates import (
     Surrogate,
     get_surrogate,
 )
+from boostrank.surrogates.base import closed_form
 from boostrank.targets import make_targets
 from boostrank.theory import SECTION_3_2_1, LabelDistribution, excess_loss, minimizer
 from boostrank.theory.consistency.ellipsoid import minimize_convex
 from boostrank.theory.consistency.label_distributions import DistributionBatch
-from boostrank.theory.consistency.minimizers import closed_form, minimize_numerically
+from boostrank.theory.consistency.minimizers import minimize_numerically
 from boostrank.theory.consistency.newton import ExpectedLoss
 
 CENTERED_SQUARED, CENTERED_LOGISTIC = get_surrogate("centered-squared"), get_surrogate("centered-logistic")
+OTHER_SETTINGS = [Profiled(Poisson()), PNorm(q=2), PNorm(q=3.5), Cosine(epsilon=0.2)]
 WITH_CLOSED_FORM = [
-    Squared(),
-    Poisson(),
-    Logistic(),
-    Softmax(),
-    Profiled(Squared()),
-    Profiled(Poisson()),
-    PNorm(),
-    PNorm(q=2),
-    PNorm(q=3.5),
-    Cosine(epsilon=0.2),
-    NormalizedPNorm(),
+    surrogate
+    for surrogate in [*SURROGATES.values(), *OTHER_SETTINGS]
+    if closed_form(surrogate, np.full((1, 2), 0.5)) is not None
 ]
 NUMERIC = [CENTERED_LOGISTIC, Arc(), SteepBowl(), FlatBowl(), Profiled(Arc())]
-SMOOTH = [get_surrogate(name) for name in SURROGATES if name != "pairwise-hinge"]
+CONSISTENT = [surrogate for surrogate in SURROGATES.values() if surrogate.consistent]
 
 
 def some(m, n=60, max_label=4, seed=0):
@@ -86,7 +80,7 @@ def test_the_numeric_minimizer_is_the_closed_form(surrogate, normalize):
 
 
 @pytest.mark.usefixtures("few_starts")
-@pytest.mark.parametrize("surrogate", [*SMOOTH, *NUMERIC], ids=repr)
+@pytest.mark.parametrize("surrogate", [*CONSISTENT, *NUMERIC], ids=repr)
 def test_no_scores_have_a_lower_expected_loss(surrogate):
     random = np.random.default_rng(0)
     for distribution in some(3, n=4) + some(4, n=2, max_label=1):
@@ -140,18 +134,24 @@ def test_an_expected_target_above_its_bound_by_rounding_has_the_minimizer_of_the
 
 
 @pytest.mark.usefixtures("few_starts")
-@pytest.mark.parametrize("surrogate", [*SMOOTH, Profiled(Arc())], ids=repr)
+@pytest.mark.parametrize("surrogate", [*CONSISTENT, Profiled(Arc())], ids=repr)
 def test_minimizers_at_infinity_rank_as_they_should_when_found_numerically(surrogate):
     for labels in ([[1, 0, 2], [2, 0, 0]], [[1, 0, 0]], [[1, 1, 0]]):
         distribution = LabelDistribution(labels, np.full(len(labels), 1 / len(labels)))
-        scores = minimizer(surrogate, distribution, method="numeric")
+        try:
+            scores = minimizer(surrogate, distribution, method="numeric")
+        except RuntimeError:
+            # A slope may approach its bound so slowly that no minimum is found, as that of sqrt(1 + s^2) does.
+            assert closed_form(surrogate, distribution.bayes_scores()[None]) is None
+            assert np.isfinite(surrogate.target_bounds).all()
+            continue
         assert np.isfinite(scores).all()
         assert np.abs(scores).max() < 300
         assert distribution.ndcg_regret(scores) < 1e-7
 
 
 @pytest.mark.usefixtures("few_starts")
-@pytest.mark.parametrize("surrogate", [*SMOOTH, PairwiseHinge()], ids=repr)
+@pytest.mark.parametrize("surrogate", [*CONSISTENT, PairwiseHinge()], ids=repr)
 def test_labels_without_any_gain_have_minimizers_too(surrogate):
     distribution = LabelDistribution([[0, 0, 0]], [1.0])
     for method in ("auto", "numeric"):
@@ -210,7 +210,7 @@ def test_the_ellipsoid_method_bounds_what_it_may_miss():
 
 def test_excess_loss_is_the_expected_loss_less_the_least():
     random = np.random.default_rng(0)
-    for surrogate in [*SMOOTH, Arc()]:
+    for surrogate in [*CONSISTENT, Arc()]:
         for distribution in some(3, n=3):
             scores = random.normal(size=3)
             best = minimizer(surrogate, distribution) * (1e8 if isinstance(surrogate, NormalizedPNorm) else 1.0)
@@ -331,5 +331,5 @@ def test_bad_input_is_an_error():
         minimizer("squared", SECTION_3_2_1, normalize="l1")
     with pytest.raises(ValueError, match="scores must be 2 numbers"):
         excess_loss("squared", SECTION_3_2_1, [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="finite to have a loss"):
+    with pytest.raises(ValueError, match="scores must be finite"):
         excess_loss("poisson", SECTION_3_2_1, [0.0, -np.inf])

@@ -22,6 +22,7 @@ from boostrank.surrogates import (
     Squared,
     get_surrogate,
 )
+from boostrank.surrogates.base import closed_form
 from boostrank.theory import (
     SECTION_3_2_1,
     LabelDistribution,
@@ -35,7 +36,7 @@ from boostrank.theory import (
     strong_convexity,
 )
 from boostrank.theory.consistency.label_distributions import DistributionBatch
-from boostrank.theory.consistency.minimizers import closed_form, excess_losses, least_losses
+from boostrank.theory.consistency.minimizers import excess_losses, least_losses
 from boostrank.theory.consistency.regret_bounds import max_target_norm
 
 BOUNDED = [

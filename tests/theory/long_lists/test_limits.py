@@ -305,7 +305,7 @@ def test_pseudo_expectations_of_what_has_none_are_refused():
         theory.pseudo_expectation(RANDOM, [10], method="exact")
     with pytest.raises(ValueError, match="too long; use method='integral'"):
         theory.pseudo_expectation(RANDOM, [1e12], method="sum")
-    with pytest.raises(ValueError, match="no label of positive gain"):
+    with pytest.raises(ValueError, match="no label with a positive gain"):
         theory.ndcg_limit(ScoreCurve.constant([0, 1], [1.0, 0.0]))
 
 

@@ -65,7 +65,7 @@ def test_the_estimated_correlation_is_that_within_labels():
 
 
 def test_rankers_of_one_population_share_labels_and_their_shares():
-    with pytest.raises(ValueError, match="same shares; got"):
+    with pytest.raises(ValueError, match="same shares of labels; got"):
         CurvePair(ScoreCurve.binary(lambda s: s), ScoreCurve.binary(lambda s: 0.9 * s))
     with pytest.raises(ValueError, match="same labels"):
         CurvePair(LINEAR.first, GRADED.first)

@@ -15,7 +15,6 @@ from oracles import Arc, SteepBowl
 from scipy.optimize import minimize
 
 from boostrank.dcg import DCG
-from boostrank.objective import is_consistent
 from boostrank.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,
@@ -27,10 +26,11 @@ from boostrank.surrogates import (
     Softmax,
     Squared,
     get_surrogate,
+    is_consistent,
 )
 from boostrank.targets import NORMALIZATIONS, make_targets
 
-CONSISTENT_SURROGATES = [get_surrogate(name) for name in SURROGATES if name != "pairwise-hinge"]
+CONSISTENT_SURROGATES = [surrogate for surrogate in SURROGATES.values() if surrogate.consistent]
 OWN = [Profiled(Poisson()), Profiled(Arc()), Arc(), SteepBowl(), PNorm(q=3.5), NormalizedPNorm(q=2.5)]
 
 

@@ -1,0 +1,119 @@
+"""Partitions of whole queries: which rows move to which worker."""
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import get_worker
+
+import boostrank.dask as bd
+from boostrank.dask.partitions import choose_partitions, colocate_queries, find_lazy_qid
+from boostrank.dask.rows import as_rows
+
+
+def contents(client, partitions):
+    """The worker, labels, query ids and first feature of each partition, from the worker that it is said to be on."""
+
+    def look(part):
+        rows = as_rows(part)
+        return get_worker().address, rows.relevance, rows.qid, np.asarray(rows.X)[:, 0]
+
+    futures = [
+        client.submit(look, part.rows, workers=[part.worker], allow_other_workers=False, pure=False)
+        for part in partitions.parts
+    ]
+    return client.gather(futures)
+
+
+def test_no_query_is_on_two_workers_and_no_row_is_lost(client, partitioned):
+    partitions = colocate_queries(client, *partitioned)
+    X, y, qid = (column.compute() for column in partitioned)
+    found = contents(client, partitions)
+    queries = [set(part[2].tolist()) for part in found]
+    assert sum(len(part) for part in queries) == len(set.union(*queries)) == partitions.n_queries == 150
+    rows = sorted(zip(*(np.concatenate([part[i] for part in found]) for i in (1, 2, 3)), strict=True))
+    assert rows == sorted(zip(y, qid, X[:, 0], strict=True))
+    assert [worker for worker, *_ in found] == [part.worker for part in partitions.parts]
+    assert len({worker for worker, *_ in found}) == 2
+    # The client knows which query is where.
+    by_first_appearance = pd.unique(qid)
+    for part, held in zip(partitions.parts, found, strict=True):
+        assert by_first_appearance[part.queries].tolist() == pd.unique(held[2]).tolist()
+
+
+@pytest.mark.parametrize("kind", [np.float64, str])
+def test_query_ids_may_be_floats_or_strings(client, place, data, even_sizes, kind):
+    X, y, qid = data
+    ids = np.array([f"q{i}" for i in qid]) if kind is str else qid.astype(kind)
+    expected, found = (
+        contents(client, colocate_queries(client, *place((X, y, part), even_sizes(len(y), 3)))) for part in (qid, ids)
+    )
+    for integer, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(other[3], integer[3])
+        assert other[2].tolist() == ([f"q{i}" for i in integer[2]] if kind is str else integer[2].tolist())
+
+
+def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data, aligned_sizes, small):
+    X, y, qid = place(data, aligned_sizes(data[2], 4))
+    before = client.who_has(X)
+    partitions = colocate_queries(client, X, y, qid)
+    assert partitions.n_moved == 0
+    assert [part.rows[0].key for part in partitions.parts] == [key for (key,) in X.__dask_keys__()]
+    small(bd.XGBoostRanker, n_estimators=1).fit(X, y, qid)
+    assert client.who_has(X) == before
+    assert all((part.worker,) == before[part.rows[0].key] for part in partitions.parts)
+
+
+def test_only_rows_of_queries_that_are_cut_move(client, place):
+    qid = np.repeat([0, 1, 2, 3], [10, 10, 10, 10])
+    X, y, weights = np.arange(40.0)[:, None], np.zeros(40), np.arange(40.0)
+    X, y, qid, weights = place((X, y, qid, weights), [17, 6, 17])
+    partitions = colocate_queries(client, X, y, qid, weights)
+    # Of query 1 three rows go to the left; of query 2 three to the right, which leaves nothing in the middle.
+    assert partitions.n_moved == 3 + 3
+    assert [part[3].tolist() for part in contents(client, partitions)] == [list(range(20)), list(range(20, 40))]
+    moved = client.gather([part.rows for part in partitions.parts])
+    assert [part.weights.tolist() for part in moved] == [list(range(20)), list(range(20, 40))]
+
+
+def test_a_query_larger_than_a_partition_gets_into_one_partition(client, place, even_sizes, small):
+    qid = np.repeat([7, 8, 9], [30, 200, 30])
+    rows = place((np.arange(260.0)[:, None], np.arange(260) % 3, qid), even_sizes(260, 10))
+    holding = [part for part in contents(client, colocate_queries(client, *rows)) if 8 in part[2]]
+    assert [np.count_nonzero(part[2] == 8) for part in holding] == [200]
+    assert small(bd.LightGBMRanker, n_estimators=1).fit(*rows).n_features_in_ == 1
+
+
+def test_queries_go_to_the_partition_with_most_of_their_rows():
+    # Query 0 has most of its rows in partition 1; queries 1 and 2 lie in one partition each.
+    chosen = choose_partitions(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 1]), np.array([2, 50, 9, 40]), 2)
+    assert chosen.tolist() == [1, 0, 1]
+    # Of two partitions with equally many rows it is the first.
+    assert choose_partitions(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 1]), np.array([5, 9, 5, 9]), 2)[0] == 0
+
+
+def test_no_partition_becomes_much_larger_than_the_others():
+    # Every query has six rows in partition 0 and four in each of the others, which would end up empty.
+    n_queries, n_parts = 200, 5
+    query, part = np.tile(np.arange(n_queries), n_parts), np.repeat(np.arange(n_parts), n_queries)
+    chosen = choose_partitions(query, part, np.where(part == 0, 6, 4), n_parts)
+    assert np.bincount(chosen, minlength=n_parts).tolist() == [40] * 5
+    assert (np.diff(chosen) >= 0).all()
+
+
+def test_query_ids_are_found_in_frames_without_computing():
+    frame = dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "qid": [3, 3]}), npartitions=1)
+    X, qid = find_lazy_qid(frame, None)
+    assert (list(X.columns), qid.compute().tolist()) == (["a"], [3, 3])
+    # Query ids that are given win, and the column is no feature even then.
+    given = frame["a"]
+    X, qid = find_lazy_qid(frame, given)
+    assert (list(X.columns), qid is given) == (["a"], True)
+    indexed = frame.set_index("qid")
+    X, qid = find_lazy_qid(indexed, None)
+    assert X is indexed
+    assert qid.compute().tolist() == [3, 3]
+    assert find_lazy_qid(frame[["a"]], None)[1] is None
+    array = da.zeros((2, 1))
+    assert find_lazy_qid(array, None) == (array, None)

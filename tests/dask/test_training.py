@@ -1,0 +1,316 @@
+"""Training on two workers gives the model of one process, however the data are partitioned."""
+
+import dask.array as da
+import dask.dataframe as dd
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost.dask as dxgb
+from scipy.sparse import csr_matrix
+from scipy.stats import spearmanr
+
+import boostrank as br
+import boostrank.dask as bd
+from boostrank.dask.training import ClusterSpecification, Endpoint, prepare
+from boostrank.queries import Queries
+
+
+def assert_close(scores, expected):
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6)
+
+
+# The data of one worker
+
+
+def prepared(part, ranker=None, validation=(), chosen=None, query_weights=None, eval_metric=None):
+    """The training of a worker that has one partition."""
+    ranker = br.LightGBMRanker("softmax") if ranker is None else ranker
+    measure = None if eval_metric is None else br.get_measure(eval_metric)
+    specification = ranker._specification(np.random.RandomState(0), measure)
+    cluster = ClusterSpecification(ranker._backend, specification, Endpoint)
+    return prepare(cluster, [[part, chosen, query_weights]], list(validation))
+
+
+PART = [np.arange(10.0).reshape(5, 2), np.array([0, 1, 2, 3, 0]), np.array([7, 5, 7, 5, 6])]
+
+
+def test_a_worker_groups_the_chosen_queries():
+    data, objective, validation = prepared(PART, chosen=np.array([True, False, True]))
+    assert data.queries.ids.tolist() == [7, 6]
+    assert data.labels.values.tolist() == [0, 2, 0]
+    assert data.X.tolist() == [[0, 1], [4, 5], [8, 9]]
+    assert objective.queries is data.queries
+    assert validation == []
+
+
+def test_weights_are_of_rows_or_of_queries():
+    assert prepared([*PART, np.array([1, 2, 1, 2, 3])]).data.weights.tolist() == [1, 1, 2, 2, 3]
+    chosen, query_weights = np.array([True, False, True]), np.array([1.0, 2.0, 3.0])
+    assert prepared(PART, chosen=chosen, query_weights=query_weights).data.weights.tolist() == [1, 1, 3]
+
+
+@pytest.mark.parametrize("objective", ["softmax", "edge-logistic"])
+def test_a_worker_whose_weights_are_all_zero_has_no_gradient(objective):
+    worker = prepared([*PART, np.zeros(5)], br.LightGBMRanker(objective))
+    gradient, hessian = worker.objective.gradient_hessian(np.arange(5.0))
+    assert not gradient.any()
+    assert not hessian.any()
+
+
+@pytest.mark.parametrize("eval_metric", [None, "auc", br.get_measure("ndcg@3", empty="raise")], ids=str)
+def test_a_worker_without_validation_data_has_a_row_that_does_not_count(eval_metric):
+    _, _, [(absent, without), (present, measure)] = prepared(
+        PART, validation=[[], [[PART, np.array([True, False, False]), None]]], eval_metric=eval_metric
+    )
+    assert absent.X.tolist() == [[0, 1]]
+    assert len(without.per_query(np.zeros(1))) == 0
+    assert str(without) == str(measure) == str(eval_metric or "ndcg")
+    assert present.labels.values.tolist() == [0, 2]
+    assert measure.mean(np.array([0.0, 1.0])) == 1.0
+
+
+def test_labels_that_a_native_objective_does_not_take_are_an_error_before_the_training():
+    X, y, qid = PART
+    assert prepared(PART, br.LightGBMRanker("lambdarank")).objective is None
+    with pytest.raises(ValueError, match="lambdarank takes"):
+        prepared([X, y + 0.5, qid], br.LightGBMRanker("lambdarank"))
+
+
+def test_weights_by_whose_mean_xgboost_cannot_divide_are_an_error():
+    weighted = [*PART, np.zeros(5)]
+    with pytest.raises(
+        ValueError, match="sample_weight is zero for all queries of one worker, and XGBoost's rank:ndcg"
+    ):
+        prepared(weighted, br.XGBoostRanker("rank:ndcg"))
+    assert prepared(weighted, br.LightGBMRanker("lambdarank")).objective is None
+
+
+# The model of all workers
+
+
+def test_the_model_is_the_local_one(ranker_class, data, partitioned, small, small_local):
+    ranker = small(ranker_class, k=10).fit(*partitioned)
+    expected = small_local(ranker_class, k=10).fit(*data).predict(data[0])
+    assert_close(ranker.to_local().predict(data[0]), expected)
+
+
+def test_with_default_settings_the_model_is_close_to_the_local_one(ranker_class, place, even_sizes):
+    X, y, qid = br.make_ranking(n_queries=200, n_documents=(20, 60), random_state=0)
+    settings = {"n_estimators": 15, "random_state": 0, "n_jobs": 1, "learning_rate": 0.1, "k": 10}
+    local = getattr(br, ranker_class.__name__)(**settings).fit(X, y, qid).predict(X)
+    scores = ranker_class(**settings).fit(*place((X, y, qid), even_sizes(len(y), 7))).to_local().predict(X)
+    assert spearmanr(scores, local).statistic > 0.99
+
+
+@pytest.mark.parametrize("objective", ["pnorm", "edge-logistic"])
+def test_every_kind_of_loss_trains_the_local_model(ranker_class, objective, rows, data, small, small_local):
+    # n_jobs=None is the number of threads of the worker, which is 1.
+    ranker = small(ranker_class, objective, k=10, n_jobs=None).fit(*rows)
+    expected = small_local(ranker_class, objective, k=10).fit(*data).predict(data[0])
+    assert_close(ranker.to_local().predict(data[0]), expected)
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "objective"), [(bd.LightGBMRanker, "rank_xendcg"), (bd.XGBoostRanker, "rank:pairwise")]
+)
+def test_native_objectives_learn(ranker_class, objective, rows, small):
+    assert small(ranker_class, objective, k=10).fit(*rows).score(*rows) > 0.75
+
+
+def seed(ranker):
+    return ranker.local._parameters(np.random.RandomState(0))["seed"]
+
+
+def test_native_objectives_of_xgboost_train_the_model_of_its_own_dask(client, place, data, aligned_sizes, small):
+    # The same partitions on the same workers: the models must not differ at all.
+    X, y, qid = place(data, aligned_sizes(data[2], 2))
+    ours = small(bd.XGBoostRanker, "rank:ndcg").fit(X, y, qid)
+    theirs = dxgb.train(
+        client,
+        {"objective": "rank:ndcg", "eta": 0.1, "max_depth": 6, "seed": seed(ours), "base_score": 0.0, "nthread": 1},
+        dxgb.DaskQuantileDMatrix(client, X, y, qid=qid),
+        ours.n_estimators,
+    )
+    scores = dxgb.predict(client, theirs["booster"], X).compute()
+    np.testing.assert_array_equal(ours.predict(X).compute(), scores)
+
+
+def test_native_objectives_of_lightgbm_train_the_model_of_its_own_dask(client, place, data, aligned_sizes, small):
+    sizes = aligned_sizes(data[2], 2)
+    X, y, qid = place(data, sizes)
+    n_queries = [len(np.unique(part)) for part in np.split(data[2], np.cumsum(sizes)[:-1])]
+    (groups,) = place([Queries.from_qid(data[2]).sizes], n_queries)
+    ours = small(bd.LightGBMRanker, "lambdarank").fit(X, y, qid)
+    theirs = lgb.DaskLGBMRanker(
+        client=client,
+        metric="None",
+        n_estimators=ours.n_estimators,
+        seed=seed(ours),
+        deterministic=True,
+        force_col_wise=True,
+        verbosity=-1,
+        **{name: ours.get_params()[name] for name in ("min_child_samples", "min_child_weight", "min_data_in_bin")},
+    )
+    with pytest.warns(UserWarning, match="n_jobs will be ignored"):
+        theirs.fit(X, y.astype(int), group=groups)
+    np.testing.assert_array_equal(ours.predict(X).compute(), theirs.predict(X).compute())
+
+
+def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows, small, small_local):
+    ranker = small(ranker_class).fit(*place(data, [len(data[1])]), eval_set=[rows])
+    assert_close(ranker.to_local().predict(data[0]), small_local(ranker_class).fit(*data).predict(data[0]))
+    assert ranker.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(ranker.score(*rows), abs=1e-9)
+
+
+# Features and labels of other kinds
+
+
+@pytest.mark.parametrize(("ranker_class", "kind"), [(bd.LightGBMRanker, "column"), (bd.XGBoostRanker, "index")])
+def test_frames_have_names_and_query_ids(ranker_class, kind, data, small, small_local):
+    X, y, qid = data
+    names = [f"feature{i}" for i in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names).assign(y=y)
+    local = small_local(ranker_class).fit(frame[names], y, qid)
+    if kind == "column":
+        frame = frame.assign(qid=[f"q{i}" for i in qid]).set_index(np.arange(len(frame)) + 5)
+    else:
+        frame = frame.set_index(pd.Index(qid, name="qid"))
+    on_dask = dd.from_pandas(frame, npartitions=3, sort=False)
+    features = on_dask.drop(columns="y")
+    ranker = small(ranker_class).fit(features, on_dask["y"])
+    assert ranker.feature_names_in_.tolist() == names
+    scores = ranker.predict(features)
+    assert isinstance(scores, dd.Series)
+    assert scores.compute().index.equals(frame.index)
+    assert_close(scores.compute(), local.predict(frame[names]))
+    assert ranker.score(features, on_dask["y"]) == pytest.approx(local.score(X=frame[names], y=y, qid=qid), abs=1e-6)
+
+
+def test_categories_are_those_of_the_local_ranker(data, small):
+    X, y, qid = data
+    frame = pd.DataFrame(X).rename(columns=str).assign(y=y, qid=qid)
+    frame["0"] = (frame["0"] > 0).map({True: "a", False: "b"}).astype("category")
+    on_dask = dd.from_pandas(frame, npartitions=2)
+    features = on_dask.drop(columns="y")
+    ranker = small(bd.LightGBMRanker).fit(features, on_dask["y"])
+    local = small(br.LightGBMRanker).fit(frame.drop(columns="y"), frame["y"])
+    assert_close(ranker.predict(features).compute(), local.predict(frame.drop(columns="y")))
+
+
+@pytest.mark.parametrize("convert", [csr_matrix, lambda X: X.astype(np.int32)], ids=["sparse", "integer"])
+def test_sparse_and_integer_features(ranker_class, convert, place, data, even_sizes, small, small_local):
+    X, y, qid = data
+    X = np.where(X > 1, np.round(X), 0.0)
+    features, *rest = place((X, y, qid), even_sizes(len(y), 3))
+    ranker = small(ranker_class).fit(features.map_blocks(convert), *rest)
+    local = small_local(ranker_class).fit(convert(X), y, qid)
+    assert_close(ranker.predict(features.map_blocks(convert)).compute(), local.predict(convert(X)))
+
+
+def test_columns_in_several_chunks_and_labels_in_other_chunks(client, data, small):
+    X, y, qid = data
+    features = da.from_array(X, chunks=(1000, 4))
+    labels, ids = da.from_array(y[:, None], chunks=(700, 1)), da.from_array(qid, chunks=-1)
+    ranker = small(bd.XGBoostRanker).fit(features, labels, ids)
+    assert_close(ranker.predict(features).compute(), small(br.XGBoostRanker).fit(X, y, qid).predict(X))
+
+
+# Weights
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "kind"),
+    [
+        (bd.LightGBMRanker, "array of queries"),
+        (bd.XGBoostRanker, "collection of queries"),
+        (bd.LightGBMRanker, "collection of documents"),
+        (bd.XGBoostRanker, "collection of documents"),
+    ],
+)
+def test_weights_of_queries_and_of_documents(ranker_class, kind, place, interleaved, even_sizes, small, small_local):
+    X, y, qid = interleaved
+    weights = np.where(np.arange(150) < 40, 0.0, np.arange(150) % 4 + 0.5)
+    local = small_local(ranker_class).fit(X, y, qid, sample_weight=weights).predict(X)
+    queries = Queries.from_qid(qid)
+    *rows, of_documents = place((X, y, qid, queries.ungroup(queries.repeat(weights))), even_sizes(len(y), 3))
+    given = {"array of queries": weights, "collection of queries": da.from_array(weights, chunks=70)}
+    scores = small(ranker_class).fit(*rows, sample_weight=given.get(kind, of_documents)).to_local().predict(X)
+    np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)
+    assert not np.allclose(scores, small_local(ranker_class).fit(X, y, qid).predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "native"), [(bd.LightGBMRanker, "lambdarank"), (bd.XGBoostRanker, "rank:ndcg")]
+)
+def test_native_objectives_take_weights(ranker_class, native, place, data, aligned_sizes, small, small_local):
+    # XGBoost divides weights by their mean on each worker: that is the same here.
+    X, y, qid = data
+    half = np.arange(75) % 5 + 0.5
+    weights = np.concatenate([half, half[::-1]])
+    rows = place(data, aligned_sizes(qid, 4))
+    scores = small(ranker_class, native).fit(*rows, sample_weight=weights).to_local().predict(X)
+    local = small_local(ranker_class, native).fit(X, y, qid, sample_weight=weights).predict(X)
+    np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)
+    assert not np.allclose(small_local(ranker_class, native).fit(X, y, qid).predict(X), local, atol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "objective"),
+    [(bd.LightGBMRanker, "softmax"), (bd.XGBoostRanker, "softmax"), (bd.XGBoostRanker, "edge-logistic")],
+)
+def test_the_weights_of_a_partition_may_all_be_zero(
+    ranker_class, objective, place, data, aligned_sizes, small, small_local
+):
+    X, y, qid = data
+    sizes = aligned_sizes(qid, 2)
+    weights = (np.arange(len(y)) >= sizes[0]).astype(float)
+    *rows, on_dask = place((X, y, qid, weights), sizes)
+    local = small_local(ranker_class, objective).fit(X, y, qid, sample_weight=weights).predict(X)
+    scores = small(ranker_class, objective).fit(*rows, sample_weight=on_dask).to_local().predict(X)
+    assert_close(scores, local)
+
+
+# Validation
+
+
+def test_early_stopping_goes_by_the_measure_over_the_queries_of_all_workers(
+    ranker_class, place, data, even_sizes, small, small_local
+):
+    X, y, qid = data
+    keep, hold_out = br.split_queries(qid, 0.4, random_state=0)
+    train, valid = ([part[rows] for part in (X, y, qid)] for rows in (keep, hold_out))
+    few = [part[:40] for part in train]
+    settings = {"n_estimators": 200, "early_stopping_rounds": 4, "learning_rate": 0.5, "k": 5}
+    local = small_local(ranker_class, **settings).fit(*train, eval_set=[few, valid])
+    # The first set is on one worker alone; the second on both, and some of its queries are cut.
+    sets = [place(few, [40]), place(valid, even_sizes(len(hold_out), 3))]
+    ranker = small(ranker_class, **settings).fit(*place(train, even_sizes(len(keep), 3)), eval_set=sets)
+    assert ranker.best_iteration_ == local.best_iteration_ < 196
+    assert ranker.evals_result_.keys() == local.evals_result_.keys()
+    for name, history in local.evals_result_.items():
+        np.testing.assert_allclose(ranker.evals_result_[name]["ndcg@5"], history["ndcg@5"], atol=1e-9)
+    assert ranker.score(*sets[1]) == pytest.approx(max(ranker.evals_result_["valid_1"]["ndcg@5"]), abs=1e-9)
+
+
+def test_another_measure_may_be_given(place, data, rows, small, small_local):
+    # AUC leaves queries out for which it is undefined, and one worker has no validation data at all.
+    few = [part[:200] for part in data]
+    local = small_local(bd.XGBoostRanker).fit(*data, eval_set=[few], eval_metric="auc")
+    ranker = small(bd.XGBoostRanker).fit(*rows, eval_set=[place(few, [200])], eval_metric="auc")
+    history = ranker.evals_result_["valid_0"]["auc"]
+    np.testing.assert_allclose(history, local.evals_result_["valid_0"]["auc"], atol=1e-9)
+    assert len(set(history)) > 1
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "refit"), [(bd.LightGBMRanker, True), (bd.XGBoostRanker, True), (bd.XGBoostRanker, False)]
+)
+def test_the_queries_held_out_are_those_of_the_local_ranker(ranker_class, refit, data, rows, small, small_local):
+    settings = {"n_estimators": 60, "early_stopping_rounds": 4, "validation_fraction": 0.3, "learning_rate": 0.5}
+    local = small_local(ranker_class, refit=refit, **settings).fit(*data)
+    ranker = small(ranker_class, refit=refit, **settings).fit(*rows)
+    assert ranker.best_iteration_ == local.best_iteration_ < 56
+    (history,), (expected,) = (list(one.evals_result_["valid_0"].values()) for one in (ranker, local))
+    np.testing.assert_allclose(history, expected, atol=1e-9)
+    np.testing.assert_allclose(ranker.to_local().predict(data[0]), local.predict(data[0]), rtol=1e-4, atol=1e-5)

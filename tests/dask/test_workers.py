@@ -1,0 +1,165 @@
+"""Trainings that fail: errors on one worker, interrupts, and workers that are lost or do not stop."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import cloudpickle
+import numpy as np
+import pytest
+from distributed import get_worker
+from xgboost import collective
+
+import boostrank.dask as bd
+from boostrank.dask.workers import _gather
+from boostrank.surrogates import Softmax
+
+#: Rounds of a training that is to be stopped: they take longer than any limit below.
+MANY_ROUNDS = 3_000
+#: Seconds within which a training must have stopped.
+LIMIT = 60
+
+
+class Overflowing(Softmax):
+    """Fails after the first round, on the second worker."""
+
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
+        if scores.any() and collective.get_rank() == 1:
+            gradient[-1] = np.inf
+        return gradient, hessian
+
+
+class Slow(Softmax):
+    """Takes time for every round, and notes on the worker that the training runs."""
+
+    def gradient_hessian(self, scores, targets, queries):
+        if scores.any():
+            time.sleep(0.05)
+            get_worker().is_boosting = True
+        return super().gradient_hessian(scores, targets, queries)
+
+
+class Stuck(Slow):
+    """Does not come back from the second round on the second worker."""
+
+    def gradient_hessian(self, scores, targets, queries):
+        if scores.any() and collective.get_rank() == 1:
+            get_worker().is_boosting = True
+            time.sleep(2 * LIMIT)
+        return super().gradient_hessian(scores, targets, queries)
+
+
+@pytest.fixture(autouse=True)
+def _classes_sent_by_value():
+    # Workers cannot import this module.
+    module = sys.modules[__name__]
+    cloudpickle.register_pickle_by_value(module)
+    yield
+    cloudpickle.unregister_pickle_by_value(module)
+
+
+@pytest.fixture
+def _interrupts_are_exceptions():
+    # A shell that starts a process in the background makes it ignore interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def during_the_training(client, action):
+    """Call `action` in a thread as soon as all workers boost; the training must stop within the limit."""
+
+    def act():
+        end = time.perf_counter() + LIMIT
+        while not all(client.run(lambda dask_worker: getattr(dask_worker, "is_boosting", False)).values()):
+            assert time.perf_counter() < end, "the training does not start"
+            time.sleep(0.05)
+        client.run(lambda dask_worker: setattr(dask_worker, "is_boosting", False))
+        action()
+
+    thread = threading.Thread(target=act)
+    start = time.perf_counter()
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+    assert time.perf_counter() - start < LIMIT
+
+
+def test_the_error_of_one_worker_is_the_error_of_the_fit(client, place, data, aligned_sizes, small, ranker_class):
+    rows = place(data, aligned_sizes(data[2], 2))
+    start = time.perf_counter()
+    # The second worker has the last query.
+    with pytest.raises(FloatingPointError, match="query '149'"):
+        small(ranker_class, Overflowing()).fit(*rows)
+    assert time.perf_counter() - start < LIMIT
+    # The workers are free again.
+    assert small(ranker_class, n_estimators=2).fit(*rows).score(*rows) > 0.7
+
+
+@pytest.mark.usefixtures("_interrupts_are_exceptions")
+@pytest.mark.slow
+def test_an_interrupt_frees_the_workers(client, place, data, aligned_sizes, small):
+    rows = place(data, aligned_sizes(data[2], 2))
+    with (
+        during_the_training(client, lambda: os.kill(os.getpid(), signal.SIGINT)),
+        pytest.raises(KeyboardInterrupt) as interrupt,
+    ):
+        small(bd.LightGBMRanker, Slow(), n_estimators=MANY_ROUNDS).fit(*rows)
+    # The traceback holds the futures, as in an interactive session; the training must have stopped all the same.
+    assert interrupt.tb is not None
+    start = time.perf_counter()
+    assert small(bd.LightGBMRanker, n_estimators=2).fit(*rows).score(*rows) > 0.7
+    assert time.perf_counter() - start < LIMIT
+
+
+def process_of(client, worker):
+    return client.submit(os.getpid, workers=[worker], allow_other_workers=False, pure=False).result()
+
+
+@pytest.mark.slow
+def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
+    own_client, place_on, data, aligned_sizes, small, ranker_class, monkeypatch
+):
+    monkeypatch.setattr("boostrank.dask.workers.POLL_SECONDS", 0.2)
+    client = own_client
+    client.wait_for_workers(2)
+    rows = place_on(client, data, aligned_sizes(data[2], 2))
+    worker = min(client.nthreads())
+    process = process_of(client, worker)
+    result = client.submit(os.getpid, workers=[worker], allow_other_workers=False, pure=False)
+    with (
+        during_the_training(client, lambda: os.kill(process, signal.SIGKILL)),
+        pytest.raises(RuntimeError, match=f"worker {worker} was lost while it trained"),
+    ):
+        small(ranker_class, Slow(), n_estimators=MANY_ROUNDS, client=client).fit(*rows)
+    # Results on a lost worker are an error as well: Dask would wait for that worker to compute them again.
+    with pytest.raises(RuntimeError, match=f"worker {worker} was lost"):
+        _gather(client, [result], [worker])
+    # The arrays were not all lost, and the others are computed again.
+    assert small(ranker_class, n_estimators=2, client=client).fit(*rows).score(*rows) > 0.7
+
+
+@pytest.mark.slow
+def test_a_worker_that_does_not_stop_is_restarted(own_client, place_on, data, aligned_sizes, small, monkeypatch):
+    monkeypatch.setattr("boostrank.dask.workers.ERROR_SECONDS", 1.0)
+    monkeypatch.setattr("boostrank.dask.workers.POLL_SECONDS", 0.2)
+    client = own_client
+    client.wait_for_workers(2)
+    rows = place_on(client, data, aligned_sizes(data[2], 2))
+    lost, stuck = sorted(client.nthreads())
+    processes = {worker: process_of(client, worker) for worker in (lost, stuck)}
+    with (
+        during_the_training(client, lambda: os.kill(processes[lost], signal.SIGKILL)),
+        pytest.raises(RuntimeError, match=f"worker {lost} was lost while it trained"),
+    ):
+        small(bd.LightGBMRanker, Stuck(), n_estimators=MANY_ROUNDS, client=client).fit(*rows)
+    client.wait_for_workers(2)
+    assert not set(processes.values()) & set(client.run(os.getpid).values())
+    assert small(bd.LightGBMRanker, n_estimators=2, client=client).fit(*rows).score(*rows) > 0.7
