@@ -67,7 +67,18 @@ def layer_faults(layers, files):
 
 @pytest.mark.slow
 def test_imports_are_light_and_submodules_are_reachable():
-    heavy = ["lightgbm", "xgboost", "matplotlib", "dask", "typer", "onnxmltools", "polars"]
+    heavy = [
+        "lightgbm",
+        "xgboost",
+        "catboost",
+        "ranx",
+        "pytrec_eval",
+        "matplotlib",
+        "dask",
+        "typer",
+        "onnxmltools",
+        "polars",
+    ]
     code = f"""if True:
         import sys
         import boostrank as br
