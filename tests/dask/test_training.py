@@ -33,7 +33,7 @@ def assert_close(scores, expected):
 def prepared(part, validation=(), chosen=None, query_weights=None, objective="softmax", eval_metric=None):
     """The training of a worker that has one partition."""
     measure = None if eval_metric is None else br.get_measure(eval_metric)
-    specification = br.LightGBMRanker(objective)._specification(np.random.RandomState(0), measure)
+    specification = br.LightGBMRanker(objective)._settings().specification(np.random.RandomState(0), measure)
     cluster = ClusterSpecification(lightgbm_backend, specification, Endpoint)
     return prepare(cluster, [[part, chosen, query_weights]], list(validation))
 
