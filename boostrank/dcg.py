@@ -300,7 +300,12 @@ def _check_gain(gain: Any) -> None:
 def _exp2_gain(labels: Floats) -> Floats:
     advice = f"overflows the gain 2^y - 1 (largest label: {MAX_EXP2_LABEL}); use gain='linear' or a table of gains"
     _raise_where(labels > MAX_EXP2_LABEL, labels, advice)
-    return np.exp2(labels) - 1.0
+    gains = np.exp2(labels) - 1.0
+    # For labels near 0 the difference loses digits, and all of them below 1e-16.
+    fractions = (labels > 0.0) & (labels < 1.0)
+    if fractions.any():
+        gains[fractions] = np.expm1(labels[fractions] * np.log(2.0))
+    return gains
 
 
 def _table_gain(labels: Floats, table: Floats) -> Floats:

@@ -90,4 +90,4 @@ def check_ks(ks: Iterable[int]) -> Ints:
     valid = [isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 1 for k in given]
     if not given or not all(valid):
         raise ValueError(f"ks must be one or more cutoffs, integers of at least 1; got {ks!r}")
-    return np.array(given, dtype=np.int64)
+    return np.array([min(int(k), np.iinfo(np.int64).max) for k in given], dtype=np.int64)

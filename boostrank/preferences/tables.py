@@ -17,6 +17,8 @@ from boostrank.segments import Ints
 if TYPE_CHECKING:
     import pandas as pd
 
+MAX_INT64 = 2**63 - 1
+
 
 def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -> PreferenceGraph:
     """Make a preference graph from a table of pairs.
@@ -247,6 +249,8 @@ def _typed(texts: NDArray[Any], name: str, kind: type, row_numbers: bool) -> NDA
                 ) from None
             expected = "an integer" if kind is int else "a number"
             raise ValueError(f"{name} of pair {pair} is {text!r}, not {expected}") from None
+    if kind is int and any(abs(value) > MAX_INT64 for value in values):
+        raise ValueError(f"{name} has {max(values, key=abs)}, which is beyond the integers of 64 bits")
     return np.array(values, dtype=np.float64 if kind is float else np.int64)
 
 

@@ -264,6 +264,6 @@ def _interval(
     mean, squares = np.split(moments, 2)
     effects = standardized(mean, np.sqrt(np.maximum(squares - mean**2, 0.0) * n / (n - 1)))
     low, high = np.quantile(effects, [0.025, 0.975], axis=1, method="closest_observation")
-    contains_zero = low * high <= 0
+    contains_zero = np.sign(low) * np.sign(high) <= 0
     weakest, strongest = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
     return np.where(contains_zero, 0.0, weakest), strongest

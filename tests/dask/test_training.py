@@ -27,7 +27,7 @@ def prepared(part, ranker=None, validation=(), chosen=None, query_weights=None, 
     """The training of a worker that has one partition."""
     ranker = br.LightGBMRanker("softmax") if ranker is None else ranker
     measure = None if eval_metric is None else br.get_measure(eval_metric)
-    specification = ranker._specification(np.random.RandomState(0), measure)
+    specification = ranker._settings().specification(np.random.RandomState(0), measure)
     cluster = ClusterSpecification(ranker._backend, specification, Endpoint)
     return prepare(cluster, [[part, chosen, query_weights]], list(validation))
 

@@ -92,7 +92,9 @@ def test_damage_04_brackets_in_the_paths_of_every_command(run, tmp_path):
         assert str(folder / name) in out.replace("\n", "")
         code, _, err = run("predict", folder / name, folder / "d.txt", "--output", folder / "s.txt")
         assert code == 0, err
-    code, _, err = run("evaluate", folder / "d.txt", folder / "s.txt", "--cutoffs", f"1,{10**30}", "--explain")
+    code, _, err = run(
+        "evaluate", folder / "d.txt", folder / "s.txt", "--measures", f"ndcg@1,ndcg@{10**30}", "--explain"
+    )
     assert code == 0, err
     code, _, err = run("predict", folder / "missing.txt", folder / "d.txt")
     assert code == 2
@@ -116,10 +118,10 @@ PREFERENCES = {
     "beyond-the-rows": ("winner,loser\n0,4\n", Fault("loser")),
     "negative": ("winner,loser\n-1,0\n", Fault("winner")),
     "fraction": ("winner,loser\n0.5,1\n", Fault("winner")),
-    "missing": ("winner,loser\n0,\n", Fault("loser")),
+    "missing": ("winner,loser\n0,\n", Fault("pair 0")),
     "text": ("winner,loser\na,b\n", Fault("winner")),
     "negative-weight": ("winner,loser,weight\n0,1,-1\n", Fault("weight")),
-    "missing-weight": ("winner,loser,weight\n0,1,\n", Fault("weight")),
+    "missing-weight": ("winner,loser,weight\n0,1,\n", Fault("pair 0")),
     "nan-weight": ("winner,loser,weight\n0,1,nan\n", Fault("weight")),
     "infinite-weight": ("winner,loser,weight\n0,1,inf\n", Fault("weight")),
     "text-weight": ("winner,loser,weight\n0,1,much\n", Fault("weight")),

@@ -27,6 +27,8 @@ def expected(entry_point, codes):
     return ENTRY_POINTS[entry_point].expected(LABELS, SCORES, list(codes))
 
 
+# The rows that are scored are not those of the training.
+@pytest.mark.filterwarnings("ignore:the ranker was trained on other documents")
 @pytest.mark.parametrize(("ids", "entry_point"), named(PAIRS))
 def test_query_ids(ids, entry_point):
     given, meaning = IDS[ids]
