@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 from boostrank.segments import Floats, Segments
 from boostrank.surrogates.base import Surrogate, closed_form
+from boostrank.surrogates.separable import Separable
 
 # Numbers of documents of the queries.
 SIZES = [4, 1, 3, 2, 6]
@@ -44,6 +45,8 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     - `best_constant` has a smaller total loss than nearby constants.
     - If `convex`, `shift_invariant` or `separable` is True, the loss has this property.
     - A separable loss is bounded below for targets within `target_bounds`.
+    - If a :class:`~boostrank.surrogates.Separable` defines `inverse_slope` or `dual`, the slope at `inverse_slope` is
+      the given one, and the loss is 0 where it is least.
     - If `consistent` is True, the minimizers of expected losses sort like the expected targets, for 40 random
       distributions of targets (Ravikumar, Tewari and Yang, AISTATS 2011, Theorem 6).
       :func:`boostrank.theory.check_consistency` searches much longer for a counterexample.
@@ -90,6 +93,7 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     if surrogate.consistent:
         _check_consistency(surrogate, random)
     _check_minimizer(surrogate, random)
+    _check_dual(surrogate)
 
 
 def _sample(surrogate: Surrogate, size: float, random: np.random.Generator) -> _Sample:
@@ -264,6 +268,23 @@ def _check_minimizer(surrogate: Surrogate, random: np.random.Generator) -> None:
                 f"{expectation.targets_mean.round(4).tolist()}, with the expected loss {loss:g}, but other scores have "
                 f"the expected loss {least:g}",
             )
+
+
+def _check_dual(surrogate: Surrogate) -> None:
+    """Check that `inverse_slope` inverts the slope, and that a loss with a `dual` of its own is 0 where it is least."""
+    if not isinstance(surrogate, Separable):
+        return
+    low, high = _finite_bounds(surrogate)
+    targets = low + (high - low) * np.array(TARGET_LEVELS)
+    scores = surrogate.inverse_slope(targets)
+    slopes = surrogate.slope_curvature(scores)[0]
+    if not np.allclose(slopes, targets, rtol=ROUNDING_TOLERANCE, atol=ROUNDING_TOLERANCE):
+        _fail(surrogate, f"the slope at inverse_slope({targets.tolist()}) is {slopes.round(6).tolist()}")
+    if type(surrogate).dual is Separable.dual:
+        return
+    losses = surrogate.loss(scores, targets, Segments.from_sizes(np.ones(len(targets), dtype=np.int64)))
+    if not np.allclose(losses, 0.0, atol=ROUNDING_TOLERANCE):
+        _fail(surrogate, f"dual is wrong: the least losses of {targets.tolist()} are {losses.tolist()} instead of 0")
 
 
 def _check_consistency(surrogate: Surrogate, random: np.random.Generator) -> None:

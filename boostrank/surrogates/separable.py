@@ -24,6 +24,9 @@ from boostrank.surrogates.base import Surrogate, is_defined_with
 
 # Stands for a score of minus infinity: exp(-800) is 0, and unlike minus infinity it gives 0, not NaN, times 0.
 LOG_ZERO = -800.0
+# At a bound of the targets the intercept may be infinite. The mean slope of a query stays this far from the bound,
+# relative to the bound, or its sum of slopes stays this far from a bound of 0. float32 does not resolve the difference.
+BOUND_MARGIN, ZERO_MARGIN = 1e-9, 1e-200
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,8 @@ class Separable(Surrogate):
         return slope - targets, curvature
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
-        mean = np.average(targets, weights=weights)
+        # Because of rounding, the mean may be outside of the bounds, where the slope has no inverse.
+        mean = np.clip(np.average(targets, weights=weights), *self.target_bounds)
         score = float(self.inverse_slope(np.array([mean]))[0])
         return score if np.isfinite(score) else 0.0
 
@@ -97,8 +101,10 @@ class Separable(Surrogate):
         documents whose scores are all equal needs the shift that gives each of them the slope ``mass / m``. For other
         scores, ``c`` lies between the two shifts that give this slope to the highest and to the lowest score; steps
         that would leave this interval are replaced by bisection.
+
+        At a bound of the targets the shift may be infinite. Therefore the mean slope is kept inside of `target_bounds`.
         """
-        goal = mass / queries.sizes
+        goal = self._mass_within_bounds(mass, queries) / queries.sizes
         level = self.inverse_slope(goal)
         low, high = level - queries.max(scores), level - queries.min(scores)
         shift = np.clip(level - queries.mean(scores), low, high)
@@ -113,6 +119,13 @@ class Separable(Surrogate):
                 if (np.abs(shift - previous) <= 1e-4).all():
                     break
         return shift
+
+    def _mass_within_bounds(self, mass: Floats, queries: Segments) -> Floats:
+        """The sum of the targets of each query, limited such that their mean is inside of `target_bounds`."""
+        low, high = self.target_bounds
+        least = queries.sizes * (low * (1.0 + np.sign(low) * BOUND_MARGIN)) if low else ZERO_MARGIN
+        largest = queries.sizes * (high * (1.0 - np.sign(high) * BOUND_MARGIN)) if high else -ZERO_MARGIN
+        return np.clip(mass, least, largest)
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
         """How much to lower the shift of each query, from its mean slope and curvature, for the mean slope `goal`."""
@@ -247,11 +260,6 @@ class Logistic(Separable):
 
     def dual(self, targets: Floats) -> Floats:
         return xlogy(targets, targets) + xlog1py(1.0 - targets, -targets)
-
-    def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
-        # At a mass of 0, or of m for m documents, the intercept is infinite. These limits of the mass change the slopes
-        # by less than float32 resolves.
-        return super().intercept(scores, np.clip(mass, 1e-200, queries.sizes * (1.0 - 1e-9)), queries)
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
         # A Newton step on the logit of the mean slope, which is nearly a linear function of the shift. For equal scores

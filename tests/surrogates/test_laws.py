@@ -74,6 +74,19 @@ class TooLowBound(Poisson):
     target_bounds = (-1.0, 1.0)
 
 
+class WrongSignOfDual(Poisson):
+    def dual(self, targets):
+        return -super().dual(targets)
+
+
+class InverseOfTheSign(Logistic):
+    def inverse_slope(self, slopes):
+        return -super().inverse_slope(slopes)
+
+    def best_constant(self, targets, queries, weights):
+        return -super().best_constant(targets, queries, weights)
+
+
 class WrongConstant(Squared):
     def best_constant(self, targets, queries, weights):
         return 3.0
@@ -189,6 +202,8 @@ class GradientOnly(Squared):
         (Unbounded(), r"target_bounds is \(0.0, 2.0\).*lower the upper bound"),
         (ForgottenBounds(), r"target_bounds is \(0.0, inf\).*lower the upper bound"),
         (TooLowBound(), "raise the lower bound"),
+        (WrongSignOfDual(), "dual is wrong: the least losses"),
+        (InverseOfTheSign(), "the slope at inverse_slope"),
         (WrongConstant(), "best_constant gives 3"),
         (ChangesArguments(), "changes the arrays"),
         (OneLoss(), r"loss must have shape \(5,\); got \(\)"),

@@ -9,6 +9,7 @@ import pytest
 from oracles import Arc
 from surrogate_samples import assert_same, ragged
 
+import boostrank as br
 from boostrank.exponential import MAX_EXPONENT
 from boostrank.queries import Queries
 from boostrank.surrogates import SURROGATES, Logistic, Poisson, Profiled, Separable, Softmax
@@ -42,6 +43,74 @@ def test_a_profiled_form_has_the_bounds_of_its_potential():
     assert Profiled(Poisson()).target_bounds == Poisson().target_bounds
 
 
+@pytest.mark.parametrize("name", [name for name in SURROGATES if name.startswith("centered-")])
+def test_a_centred_form_is_built_on_the_potential_that_its_name_says(name):
+    assert SURROGATES[name] == Profiled(SURROGATES[name.removeprefix("centered-")])
+
+
+@dataclass(frozen=True)
+class Hyperbola(Separable):
+    """Its slopes are between -1 and 1, and the inverse of the slope is infinite at these bounds."""
+
+    target_bounds = (-1.0, 1.0)
+
+    def potential(self, scores):
+        return np.hypot(1.0, scores)
+
+    def slope_curvature(self, scores):
+        return scores / np.hypot(1.0, scores), np.hypot(1.0, scores) ** -3
+
+    def inverse_slope(self, slopes):
+        return slopes / np.sqrt(1.0 - slopes**2)
+
+
+@dataclass(frozen=True)
+class Exponential(Separable):
+    """The inverse of its slope is minus infinity at 0."""
+
+    def potential(self, scores):
+        return np.exp(scores)
+
+    def slope_curvature(self, scores):
+        return np.exp(scores), np.exp(scores)
+
+    def inverse_slope(self, slopes):
+        return np.log(slopes)
+
+
+@pytest.mark.parametrize(
+    ("potential", "bounds"),
+    [(Hyperbola(), (-1.0, 1.0)), (Exponential(), (0.0,)), (Poisson(), (0.0,)), (Logistic(), (0.0, 1.0))],
+    ids=lambda value: "" if isinstance(value, tuple) else repr(value),
+)
+def test_profiling_is_finite_where_the_inverse_slope_is_infinite(potential, bounds):
+    queries, scores = Queries.from_sizes([1, 3, 2]), np.array([0.3, 0.0, 1.0, -2.0, 0.1, 0.2])
+    for bound in bounds:
+        targets = np.array([bound] * 4 + [0.5, 0.25])
+        gradient, hessian = Profiled(potential).gradient_hessian(scores, targets, queries)
+        assert np.isfinite(gradient).all()
+        assert np.isfinite(hessian).all()
+        assert np.isfinite(Profiled(potential).loss(scores, targets, queries)).all()
+        np.testing.assert_allclose(gradient[:4], 0.0, atol=1e-6)
+        assert gradient[4:].sum() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_the_intercept_of_poisson_is_finite_for_an_empty_query_beside_a_huge_one():
+    queries, targets = Queries.from_sizes([2, 2]), np.array([0.0, 0.0, 1e30, 1.0])
+    gradient, _ = Profiled(Poisson()).gradient_hessian(np.array([0.0, 1.0, 0.0, 1.0]), targets, queries)
+    assert gradient[:2] == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("surrogate", [Logistic(), Profiled(Logistic()), Hyperbola(), Profiled(Hyperbola())], ids=repr)
+@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+def test_targets_beyond_the_bounds_of_the_potential_are_errors(ranker_class, surrogate):
+    X, y, qid = br.make_ranking(n_queries=10, random_state=0)
+    ranker = ranker_class(surrogate, normalize="none", n_estimators=2)
+    with pytest.raises(ValueError, match=r"needs targets in \[-?[01], 1\], but with normalize='none'"):
+        ranker.fit(X, y, qid)
+
+
 @dataclass(frozen=True)
 class Mixture(Separable):
     """A convex potential: a quadratic plus softplus functions with random weights, slopes and intercepts."""
@@ -68,7 +137,7 @@ def test_profiling_keeps_the_consistency_of_any_separable_potential(potential, m
     """The proof is in boostrank/surrogates/profiled.py."""
     monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
     report = check_consistency(Profiled(potential), n_distributions=40)
-    assert report.consistent
+    assert report.consistent, report
     assert report.n_unsolved == 0
 
 

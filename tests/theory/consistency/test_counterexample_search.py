@@ -88,7 +88,7 @@ def test_the_counterexamples_of_proposition_7(surrogate, normalize, distribution
 @pytest.mark.parametrize("surrogate", [name for name in SURROGATES if is_consistent(name)])
 def test_with_the_repaired_targets_the_search_finds_what_is_declared(surrogate):
     report = check_consistency(surrogate, **FEW)
-    assert report.consistent == report.declared == is_consistent(surrogate)
+    assert report.consistent == report.declared == is_consistent(surrogate), report
     assert report.n_distributions > 45
     assert (report.regret == 0.0) == report.consistent
 
@@ -111,7 +111,8 @@ SETTINGS = [DCG(k=1), DCG(k=2), DCG(k=0.5), DCG(gain="linear", discount="zipf"),
 @pytest.mark.parametrize("dcg", SETTINGS, ids=str)
 @pytest.mark.parametrize("surrogate", ["poisson", "pnorm"])
 def test_cutoffs_gains_and_discounts_keep_what_is_consistent(surrogate, dcg):
-    assert check_consistency(surrogate, dcg=dcg, **FEW).consistent
+    report = check_consistency(surrogate, dcg=dcg, **FEW)
+    assert report.consistent, report
     assert not check_consistency(surrogate, "none", dcg, **FEW).consistent
 
 
@@ -121,7 +122,7 @@ OWN = [SteepBowl(), FlatBowl(), PNorm(q=6), NormalizedPNorm(q=9, epsilon=0.01)]
 @pytest.mark.parametrize("surrogate", OWN, ids=repr)
 def test_users_own_consistent_surrogates_pass(surrogate):
     report = check_consistency(surrogate, **FEW)
-    assert report.consistent
+    assert report.consistent, report
     assert report.n_unsolved == 0
 
 
@@ -132,7 +133,8 @@ def test_near_ties_are_no_counterexamples(surrogate):
         # At probability 1/2 the expected normalized gains of two documents are equal.
         near.append(LabelDistribution.of_two([2, 1, 0], [1, 2, 0], 0.5 + gap))
         near.append(LabelDistribution.of_two([1, 0, 1], [0, 1, 1], 0.5 - gap))
-    assert check_consistency(surrogate, n_distributions=1, distributions=near).consistent
+    report = check_consistency(surrogate, n_distributions=1, distributions=near)
+    assert report.consistent, report
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,8 @@ def test_a_cutoff_of_the_metric_that_the_targets_do_not_have():
     np.testing.assert_allclose(report.bayes, report.counterexample.bayes_scores(DCG(k=1)))
     assert report.best_ndcg == pytest.approx(report.bayes.max())
     assert "not consistent with NDCG@1, with the targets of NDCG: " in repr(report)
-    assert check_consistency("softmax", dcg=DCG(k=1), **FEW).consistent
+    report = check_consistency("softmax", dcg=DCG(k=1), **FEW)
+    assert report.consistent, report
 
 
 @dataclass(frozen=True)
@@ -291,7 +294,8 @@ class WrongForSix(Squared):
 def test_given_distributions_are_examined():
     # The loss is wrong only for six documents, and the search draws fewer.
     mine = LabelDistribution.of_two([5, 0, 0, 0, 0, 0], [1, 2, 2, 2, 2, 2], 0.05)
-    assert check_consistency(WrongForSix(), n_distributions=1).consistent
+    report = check_consistency(WrongForSix(), n_distributions=1)
+    assert report.consistent, report
     report = check_consistency(WrongForSix(), n_distributions=1, distributions=[SECTION_3_2_1, mine])
     assert report.counterexample.n_documents == 6
     assert report.regret >= mine.ndcg_regret(-mine.bayes_scores())
@@ -366,4 +370,5 @@ def test_targets_out_of_bounds_are_left_out():
 def test_consistency_in_the_limit_of_cosine_and_profiled_losses_is_not_lost_to_rounding():
     rare = [LabelDistribution([[5, 0, 1, 0], [0, 1, 0, 0]], [p, 1 - p]) for p in (0.01, 0.001, 1e-4)]
     for surrogate in (Cosine(), Cosine(epsilon=1e-3), NormalizedPNorm(), get_surrogate("centered-logistic"), Softmax()):
-        assert check_consistency(surrogate, n_distributions=1, distributions=rare).consistent
+        report = check_consistency(surrogate, n_distributions=1, distributions=rare)
+        assert report.consistent, report
