@@ -92,8 +92,8 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     _check_bounds(surrogate)
     if surrogate.consistent:
         _check_consistency(surrogate, random)
-    _check_minimizer(surrogate, random)
     _check_dual(surrogate)
+    _check_minimizer(surrogate, random)
 
 
 def _sample(surrogate: Surrogate, size: float, random: np.random.Generator) -> _Sample:

@@ -83,7 +83,7 @@ def test_letor_files_on_the_command_line(content, meaning, run, tmp_path):
 
 def test_damage_04_brackets_in_the_paths_of_every_command(run, tmp_path):
     folder = tmp_path / "[bold]a [/x] [1]"
-    folder.mkdir()
+    folder.mkdir(parents=True)
     br.write_letor(folder / "d.txt", *br.make_ranking(n_queries=4, n_documents=5, random_state=0))
     for name in ("m.txt", "m.json"):
         backend = "lightgbm" if name.endswith("txt") else "xgboost"
