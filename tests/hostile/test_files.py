@@ -84,7 +84,7 @@ def test_letor_files_on_the_command_line(content, meaning, run, tmp_path):
 def test_damage_04_brackets_in_the_paths_of_every_command(run, tmp_path):
     folder = tmp_path / "[bold]a [/x] [1]"
     folder.mkdir(parents=True)
-    br.write_letor(folder / "d.txt", *br.make_ranking(n_queries=4, n_documents=5, random_state=0))
+    br.write_letor(folder / "d.txt", *br.make_ranking(n_queries=20, n_documents=10, random_state=0))
     for name in ("m.txt", "m.json"):
         backend = "lightgbm" if name.endswith("txt") else "xgboost"
         code, out, err = run("fit", folder / "d.txt", folder / name, "--rounds", 2, "--backend", backend)
