@@ -17,7 +17,11 @@ def is_count(value: object) -> bool:
 
 def is_number(value: object) -> bool:
     """Whether a value is a finite real number, and no truth value."""
-    return isinstance(value, (Real, np.number)) and not isinstance(value, (bool, complex)) and math.isfinite(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    # Of integers beyond float64 too.
+    number: Any = value
+    return bool(-math.inf < number < math.inf)
 
 
 def check_count(name: str, value: Any, smallest: int = 1) -> None:

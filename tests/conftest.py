@@ -13,11 +13,16 @@ from hypothesis import HealthCheck, settings
 
 import boostrank as br
 
+# Hypothesis draws constants of the modules that are imported. If a test imported one of these modules while it runs,
+# its data would change.
+from boostrank import cli  # noqa: F401
+from boostrank.datasets import letor_faults, letor_folds, letor_parser, letor_reader, letor_writer  # noqa: F401
+
 settings.register_profile(
     "boostrank",
     derandomize=True,
     deadline=None,
-    max_examples=50,
+    max_examples=25,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -47,7 +52,12 @@ def clueweb09_folds(shared_data):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """With several processes, all tests on Dask run in one of them, so that one cluster is enough."""
+    """With several processes, all tests on Dask run in one of them, so that one cluster is enough.
+
+    Tests of ranx run in one process too, because ranx compiles its functions in each process for many seconds.
+    """
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent / "dask"):
             item.add_marker(pytest.mark.xdist_group("dask"))
+        elif "ranx" in item.nodeid:
+            item.add_marker(pytest.mark.xdist_group("ranx"))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from boostrank.datasets.letor_format import PathLike, is_int64
 from boostrank.files import write_atomically
+from boostrank.setting_checks import is_count
 
 
 def write_letor(
@@ -131,7 +132,7 @@ def _qid_texts(qid: npt.ArrayLike) -> list[str]:
     # A list of several types is one of objects: NumPy would turn integers among str into str.
     values = qid if hasattr(qid, "dtype") else np.array(qid, dtype=object)
     ids = np.asarray(values).ravel().tolist()
-    are_integers = all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in ids)
+    are_integers = all(is_count(value) for value in ids)
     texts = [str(value) if are_integers else value for value in ids]
     for row, text in enumerate(texts):
         if not isinstance(text, str) or not re.fullmatch(r"[^\s:#\x00-\x1f\ud800-\udfff]+", text):

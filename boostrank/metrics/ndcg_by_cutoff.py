@@ -12,6 +12,7 @@ from boostrank.metrics.base import Empty, QueryMean
 from boostrank.metrics.input_checks import labels_scores_queries
 from boostrank.metrics.ranked_documents import ranked_blocks
 from boostrank.segments import Floats, Ints, Segments
+from boostrank.setting_checks import is_count
 from boostrank.weights import query_weights
 
 
@@ -87,7 +88,7 @@ def _cumulated(gains: Floats, scores: Floats, queries: Segments, dcg: DCG, ties:
 def check_ks(ks: Iterable[int]) -> Ints:
     """Return cutoffs as an array; raise ValueError if there is none, or one is not an integer of at least 1."""
     given = list(ks) if isinstance(ks, Iterable) else []
-    valid = [isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 1 for k in given]
+    valid = [is_count(k) and k >= 1 for k in given]
     if not given or not all(valid):
         raise ValueError(f"ks must be one or more cutoffs, integers of at least 1; got {ks!r}")
     return np.array([min(int(k), np.iinfo(np.int64).max) for k in given], dtype=np.int64)

@@ -17,6 +17,7 @@ from boostrank.metrics.input_checks import labels_scores_queries
 from boostrank.metrics.library_conventions import CONVENTIONS, STEPS, Convention, Settings, setting_text
 from boostrank.queries import Queries
 from boostrank.segments import Floats
+from boostrank.setting_checks import is_count
 from boostrank.weights import query_weights
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def reconcile(
     ranx          ndcg@3               0.4751  +0.0694  linear gain -0.0008; ties by row +0.0701
     ranx          ndcg_burges@3        0.4820  +0.0762  ties by row +0.0762
     """
-    if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
+    if k is not None and not is_count(k):
         raise ValueError(
             f"k must be None or an integer of at least 1, because other libraries have no other cutoffs; got {k!r}"
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from boostrank.dcg import DCG
 from boostrank.losses import LOSSES, Loss, get_loss
 from boostrank.metrics import Measure, get_measure
 from boostrank.model_selection import split_queries
+from boostrank.setting_checks import is_count, is_number
 
 
 class Rule(NamedTuple):
@@ -36,7 +36,7 @@ class Rule(NamedTuple):
 def integer(smallest: int | None = None) -> Rule:
     """Integers of at least `smallest`; a bool is no integer."""
     description = "an integer" if smallest is None else f"an integer of at least {smallest}"
-    return Rule(description, lambda value: _is_integer(value) and (smallest is None or value >= smallest))
+    return Rule(description, lambda value: is_count(value) and (smallest is None or value >= smallest))
 
 
 def one_of(*names: str) -> Rule:
@@ -44,18 +44,10 @@ def one_of(*names: str) -> Rule:
     return Rule(f"one of {', '.join(names)}", lambda value: isinstance(value, str) and value in names)
 
 
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and bool(np.isfinite(float(value)))
-
-
-NOT_NEGATIVE = Rule("a number of at least 0", lambda value: _is_finite(value) and value >= 0)
-POSITIVE = Rule("a number above 0", lambda value: _is_finite(value) and value > 0)
-SHARE = Rule("a number above 0 and at most 1", lambda value: _is_finite(value) and 0 < value <= 1)
-PART = Rule("a fraction above 0 and below 1", lambda value: _is_finite(value) and 0 < value < 1)
+NOT_NEGATIVE = Rule("a number of at least 0", lambda value: is_number(value) and value >= 0)
+POSITIVE = Rule("a number above 0", lambda value: is_number(value) and value > 0)
+SHARE = Rule("a number above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1)
+PART = Rule("a fraction above 0 and below 1", lambda value: is_number(value) and 0 < value < 1)
 FLAG = Rule("True or False", lambda value: isinstance(value, (bool, np.bool_)))
 #: Rules of the parameters that both rankers have.
 RULES: Mapping[str, Rule] = {
