@@ -60,11 +60,11 @@ def catboost(metric, y, scores, qid, weights=None):
     return eval_metric(y, scores, metric, group_id=qid, group_weight=per_document, thread_count=1)[0]
 
 
-def by_query(values, qid):
-    """Python numbers in dictionaries, by query and then by row."""
+def by_query(values, qid, digits=0):
+    """Python numbers in dictionaries, by query and then by row, whose number gets leading zeros up to `digits`."""
     nested = {}
     for row, (query, value) in enumerate(zip(qid.tolist(), values.tolist(), strict=True)):
-        nested.setdefault(f"q{query}", {})[str(row)] = value
+        nested.setdefault(f"q{query:0{digits}}", {})[f"{row:0{digits}}"] = value
     return nested
 
 
@@ -78,10 +78,15 @@ def pytrec_eval(metric, y, scores, qid):
 
 
 def ranx(metric, y, scores, qid):
-    """Evaluation of Qrels and Run that are made of dictionaries."""
+    """Evaluation of Qrels and Run that are made of dictionaries of floats.
+
+    ranx compiles its functions for each type of the values and for each length of the names, so these are always the
+    same.
+    """
     import ranx
 
-    return float(ranx.evaluate(ranx.Qrels(by_query(y, qid)), ranx.Run(by_query(scores, qid)), metric))
+    judged, run = (by_query(values.astype(float), qid, digits=8) for values in (y, scores))
+    return float(ranx.evaluate(ranx.Qrels(judged), ranx.Run(run), metric))
 
 
 CALLS = {

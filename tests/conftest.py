@@ -50,14 +50,19 @@ def clueweb09_folds(shared_data):
     return br.read_letor_folds(shared_data / "ClueWeb09")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
     """With several processes, all tests on Dask run in one of them, so that one cluster is enough.
 
-    Tests of ranx run in one process too, because ranx compiles its functions in each process for many seconds.
+    Tests of ranx run in one process too, because ranx compiles its functions in each process for half a minute. The
+    marker `xdist_group` is not used: with pytest 9.2, xdist 3.8 ignores it.
     """
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent / "dask"):
-            item.add_marker(pytest.mark.xdist_group("dask"))
-        elif "ranx" in item.nodeid:
-            item.add_marker(pytest.mark.xdist_group("ranx"))
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            if nodeid.startswith("tests/dask/"):
+                return "dask"
+            return "ranx" if "ranx" in nodeid else nodeid.partition("[")[0]
+
+    return Scheduler(config, log)

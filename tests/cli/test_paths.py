@@ -28,6 +28,7 @@ def test_paths_are_printed_as_they_are(run, folder, tmp_path, name):
     assert out.startswith(f"{place}: 2 rounds")
 
 
+@pytest.mark.slow
 def test_scores_go_to_standard_output_by_its_name(folder, model):
     command = [sys.executable, "-m", "boostrank", "predict", str(model), str(folder / "all.txt")]
     outputs = [
