@@ -81,9 +81,9 @@ def _aligned(weights: Floats, series: Any, queries: Queries) -> Floats:
         return weights[rows]
     if not is_numbered:
         raise ValueError(
-            f"sample_weight is a Series of one weight per query, but its index {series.index[:3].tolist()} does not have "
-            f"the query ids, such as {queries.ids[:3].tolist()}; or pass sample_weight.to_numpy() if the weights are in "
-            "the sequence in which the queries first appear"
+            f"sample_weight is a Series of one weight per query, but its index, {series.index[:3].tolist()}, does not "
+            f"have the query ids, such as {queries.ids[:3].tolist()}. If the weights are in the sequence in which the "
+            "queries first appear, pass sample_weight.to_numpy()"
         )
     return weights
 
