@@ -189,3 +189,36 @@ def test_our_objective_for_native_users_is_the_same_objective(ranker_class, data
 def test_functions_that_are_no_objectives_are_errors(ranker_class, data, function, error, message):
     with pytest.raises(error, match=message):
         small(ranker_class, function).fit(*data)
+
+
+# Optuna
+
+
+@pytest.mark.parametrize("names", [("valid_0", "ndcg@5"), ("test", "map")])
+def test_pruning_callbacks_of_optuna(ranker_class, data, names):
+    optuna = pytest.importorskip("optuna")
+    name, metric = names
+    if ranker_class is br.LightGBMRanker:
+        callbacks = pytest.importorskip("optuna_integration.lightgbm")
+    else:
+        callbacks = pytest.importorskip("optuna_integration.xgboost")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    recorded = []
+
+    def score(trial):
+        if ranker_class is br.LightGBMRanker:
+            callback = callbacks.LightGBMPruningCallback(trial, metric, valid_name=name)
+        else:
+            callback = callbacks.XGBoostPruningCallback(trial, f"{name}-{metric}")
+        # After a good first trial, hardly learned models are pruned.
+        ranker = small(ranker_class, learning_rate=0.3 if trial.number == 0 else 1e-6)
+        ranker.fit(*data, eval_set={name: VALIDATION}, eval_metric=["auc", metric], callbacks=[callback])
+        recorded.append(ranker.evals_result_[name][metric])
+        return recorded[-1][-1]
+
+    study = optuna.create_study(direction="maximize", pruner=optuna.pruners.MedianPruner(1, 3))
+    study.optimize(score, n_trials=3)
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE", "PRUNED", "PRUNED"]
+    assert len(recorded) == 1
+    reported = list(study.trials[0].intermediate_values.values())
+    np.testing.assert_allclose(reported, recorded[0], atol=1e-6)
