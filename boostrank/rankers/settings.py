@@ -209,8 +209,10 @@ class Settings:
         names = {name: native for name, native in self.backend.PARAMETERS.items() if name not in self.unused}
         parameters = {native: self.values[name] for name, native in names.items()}
         parameters = {name: value for name, value in parameters.items() if value is not None}
-        if self.values["random_state"] is not None:
-            parameters["seed"] = int(random_state.randint(2**31 - 1))
+        seed = self.values["random_state"]
+        if seed is not None:
+            # An integer is the seed itself, as in the libraries' own estimators.
+            parameters["seed"] = int(seed) if is_count(seed) else int(random_state.randint(2**31 - 1))
         return {**parameters, **self.native}
 
 
