@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -130,13 +131,13 @@ def cross_validate(
     >>> cross_validate(br.LightGBMRanker(n_estimators=5), X, y, qid, cv=3)["test_score"].shape
     (3,)
     """
-    if "groups" in options:
-        raise ValueError("cross_validate takes no groups: pass the query ids as qid=, and the folds keep queries whole")
+    for name, instead in (("groups", "qid"), ("fit_params", "params")):
+        if name in options:
+            raise TypeError(f"cross_validate has no argument {name!r}: pass {instead}= instead")
     ranker, X, folds, params = _prepare(ranker, X, y, qid, cv, params)
+    scorers = _scorers(scoring, y, ranker)
     with sklearn.config_context(enable_metadata_routing=True):
-        result = model_selection.cross_validate(
-            ranker, X, y, cv=folds, scoring=_scorers(scoring, y), params=params, **options
-        )
+        result = model_selection.cross_validate(ranker, X, y, cv=folds, scoring=scorers, params=params, **options)
     if "estimator" in result:
         result["estimator"] = [unwrap(fitted) for fitted in result["estimator"]]
     return result
@@ -192,7 +193,7 @@ def grid_search(
     True
     """
     ranker, X, folds, params = _prepare(ranker, X, y, qid, cv, params)
-    scorers = _scorers(scoring, y)
+    scorers = _scorers(scoring, y, ranker)
     if options.get("refit", True) is True:
         options["refit"] = next(iter(scorers))
     return QueryGridSearchCV(ranker, grid, cv=folds, scoring=scorers, **options).fit(X, y, **params)
@@ -259,8 +260,8 @@ def _folds(X: Any, y: ArrayLike, queries: Queries, cv: Any) -> Folds:
     return checked
 
 
-def _scorers(scoring: Any, y: Any) -> dict[str, Any]:
-    """Scorers by name, and a scorer for the number of boosting rounds, "n_estimators".
+def _scorers(scoring: Any, y: Any, ranker: Any) -> dict[str, Any]:
+    """Scorers by name, and for rankers a scorer for the number of boosting rounds, "n_estimators".
 
     Raises
     ------
@@ -279,7 +280,9 @@ def _scorers(scoring: Any, y: Any) -> dict[str, Any]:
     for scorer in scorers.values():
         if isinstance(y, PreferenceGraph) and isinstance(scorer, RankingScorer):
             scorer.measure.bind(y.grouped, y.grouped.queries)
-    return {**scorers, "n_estimators": _n_estimators}
+    last = ranker[-1] if isinstance(ranker, Pipeline) else ranker
+    is_ranker = "qid" in inspect.signature(last.fit).parameters
+    return {**scorers, "n_estimators": _n_estimators} if is_ranker else scorers
 
 
 def _n_estimators(estimator: Any, X: Any, y: Any = None) -> float:
