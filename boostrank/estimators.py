@@ -99,15 +99,26 @@ class NativeRanker(BaseEstimator):
         Number of boosting rounds that predictions use.
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": None, "eval_set": None}
+    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": True, "eval_set": True}
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The estimator, and, if `deep`, its parameters under their own names."""
+        return {**(self.estimator.get_params() if deep else {}), "estimator": self.estimator}
+
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the estimator."""
+        """Set the estimator, or its parameters."""
+        self.estimator = params.pop("estimator", self.estimator)
         self.estimator.set_params(**params)
         return self
+
+    def __sklearn_clone__(self) -> NativeRanker:
+        # scikit-learn's `clone` refuses a CatBoostRanker with lists, such as `cat_features`, because it copies them.
+        parameters = self.estimator.get_params(deep=False)
+        copied = {name: clone(value, safe=False) for name, value in parameters.items()}
+        return NativeRanker(type(self.estimator)(**copied))
 
     def fit(
         self,
@@ -138,7 +149,7 @@ class NativeRanker(BaseEstimator):
         params = self.estimator.get_params()
         stops_early = any(params.get(parameter) for parameter in EARLY_STOPPING)
         validation = [_grouped(X, y, qid, None, name) for X, y, qid in eval_set or [] if stops_early]
-        fitted = clone(self.estimator)
+        fitted = clone(self).estimator
         fitted.fit(train.X, train.y, **library.arguments(fitted, train, validation))
         self.estimator_, self.best_iteration_ = fitted, library.n_rounds(fitted)
         return self
@@ -196,7 +207,7 @@ def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> 
     >>> fit_with_validation(Ridge(), data, data).predict(data.X).shape == data.y.shape
     True
     """
-    fitted = accept_qid(clone(estimator))
+    fitted = clone(accept_qid(estimator))
     _fit_with_validation(fitted, train, validation)
     return fitted
 
