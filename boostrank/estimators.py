@@ -148,7 +148,7 @@ class NativeRanker(BaseEstimator):
         train = _grouped(X, y, qid, sample_weight, name, library.takes_document_weights)
         params = self.estimator.get_params()
         stops_early = any(params.get(parameter) for parameter in EARLY_STOPPING)
-        validation = [_grouped(X, y, qid, None, name) for X, y, qid in eval_set or [] if stops_early]
+        validation = [_validation(part, name) for part in eval_set or [] if stops_early]
         fitted = clone(self).estimator
         fitted.fit(train.X, train.y, **library.arguments(fitted, train, validation))
         self.estimator_, self.best_iteration_ = fitted, library.n_rounds(fitted)
@@ -272,6 +272,14 @@ def _grouped(
     rows = np.argsort(number, kind="stable")
     weights = None if weights is None else weights[rows]
     return GroupedRows(_safe_indexing(X, rows), relevance[rows], np.bincount(number), weights)
+
+
+def _validation(part: Any, name: str) -> GroupedRows:
+    """Check an element of `eval_set` and sort it by query."""
+    if not isinstance(part, (tuple, list)) or len(part) != 3:
+        raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(part).__name__}")
+    X, y, qid = part
+    return _grouped(X, y, qid, None, name)
 
 
 def _library(estimator: Any) -> Library | None:
