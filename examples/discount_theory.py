@@ -191,13 +191,15 @@ def main():
             [growing(y, scores, lengths) for y, scores in progress.track(lists, description="NDCG of growing lists")]
         )
         y = np.concatenate([labels for labels, _ in lists])
+        # The lists are samples of one population, and count as one query.
+        one_query = np.zeros(len(y))
         pool = {name: np.concatenate([scores[name] for _, scores in lists]) for name in (BETTER, GOOD, RANDOM)}
         # Narrow bins, because with some discounts the limits depend on the highest scores alone.
         n_bins = len(y) // 2_000
-        curves = {name: theory.estimate_curve(y, scores, n_bins=n_bins) for name, scores in pool.items()}
+        curves = {name: theory.estimate_curve(y, scores, one_query, n_bins=n_bins) for name, scores in pool.items()}
         bar = progress.add_task("compare two rankers on lists")
         table = theory.distinguishability(
-            theory.RankedData(y, pool[BETTER], pool[GOOD]),
+            theory.RankedData(y, pool[BETTER], pool[GOOD], one_query),
             drawn_at,
             n_lists=n_drawn,
             progress=lambda done, total: progress.update(bar, completed=done, total=total),

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from boostrank.dcg import DCG, Gain, check_relevance
+from boostrank.frames import require_qid
 from boostrank.metrics import check_scores
 from boostrank.queries import Queries
 from boostrank.segments import Floats
@@ -104,15 +105,16 @@ class CurvePair:
             Relevance.
         scores_a, scores_b : array-like, shape (n_documents,)
             Scores of the two rankers.
-        qid : array-like, shape (n_documents,), optional
-            Query ids; by default all rows are one query.
+        qid : array-like, shape (n_documents,)
+            Query id of each row.
         **settings
             Arguments of :func:`estimate_curve`.
         """
         curves = [estimate_curve(y, scores, qid, **settings) for scores in (scores_a, scores_b)]
         # Ranks within a label: labels take the place of query ids.
         label = np.asarray(y, dtype=np.float64).ravel()
-        by_label = [normalized_scores(normalized_scores(scores, qid), label) for scores in (scores_a, scores_b)]
+        ids = require_qid(qid, "CurvePair.estimate", "Pass qid=.")
+        by_label = [normalized_scores(normalized_scores(scores, ids), label) for scores in (scores_a, scores_b)]
         covariance = np.cov(np.stack([special.ndtri(scores) for scores in by_label]))
         scale = np.sqrt(covariance[0, 0] * covariance[1, 1])
         correlation = float(np.clip(covariance[0, 1] / scale, -1.0, 1.0)) if scale > 0 else 0.0
@@ -158,8 +160,8 @@ class RankedData:
         Relevance.
     scores_a, scores_b : array-like, shape (n_documents,)
         Scores of the first and the second ranker.
-    qid : array-like, shape (n_documents,), optional
-        Query ids; by default all rows are one query.
+    qid : array-like, shape (n_documents,)
+        Query id of each row.
 
     Raises
     ------
@@ -175,7 +177,7 @@ class RankedData:
 
     def __init__(self, y: ArrayLike, scores_a: ArrayLike, scores_b: ArrayLike, qid: ArrayLike | None = None) -> None:
         relevance = check_relevance(y)
-        queries = Queries.from_sizes([len(relevance)]) if qid is None else Queries.from_qid(qid)
+        queries = Queries.from_qid(require_qid(qid, "RankedData", "Pass qid=."))
         rows = {"y": relevance, "scores_a": check_scores(scores_a), "scores_b": check_scores(scores_b)}
         for name, values in rows.items():
             if len(values) != queries.n_documents:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad_vec
 
 from boostrank.dcg import DCG, Gain, check_relevance
+from boostrank.frames import require_qid
 from boostrank.metrics import check_scores
 from boostrank.queries import Queries
 from boostrank.segments import Floats
@@ -201,8 +202,8 @@ def estimate_curve(
     ----------
     y, scores : array-like, shape (n_documents,)
         Labels, and scores of the ranker.
-    qid : array-like, shape (n_documents,), optional
-        Query ids; by default all rows are one query.
+    qid : array-like, shape (n_documents,)
+        Query id of each row.
     method : {"isotonic", "bins"}, default "isotonic"
         With ``"bins"`` the curve consists of the means of the bins. With ``"isotonic"`` these are changed by isotonic
         regression such that ``P(Y >= label)`` does not decrease with the score.
@@ -217,11 +218,11 @@ def estimate_curve(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if all labels are equal.
+        If an argument is invalid, if there are no query ids, or if all labels are equal.
 
     Examples
     --------
-    >>> curve = estimate_curve([0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6], n_bins=3)
+    >>> curve = estimate_curve([0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6], qid=[1] * 6, n_bins=3)
     >>> curve.expected_gain([0.1, 0.5, 0.9]).tolist()
     [0.0, 0.5, 1.0]
     """
@@ -231,7 +232,7 @@ def estimate_curve(
     labels = np.unique(relevance)
     if len(labels) < 2:
         raise ValueError(f"y must have at least two different labels; all are {labels[0]:g}")
-    normalized = normalized_scores(scores, qid)
+    normalized = normalized_scores(scores, require_qid(qid, "estimate_curve", "Pass qid=."))
     if len(normalized) != len(relevance):
         raise ValueError(f"scores has {len(normalized)} values for the {len(relevance)} documents of y")
     if n_bins is None:
@@ -247,10 +248,10 @@ def estimate_curve(
     return ScoreCurve.steps(labels, np.maximum(table, 0.0))
 
 
-def normalized_scores(scores: ArrayLike, qid: ArrayLike | None = None) -> Floats:
+def normalized_scores(scores: ArrayLike, qid: ArrayLike) -> Floats:
     """``1 - (rank - 1/2) / n`` of each row among the n documents of its query, with the mean rank of tied rows."""
     values = check_scores(scores)
-    queries = Queries.from_sizes([len(values)]) if qid is None else Queries.from_qid(qid)
+    queries = Queries.from_qid(qid)
     if queries.n_documents != len(values):
         raise ValueError(f"qid has {queries.n_documents} values for the {len(values)} documents of scores")
     grouped = queries.group(values)

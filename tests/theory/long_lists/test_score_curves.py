@@ -33,7 +33,7 @@ def test_estimated_curves_keep_shares_and_approach_the_truth():
 
 
 def test_tied_documents_share_their_labels():
-    tied = theory.estimate_curve([1, 0, 0, 0], [2, 2, 1, 1], n_bins=4, method="bins")
+    tied = theory.estimate_curve([1, 0, 0, 0], [2, 2, 1, 1], [0] * 4, n_bins=4, method="bins")
     assert tied.expected_gain([0.1, 0.3, 0.6, 0.9]).tolist() == [0.0, 0.0, 0.5, 0.5]
     constant = theory.estimate_curve([1, 0, 0, 1, 0], np.zeros(5), ["a", "a", "b", "b", "b"], n_bins=3)
     np.testing.assert_allclose(constant.expected_gain([0.0, 0.5, 1.0]), 0.4)
@@ -41,8 +41,8 @@ def test_tied_documents_share_their_labels():
 
 def test_isotonic_regression_pools_what_falls():
     y, scores = [1, 0, 0, 1], [1, 2, 3, 4]
-    falling = theory.estimate_curve(y, scores, n_bins=4, method="bins").expected_gain([0.1, 0.3, 0.6, 0.9])
-    pooled = theory.estimate_curve(y, scores, n_bins=4).expected_gain([0.1, 0.3, 0.6, 0.9])
+    falling = theory.estimate_curve(y, scores, [0] * 4, n_bins=4, method="bins").expected_gain([0.1, 0.3, 0.6, 0.9])
+    pooled = theory.estimate_curve(y, scores, [0] * 4, n_bins=4).expected_gain([0.1, 0.3, 0.6, 0.9])
     assert falling.tolist() == [1.0, 0.0, 0.0, 1.0]
     np.testing.assert_allclose(pooled, [1 / 3, 1 / 3, 1 / 3, 1.0])
 
@@ -70,10 +70,21 @@ def test_invalid_curves_are_refused():
     with pytest.raises(ValueError, match=r"s must be .* in \[0, 1\]"):
         GRADED.at([1.2])
     with pytest.raises(ValueError, match="at least two different labels"):
-        theory.estimate_curve([1, 1], [0.1, 0.2])
+        theory.estimate_curve([1, 1], [0.1, 0.2], [0, 0])
     with pytest.raises(ValueError, match="method must be"):
-        theory.estimate_curve([0, 1], [0.1, 0.2], method="spline")
+        theory.estimate_curve([0, 1], [0.1, 0.2], [0, 0], method="spline")
     with pytest.raises(ValueError, match="n_bins"):
-        theory.estimate_curve([0, 1], [0.1, 0.2], n_bins=0)
+        theory.estimate_curve([0, 1], [0.1, 0.2], [0, 0], n_bins=0)
     with pytest.raises(ValueError, match="3 values for the 2 documents"):
-        theory.estimate_curve([0, 1], [0.1, 0.2, 0.3])
+        theory.estimate_curve([0, 1], [0.1, 0.2, 0.3], [0] * 3)
+
+
+def test_estimates_without_query_ids_are_errors():
+    y, scores = [0, 1], [0.1, 0.2]
+    for estimate in (
+        lambda: theory.estimate_curve(y, scores),
+        lambda: theory.CurvePair.estimate(y, scores, scores),
+        lambda: theory.RankedData(y, scores, scores),
+    ):
+        with pytest.raises(ValueError, match="got no qid"):
+            estimate()
