@@ -71,9 +71,8 @@ rankers = {
     "softmax": br.LightGBMRanker("softmax", **settings),
 }
 for ranker in rankers.values():
-    ranker.fit(*train, eval_set=[train, validation])
-names = {"valid_0": "training", "valid_1": "validation"}
-training = displays.TrainingCurveDisplay.from_estimator(rankers, datasets=names)
+    ranker.fit(*train, eval_set={"training": train, "validation": validation})
+training = displays.TrainingCurveDisplay.from_estimator(rankers)
 # Equal scores are a random ranking: ties count by the mean of NDCG over all permutations.
 random_ndcg = br.ndcg_score(validation[1], np.zeros(len(validation[1])), validation[2], k=5)
 training.ax_.axhline(random_ndcg, color="0.4", linewidth=1)

@@ -47,9 +47,9 @@ class TrainingCurveDisplay:
     >>> data = make_ranking(n_queries=50, random_state=0)
     >>> ranker = LightGBMRanker(n_estimators=20, n_jobs=1).fit(*data, eval_set=[data])
     >>> from matplotlib.figure import Figure
-    >>> titles = {"valid_0": "training"}
+    >>> titles = {"training": "queries to train on"}
     >>> display = TrainingCurveDisplay.from_estimator(ranker, datasets=titles, ax=Figure().subplots())
-    >>> curve = display.curves["LightGBMRanker", "training"]
+    >>> curve = display.curves["LightGBMRanker", "queries to train on"]
     >>> len(curve), bool(curve[-1] > curve[0])
     (20, True)
     """

@@ -13,6 +13,8 @@ from boostrank.rankers.grouping import features_and_qid, group_data
 from boostrank.segments import Floats
 from boostrank.weights import document_weights
 
+#: Default name of a validation set that is the training data.
+TRAINING = "training"
 EvalSet = Sequence[tuple[Any, ...]] | Mapping[str, tuple[Any, ...]] | None
 
 
@@ -62,7 +64,7 @@ class EvalArguments:
     eval_init_score: Sequence[Any] | None = None
 
     def parts(self, X: Any, y: Any, queries: Any) -> list[tuple[EvalPart, bool]]:
-        """The validation sets, and whether each is the training data: the same objects `X` and `y`.
+        """The validation sets, and whether each is the training data: the first with the same objects `X` and `y`.
 
         `queries` is `qid` or `group` of the training data, of which a set that has its own must have the same object.
 
@@ -81,7 +83,7 @@ class EvalArguments:
                 ("eval_init_score", self.eval_init_score),
             )
         ]
-        found = []
+        found: list[tuple[EvalPart, bool]] = []
         for i, (part, name, qid, group, weight, init_score) in enumerate(zip(tuples, names, *fields, strict=True)):
             if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
                 raise ValueError(
@@ -93,7 +95,9 @@ class EvalArguments:
             ids = qid if own is None else own
             own_queries = group if ids is None else ids
             is_training = part[0] is X and part[1] is y and (own_queries is None or own_queries is queries)
-            label = name or ("training" if is_training else f"valid_{i}")
+            # The libraries evaluate the training data once.
+            is_training = is_training and not any(earlier for _, earlier in found)
+            label = name or (TRAINING if is_training else f"valid_{i}")
             found.append((EvalPart(label, part[0], part[1], ids, group, weight, init_score), is_training))
         labels = [part.name for part, _ in found]
         if len(set(labels)) < len(labels):

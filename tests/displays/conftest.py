@@ -36,7 +36,7 @@ def rankers(data):
     """A fitted ranker of each backend, with the training data as two validation sets."""
     settings = {"n_estimators": 8, "k": 5, "n_jobs": 1, "random_state": 0}
     models = {"a": br.LightGBMRanker("softmax", **settings), "b": br.XGBoostRanker("squared", **settings)}
-    return {name: model.fit(*data, eval_set=[data, data]) for name, model in models.items()}
+    return {name: model.fit(*data, eval_set={"train": data, "test": data}) for name, model in models.items()}
 
 
 @pytest.fixture(scope="session")

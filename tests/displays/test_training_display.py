@@ -11,12 +11,12 @@ from boostrank import displays
 
 
 def test_curves_are_the_recorded_values(rankers):
-    names = {"valid_0": "training", "valid_1": "validation"}
+    names = {"train": "training", "test": "validation"}
     display = displays.TrainingCurveDisplay.from_estimator(rankers, datasets=names)
     assert display.metric == "ndcg@5"
     assert display.best == {"a": 8, "b": 8}
     for (ranker, title), values in display.curves.items():
-        key = {"training": "valid_0", "validation": "valid_1"}[title]
+        key = {"training": "train", "validation": "test"}[title]
         np.testing.assert_array_equal(values, rankers[ranker].evals_result_[key]["ndcg@5"])
         drawn = line(display.ax_, f"{ranker}, {title}")
         np.testing.assert_array_equal(drawn.get_xydata(), np.c_[np.arange(1, 9), values])
@@ -45,7 +45,7 @@ def test_other_estimators_and_bad_input(rankers):
     for estimator, settings, message in (
         (br.LightGBMRanker(), {}, "evals_result_"),
         (rankers, {"metric": "map"}, "metric must be one of ndcg@5"),
-        (rankers, {"datasets": {"test": "x"}}, "datasets must be among valid_0, valid_1"),
+        (rankers, {"datasets": {"valid": "x"}}, "datasets must be among train, test"),
         (rankers, {"datasets": {}}, "datasets"),
         ({**rankers, "c": foreign}, {}, "metric must be one of map"),
         (rankers, {"name": "x"}, "name"),

@@ -43,6 +43,12 @@ def test_names_of_sets_are_given_or_numbered(ranker_class, data):
     assert list(ranker.fit(X, y, qid, eval_set=[(X, y, qid.astype(str))]).evals_result_) == ["valid_0"]
 
 
+def test_the_training_data_may_be_several_sets(ranker_class, data):
+    results = small(ranker_class).fit(*data, eval_set={"a": data, "b": data}).evals_result_
+    assert len(results["a"]["ndcg"]) == 8
+    np.testing.assert_allclose(results["a"]["ndcg"], results["b"]["ndcg"], atol=1e-12)
+
+
 def test_query_ids_of_sets_are_found_as_in_training(ranker_class, data):
     X, y, qid = data
     expected = small(ranker_class).fit(X, y, qid, eval_set=[VALIDATION]).evals_result_

@@ -54,7 +54,7 @@ def test_estimated_pairs_recover_curves_and_correlation():
     s = np.linspace(0.05, 0.95, 19)
     for curve, truth in ((found.first, pair.first), (found.second, pair.second)):
         assert np.abs(curve.at(s) - truth.at(s)).max() < 0.05
-    assert CurvePair.estimate([0, 1, 0, 1], np.zeros(4), [1, 2, 3, 4]).correlation == 0
+    assert CurvePair.estimate([0, 1, 0, 1], np.zeros(4), [1, 2, 3, 4], np.zeros(4)).correlation == 0
 
 
 def test_the_estimated_correlation_is_that_within_labels():
