@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from boostrank.backends.feature_parameters import FeatureParameter
 from boostrank.backends.parameters import KnownParameters
 from boostrank.dcg import DCG
 from boostrank.labels import Labels
@@ -178,6 +179,8 @@ class Backend(Protocol):
     NATIVE_OBJECTIVES: tuple[str, ...]
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
+    #: Native parameters that concern single features, by canonical name.
+    FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
 
     def known_parameters(self, parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
         """The parameters that the library has beside these native parameters.

@@ -13,7 +13,9 @@ from boostrank.backends.base import Trained, Training, import_backend, import_on
 from boostrank.backends.feature_names import NameCode
 from boostrank.backends.history import History
 from boostrank.backends.lightgbm_format import check_lightgbm
+from boostrank.backends.lightgbm_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm_parameters import PARAMETERS as PARAMETERS
+from boostrank.backends.lightgbm_parameters import check_boosting
 from boostrank.backends.lightgbm_parameters import known_parameters as known_parameters
 from boostrank.backends.model_files import (
     BLANK_CHECKSUM,
@@ -71,8 +73,7 @@ def train(training: Training) -> Trained:
     if "min_sum_hessian_in_leaf" in parameters:
         parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], MIN_SUM_HESSIAN)
     native = specification.native_objective
-    if native is None and str(parameters.get("boosting")).lower() in ("rf", "random_forest"):
-        raise ValueError("LightGBM's boosting='rf' takes no custom objective: use another boosting, or 'lambdarank'")
+    check_boosting(parameters, native)
     # LightGBM ignores these in the parameters.
     categorical = parameters.pop("categorical_feature", "auto")
     bagging = parameters if native is None and samples_queries(parameters) else None

@@ -22,8 +22,10 @@ from boostrank.backends.model_files import (
     read_with_checksum,
     write_with_checksum,
 )
+from boostrank.backends.xgboost_features import remember_missing, training_parameters
 from boostrank.backends.xgboost_format import check_xgboost
 from boostrank.backends.xgboost_matrices import NAMES, is_linear, make_matrix, predict_margins
+from boostrank.backends.xgboost_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.xgboost_parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.xgboost_parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.xgboost_parameters import known_parameters as known_parameters
@@ -103,7 +105,7 @@ def train(training: Training) -> Trained:
             return history.should_stop()
 
     booster = xgb.train(
-        parameters,
+        training_parameters(parameters),
         dtrain,
         num_boost_round=specification.n_rounds,
         obj=None if boost is None else lambda scores, _: boost(scores),
@@ -117,7 +119,7 @@ def train(training: Training) -> Trained:
         best = history.best_round() + 1
         # Without this, predictions would use all rounds.
         booster = best_model if rewritten else _first_rounds(booster, best)
-    return Trained(booster, best, history.as_dict())
+    return Trained(remember_missing(booster, parameters), best, history.as_dict())
 
 
 def _first_rounds(booster: Any, n: int) -> Any:

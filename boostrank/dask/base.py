@@ -169,7 +169,7 @@ class DaskRanker(BaseEstimator):
         kept = settings.kept_queries(data.n_queries, random_state)
         if kept is not None:
             validation = [_selections(data, ~kept)]
-        specification = settings.specification(random_state, _check_measure(eval_metric))
+        specification = settings.for_features(features).specification(random_state, _check_measure(eval_metric))
         cluster = ClusterSpecification(local._backend, specification, self._endpoint_class)
         trained = train_on_workers(client, cluster, _selections(data, kept, weights), validation)
         if settings.values["refit"]:

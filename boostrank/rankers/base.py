@@ -117,7 +117,7 @@ class BoostedRanker(BaseEstimator):
         data = group_data(features.learn(X), y, qid, sample_weight)
         validation = [_group_triple(part, features) for part in eval_set or []]
         kept = settings.kept_queries(data.queries.n_queries, random_state)
-        specification = settings.specification(random_state, eval_metric)
+        specification = settings.for_features(features).specification(random_state, eval_metric)
         if kept is None:
             trained = _train(self._backend, specification, data, validation)
         else:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from boostrank.backends import xgboost as xgboost_backend
 from boostrank.backends.base import Backend
+from boostrank.backends.xgboost_features import adopt_missing, missing_parameter
 from boostrank.dcg import Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
@@ -155,3 +157,22 @@ class XGBoostRanker(BoostedRanker):
         self.n_jobs = n_jobs
         self.verbosity = verbosity
         self._set_native(native)
+
+    def load_model(self, path: str | os.PathLike[str]) -> Self:
+        """Read a model from a file in XGBoost's format; the parameters of the ranker do not change.
+
+        The number that means a missing value is that of the training. If the file does not contain it, because it was
+        not set or because another program wrote the file, it is the parameter `missing`.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If the file is not a complete model of a ranker of XGBoost, or the parameter `missing` is no number. The
+            ranker is then unchanged.
+        """
+        missing = missing_parameter(self._native)
+        super().load_model(path)
+        adopt_missing(self.booster_, missing)
+        return self

@@ -1,0 +1,55 @@
+"""Parameters of features that XGBoost takes with its matrices: types, weights, and the number for a missing value.
+
+XGBoost's models do not contain the number that means a missing value, and its predictions need it. So it is written to
+an attribute of the booster, which model files have too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from boostrank.backends.feature_parameters import Features, resolve_features
+from boostrank.backends.xgboost_parameters import MATRIX_PARAMETERS
+
+#: Attribute of boosters: the number that means a missing value.
+MISSING_ATTRIBUTE = "boostrank_missing"
+
+
+def training_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the training function, which are those that no matrix takes."""
+    return {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS}
+
+
+def column_fields(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a matrix that have one value per feature."""
+    return {name: parameters[name] for name in ("feature_types", "feature_weights") if name in parameters}
+
+
+def missing_number(parameters: Mapping[str, Any]) -> float:
+    """The number that means a missing value in training. NaN always does, too."""
+    return float(parameters.get("missing", math.nan))
+
+
+def remember_missing(booster: Any, parameters: Mapping[str, Any]) -> Any:
+    """Write the number that means a missing value to the booster, and return it."""
+    if "missing" in parameters:
+        booster.set_attr(**{MISSING_ATTRIBUTE: repr(missing_number(parameters))})
+    return booster
+
+
+def missing_parameter(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the parameters that a user gave, `missing`, checked; an empty dict if it is not given or NaN."""
+    return resolve_features({"missing": parameters.get("missing")}, MATRIX_PARAMETERS, Features(0))
+
+
+def adopt_missing(booster: Any, parameters: Mapping[str, Any]) -> None:
+    """Write the number that means a missing value to a booster, unless it has one."""
+    if booster.attr(MISSING_ATTRIBUTE) is None:
+        remember_missing(booster, parameters)
+
+
+def missing_number_of(booster: Any) -> float:
+    """The number that means a missing value in predictions."""
+    return float(booster.attr(MISSING_ATTRIBUTE) or math.nan)
