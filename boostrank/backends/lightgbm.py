@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix, issparse, isspmatrix
 from boostrank.backends.base import Trained, Training, import_backend, import_onnx_converter
 from boostrank.backends.feature_names import NameCode
 from boostrank.backends.history import History
+from boostrank.backends.lightgbm_dart import dart_callbacks
 from boostrank.backends.lightgbm_format import check_lightgbm
 from boostrank.backends.lightgbm_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm_parameters import PARAMETERS as PARAMETERS
@@ -129,7 +130,7 @@ def train(training: Training) -> Trained:
         num_boost_round=specification.n_rounds,
         valid_sets=validation or None,
         feval=evaluate if validation else None,
-        callbacks=[stop_early] if training.stops_early else None,
+        callbacks=[*([] if native else dart_callbacks(parameters)), *([stop_early] if training.stops_early else [])],
     )
     best = history.best_round() + 1 if training.stops_early else booster.current_iteration()
     text = best_model if rewritten else booster.model_to_string(num_iteration=best)

@@ -1,4 +1,4 @@
-"""Parameters that concern single features, by name and by index: their effect on the trained model, and their errors."""
+"""Parameters that concern single features, by name and by index: their effect on the model, and their errors."""
 
 import json
 import pickle
