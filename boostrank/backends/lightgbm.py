@@ -212,7 +212,10 @@ def load(path: str | os.PathLike[str]) -> Any:
 def to_onnx(booster: Any) -> Any:
     """Convert the booster to an ``onnx.ModelProto``."""
     onnxmltools, matrix = import_onnx_converter()
-    plain = import_backend("lightgbm").Booster(model_str=_with_named_objective(booster.model_to_string()))
+    text = _with_named_objective(booster.model_to_string())
+    if "\nis_linear=1\n" in text:
+        raise ValueError("onnxmltools ignores the linear models in the leaves: train without linear_tree for ONNX")
+    plain = import_backend("lightgbm").Booster(model_str=text)
     return onnxmltools.convert_lightgbm(plain, initial_types=[("X", matrix([None, booster.num_feature()]))])
 
 

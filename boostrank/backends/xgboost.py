@@ -22,9 +22,9 @@ from boostrank.backends.model_files import (
     read_with_checksum,
     write_with_checksum,
 )
-from boostrank.backends.xgboost_features import remember_missing, training_parameters
+from boostrank.backends.xgboost_features import missing_number_of, remember_missing, training_parameters
 from boostrank.backends.xgboost_format import check_xgboost
-from boostrank.backends.xgboost_matrices import NAMES, is_linear, make_matrix, predict_margins
+from boostrank.backends.xgboost_matrices import NAMES, booster_name, is_linear, make_matrix, predict_margins
 from boostrank.backends.xgboost_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.xgboost_parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.xgboost_parameters import PARAMETERS as PARAMETERS
@@ -197,6 +197,14 @@ def load(path: str | os.PathLike[str]) -> Any:
 def to_onnx(booster: Any) -> Any:
     """Convert the booster to an ``onnx.ModelProto``."""
     onnxmltools, matrix = import_onnx_converter()
+    kind, missing = booster_name(booster), missing_number_of(booster)
+    if kind != "gbtree":
+        raise ValueError(f"onnxmltools converts only models of booster='gbtree'; this is a model of booster={kind!r}")
+    if not np.isnan(missing):
+        raise ValueError(
+            f"this model takes {missing:g} as a missing value, and a model of ONNX takes only NaN: replace {missing:g} "
+            "by NaN in X, and train without missing"
+        )
     plain = booster.copy()
     # The converter mistakes rankers for classifiers because of their objective, and identifies features by number only.
     plain.set_param({"objective": "reg:squarederror"})

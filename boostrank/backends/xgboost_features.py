@@ -27,6 +27,16 @@ def column_fields(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {name: parameters[name] for name in ("feature_types", "feature_weights") if name in parameters}
 
 
+def check_categorical(matrix: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if a matrix has categorical features, and XGBoost takes none with these parameters."""
+    for name, value in (("booster", "gblinear"), ("tree_method", "exact")):
+        if parameters.get(name) == value and "c" in (matrix.feature_types or ()):
+            raise ValueError(
+                f"X has categorical features, which XGBoost does not take with {name}={value!r}: leave {name} out, or "
+                "convert them to numbers"
+            )
+
+
 def missing_number(parameters: Mapping[str, Any]) -> float:
     """The number that means a missing value in training. NaN always does, too."""
     return float(parameters.get("missing", math.nan))

@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.feature_names import NameCode
-from boostrank.backends.xgboost_features import column_fields, missing_number, missing_number_of
+from boostrank.backends.xgboost_features import check_categorical, column_fields, missing_number, missing_number_of
 from boostrank.segments import Floats, Ints
 
 #: Number of elements of a dense block: 64 MiB of float32.
@@ -77,6 +77,7 @@ def make_matrix(
         elif issparse(X) and not linear:
             X = _dense(X)
         matrix = xgb.DMatrix(X, weight=weights, **fields, **columns, **settings)
+        check_categorical(matrix, parameters)
     if reference is not None:
         # The names were checked before, and XGBoost would refuse features without names beside those with names.
         matrix.feature_names = reference.feature_names
@@ -100,7 +101,13 @@ def predict_margins(booster: Any, X: Any) -> NDArray[np.float32]:
 
 def is_linear(booster: Any) -> bool:
     """Whether the model is linear, and not trees."""
-    return json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear"
+    return booster_name(booster) == "gblinear"
+
+
+def booster_name(booster: Any) -> str:
+    """The kind of the model: "gbtree", "dart" or "gblinear"."""
+    name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
+    return name
 
 
 def _predict_by_trees(booster: Any, X: Any) -> NDArray[np.float32]:

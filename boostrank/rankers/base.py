@@ -218,6 +218,12 @@ class BoostedRanker(BaseEstimator):
         Its input is "X", float32, of shape (n, n_features_in_). Its output is the scores of `predict`, up to the
         precision of float32. Do not call the converters of onnxmltools on `booster_`: they depend on its objective and
         its feature names, and do not know those of rankers.
+
+        Raises
+        ------
+        ValueError
+            For models of which onnxmltools converts only a part, or nothing: of LightGBM's `linear_tree`, of XGBoost's
+            boosters "dart" and "gblinear", and those with XGBoost's `missing`.
         """
         check_is_fitted(self, "booster_")
         return self._backend.to_onnx(self.booster_)

@@ -328,6 +328,12 @@ def test_enable_categorical_of_xgboost():
         scores(br.XGBoostRanker, frame, enable_categorical=False)
 
 
+@pytest.mark.parametrize("parameters", [{"tree_method": "exact"}, {"booster": "gblinear"}], ids=str)
+def test_categories_where_xgboost_takes_none_are_errors(parameters):
+    with pytest.raises(ValueError, match=f"categorical features.* with {next(iter(parameters))}="):
+        scores(br.XGBoostRanker, with_codes(categorical=True), **parameters)
+
+
 NUMBERED = pd.DataFrame(X, columns=range(1, N_FEATURES + 1))
 WRONG = [
     (RANKERS, X, {"monotone_constraints": [1]}, r"one value per feature \(10.*got 1$"),
