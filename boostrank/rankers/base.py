@@ -77,8 +77,8 @@ class BoostedRanker(BaseEstimator):
         ----------
         X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
             NaN is a missing value, and an element that a sparse matrix does not store is 0. Rows need not be grouped by
-            query; if they are, features are not copied. Categorical columns of pandas are categorical features. polars
-            DataFrames and pyarrow Tables become pandas DataFrames.
+            query; if they are, features are not copied. Categorical columns of pandas are categorical features, unless
+            native parameters say otherwise. polars DataFrames and pyarrow Tables become pandas DataFrames.
         y : array-like, shape (n_documents,), or PreferenceGraph
             Relevance labels, 0 or more; or preferences between the rows of X, for an EdgeLoss such as "edge-logistic".
         qid : array-like, shape (n_documents,)
