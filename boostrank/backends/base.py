@@ -194,6 +194,9 @@ class Backend(Protocol):
         Raises ValueError for labels and gains that the objective does not take.
         """
 
+    def check_categories(self, X: Any, parameters: Mapping[str, Any]) -> None:
+        """Raise ValueError if features that the native parameters call categorical have other values than codes."""
+
     def train(self, training: Training) -> Trained:
         """Train a booster."""
 

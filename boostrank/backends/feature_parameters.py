@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.sparse import issparse
 
+from boostrank.frames import is_pandas
+from boostrank.segments import Floats
 from boostrank.setting_checks import is_count, is_number
 
 
@@ -288,6 +291,54 @@ def resolve_features(
         if resolved[name] is None:
             del resolved[name]
     return resolved
+
+
+def check_codes(
+    parameter: str, X: Any, indices: Iterable[int], smallest: float = -math.inf, missing: float = math.nan
+) -> None:
+    """Raise ValueError if a categorical feature has values that are no codes of categories.
+
+    The libraries cut off their fractions, and so would train on something else if the wrong feature is called
+    categorical.
+
+    Parameters
+    ----------
+    parameter : str
+        Name of the parameter that says which features are categorical.
+    X : ndarray, sparse matrix or DataFrame, shape (n_documents, n_features), or list of ndarray
+    indices : iterable of int
+        The categorical features. Columns of a DataFrame with a categorical type are not checked.
+    smallest : float, optional
+        The smallest integer that is a code.
+    missing : float, optional
+        A number besides NaN that is a missing value.
+    """
+    for i in indices:
+        values = _column(X, i)
+        wrong = ((values % 1 != 0) | (values < smallest)) & ~np.isnan(values) & (values != missing)
+        if wrong.any():
+            codes = f"integers of at least {smallest:g}" if math.isfinite(smallest) else "integers"
+            raise ValueError(
+                f"{parameter} says that the feature {_column_name(X, i)} is categorical, so its values must be "
+                f"{codes}; got {values[wrong][0]:g}"
+            )
+
+
+def _column(X: Any, index: int) -> Floats:
+    """The values of one feature; of a sparse matrix those that are stored, and none of a categorical type."""
+    if isinstance(X, list):
+        return np.concatenate([block[:, index] for block in X]).astype(np.float64)
+    if issparse(X):
+        rows: Any = X
+        return rows[:, [index]].data.astype(np.float64)
+    if not is_pandas(X):
+        return X[:, index].astype(np.float64)
+    column = X.iloc[:, index]
+    return np.empty(0) if hasattr(column, "cat") else column.to_numpy(np.float64, na_value=np.nan)
+
+
+def _column_name(X: Any, index: int) -> str:
+    return repr(X.columns[index]) if is_pandas(X) else str(index)
 
 
 def _is_direction(value: Any) -> bool:

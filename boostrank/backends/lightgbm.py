@@ -17,6 +17,7 @@ from boostrank.backends.lightgbm_format import check_lightgbm
 from boostrank.backends.lightgbm_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm_parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.lightgbm_parameters import check_boosting
+from boostrank.backends.lightgbm_parameters import check_categories as check_categories
 from boostrank.backends.lightgbm_parameters import known_parameters as known_parameters
 from boostrank.backends.model_files import (
     BLANK_CHECKSUM,

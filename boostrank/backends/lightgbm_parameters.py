@@ -12,6 +12,7 @@ from boostrank.backends.feature_parameters import (
     FeatureGroups,
     FeatureParameter,
     ValuePerFeature,
+    check_codes,
     monotone_constraints,
     number_per_feature,
 )
@@ -125,6 +126,15 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
         if owner != objective
     }
     return KnownParameters("LightGBM", _canonical_names(), EXPLICIT, {**_REFUSED, **others})
+
+
+def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if features of `categorical_feature` have values that are not integers.
+
+    Negative ones are missing values in LightGBM.
+    """
+    chosen = parameters.get("categorical_feature", "auto")
+    check_codes("categorical_feature", X, [] if chosen == "auto" else chosen)
 
 
 def check_boosting(parameters: Mapping[str, Any], objective: str | None) -> None:

@@ -22,6 +22,7 @@ from boostrank.backends.model_files import (
     read_with_checksum,
     write_with_checksum,
 )
+from boostrank.backends.xgboost_features import check_categories as check_categories
 from boostrank.backends.xgboost_features import missing_number_of, remember_missing, training_parameters
 from boostrank.backends.xgboost_format import check_xgboost
 from boostrank.backends.xgboost_matrices import NAMES, booster_name, is_linear, make_matrix, predict_margins

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from boostrank.backends.feature_parameters import Features, resolve_features
+from boostrank.backends.feature_parameters import Features, check_codes, resolve_features
 from boostrank.backends.xgboost_parameters import MATRIX_PARAMETERS
 
 #: Attribute of boosters: the number that means a missing value.
@@ -25,6 +25,12 @@ def training_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def column_fields(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a matrix that have one value per feature."""
     return {name: parameters[name] for name in ("feature_types", "feature_weights") if name in parameters}
+
+
+def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if features of the type "c" have values that are not integers of at least 0."""
+    chosen = [i for i, kind in enumerate(parameters.get("feature_types", ())) if kind == "c"]
+    check_codes("feature_types", X, chosen, smallest=0, missing=missing_number(parameters))
 
 
 def check_categorical(matrix: Any, parameters: Mapping[str, Any]) -> None:

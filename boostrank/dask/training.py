@@ -139,6 +139,7 @@ def prepare(cluster: ClusterSpecification, selections: list[list[Any]], validati
         The same for each validation set; an empty list where this worker has no data of it.
     """
     data = _assemble(selections)
+    cluster.backend.check_categories(data.X, cluster.training.parameters)
     return Prepared(data, _bind(cluster, data), [_validation(cluster.training, data, part) for part in validation])
 
 

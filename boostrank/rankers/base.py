@@ -280,6 +280,8 @@ class BoostedRanker(BaseEstimator):
 def _train(
     backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: list[GroupedData]
 ) -> Trained:
+    for part in (data, *validation):
+        backend.check_categories(part.X, specification.parameters)
     monitors = [(part, specification.bind_measure(part)) for part in validation]
     return backend.train(Training(specification, data, specification.bind(data), monitors))
 

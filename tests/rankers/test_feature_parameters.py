@@ -1,12 +1,10 @@
 """Parameters that concern single features, by name and by index: their effect on the model, and their errors."""
 
 import json
-import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
-import xgboost
 from scipy.sparse import csr_array
 
 import boostrank as br
@@ -251,74 +249,6 @@ def test_xgboost_does_not_sample_features_of_weight_0(tree_method):
         assert used(train(br.XGBoostRanker, features, **sampling, feature_weights=[1, 0] * 5)) == even
 
 
-def holes(features, number):
-    return np.where(X > 1, number, features)
-
-
-@pytest.mark.parametrize("tree_method", ["hist", "approx", "exact"])
-@pytest.mark.parametrize("kind", ["array", "float32", "frame", "sparse"])
-def test_a_number_that_means_missing_equals_nan(kind, tree_method):
-    convert = {
-        "array": np.asarray,
-        "float32": lambda features: features.astype(np.float32),
-        "frame": lambda features: pd.DataFrame(features, columns=NAMES),
-        "sparse": csr_array,
-    }[kind]
-    given, expected = (convert(holes(X, number)) for number in (-999.25, np.nan))
-    ranker = train(br.XGBoostRanker, given, missing=-999.25, tree_method=tree_method)
-    nan = train(br.XGBoostRanker, expected, tree_method=tree_method)
-    np.testing.assert_array_equal(ranker.predict(given), nan.predict(expected))
-    np.testing.assert_array_equal(ranker.predict(expected), nan.predict(expected))
-    assert not np.array_equal(ranker.predict(given), scores(br.XGBoostRanker, given, tree_method=tree_method))
-
-
-def test_missing_0_means_missing_also_where_a_sparse_matrix_stores_nothing():
-    zeros = np.where(X > 1, 0, X)
-    expected = scores(br.XGBoostRanker, np.where(X > 1, np.nan, X))
-    for features in (zeros, csr_array(zeros)):
-        np.testing.assert_array_equal(scores(br.XGBoostRanker, features, missing=0), expected)
-
-
-def test_missing_does_not_change_categories():
-    frame = with_codes(categorical=True)
-    np.testing.assert_array_equal(scores(br.XGBoostRanker, frame, missing=1), scores(br.XGBoostRanker, frame))
-
-
-def test_missing_is_a_property_of_the_model(tmp_path):
-    held_out = br.make_ranking(n_queries=20, random_state=1)
-    given, nan = (np.where(held_out.X > 1, number, held_out.X) for number in (-1.0, np.nan))
-    stopping = {"early_stopping_rounds": 3, "n_estimators": 30, "learning_rate": 0.5}
-    models = [
-        br.XGBoostRanker("softmax", **{**SMALL, **stopping}, missing=number).fit(
-            holes(X, number), Y, QID, eval_set=[(features, held_out.y, held_out.qid)]
-        )
-        for number, features in ((-1.0, given), (np.nan, nan))
-    ]
-    assert models[0].evals_result_ == models[1].evals_result_
-    expected = models[1].predict(nan)
-    models[0].save_model(tmp_path / "model.ubj")
-    copies = [models[0], br.XGBoostRanker().load_model(tmp_path / "model.ubj"), pickle.loads(pickle.dumps(models[0]))]
-    for ranker in copies:
-        np.testing.assert_array_equal(ranker.set_params(missing=-5).predict(given), expected)
-
-
-def test_missing_of_a_model_of_xgboost_itself(tmp_path):
-    features = holes(X, -1.0)
-    native = xgboost.XGBRanker(n_estimators=3, missing=-1.0, n_jobs=1).fit(features, Y, qid=QID)
-    native.save_model(tmp_path / "model.json")
-    ranker = br.XGBoostRanker(missing=-1.0).load_model(tmp_path / "model.json")
-    np.testing.assert_allclose(ranker.predict(features), native.predict(features), rtol=1e-6)
-    with pytest.raises(ValueError, match="missing must be a finite number"):
-        ranker.set_params(missing="x").load_model(tmp_path / "model.json")
-
-
-@pytest.mark.parametrize("convert", [np.asarray, csr_array])
-def test_missing_in_a_linear_model_equals_nan(convert):
-    linear = {"booster": "gblinear", "learning_rate": 0.3}
-    expected = scores(br.XGBoostRanker, convert(holes(X, np.nan)), **linear)
-    np.testing.assert_array_equal(scores(br.XGBoostRanker, convert(holes(X, -1)), **linear, missing=-1), expected)
-
-
 def test_enable_categorical_of_xgboost():
     frame = with_codes(categorical=True)
     expected = scores(br.XGBoostRanker, frame)
@@ -332,6 +262,31 @@ def test_enable_categorical_of_xgboost():
 def test_categories_where_xgboost_takes_none_are_errors(parameters):
     with pytest.raises(ValueError, match=f"categorical features.* with {next(iter(parameters))}="):
         scores(br.XGBoostRanker, with_codes(categorical=True), **parameters)
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "native"),
+    [(br.LightGBMRanker, {"categorical_feature": [1]}), (br.XGBoostRanker, {"feature_types": {1: "c"}})],
+)
+@pytest.mark.parametrize("convert", [pd.DataFrame, np.asarray, csr_array])
+def test_a_categorical_feature_with_fractions_is_an_error(ranker_class, native, convert):
+    features = convert(np.column_stack([CODES, X]))
+    with pytest.raises(ValueError, match=f"{next(iter(native))} says that the feature 1 is categorical.*got -?[0-9]"):
+        scores(ranker_class, features, **native)
+
+
+def test_negative_codes_are_missing_values_of_lightgbm_and_an_error_of_xgboost():
+    given, nan = (np.column_stack([X, np.where(CODES == 2, code, CODES)]) for code in (-7, np.nan))
+    lightgbm = {"categorical_feature": [LAST], "min_data_per_group": 1}
+    np.testing.assert_array_equal(
+        scores(br.LightGBMRanker, given, **lightgbm), scores(br.LightGBMRanker, nan, **lightgbm)
+    )
+    with pytest.raises(ValueError, match="integers of at least 0; got -7"):
+        scores(br.XGBoostRanker, given, feature_types=TYPES)
+    np.testing.assert_array_equal(
+        scores(br.XGBoostRanker, given, feature_types=TYPES, missing=-7),
+        scores(br.XGBoostRanker, nan, feature_types=TYPES),
+    )
 
 
 NUMBERED = pd.DataFrame(X, columns=range(1, N_FEATURES + 1))
