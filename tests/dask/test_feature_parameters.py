@@ -60,8 +60,8 @@ def test_scores_follow_monotone_constraints_of_lightgbm(rows, with_holes, small)
 
 WRONG = [
     (bd.LightGBMRanker, {"monotone_constraints": [1]}, "one value per feature"),
-    (bd.LightGBMRanker, {"categorical_feature": [0]}, "integers .*; got -?[0-9]"),
-    (bd.XGBoostRanker, {"feature_types": {0: "c"}}, "integers .*; got -?[0-9]"),
+    (bd.LightGBMRanker, {"categorical_feature": [0]}, "integers.*; got -?[0-9]"),
+    (bd.XGBoostRanker, {"feature_types": {0: "c"}}, "integers.*; got -?[0-9]"),
     (bd.XGBoostRanker, {"feature_weights": {"price": 1}}, "no names"),
     (bd.LightGBMRanker, {"interaction_constraints": [[0, 1]]}, "cannot be used on Dask: .* crash"),
     (bd.LightGBMRanker, {"linear_tree": True}, "cannot be used on Dask: .* own rows"),
