@@ -237,6 +237,12 @@ def test_types_of_xgboost_in_validation_data_and_in_the_model_of_the_best_round(
     np.testing.assert_array_equal(again.predict(other), ranker.predict(other))
 
 
+@pytest.mark.parametrize("native", [{"max_cat_to_onehot": 10}, {"max_cat_threshold": 1}], ids=str)
+def test_limits_of_splits_by_categories_of_xgboost(native):
+    given, expected = ({"feature_types": TYPES, **native} for native in (native, {}))
+    assert not np.array_equal(scores(br.XGBoostRanker, ARRAY, **given), scores(br.XGBoostRanker, ARRAY, **expected))
+
+
 @pytest.mark.parametrize("tree_method", ["hist", "approx", "exact"])
 def test_xgboost_does_not_sample_features_of_weight_0(tree_method):
     # 4 of 10 features are sampled, and 5 have a weight above 0.
