@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from boostrank.backends.custom_functions import BoundCustomObjective, BoundMetric, CustomObjective, Metric
+from boostrank.backends.feature_parameters import FeatureParameter
 from boostrank.backends.parameters import KnownParameters
 from boostrank.dcg import DCG
 from boostrank.labels import Labels
@@ -219,6 +220,8 @@ class Backend(Protocol):
     NATIVE_OBJECTIVES: tuple[str, ...]
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
+    #: Native parameters that concern single features, by canonical name.
+    FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
 
     def known_parameters(self, parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
         """The parameters that the library has beside these native parameters.
@@ -231,6 +234,9 @@ class Backend(Protocol):
 
         Raises ValueError for labels and gains that the objective does not take.
         """
+
+    def check_categories(self, X: Any, parameters: Mapping[str, Any]) -> None:
+        """Raise ValueError if features that the native parameters call categorical have other values than codes."""
 
     def train(self, training: Training) -> Trained:
         """Train a booster."""

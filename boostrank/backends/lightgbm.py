@@ -19,8 +19,12 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.feature_names import NameCode
 from boostrank.backends.history import History
+from boostrank.backends.lightgbm_dart import dart_callbacks
 from boostrank.backends.lightgbm_format import check_lightgbm
+from boostrank.backends.lightgbm_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm_parameters import PARAMETERS as PARAMETERS
+from boostrank.backends.lightgbm_parameters import check_boosting
+from boostrank.backends.lightgbm_parameters import check_categories as check_categories
 from boostrank.backends.lightgbm_parameters import known_parameters as known_parameters
 from boostrank.backends.model_files import (
     BLANK_CHECKSUM,
@@ -72,6 +76,7 @@ def train(training: Training) -> Trained:
     lgb = import_backend("lightgbm")
     specification, data, history = training.specification, training.data, History(training)
     parameters, native = _parameters(specification), specification.native_objective
+    check_boosting(parameters, native)
     if data.position is not None and native is None:
         raise ValueError(f"position is only for {' and '.join(NATIVE_OBJECTIVES)}; losses of boostrank do not use it")
     # LightGBM ignores these in the parameters.
@@ -128,6 +133,9 @@ def train(training: Training) -> Trained:
 
     # LightGBM calls callbacks in the sequence of these numbers: this one after those that print or record metrics.
     after_round.order = 40  # type: ignore[attr-defined]
+    callbacks = [*specification.callbacks, *_printing(specification), after_round]
+    if native is None:
+        callbacks += dart_callbacks(parameters)
     with RoundsBar(specification, history) as bar:
         booster = lgb.train(
             parameters,
@@ -137,7 +145,7 @@ def train(training: Training) -> Trained:
             valid_names=[part.name for part in training.validation] or None,
             feval=evaluate if validation else None,
             init_model=specification.init_model,
-            callbacks=[*specification.callbacks, *_printing(specification), after_round],
+            callbacks=callbacks,
         )
     best = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
     if training.stops_early:
@@ -155,9 +163,6 @@ def _parameters(specification: TrainingSpecification) -> dict[str, Any]:
         parameters["force_col_wise"] = False
     if "min_sum_hessian_in_leaf" in parameters:
         parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], MIN_SUM_HESSIAN)
-    forest = str(parameters.get("boosting")).lower() in ("rf", "random_forest")
-    if forest and specification.native_objective is None:
-        raise ValueError("LightGBM's boosting='rf' takes no custom objective: use another boosting, or 'lambdarank'")
     return parameters
 
 
@@ -260,7 +265,10 @@ def load(path: str | os.PathLike[str]) -> Any:
 def to_onnx(booster: Any) -> Any:
     """Convert the booster to an ``onnx.ModelProto``."""
     onnxmltools, matrix = import_onnx_converter()
-    plain = import_backend("lightgbm").Booster(model_str=_with_named_objective(booster.model_to_string()))
+    text = _with_named_objective(booster.model_to_string())
+    if "\nis_linear=1\n" in text:
+        raise ValueError("onnxmltools ignores the linear models in the leaves: train without linear_tree for ONNX")
+    plain = import_backend("lightgbm").Booster(model_str=text)
     return onnxmltools.convert_lightgbm(plain, initial_types=[("X", matrix([None, booster.num_feature()]))])
 
 

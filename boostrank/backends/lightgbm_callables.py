@@ -95,7 +95,9 @@ def lightgbm_objective(
     Notes
     -----
     Also set ``metric="None"``. Otherwise LightGBM adds its own NDCG, which fails for labels that are not integers. Do
-    not set ``bagging_by_query``, with which LightGBM trains a constant model for any custom objective.
+    not set ``bagging_by_query``, with which LightGBM trains a constant model for any custom objective. With
+    ``boosting="dart"`` and any custom objective, LightGBM trains one of two models for the same seed;
+    :class:`boostrank.LightGBMRanker` always trains the same one.
 
     Examples
     --------

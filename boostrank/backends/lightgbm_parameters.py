@@ -7,7 +7,17 @@ from functools import cache
 from typing import Any
 
 from boostrank.backends.base import import_backend
+from boostrank.backends.feature_parameters import (
+    FeatureChoice,
+    FeatureGroups,
+    FeatureParameter,
+    ValuePerFeature,
+    check_codes,
+    monotone_constraints,
+    number_per_feature,
+)
 from boostrank.backends.parameters import KnownParameters
+from boostrank.setting_checks import is_number
 
 #: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
@@ -30,6 +40,24 @@ EXPLICIT: Mapping[str, str] = {
     "num_iterations": "n_estimators",
     "early_stopping_round": "early_stopping_rounds",
     "seed": "random_state",
+}
+#: LightGBM's default of `max_bin`.
+DEFAULT_MAX_BIN = 255
+#: Parameters that concern single features.
+FEATURE_PARAMETERS: Mapping[str, FeatureParameter] = {
+    "monotone_constraints": monotone_constraints(list),
+    "interaction_constraints": FeatureGroups(),
+    "categorical_feature": FeatureChoice(),
+    "feature_contri": number_per_feature(1.0),
+    "cegb_penalty_feature_lazy": number_per_feature(0.0),
+    "cegb_penalty_feature_coupled": number_per_feature(0.0),
+    "max_bin_by_feature": ValuePerFeature(
+        "an integer of at least 2",
+        lambda value: is_number(value) and value >= 2 and value % 1 == 0,
+        DEFAULT_MAX_BIN,
+        default_from="max_bin",
+        convert=int,
+    ),
 }
 
 _MEASURE = "give the measure as eval_metric to fit"
@@ -98,6 +126,37 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
         if owner != objective
     }
     return KnownParameters("LightGBM", _canonical_names(), EXPLICIT, {**_REFUSED, **others})
+
+
+def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if features of `categorical_feature` have values that are not integers.
+
+    Negative ones are missing values in LightGBM.
+    """
+    chosen = parameters.get("categorical_feature", "auto")
+    check_codes("categorical_feature", X, [] if chosen == "auto" else chosen)
+
+
+def check_boosting(parameters: Mapping[str, Any], objective: str | None) -> None:
+    """Raise ValueError if LightGBM cannot train a random forest with these parameters.
+
+    Parameters
+    ----------
+    parameters : mapping of str to object
+        Native parameters by canonical name.
+    objective : str, optional
+        Name of the objective if it is LightGBM's own.
+    """
+    if str(parameters.get("boosting")).lower() not in ("rf", "random_forest"):
+        return
+    if objective is None:
+        raise ValueError("LightGBM's boosting='rf' takes no custom objective: use another boosting, or 'lambdarank'")
+    samples_rows = 0 < parameters.get("bagging_fraction", 1.0) < 1 and parameters.get("bagging_freq", 0) > 0
+    if not samples_rows and not 0 < parameters.get("feature_fraction", 1.0) < 1:
+        raise ValueError(
+            "LightGBM's boosting='rf' needs trees on samples: set subsample below 1 and subsample_freq to 1, or "
+            "colsample_bytree below 1"
+        )
 
 
 @cache

@@ -23,8 +23,16 @@ from boostrank.backends.model_files import (
     write_with_checksum,
 )
 from boostrank.backends.progress import RoundsBar, printing_period
+from boostrank.backends.xgboost_features import check_categories as check_categories
+from boostrank.backends.xgboost_features import (
+    check_same_missing,
+    missing_number_of,
+    remember_missing,
+    training_parameters,
+)
 from boostrank.backends.xgboost_format import check_xgboost
-from boostrank.backends.xgboost_matrices import NAMES, is_linear, make_matrix, predict_margins
+from boostrank.backends.xgboost_matrices import NAMES, booster_name, is_linear, make_matrix, predict_margins
+from boostrank.backends.xgboost_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.xgboost_parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.xgboost_parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.xgboost_parameters import known_parameters as known_parameters
@@ -87,6 +95,8 @@ def train(training: Training) -> Trained:
     if specification.init_model is None:
         # An earlier model keeps its own.
         parameters["base_score"] = 0.0
+    else:
+        check_same_missing(specification.init_model, parameters)
     native = specification.native_objective
     if native is not None:
         parameters["objective"] = native
@@ -125,7 +135,7 @@ def train(training: Training) -> Trained:
         )
     with RoundsBar(specification, history) as bar:
         booster = xgb.train(
-            parameters,
+            training_parameters(parameters),
             dtrain,
             num_boost_round=specification.n_rounds,
             obj=None if boost is None else lambda scores, _: boost(scores),
@@ -145,7 +155,7 @@ def train(training: Training) -> Trained:
         booster = _first_rounds(booster, best)
     else:
         best = booster.num_boosted_rounds()
-    return Trained(booster, best, history.as_dict())
+    return Trained(remember_missing(booster, parameters), best, history.as_dict())
 
 
 def _first_rounds(booster: Any, n: int) -> Any:
@@ -229,6 +239,14 @@ def load(path: str | os.PathLike[str]) -> Any:
 def to_onnx(booster: Any) -> Any:
     """Convert the booster to an ``onnx.ModelProto``."""
     onnxmltools, matrix = import_onnx_converter()
+    kind, missing = booster_name(booster), missing_number_of(booster)
+    if kind != "gbtree":
+        raise ValueError(f"onnxmltools converts only models of booster='gbtree'; this is a model of booster={kind!r}")
+    if not np.isnan(missing):
+        raise ValueError(
+            f"this model takes {missing:g} as a missing value, and a model of ONNX takes only NaN: replace {missing:g} "
+            "by NaN in X, and train without missing"
+        )
     plain = booster.copy()
     # The converter mistakes rankers for classifiers because of their objective, and identifies features by number only.
     plain.set_param({"objective": "reg:squarederror"})

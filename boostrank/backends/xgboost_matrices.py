@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.feature_names import NameCode
+from boostrank.backends.xgboost_features import check_categorical, column_fields, missing_number, missing_number_of
 from boostrank.segments import Floats, Ints
 
 #: Number of elements of a dense block: 64 MiB of float32.
@@ -51,7 +52,12 @@ def make_matrix(
         fields["base_margin"] = data.init_score
     if weights is not None:
         weights = weights[data.queries.starts]
-    settings = {"nthread": parameters.get("nthread"), "enable_categorical": True}
+    columns = column_fields(parameters)
+    settings = {
+        "nthread": parameters.get("nthread"),
+        "enable_categorical": True,
+        "missing": missing_number(parameters),
+    }
     X, linear = NAMES.encode_columns(data.X), parameters.get("booster", "gbtree") == "gblinear"
     if parameters.get("tree_method", "auto") in ("auto", "hist") and not linear:
         # A QuantileDMatrix stores only the bins of the features, and not a second copy of them.
@@ -59,20 +65,21 @@ def make_matrix(
         if issparse(X):
             # With weights XGBoost's bins depend on the blocks, so that there is only one.
             ends = _block_ends(X, data.queries.ends if weights is None else data.queries.ends[-1:])
-            blocks = _iterate(ends, lambda _, rows: _dense(X[rows]), fields, weights)
+            blocks = _iterate(ends, lambda _, rows: _dense(X[rows]), fields, weights, columns)
             matrix = xgb.QuantileDMatrix(blocks, **settings)
         elif isinstance(X, list):
             ends = np.cumsum([len(block) for block in X])
-            blocks = _iterate(ends, lambda number, _: X[number], fields, weights)
+            blocks = _iterate(ends, lambda number, _: X[number], fields, weights, columns)
             matrix = xgb.QuantileDMatrix(blocks, **settings)
         else:
-            matrix = xgb.QuantileDMatrix(X, weight=weights, **fields, **settings)
+            matrix = xgb.QuantileDMatrix(X, weight=weights, **fields, **columns, **settings)
     else:
         if isinstance(X, list):
             X = np.concatenate(X)
         elif issparse(X) and not linear:
             X = _dense(X)
-        matrix = xgb.DMatrix(X, weight=weights, **fields, **settings)
+        matrix = xgb.DMatrix(X, weight=weights, **fields, **columns, **settings)
+        check_categorical(matrix, parameters)
     if reference is not None:
         # The names were checked before, and XGBoost would refuse features without names beside those with names.
         matrix.feature_names = reference.feature_names
@@ -84,7 +91,8 @@ def predict_margins(booster: Any, X: Any) -> NDArray[np.float32]:
     # The names were checked before.
     if is_linear(booster):
         # For a linear model an element that is not stored is 0.
-        data = import_backend("xgboost").DMatrix(NAMES.encode_columns(X), enable_categorical=True)
+        missing = missing_number_of(booster)
+        data = import_backend("xgboost").DMatrix(NAMES.encode_columns(X), enable_categorical=True, missing=missing)
         return booster.predict(data, output_margin=True, validate_features=False)
     if not issparse(X):
         return _predict_by_trees(booster, X)
@@ -95,12 +103,19 @@ def predict_margins(booster: Any, X: Any) -> NDArray[np.float32]:
 
 def is_linear(booster: Any) -> bool:
     """Whether the model is linear, and not trees."""
-    return json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear"
+    return booster_name(booster) == "gblinear"
+
+
+def booster_name(booster: Any) -> str:
+    """The kind of the model: "gbtree", "dart" or "gblinear"."""
+    name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
+    return name
 
 
 def _predict_by_trees(booster: Any, X: Any) -> NDArray[np.float32]:
     # This does not copy the features. XGBoost offers it only for trees.
-    return booster.inplace_predict(X, predict_type="margin", validate_features=False)
+    missing = missing_number_of(booster)
+    return booster.inplace_predict(X, predict_type="margin", validate_features=False, missing=missing)
 
 
 def _dense(X: Any) -> NDArray[np.float32]:
@@ -137,6 +152,7 @@ def _iterate(
     get_block: Callable[[int, slice], NDArray[Any]],
     fields: dict[str, NDArray[Any]],
     weights: Floats | None,
+    columns: dict[str, Any],
 ) -> Any:
     """An ``xgboost.DataIter`` over dense blocks of features, of which only one exists at a time.
 
@@ -149,6 +165,8 @@ def _iterate(
     fields : dict
         ``"label"`` and ``"qid"`` of all rows, and ``"base_margin"`` if there is one; query ids are 0, 1, ...
     weights : ndarray, shape (n_queries,), optional
+    columns : dict
+        Fields that have one value per feature.
     """
     xgb = import_backend("xgboost")
     blocks = list(enumerate(_slices(ends)))
@@ -165,7 +183,7 @@ def _iterate(
             number, rows = blocks[self.i]
             part = {name: values[rows] for name, values in fields.items()}
             weight = None if weights is None else weights[part["qid"][0] : part["qid"][-1] + 1]
-            input_data(data=get_block(number, rows), weight=weight, **part)
+            input_data(data=get_block(number, rows), weight=weight, **part, **columns)
             self.i += 1
             return True
 

@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 from boostrank.backends.base import import_backend
+from boostrank.backends.feature_parameters import (
+    CategoricalColumns,
+    FeatureGroups,
+    FeatureParameter,
+    FeatureTypes,
+    MissingNumber,
+    ValuePerFeature,
+    monotone_constraints,
+)
 from boostrank.backends.parameters import KnownParameters
+from boostrank.setting_checks import is_number
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
 #: Native names of the boosting parameters, by their names in the ranker.
@@ -49,6 +59,25 @@ ALIASES: Mapping[str, str] = {
     "num_rounds": "num_boost_round",
     "n_estimators": "num_boost_round",
 }
+#: Parameters of XGBoost's matrices, which are not in its configuration.
+MATRIX_PARAMETERS: Mapping[str, FeatureParameter] = {
+    "feature_types": FeatureTypes(),
+    "feature_weights": ValuePerFeature(
+        "a finite number of at least 0", lambda value: is_number(value) and value >= 0, 1.0
+    ),
+    "missing": MissingNumber(),
+    "enable_categorical": CategoricalColumns(),
+}
+#: Parameters that concern single features.
+FEATURE_PARAMETERS: Mapping[str, FeatureParameter] = {
+    "monotone_constraints": monotone_constraints(tuple),
+    "interaction_constraints": FeatureGroups(json.dumps),
+    **MATRIX_PARAMETERS,
+}
+#: Parameters that XGBoost's configuration has, but that have no effect with this tree method.
+_IGNORED_BY_EXACT: tuple[str, ...] = ("max_leaves", "grow_policy", "max_bin")
+#: Parameters of matrices that have no effect on a linear model.
+_IGNORED_BY_LINEAR: tuple[str, ...] = ("feature_types", "feature_weights")
 #: Parameters that decide which other parameters XGBoost has.
 STRUCTURE: tuple[str, ...] = ("booster", "tree_method", "updater")
 #: Settings that bring parameters which XGBoost does not have otherwise, by the words for them in messages.
@@ -83,8 +112,6 @@ _REFUSED: Mapping[str, str] = {
     "validate_parameters": "the names of parameters are always checked",
     "updater_seq": "set updater instead",
     "scale_pos_weight": "it needs labels of two classes; give sample_weight to fit",
-    "missing": "replace these values by NaN",
-    "enable_categorical": "categorical columns of a DataFrame are always categorical features",
     "evals": "give eval_set to fit",
     "verbose_eval": "set verbosity instead",
 }
@@ -109,8 +136,14 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
         for name in _names(other):
             elsewhere.setdefault(name, f"XGBoost has it only with {words}; here booster={booster!r}")
     here = _names(tuple(sorted(structure.items())))
-    # These are parameters of the training function, and not of the configuration.
-    names = here | {"num_boost_round", "early_stopping_rounds", "verbosity"}
+    # These are parameters of the training function or of matrices, and not of the configuration.
+    names = here | {"num_boost_round", "early_stopping_rounds", "verbosity"} | MATRIX_PARAMETERS.keys()
+    if structure.get("tree_method") == "exact":
+        names -= set(_IGNORED_BY_EXACT)
+        elsewhere.update(dict.fromkeys(_IGNORED_BY_EXACT, "XGBoost ignores it with tree_method='exact'"))
+    if booster == "gblinear":
+        names -= set(_IGNORED_BY_LINEAR)
+        elsewhere.update(dict.fromkeys(_IGNORED_BY_LINEAR, "XGBoost ignores it with booster='gblinear'"))
     canonical = {name: ALIASES.get(name, name) for name in [*names, *ALIASES] if ALIASES.get(name, name) in names}
     unavailable = {name: reason for name, reason in elsewhere.items() if name not in canonical}
     return KnownParameters("XGBoost", canonical, EXPLICIT, {**unavailable, **_REFUSED})

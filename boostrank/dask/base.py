@@ -173,7 +173,7 @@ class DaskRanker(BaseEstimator):
         if kept is not None:
             validation = [_selections(data, ~kept)]
         options = FitOptions(eval_metric, early_stopping_metric)
-        specification = settings.specification(random_state, options)
+        specification = settings.for_features(features).specification(random_state, options)
         _check_metrics(specification.metrics)
         cluster = ClusterSpecification(local._backend, specification, self._endpoint_class)
         trained = train_on_workers(client, cluster, _selections(data, kept, weights), validation)

@@ -20,6 +20,15 @@ from boostrank.rankers.settings import Settings
 TIMEOUT_MINUTES = 5
 #: Parameters of LightGBM's network that are found from the Dask workers.
 SET_BY_DASK = ("machines", "num_machines")
+_OWN_ROWS = "each of LightGBM's workers would compute it from its own rows"
+#: Parameters that LightGBM has only in training on one machine, and what happens with several workers.
+ONE_MACHINE_ONLY = {
+    "interaction_constraints": "LightGBM's workers crash with it",
+    "linear_tree": _OWN_ROWS,
+    "cegb_penalty_split": _OWN_ROWS,
+    "cegb_penalty_feature_lazy": _OWN_ROWS,
+    "cegb_penalty_feature_coupled": _OWN_ROWS,
+}
 TREE_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
 
 
@@ -66,7 +75,9 @@ class LightGBMRanker(DaskRanker):
     Parameters are those of :class:`boostrank.LightGBMRanker`; `n_jobs` is the number of threads of each worker, and
     None means those that Dask gave it. In addition `client` takes a ``distributed.Client``; by default it is the one
     that Dask finds. LightGBM's own `local_listen_port` fixes the port of the workers; each machine can have only one
-    worker then. Its `tree_learner` may be "data" or "voting".
+    worker then. Its `tree_learner` may be "data" or "voting". `fit` raises an error for parameters with which
+    LightGBM's workers crash or do not train one model: `interaction_constraints`, `linear_tree`, the penalties
+    `cegb_...`, and a `monotone_constraints_method` other than "basic".
 
     Examples
     --------
@@ -96,4 +107,17 @@ class LightGBMRanker(DaskRanker):
                 f"tree_learner must be one of {', '.join(TREE_LEARNERS)}, for rows that are distributed over workers; "
                 f"got {native['tree_learner']!r}"
             )
+        for name, reason in ONE_MACHINE_ONLY.items():
+            if _is_set(native.get(name)):
+                raise ValueError(f"{name} cannot be used on Dask: {reason}. Use boostrank.LightGBMRanker")
+        if native.get("monotone_constraints_method", "basic") != "basic":
+            raise ValueError(
+                "monotone_constraints_method must be 'basic' on Dask, which LightGBM's workers use in place of "
+                f"others; got {native['monotone_constraints_method']!r}"
+            )
         return settings
+
+
+def _is_set(value: Any) -> bool:
+    """Whether the value of a parameter is not None, False or 0."""
+    return value is not None and not (np.isscalar(value) and value in (0, ""))

@@ -148,6 +148,7 @@ def prepare(cluster: ClusterSpecification, selections: list[list[Any]], validati
         The same for each validation set; an empty list where this worker has no data of it.
     """
     data = _assemble(selections)
+    cluster.backend.check_categories(data.X, cluster.training.parameters)
     sets = [_validation(cluster.training, data, f"valid_{i}", part) for i, part in enumerate(validation)]
     return Prepared(data, _bind(cluster, data), sets)
 

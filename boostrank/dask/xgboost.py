@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from boostrank import rankers
 from boostrank.dask.base import DaskRanker
 from boostrank.rankers.base import BoostedRanker
+from boostrank.rankers.settings import Settings
 
 
 class XGBoostRanker(DaskRanker):
@@ -20,7 +21,7 @@ class XGBoostRanker(DaskRanker):
 
     Parameters are those of :class:`boostrank.XGBoostRanker`; `n_jobs` is the number of threads of each worker, and
     None means those that Dask gave it. In addition `client` takes a ``distributed.Client``; by default it is the one
-    that Dask finds.
+    that Dask finds. `tree_method` cannot be "exact", with which XGBoost does not train on several workers.
 
     Examples
     --------
@@ -37,3 +38,12 @@ class XGBoostRanker(DaskRanker):
     """
 
     _local_class: ClassVar[type[BoostedRanker]] = rankers.XGBoostRanker
+
+    def _checked_settings(self, eval_set: Any, early_stopping_metric: str | None) -> Settings:
+        settings = super()._checked_settings(eval_set, early_stopping_metric)
+        if settings.values["tree_method"] == "exact":
+            raise ValueError(
+                "tree_method='exact' cannot be used on Dask, because XGBoost has it only for one process: use 'hist' "
+                "or 'approx'"
+            )
+        return settings

@@ -90,8 +90,8 @@ class BoostedRanker(BaseEstimator):
         ----------
         X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
             NaN is a missing value, and an element that a sparse matrix does not store is 0. Rows need not be grouped by
-            query; if they are, features are not copied. Categorical columns of pandas are categorical features. polars
-            DataFrames and pyarrow Tables become pandas DataFrames.
+            query; if they are, features are not copied. Categorical columns of pandas are categorical features, unless
+            native parameters say otherwise. polars DataFrames and pyarrow Tables become pandas DataFrames.
         y : array-like, shape (n_documents,), or PreferenceGraph
             Relevance labels, 0 or more; or preferences between the rows of X, for an EdgeLoss such as "edge-logistic".
         qid : array-like, shape (n_documents,), or str
@@ -163,7 +163,7 @@ class BoostedRanker(BaseEstimator):
         model = None if init_model is None else self._model_to_continue(init_model, features)
         kept = settings.kept_queries(data.queries.n_queries, random_state)
         options = FitOptions(eval_metric, early_stopping_metric, callbacks, verbose, model)
-        specification = settings.specification(random_state, options)
+        specification = settings.for_features(features).specification(random_state, options)
         given = EvalArguments(eval_set, eval_names, eval_qid, eval_group, eval_sample_weight, eval_init_score)
         parts = given.parts(X, y, qid if group is None else group)
         validation = [_validation_set(*part, specification, data, features) for part in parts]
@@ -271,6 +271,12 @@ class BoostedRanker(BaseEstimator):
         Its input is "X", float32, of shape (n, n_features_in_). Its output is the scores of `predict`, up to the
         precision of float32. Do not call the converters of onnxmltools on `booster_`: they depend on its objective and
         its feature names, and do not know those of rankers.
+
+        Raises
+        ------
+        ValueError
+            For models of which onnxmltools converts only a part, or nothing: of LightGBM's `linear_tree`, of XGBoost's
+            boosters "dart" and "gblinear", and those with XGBoost's `missing`.
         """
         check_is_fitted(self, "booster_")
         return self._backend.to_onnx(self.booster_)
@@ -350,6 +356,8 @@ class BoostedRanker(BaseEstimator):
 def _train(
     backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: list[ValidationSet]
 ) -> Trained:
+    for part in (data, *(held_out.data for held_out in validation)):
+        backend.check_categories(part.X, specification.parameters)
     return backend.train(Training(specification, data, specification.bind(data), validation))
 
 

@@ -23,9 +23,12 @@ class TrainingFeatures(BaseEstimator):
     feature_names_in_ : ndarray of str, if the features have names
     qid_column : str
         Name of the column that contains query ids, where the data have one.
+    categorical_features : tuple of int
+        Indices of the columns of a DataFrame whose type is categorical.
     """
 
     qid_column = QID
+    categorical_features: tuple[int, ...] = ()
 
     @classmethod
     def of_model(cls, n_features: int, names: list[str] | None) -> Self:
@@ -79,6 +82,8 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     if is_pandas(X):
         X = _check_frame(known, X, reset)
         validate_data(known, X, reset=reset, skip_check_array=True)
+        if reset:
+            known.categorical_features = _categorical_columns(X)
         return X
     checked = validate_data(
         known,
@@ -146,6 +151,12 @@ def _check_frame(known: Any, X: Any, reset: bool) -> Any:
         if pd.api.types.is_float_dtype(dtype) and np.isinf(X[name].to_numpy(np.float64, na_value=np.nan)).any():
             raise ValueError(f"the column {name!r} of X contains infinity; use NaN for a missing value")
     return X
+
+
+def _categorical_columns(X: Any) -> tuple[int, ...]:
+    import pandas as pd
+
+    return tuple(i for i, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype))
 
 
 def _with_text_names(known: Any, X: Any, reset: bool) -> Any:

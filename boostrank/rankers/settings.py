@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +12,12 @@ from sklearn.utils import check_random_state
 
 from boostrank.backends.base import Backend, TrainingSpecification
 from boostrank.backends.custom_functions import CustomObjective, as_metrics
+from boostrank.backends.feature_parameters import Features, resolve_features
 from boostrank.backends.progress import BAR
 from boostrank.dcg import DCG
 from boostrank.losses import LOSSES, Loss, get_loss
 from boostrank.model_selection import split_queries
+from boostrank.rankers.features import TrainingFeatures
 from boostrank.setting_checks import is_count, is_number
 
 
@@ -163,6 +165,18 @@ class Settings:
                 "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the "
                 "number of rounds that was found on held-out queries"
             )
+
+    def for_features(self, features: TrainingFeatures) -> Settings:
+        """The same settings, with native parameters that concern single features in the form that the library takes.
+
+        Raises ValueError for values that do not fit the features: see
+        :mod:`boostrank.backends.feature_parameters`.
+        """
+        names = getattr(features, "feature_names_in_", None)
+        described = Features(
+            features.n_features_in_, None if names is None else names.tolist(), features.categorical_features
+        )
+        return replace(self, native=resolve_features(self.native, self.backend.FEATURE_PARAMETERS, described))
 
     def random_state(self) -> np.random.RandomState:
         """The random numbers of one call of fit."""

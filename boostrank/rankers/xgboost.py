@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from boostrank.backends import xgboost as xgboost_backend
 from boostrank.backends.base import Backend
+from boostrank.backends.xgboost_features import adopt_missing, missing_parameter
 from boostrank.dcg import Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
@@ -66,6 +68,24 @@ class XGBoostRanker(BoostedRanker):
         instead of them, such as `eta` or `num_boost_round`. `fit` raises an error for names that XGBoost does not know,
         for parameters that have no meaning in a ranker or beside the others, and for two names of one parameter with
         different values; a parameter that has its default does not count.
+
+        Parameters that concern single features take them by name, or by index from 0; a column "qid" is no feature and
+        does not count. Values of too many or too few features, and features that do not exist, are errors.
+
+        - `monotone_constraints`: a sequence with one value per feature; the same as a string, "(1,0,-1)"; or a dict,
+          ``{"price": -1}``. Features that a dict does not have are not constrained.
+        - `interaction_constraints`: a list of lists of features, or a string, "[[0, 1], [2, 3]]". Features of a path
+          in a tree are all in one of the lists. A feature that is in none is on no path with others.
+        - `feature_weights`: one weight per feature, or a dict, in which others have the weight 1. They are used where
+          `colsample_bytree`, `colsample_bylevel` or `colsample_bynode` sample features. Features of weight 0 are
+          sampled only if there are not enough others.
+        - `feature_types`: one of "q", "int", "i", "float" (all for numbers) or "c" (categorical) per feature, or a
+          dict, in which others have the type of their column. The values of categorical features are integers from 0.
+        - `missing`: a number that means a missing value, besides NaN, in all features that are not columns of a
+          categorical type. It is a property of the model: `predict` and saved models use that of the training. With
+          ``missing=0``, elements that a sparse matrix does not store are missing.
+        - `enable_categorical`: columns of a DataFrame with a categorical type are categorical features in any case.
+          With False they are an error.
 
     Attributes
     ----------
@@ -155,3 +175,22 @@ class XGBoostRanker(BoostedRanker):
         self.n_jobs = n_jobs
         self.verbosity = verbosity
         self._set_native(native)
+
+    def load_model(self, path: str | os.PathLike[str]) -> Self:
+        """Read a model from a file in XGBoost's format; the parameters of the ranker do not change.
+
+        The number that means a missing value is that of the training. If the file does not contain it, because it was
+        not set or because another program wrote the file, it is the parameter `missing`.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If the file is not a complete model of a ranker of XGBoost, or the parameter `missing` is no number. The
+            ranker is then unchanged.
+        """
+        missing = missing_parameter(self._native)
+        super().load_model(path)
+        adopt_missing(self.booster_, missing)
+        return self

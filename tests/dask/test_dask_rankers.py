@@ -190,7 +190,7 @@ def test_bad_data_are_errors_that_name_them(client, rows, data, small):
 
 def test_bad_weights_are_errors_that_name_them(rows, small):
     X, y, qid = rows
-    ranker = small(bd.LightGBMRanker)
+    ranker = small(bd.LightGBMRanker, "cosine")
     cases = [
         (np.ones(151), r"sample_weight must have one weight per query \(150\).*got shape \(151,\)"),
         (-np.ones(150), "sample_weight must be finite, not negative"),

@@ -103,6 +103,17 @@ def test_other_models_are_errors(ranker_class, data, frame):
         small(ranker_class).fit(X, y, qid, init_model="nothing.txt")
 
 
+def test_the_number_for_missing_values_stays(data):
+    X, y, qid = data
+    features = np.where(X > 1, -1.0, X)
+    first = small(br.XGBoostRanker, missing=-1).fit(features, y, qid)
+    expected = small(br.XGBoostRanker, n_estimators=12, missing=-1).fit(features, y, qid)
+    again = small(br.XGBoostRanker, missing=-1).fit(features, y, qid, init_model=first)
+    np.testing.assert_array_equal(again.predict(features), expected.predict(features))
+    with pytest.raises(ValueError, match=r"init_model was trained with missing=-1.0, and this ranker has missing=nan"):
+        small(br.XGBoostRanker).fit(features, y, qid, init_model=first)
+
+
 @pytest.mark.parametrize("objective", ["softmax", "native"])
 def test_initial_scores_take_the_place_of_a_model(ranker_class, data, objective):
     X, y, qid = data

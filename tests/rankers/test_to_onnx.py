@@ -39,3 +39,18 @@ def test_a_missing_converter_is_an_error_that_says_what_to_install(ranker_class,
     monkeypatch.setitem(sys.modules, "onnxmltools", None)
     with pytest.raises(ImportError, match="pip install onnxmltools"):
         fitted(ranker_class).to_onnx()
+
+
+NOT_CONVERTED = [
+    (br.LightGBMRanker, {"linear_tree": True}, "linear_tree"),
+    (br.XGBoostRanker, {"booster": "dart"}, "booster='gbtree'.*booster='dart'"),
+    (br.XGBoostRanker, {"booster": "gblinear"}, "booster='gbtree'.*booster='gblinear'"),
+    (br.XGBoostRanker, {"missing": -1}, "takes -1 as a missing value"),
+]
+
+
+@pytest.mark.parametrize(("ranker_class", "native", "message"), NOT_CONVERTED)
+def test_models_of_which_a_part_would_be_lost_are_errors(ranker_class, native, message, data):
+    ranker = ranker_class("softmax", n_estimators=2, n_jobs=1, **native).fit(*data)
+    with pytest.raises(ValueError, match=message):
+        ranker.to_onnx()

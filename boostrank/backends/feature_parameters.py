@@ -1,0 +1,385 @@
+"""Parameters of the boosting libraries that concern single features: their values by index, from names or indices.
+
+The libraries take these values in different forms, and check little: LightGBM crashes for the index of a feature that
+does not exist, and XGBoost takes weights of too few features. So names and indices are translated and checked here, and
+the libraries get one form.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import issparse
+
+from boostrank.frames import is_pandas
+from boostrank.segments import Floats
+from boostrank.setting_checks import is_count, is_number
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of the training data.
+
+    Attributes
+    ----------
+    number : int
+    names : list of str, optional
+        None if the features have no names.
+    categorical : sequence of int
+        Indices of the columns of a DataFrame whose type is categorical.
+    """
+
+    number: int
+    names: Sequence[str] | None = None
+    categorical: Sequence[int] = ()
+
+    def index(self, parameter: str, feature: Any) -> int:
+        """The index of a feature from its name, a string, or from its index.
+
+        Parameters
+        ----------
+        parameter : str
+            For messages.
+        feature : str or int
+
+        Raises
+        ------
+        ValueError
+            For features that do not exist. Also for an index that is, as text, the name of another feature: the columns
+            of a DataFrame may be integers, which are names.
+        """
+        if isinstance(feature, str):
+            return self._index_of_name(parameter, feature)
+        if not is_count(feature):
+            raise ValueError(
+                f"{parameter} must give features by name (a string) or by index (an integer); got {feature!r}"
+            )
+        if not 0 <= feature < self.number:
+            raise ValueError(
+                f"{parameter} has the index {feature}, but the {self.number} features have the indices 0 to "
+                f"{self.number - 1}; a column 'qid' is no feature and does not count"
+            )
+        if self.names is not None and str(feature) in self.names and self.names[feature] != str(feature):
+            raise ValueError(
+                f"{parameter} has the feature {feature}, which may be the column {str(feature)!r} or the column with "
+                f"this index, {self.names[feature]!r}: give the name as a string"
+            )
+        return int(feature)
+
+    def _index_of_name(self, parameter: str, name: str) -> int:
+        if self.names is None:
+            raise ValueError(
+                f"{parameter} has the name {name!r}, but the features have no names: give indices from 0 to "
+                f"{self.number - 1}, or X as a DataFrame"
+            )
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise ValueError(
+                f"{parameter} has the name {name!r}, which is no feature; the features are {_shortened(self.names)}"
+            ) from None
+
+
+class FeatureParameter(Protocol):
+    """A parameter whose values depend on the features."""
+
+    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
+        """The value as the boosting library takes it; None to leave the parameter out.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter, for messages.
+        value : object
+            The value that the user gave; not None.
+        features : Features
+        others : mapping of str to object
+            All parameters that the user gave, by canonical name.
+
+        Raises
+        ------
+        ValueError
+            For values without a meaning, for features that do not exist, and for values of more or fewer features.
+        """
+
+
+@dataclass(frozen=True)
+class ValuePerFeature:
+    """One value per feature: a sequence, a string of values with commas between them, or a dict by name or index.
+
+    Attributes
+    ----------
+    description : str
+        Of one value: it completes "must be".
+    accepts : callable
+        Whether one value is valid.
+    default : object
+        The value of features that a dict does not have.
+    default_from : str
+        Name of a parameter whose value takes the place of `default`, if it is given.
+    convert : callable
+        One value, or its text in a string, as the library takes it.
+    as_type : callable
+        The type of the sequence that the library takes.
+    """
+
+    description: str
+    accepts: Callable[[Any], bool]
+    default: Any
+    default_from: str = ""
+    convert: Callable[[Any], Any] = float
+    as_type: Callable[[list[Any]], Any] = list
+
+    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
+        """The values of all features, in the sequence of the features."""
+        if isinstance(value, Mapping):
+            given = {features.index(name, feature): self._checked(name, entry) for feature, entry in value.items()}
+            default = others.get(self.default_from, self.default)
+            return self.as_type([given.get(i, default) for i in range(features.number)])
+        entries = [self._checked(name, entry) for entry in self._entries(name, value)]
+        if len(entries) != features.number:
+            raise ValueError(
+                f"{name} must have one value per feature ({features.number}; a column 'qid' is no feature), or be a "
+                f"dict by name or index; got {len(entries)}"
+            )
+        return self.as_type(entries)
+
+    def _entries(self, name: str, value: Any) -> list[Any]:
+        if not isinstance(value, str):
+            return _elements(name, value, "a sequence with one value per feature, or a dict by name or index")
+        texts = value.strip().strip("()[]").strip().rstrip(",").split(",")
+        try:
+            return [self.convert(text.strip()) for text in texts]
+        except ValueError as error:
+            raise ValueError(
+                f"{name} must be values with commas between them, if it is a string; got {value!r}: {error}"
+            ) from None
+
+    def _checked(self, name: str, entry: Any) -> Any:
+        if not self.accepts(entry):
+            raise ValueError(f"each value of {name} must be {self.description}; got {entry!r}")
+        return self.convert(entry)
+
+
+@dataclass(frozen=True)
+class FeatureGroups:
+    """Groups of features: a list of lists of names or indices, or a string in JSON.
+
+    Attributes
+    ----------
+    as_type : callable
+        The form that the library takes, from a list of lists of indices.
+    """
+
+    as_type: Callable[[list[list[int]]], Any] = list
+
+    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
+        """The groups by index."""
+        expected = "a list of lists of features by name or index, such as [[0, 1], [2, 3]]"
+        groups = _read_groups(name, value, expected) if isinstance(value, str) else value
+        if groups is None:
+            return None
+        return self.as_type(
+            [
+                [features.index(name, feature) for feature in _elements(name, group, expected)]
+                for group in _elements(name, groups, expected)
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class FeatureChoice:
+    """Some of the features: a list of names or indices, or a string as in LightGBM: "auto", "0,1" or "name:a,b"."""
+
+    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
+        """The indices of the features, or "auto"."""
+        if isinstance(value, str):
+            if value == "auto":
+                return value
+            value = _read_choice(name, value)
+        chosen = _elements(name, value, "'auto' or a list of features by name or index")
+        return [features.index(name, feature) for feature in chosen]
+
+
+@dataclass(frozen=True)
+class MissingNumber:
+    """The number that means a missing value."""
+
+    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> float | None:
+        """The number; None for NaN, which always means a missing value."""
+        if isinstance(value, (float, np.floating)) and math.isnan(value):
+            return None
+        if not is_number(value):
+            raise ValueError(f"{name} must be a finite number or NaN; got {value!r}. Replace other values by NaN")
+        return float(value)
+
+
+@dataclass(frozen=True)
+class FeatureTypes:
+    """XGBoost's types of the features: "c" for categorical ones; all others are numbers."""
+
+    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> list[str]:
+        """The types of all features. For those that a dict does not have, the types of the columns count."""
+        types = _FEATURE_TYPE.resolve(name, value, features, others)
+        for i in features.categorical:
+            if types[i] not in ("c", None):
+                raise ValueError(
+                    f"{name} has {types[i]!r} for {_describe(features, i)}, whose type is categorical: give 'c', or "
+                    "convert the column to numbers"
+                )
+        return [kind or ("c" if i in features.categorical else "q") for i, kind in enumerate(types)]
+
+
+_TYPES = ("q", "c", "int", "float", "i")
+_FEATURE_TYPE = ValuePerFeature(f"one of {', '.join(_TYPES)}", lambda entry: entry in _TYPES, None, convert=str)
+
+
+@dataclass(frozen=True)
+class CategoricalColumns:
+    """Whether columns with a categorical type are allowed; they are categorical features then."""
+
+    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> None:
+        """None: the library is always told that they are allowed."""
+        if not isinstance(value, (bool, np.bool_)):
+            raise ValueError(f"{name} must be True or False; got {value!r}")
+        if not value and features.categorical:
+            raise ValueError(
+                f"{name}=False, but the type of {_describe(features, features.categorical[0])} is categorical: leave "
+                f"{name} out, or convert the column to numbers"
+            )
+
+
+def number_per_feature(default: float) -> ValuePerFeature:
+    """A finite number per feature."""
+    return ValuePerFeature("a finite number", is_number, default)
+
+
+def monotone_constraints(as_type: Callable[[list[Any]], Any]) -> ValuePerFeature:
+    """The direction in which scores may change with each feature."""
+    return ValuePerFeature(
+        "1 (scores do not fall), -1 (they do not rise) or 0", _is_direction, 0, convert=int, as_type=as_type
+    )
+
+
+def resolve_features(
+    parameters: Mapping[str, Any], known: Mapping[str, FeatureParameter], features: Features
+) -> dict[str, Any]:
+    """The parameters, with those that concern features in the form that the boosting library takes.
+
+    Parameters
+    ----------
+    parameters : mapping of str to object
+        Native parameters by canonical name.
+    known : mapping of str to FeatureParameter
+        Those that concern features. None as their value leaves the choice to the library.
+    features : Features
+
+    Raises
+    ------
+    ValueError
+        As :meth:`FeatureParameter.resolve`.
+    """
+    resolved = dict(parameters)
+    for name in known.keys() & parameters.keys():
+        value = parameters[name]
+        resolved[name] = None if value is None else known[name].resolve(name, value, features, parameters)
+        if resolved[name] is None:
+            del resolved[name]
+    return resolved
+
+
+def check_codes(
+    parameter: str, X: Any, indices: Iterable[int], smallest: float = -math.inf, missing: float = math.nan
+) -> None:
+    """Raise ValueError if a categorical feature has values that are no codes of categories.
+
+    The libraries cut off their fractions, and so would train on something else if the wrong feature is called
+    categorical.
+
+    Parameters
+    ----------
+    parameter : str
+        Name of the parameter that says which features are categorical.
+    X : ndarray, sparse matrix or DataFrame, shape (n_documents, n_features), or list of ndarray
+    indices : iterable of int
+        The categorical features. Columns of a DataFrame with a categorical type are not checked.
+    smallest : float, optional
+        The smallest integer that is a code.
+    missing : float, optional
+        A number besides NaN that is a missing value.
+    """
+    for i in indices:
+        values = _column(X, i)
+        wrong = ((values % 1 != 0) | (values < smallest)) & ~np.isnan(values) & (values != missing)
+        if wrong.any():
+            codes = f"integers of at least {smallest:g}" if math.isfinite(smallest) else "integers"
+            raise ValueError(
+                f"{parameter} says that the feature {_column_name(X, i)} is categorical, so its values must be "
+                f"{codes}; got {values[wrong][0]:g}"
+            )
+
+
+def _column(X: Any, index: int) -> Floats:
+    """The values of one feature; of a sparse matrix those that are stored, and none of a categorical type."""
+    if isinstance(X, list):
+        return np.concatenate([block[:, index] for block in X]).astype(np.float64)
+    if issparse(X):
+        rows: Any = X
+        return rows[:, [index]].data.astype(np.float64)
+    if not is_pandas(X):
+        return X[:, index].astype(np.float64)
+    column = X.iloc[:, index]
+    return np.empty(0) if hasattr(column, "cat") else column.to_numpy(np.float64, na_value=np.nan)
+
+
+def _column_name(X: Any, index: int) -> str:
+    return repr(X.columns[index]) if is_pandas(X) else str(index)
+
+
+def _is_direction(value: Any) -> bool:
+    return is_number(value) and value in (-1, 0, 1)
+
+
+def _elements(name: str, value: Any, expected: str) -> list[Any]:
+    """The elements of a sequence, a set or an array of one dimension."""
+    elements = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(elements, (Sequence, Set)) or isinstance(elements, (str, bytes)):
+        raise ValueError(f"{name} must be {expected}; got {value!r}")
+    return sorted(elements, key=str) if isinstance(elements, Set) else list(elements)
+
+
+def _read_groups(name: str, text: str, expected: str) -> Any:
+    """Groups from a string, with or without brackets around all of them; None from an empty string."""
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        return json.loads(text if text.startswith("[[") or text == "[]" else f"[{text}]")
+    except ValueError as error:
+        raise ValueError(f"{name} must be {expected}, if it is a string in JSON; got {text!r}: {error}") from None
+
+
+def _read_choice(name: str, text: str) -> list[Any]:
+    prefix, found, names = text.partition("name:")
+    if found and not prefix.strip():
+        return [part.strip() for part in names.split(",")]
+    try:
+        return [int(part) for part in text.split(",")] if text.strip() else []
+    except ValueError:
+        raise ValueError(
+            f"{name} must be 'auto', indices such as '0,1' or names such as 'name:a,b', if it is a string; got {text!r}"
+        ) from None
+
+
+def _describe(features: Features, index: int) -> str:
+    return f"the feature {index}" if features.names is None else f"the column {features.names[index]!r}"
+
+
+def _shortened(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(str(name)) for name in names[:10])
+    return shown if len(names) <= 10 else f"{shown} and {len(names) - 10} more"

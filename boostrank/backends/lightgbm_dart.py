@@ -1,0 +1,30 @@
+"""LightGBM's DART with a custom objective: the same random numbers in every training.
+
+LightGBM drops trees when the scores of a round are asked for, unless a flag says that it has done so. With a custom
+objective nothing sets this flag before the first round, so that its value is what the memory contained before. A round
+in which trees are dropped takes a random number. So without this module the same seed gives one of two models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class FirstRound:
+    """A callback that sets the flag, and the random numbers back to their start, before the first round."""
+
+    before_iteration = True
+
+    def __call__(self, environment: Any) -> None:
+        """Change the booster, if no round has been trained."""
+        if environment.iteration == environment.begin_iteration:
+            # The scores are asked for, which sets the flag and perhaps takes a random number.
+            environment.model.eval_train(feval=lambda scores, data: ("", 0.0, True))
+            # Whichever parameter is set, the random numbers start again from `drop_seed`.
+            environment.model.reset_parameter({"verbosity": environment.params.get("verbosity", 1)})
+
+
+def dart_callbacks(parameters: Mapping[str, Any]) -> list[FirstRound]:
+    """The callbacks that a training with these parameters, by canonical name, and a custom objective needs."""
+    return [FirstRound()] if str(parameters.get("boosting")).lower() == "dart" else []

@@ -1,0 +1,80 @@
+"""Parameters of features that XGBoost takes with its matrices: types, weights, and the number for a missing value.
+
+XGBoost's models do not contain the number that means a missing value, and its predictions need it. So it is written to
+an attribute of the booster, which model files have too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from boostrank.backends.feature_parameters import Features, check_codes, resolve_features
+from boostrank.backends.xgboost_parameters import MATRIX_PARAMETERS
+
+#: Attribute of boosters: the number that means a missing value.
+MISSING_ATTRIBUTE = "boostrank_missing"
+
+
+def training_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the training function, which are those that no matrix takes."""
+    return {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS}
+
+
+def column_fields(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a matrix that have one value per feature."""
+    return {name: parameters[name] for name in ("feature_types", "feature_weights") if name in parameters}
+
+
+def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if features of the type "c" have values that are not integers of at least 0."""
+    chosen = [i for i, kind in enumerate(parameters.get("feature_types", ())) if kind == "c"]
+    check_codes("feature_types", X, chosen, smallest=0, missing=missing_number(parameters))
+
+
+def check_categorical(matrix: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if a matrix has categorical features, and XGBoost takes none with these parameters."""
+    for name, value in (("booster", "gblinear"), ("tree_method", "exact")):
+        if parameters.get(name) == value and "c" in (matrix.feature_types or ()):
+            raise ValueError(
+                f"X has categorical features, which XGBoost does not take with {name}={value!r}: leave {name} out, or "
+                "convert them to numbers"
+            )
+
+
+def missing_number(parameters: Mapping[str, Any]) -> float:
+    """The number that means a missing value in training. NaN always does, too."""
+    return float(parameters.get("missing", math.nan))
+
+
+def remember_missing(booster: Any, parameters: Mapping[str, Any]) -> Any:
+    """Write the number that means a missing value to the booster, and return it."""
+    if "missing" in parameters:
+        booster.set_attr(**{MISSING_ATTRIBUTE: repr(missing_number(parameters))})
+    return booster
+
+
+def check_same_missing(model: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if another number means a missing value in a model whose training is to go on."""
+    before, now = missing_number_of(model), missing_number(parameters)
+    if before != now and not (math.isnan(before) and math.isnan(now)):
+        raise ValueError(
+            f"init_model was trained with missing={before!r}, and this ranker has missing={now!r}: they must be equal"
+        )
+
+
+def missing_parameter(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the parameters that a user gave, `missing`, checked; an empty dict if it is not given or NaN."""
+    return resolve_features({"missing": parameters.get("missing")}, MATRIX_PARAMETERS, Features(0))
+
+
+def adopt_missing(booster: Any, parameters: Mapping[str, Any]) -> None:
+    """Write the number that means a missing value to a booster, unless it has one."""
+    if booster.attr(MISSING_ATTRIBUTE) is None:
+        remember_missing(booster, parameters)
+
+
+def missing_number_of(booster: Any) -> float:
+    """The number that means a missing value in predictions."""
+    return float(booster.attr(MISSING_ATTRIBUTE) or math.nan)

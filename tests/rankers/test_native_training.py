@@ -1,0 +1,132 @@
+"""Native parameters of how trees are grown: the models are those that the boosting libraries themselves train."""
+
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+
+import boostrank as br
+
+X, Y, QID = br.make_ranking(n_queries=40, random_state=3)
+SIZES = np.unique(QID, return_counts=True)[1]
+ROUNDS = 8
+#: LightGBM's names of the parameters of the ranker.
+BAGGING = {"subsample": 0.7, "subsample_freq": 1}, {"bagging_fraction": 0.7, "bagging_freq": 1}
+#: GOSS samples from the round 1 / learning_rate on.
+LEARNING_RATE = 0.3
+
+
+def lightgbm_scores(objective, **parameters):
+    return (
+        br.LightGBMRanker(objective, n_estimators=ROUNDS, learning_rate=LEARNING_RATE, n_jobs=1, **parameters)
+        .fit(X, Y, QID)
+        .predict(X)
+    )
+
+
+def scores_of_lightgbm_itself(objective, **parameters):
+    native = {"deterministic": True, "force_col_wise": True, "num_threads": 1, "verbosity": -1, "metric": "None"}
+    native.update(learning_rate=LEARNING_RATE, **parameters)
+    dataset = lightgbm.Dataset(X, Y, group=SIZES, params=dict(native))
+    native["objective"] = br.lightgbm_objective(objective) if objective == "softmax" else objective
+    return lightgbm.train(native, dataset, ROUNDS).predict(X, raw_score=True)
+
+
+GROWN_BY_LIGHTGBM = [
+    {"boosting": "goss"},
+    {"data_sample_strategy": "goss", "top_rate": 0.3},
+    {"linear_tree": True},
+    {"linear_tree": True, "linear_lambda": 1.0},
+    {"extra_trees": True},
+    {"use_quantized_grad": True},
+    {"use_quantized_grad": True, "num_grad_quant_bins": 16, "quant_train_renew_leaf": True},
+    {"use_quantized_grad": True, "stochastic_rounding": False},
+]
+
+
+@pytest.mark.parametrize("objective", ["softmax", "lambdarank"])
+@pytest.mark.parametrize("native", GROWN_BY_LIGHTGBM, ids=str)
+def test_trees_are_those_of_lightgbm(objective, native):
+    given = lightgbm_scores(objective, **native)
+    np.testing.assert_array_equal(given, scores_of_lightgbm_itself(objective, **native))
+    assert not np.array_equal(given, lightgbm_scores(objective))
+
+
+@pytest.mark.parametrize("objective", ["lambdarank", "rank_xendcg"])
+@pytest.mark.parametrize("native", [{"boosting": "rf"}, {"boosting": "dart"}, {"bagging_by_query": True}], ids=str)
+def test_samples_and_dropped_trees_of_native_objectives_are_those_of_lightgbm(objective, native):
+    given = lightgbm_scores(objective, **BAGGING[0], **native)
+    np.testing.assert_array_equal(given, scores_of_lightgbm_itself(objective, **BAGGING[1], **native))
+    assert not np.array_equal(given, lightgbm_scores(objective, **BAGGING[0]))
+
+
+def test_a_random_forest_stops_early_at_the_best_mean_of_trees():
+    held_out = br.make_ranking(n_queries=20, random_state=1)
+    ranker = br.LightGBMRanker("lambdarank", boosting="rf", **BAGGING[0], k=10, n_estimators=20, n_jobs=1)
+    ranker.set_params(early_stopping_rounds=3).fit(X, Y, QID, eval_set=[tuple(held_out)])
+    value = br.ndcg_score(held_out.y, ranker.predict(held_out.X), held_out.qid, k=10)
+    assert value == pytest.approx(max(ranker.evals_result_["valid_0"]["ndcg@10"]), abs=1e-9)
+
+
+def test_a_random_forest_that_lightgbm_cannot_train_is_an_error():
+    with pytest.raises(ValueError, match="takes no custom objective"):
+        lightgbm_scores("softmax", boosting="rf", **BAGGING[0])
+    with pytest.raises(ValueError, match="needs trees on samples: set subsample below 1"):
+        lightgbm_scores("lambdarank", boosting_type="random_forest")
+    assert np.ptp(lightgbm_scores("lambdarank", boosting="rf", colsample_bytree=0.5)) > 0
+
+
+@pytest.mark.parametrize("native", [{}, {"drop_rate": 0.5}, {"xgboost_dart_mode": True}, BAGGING[0]], ids=str)
+def test_dart_with_a_surrogate_gives_the_same_model_every_time(native):
+    models = []
+    for i in range(15):
+        # The memory that LightGBM gets next has other contents every time.
+        _ = [np.random.default_rng(i).bytes(400 + 100 * i) for _ in range(50)]
+        models.append(lightgbm_scores("softmax", boosting="dart", **native))
+    assert all(np.array_equal(model, models[0]) for model in models)
+    assert not np.array_equal(models[0], lightgbm_scores("softmax", **native))
+
+
+def xgboost_scores(**parameters):
+    return br.XGBoostRanker("softmax", n_estimators=ROUNDS, n_jobs=1, **parameters).fit(X, Y, QID).predict(X)
+
+
+def scores_of_xgboost_itself(**parameters):
+    native = {"base_score": 0, "disable_default_eval_metric": True, "nthread": 1, "eta": 0.1, **parameters}
+    data = xgboost.DMatrix(X, Y, qid=QID, nthread=1)
+    booster = xgboost.train(native, data, ROUNDS, obj=br.xgboost_objective("softmax"))
+    return booster.predict(data, output_margin=True)
+
+
+GROWN_BY_XGBOOST = [
+    {"tree_method": "exact"},
+    {"tree_method": "approx"},
+    {"tree_method": "approx", "max_bin": 16},
+    {"max_leaves": 5},
+    {"grow_policy": "lossguide", "max_leaves": 5},
+    {"grow_policy": "lossguide", "max_leaves": 5, "max_depth": 0, "tree_method": "approx"},
+    {"booster": "dart", "rate_drop": 0.5},
+    {"colsample_bynode": 0.5, "colsample_bylevel": 0.5},
+    {"max_delta_step": 0.1},
+]
+
+
+@pytest.mark.parametrize("native", GROWN_BY_XGBOOST, ids=str)
+def test_trees_are_those_of_xgboost(native):
+    expected = scores_of_xgboost_itself(**native)
+    given = xgboost_scores(**native)
+    np.testing.assert_array_equal(given, expected)
+    assert not np.array_equal(given, xgboost_scores())
+
+
+def test_max_leaves_of_xgboost_limits_the_leaves():
+    for parameters in ({}, {"grow_policy": "lossguide", "max_depth": 0}, {"tree_method": "approx"}):
+        ranker = br.XGBoostRanker("softmax", n_estimators=3, n_jobs=1, max_leaves=4, **parameters).fit(X, Y, QID)
+        leaves = ranker.booster_.trees_to_dataframe().query("Feature == 'Leaf'").groupby("Tree").size()
+        assert leaves.max() == 4
+
+
+@pytest.mark.parametrize("parameters", [{"max_leaves": 5}, {"grow_policy": "lossguide"}, {"max_bin": 16}], ids=str)
+def test_parameters_that_the_exact_tree_method_ignores_are_errors(parameters):
+    with pytest.raises(ValueError, match=f"{next(iter(parameters))}=.* no effect.*tree_method='exact'"):
+        xgboost_scores(tree_method="exact", **parameters)
