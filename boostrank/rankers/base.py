@@ -1,4 +1,4 @@
-"""The base class of the rankers: validation of data and settings, fit, predict, score, save and load."""
+"""The base class of the rankers: validation of data and settings, fit, score, save and load."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
 from boostrank.metrics import Measure
 from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
+from boostrank.rankers.attributes import AttributesMixin
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.grouping import group_data
+from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import Rule, Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class BoostedRanker(BaseEstimator):
+class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
     """A ranker on a boosting library; a subclass sets its backend and defines its parameters."""
 
     __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": None, "eval_set": None, "eval_metric": None}
@@ -130,14 +132,6 @@ class BoostedRanker(BaseEstimator):
         remember_training_queries(self, data.queries)
         return self
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the score of each row, float64, shape (n_documents,).
-
-        The document with the highest score of a query has rank 1. Scores of different queries need not be comparable.
-        """
-        check_is_fitted(self, "booster_")
-        return self._backend.predict(self.booster_, check_features(self, self._without_qid(X)))
-
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Mean NDCG@k of the predicted scores, with this ranker's `gain`, `discount` and `k`.
 
@@ -210,6 +204,8 @@ class BoostedRanker(BaseEstimator):
         booster = self._backend.load(path)
         features = TrainingFeatures.of_model(self._backend.n_features(booster), self._backend.feature_names(booster))
         self._set_fitted(Trained(booster, self._backend.n_rounds(booster), {}), features)
+        # The parameter `objective` is not that of this model.
+        del self._trained_objective
         return self
 
     def to_onnx(self) -> Any:
@@ -232,6 +228,7 @@ class BoostedRanker(BaseEstimator):
     def _set_fitted(self, trained: Trained, features: TrainingFeatures) -> None:
         """Set the attributes of a fitted ranker; no other method sets them."""
         self.booster_, self.best_iteration_, self.evals_result_ = trained
+        self._trained_objective = self.objective
         features.copy_to(self)
 
     @classmethod
@@ -265,10 +262,6 @@ class BoostedRanker(BaseEstimator):
         if not rule.accepts(kind):
             raise ValueError(f"importance_type must be {rule.description}; got {kind!r}")
         return self._backend.importances(self.booster_, kind)
-
-    def _without_qid(self, X: Any) -> Any:
-        """Features without the column "qid", unless the model has a feature of this name."""
-        return X if "qid" in getattr(self, "feature_names_in_", ()) else find_qid(X, None)[0]
 
 
 def _train(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from sklearn.utils.validation import check_is_fitted
+
 from boostrank.backends import xgboost as xgboost_backend
 from boostrank.backends.base import Backend
 from boostrank.dcg import Discount, Gain
@@ -155,3 +157,9 @@ class XGBoostRanker(BoostedRanker):
         self.n_jobs = n_jobs
         self.verbosity = verbosity
         self._set_native(native)
+
+    @property
+    def best_iteration(self) -> int:
+        """Number of the last round that `predict` uses, counted from 0, as in ``xgboost.XGBRanker``."""
+        check_is_fitted(self, "booster_")
+        return self.best_iteration_ - 1
