@@ -36,7 +36,7 @@ def leaves(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.int3
     first, end = _bounds(rounds)
     # XGBoost gives leaves only from the first round on.
     parts = [_predict(booster, _matrix(block), pred_leaf=True, iteration_range=(0, end)) for block in dense_blocks(X)]
-    found = np.concatenate([part.reshape(len(part), -1) for part in parts]).astype(np.int32)
+    found = np.concatenate(parts).reshape(X.shape[0], -1).astype(np.int32)
     return found[:, found.shape[1] // end * first :] if first else found
 
 

@@ -95,7 +95,8 @@ class PredictionMixin:
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Predict the scores after each boosting round.
 
-        The scores of single rounds are added up, so that the time is linear in the number of rounds.
+        The scores of single rounds are added up, so that the time is linear in the number of rounds. Each round reads
+        all features again, so that this takes several times as long as `predict`.
 
         Parameters
         ----------
@@ -142,6 +143,8 @@ class PredictionMixin:
 
     def _select_rounds(self, num_iteration: Any, start_iteration: Any, iteration_range: Any) -> range | None:
         """The rounds that are meant; None for all."""
+        if num_iteration is None and iteration_range is None and start_iteration == 0 and is_count(start_iteration):
+            return None
         n_rounds = self._backend.n_rounds(self.booster_)
         if iteration_range is None:
             rounds = _rounds_of_lightgbm(n_rounds, num_iteration, start_iteration)

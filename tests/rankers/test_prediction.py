@@ -202,6 +202,7 @@ def test_elements_that_are_not_stored_are_zero(kind, container, result, data, mo
     X = np.where(data[0] > 0.2, data[0], 0.0)
     ranker_class, parameters = KINDS[kind]
     ranker = make(ranker_class, n_estimators=3, **parameters).fit(X, *data[1:])
+    X = X[:350]
     # Several blocks of rows.
     monkeypatch.setattr(xgboost_matrices, "BLOCK_ELEMENTS", 100 * X.shape[1])
     for keywords in ({}, {"num_iteration": 2}, {"iteration_range": (1, 3)}):
@@ -238,7 +239,7 @@ def test_categories_keep_their_meaning(ranker_class, result, data, frame, tmp_pa
     frame = frame[["x0", "x1"]].rename(columns={"x0": "price [EUR]"}).assign(kind=pd.Categorical(labels))
     ranker = make(ranker_class).fit(frame, y, qid)
     ranker.save_model(tmp_path / "model.json")
-    loaded = ranker_class().load_model(tmp_path / "model.json")
+    loaded, frame = ranker_class().load_model(tmp_path / "model.json"), frame[:350]
     recoded = frame.assign(kind=frame["kind"].cat.reorder_categories(["c", "a", "b"]))
     for keywords in ({}, {"iteration_range": (2, 5)}):
         expected = ranker.predict(frame, **result, **keywords)
@@ -317,6 +318,20 @@ def test_models_of_lightgbm(data, tmp_path):
     # Scores are not transformed, whatever the objective.
     np.testing.assert_array_equal(ranker.predict(X, raw_score=False), model.predict(X, raw_score=True))
     np.testing.assert_array_equal(list(ranker.staged_predict(X))[-1], ranker.predict(X))
+
+
+def test_a_model_without_rounds(data, tmp_path):
+    X, y, qid = data
+    xgb.train({"objective": "rank:ndcg", "base_score": 0.7}, xgb.DMatrix(X, y, qid=qid), 0).save_model(
+        tmp_path / "model.json"
+    )
+    ranker = br.XGBoostRanker().load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(ranker.predict(X, num_iteration=0), 0.7, rtol=1e-6)
+    assert ranker.apply(X).shape == (len(X), 0)
+    assert list(ranker.staged_predict(X)) == []
+    assert ranker.n_iter_ == 0
+    with pytest.raises(ValueError, match="goes beyond the number of rounds of the model, 0"):
+        ranker.predict(X, num_iteration=1)
 
 
 @results
