@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from boostrank.datasets import Fold
+from boostrank.estimators import fit_with_validation, n_rounds
 from boostrank.metrics import Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.segments import Floats
@@ -80,7 +80,7 @@ class Comparison:
         """
         of_ranker, of_measure = self.table["ranker"] == ranker, self.table["metric"] == measure
         row = self.table[of_ranker & of_measure].iloc[0]
-        mean, rounds = f"{row['mean']:.4f}", f"{row['rounds']:.0f}"
+        mean, rounds = f"{row['mean']:.4f}", "" if np.isnan(row["rounds"]) else f"{row['rounds']:.0f}"
         if np.isnan(row["p_holm"]):
             return [mean, "", "", "", rounds]
         p_value = "<.001" if row["p_holm"] < MIN_SHOWN_P else f"{row['p_holm']:.3f}"
@@ -158,8 +158,11 @@ def compare(
 
     Parameters
     ----------
-    rankers : dict of str to LightGBMRanker or XGBoostRanker
-        Rankers by name. Clones of them are trained.
+    rankers : dict of str to estimator
+        Rankers by name, of which clones are trained: those of boostrank; ``lightgbm.LGBMRanker``,
+        ``xgboost.XGBRanker`` and ``catboost.CatBoostRanker``, which get the groups in the form of their library, and
+        the validation queries if they stop early; and any other estimator with `fit` and `predict`, which gets query
+        ids if its `fit` takes `qid`. Pipelines may end with any of these.
     folds : iterable of Fold
         Result of :func:`boostrank.read_letor_folds` or :func:`boostrank.query_folds`. If a fold has no validation data,
         a fifth of its training queries is used for validation instead of training.
@@ -211,13 +214,14 @@ def compare(
         for name, ranker in rankers.items():
             if progress is not None:
                 progress(fold.name, name)
-            fitted = clone(ranker).fit(*fold.train, eval_set=[tuple(fold.validation)])  # type: ignore[arg-type]
+            assert fold.validation is not None
+            fitted = fit_with_validation(ranker, fold.train, fold.validation)
             scores = fitted.predict(test.X)
             values: Any = evaluate(test.y, scores, test.qid, measures, per_query=True)
             for measure, function in extra_measures.items():
                 values[measure] = function(fold, scores)
             values = values.rename_axis("query").reset_index()
-            parts.append(values.assign(ranker=name, fold=fold.name, rounds=fitted.best_iteration_))
+            parts.append(values.assign(ranker=name, fold=fold.name, rounds=n_rounds(fitted)))
     columns = [*measures, *extra_measures]
     per_query = pd.concat(parts, ignore_index=True)[["ranker", "fold", "query", "rounds", *columns]]
     table = _summary(per_query, columns, list(rankers), baseline, n_permutations, random_state)

@@ -27,7 +27,8 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
     Parameters
     ----------
     X : array-like, sparse matrix, DataFrame or pyarrow Table, shape (n_documents, n_features)
-    qid : array-like, shape (n_documents,), or None
+    qid : array-like, shape (n_documents,), str or None
+        A string is the name of the column of `X` that contains the query ids, which is then no feature.
     y : array-like or labels of boostrank, optional
 
     Returns
@@ -40,7 +41,8 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
     Raises
     ------
     ValueError
-        If the column contains numbers that are not integers: scaled or imputed ids no longer identify queries.
+        If `X` has no column of this name, or the column contains numbers that are not integers: scaled or imputed ids
+        no longer identify queries.
 
     Examples
     --------
@@ -52,8 +54,14 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
     names = _column_names(X)
     if qid is None and hasattr(type(y), QID):
         qid = y.qid
+    if isinstance(qid, str):
+        if qid not in names:
+            raise ValueError(f"qid={qid!r} must be the name of a column of X, or one query id per row; {_known(names)}")
+        name, qid = qid, _ids(X[qid], qid)
+        X = without_column(X, name)
+        names.remove(name)
     if QID in names:
-        return _without_qid(X), _ids(X[QID]) if qid is None else qid
+        return without_column(X, QID), _ids(X[QID], QID) if qid is None else qid
     if qid is None and is_pandas(X) and QID in X.index.names:
         return X, X.index.get_level_values(QID).to_numpy()
     return X, qid
@@ -89,17 +97,24 @@ def _column_names(X: Any) -> list[Any]:
     return list(X.columns) if hasattr(type(X), "columns") else []
 
 
-def _without_qid(X: Any) -> Any:
+def without_column(X: Any, name: str) -> Any:
+    """A DataFrame or a Table without the column of this name; anything else, or without such a column, unchanged."""
+    if name not in _column_names(X):
+        return X
     if is_pandas(X):
-        return X.drop(columns=QID)
-    return X.drop_columns(QID) if hasattr(type(X), "drop_columns") else X.drop(QID)
+        return X.drop(columns=name)
+    return X.drop_columns(name) if hasattr(type(X), "drop_columns") else X.drop(name)
 
 
-def _ids(column: Any) -> NDArray[Any]:
+def _known(names: list[Any]) -> str:
+    return f"the columns of X are {names[:10]}" if names else "X has no names of columns"
+
+
+def _ids(column: Any, name: str) -> NDArray[Any]:
     ids = np.asarray(column)
     if ids.dtype.kind == "f" and (ids[np.isfinite(ids)] % 1 != 0).any():
         raise ValueError(
-            f"the column {QID!r} of X contains numbers that are not whole, probably because it was scaled; keep the "
-            f"query ids in the index (X.set_index({QID!r}) and set_output(transform='pandas')), or pass qid="
+            f"the column {name!r} of X contains numbers that are not whole, probably because it was scaled; keep the "
+            f"query ids in the index (X.set_index({name!r}) and set_output(transform='pandas')), or pass qid="
         )
     return ids

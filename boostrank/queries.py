@@ -123,6 +123,20 @@ class Queries(Segments):
         return grouped if self.permutation is None else np.sort(self.permutation[grouped])
 
 
+def positions_by_id(ids: NDArray[Any]) -> Ints:
+    """Position of each different id among the sorted ids; where ids cannot be compared, in the given sequence.
+
+    Examples
+    --------
+    >>> positions_by_id(Queries.from_qid(["b", "a", "b"]).ids).tolist()
+    [1, 0]
+    """
+    try:
+        return np.unique(ids, return_inverse=True)[1].astype(np.int64)
+    except TypeError:
+        return np.arange(len(ids))
+
+
 def _as_ids(qid: ArrayLike) -> NDArray[Any]:
     ids = as_array(qid, "qid")
     if ids.ndim != 1 or len(ids) == 0:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.arrays import as_floats, rescale_extreme
+from boostrank.frames import is_pandas
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 
@@ -23,7 +26,7 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool
     Parameters
     ----------
     sample_weight : array-like, shape (n_queries,) or (n_documents,)
-        Weights of queries, or of documents.
+        Weights of queries, or of documents. A pandas Series with the query ids as index is aligned by it.
     queries : Queries
     separable : bool
         Whether the loss is a sum over documents. Only then may the weights of documents differ within a query.
@@ -38,7 +41,8 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool
     ------
     ValueError
         If there is neither one weight per query nor one per document, if a weight is negative or not finite, if all
-        weights are zero, or if they differ within a query although `separable` is False.
+        weights are zero, if they differ within a query although `separable` is False, or if the index of a Series of
+        weights of queries is neither that of the query ids nor 0, 1, ...
 
     Examples
     --------
@@ -46,6 +50,8 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool
     [2.0, 2.0, 1.0]
     """
     weights = as_floats(sample_weight, "sample_weight")
+    if is_pandas(sample_weight) and weights.shape == (queries.n_queries,):
+        weights = _aligned(weights, sample_weight, queries)
     if weights.shape not in {(queries.n_queries,), (queries.n_documents,)}:
         raise ValueError(
             f"sample_weight must have one weight per query ({queries.n_queries}) or per document "
@@ -60,6 +66,25 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool
         weights = queries.group(weights)
     if not separable:
         require_equal_weights(weights, queries, DOCUMENT_WEIGHTS)
+    return weights
+
+
+def _aligned(weights: Floats, series: Any, queries: Queries) -> Floats:
+    """Weights of queries in the sequence of the queries; the index of the Series that they come from has the ids."""
+    import pandas as pd
+
+    is_numbered = series.index.equals(pd.RangeIndex(len(series)))
+    if queries.n_documents == queries.n_queries and is_numbered:
+        return weights
+    rows = series.index.get_indexer(pd.Index(queries.ids)) if series.index.is_unique else np.array([-1])
+    if rows.min() >= 0:
+        return weights[rows]
+    if not is_numbered:
+        raise ValueError(
+            f"sample_weight is a Series of one weight per query, but its index, {series.index[:3].tolist()}, does not "
+            f"have the query ids, such as {queries.ids[:3].tolist()}. If the weights are in the sequence in which the "
+            "queries first appear, pass sample_weight.to_numpy()"
+        )
     return weights
 
 

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from boostrank.backends.custom_functions import BoundCustomObjective, BoundMetric, CustomObjective, Metric
 from boostrank.backends.parameters import KnownParameters
 from boostrank.dcg import DCG
 from boostrank.labels import Labels
 from boostrank.losses import Loss
-from boostrank.metrics import BoundMeasure, Measure
 from boostrank.objective import BoundLoss, Float32s, bind
 from boostrank.queries import Queries
-from boostrank.segments import Bools, Floats
+from boostrank.segments import Bools, Floats, Ints
 from boostrank.targets import Normalize
 from boostrank.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 
@@ -39,12 +39,18 @@ class GroupedData:
     labels : Labels
     queries : Queries
     weights : ndarray, shape (n_documents,), optional
+    init_score : ndarray, shape (n_documents,), optional
+        Scores from which boosting starts; None means 0.
+    position : ndarray of int, shape (n_documents,), optional
+        Numbers of the positions at which documents were shown.
     """
 
     X: Any
     labels: Labels
     queries: Queries
     weights: Floats | None = None
+    init_score: Floats | None = None
+    position: Ints | None = None
 
     def take(self, chosen: Bools) -> GroupedData:
         """Return the data of the queries in `chosen`, a mask of shape (n_queries,)."""
@@ -55,7 +61,27 @@ class GroupedData:
             self.labels.take(rows),
             Queries.from_sizes(sizes, ids),
             None if self.weights is None else self.weights[rows],
+            None if self.init_score is None else self.init_score[rows],
+            None if self.position is None else self.position[rows],
         )
+
+
+@dataclass(frozen=True)
+class ValidationSet:
+    """Data on which metrics are computed in every round.
+
+    Attributes
+    ----------
+    name : str
+    data : GroupedData
+        It may be the training data themselves.
+    metrics : list of BoundMetric
+        The metrics, bound to `data`.
+    """
+
+    name: str
+    data: GroupedData
+    metrics: list[BoundMetric]
 
 
 @dataclass(frozen=True)
@@ -64,8 +90,9 @@ class TrainingSpecification:
 
     Attributes
     ----------
-    loss : Surrogate, EdgeLoss or str
-        A loss of boostrank, or the name of a ranking objective that the boosting library has itself.
+    loss : Surrogate, EdgeLoss, CustomObjective or str
+        A loss of boostrank, the objective of a user, or the name of a ranking objective that the boosting library has
+        itself.
     dcg : DCG
         Gain, discount and cutoff of the targets.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}
@@ -74,17 +101,29 @@ class TrainingSpecification:
         Parameters of the boosting library, by their native names.
     n_rounds : int
     early_stopping_rounds : int, optional
-    measure : Measure, optional
-        Evaluated on validation data; None means the default measure of their labels.
+    early_stopping_metric : str, optional
+        Name of the metric that decides on early stopping; None means the first one.
+    metrics : tuple of Metric
+        Computed on validation sets. An empty tuple means the default measure of the labels.
+    callbacks : tuple
+        Callbacks of the boosting library.
+    verbose : bool, int or "bar"
+        Print metrics every so many rounds, or show a progress bar.
+    init_model : lightgbm.Booster or xgboost.Booster, optional
+        The model whose training goes on.
     """
 
-    loss: Loss | str
+    loss: Loss | CustomObjective | str
     dcg: DCG
     normalize: Normalize
     parameters: dict[str, Any]
     n_rounds: int
     early_stopping_rounds: int | None = None
-    measure: Measure | None = None
+    early_stopping_metric: str | None = None
+    metrics: tuple[Metric, ...] = ()
+    callbacks: tuple[Any, ...] = ()
+    verbose: bool | int | str = False
+    init_model: Any = None
 
     @property
     def native_objective(self) -> str | None:
@@ -95,7 +134,7 @@ class TrainingSpecification:
         """Return the same specification with this number of rounds and without early stopping."""
         return replace(self, n_rounds=n_rounds, early_stopping_rounds=None)
 
-    def bind(self, data: GroupedData) -> BoundLoss | None:
+    def bind(self, data: GroupedData) -> BoundLoss | BoundCustomObjective | None:
         """Bind the loss to the data to train on; returns None for an objective of the boosting library.
 
         Raises
@@ -108,12 +147,14 @@ class TrainingSpecification:
             if data.weights is not None:
                 require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
             return None
+        if isinstance(self.loss, CustomObjective):
+            return self.loss.bind(data.labels.require_relevance(self.loss), data.queries, data.weights)
         return bind(self.loss, data.labels, data.queries, self.dcg, self.normalize, data.weights)
 
-    def bind_measure(self, data: GroupedData) -> BoundMeasure:
-        """Bind the measure to validation data."""
-        measure = data.labels.default_measure(self.dcg) if self.measure is None else self.measure
-        return measure.bind(data.labels.values, data.queries)
+    def bind_metrics(self, data: GroupedData, weights: Floats | None = None) -> list[BoundMetric]:
+        """Bind the metrics to validation data; `weights` of shape (n_documents,) must be equal within a query."""
+        metrics = self.metrics or (data.labels.default_measure(self.dcg),)
+        return [metric.bind(data.labels.values, data.queries, weights) for metric in metrics]
 
 
 @dataclass
@@ -125,16 +166,16 @@ class Training:
     specification : TrainingSpecification
     data : GroupedData
         Data to train on.
-    objective : BoundLoss or None
+    objective : BoundLoss, BoundCustomObjective or None
         The loss bound to `data`; None if an objective of the boosting library is trained.
-    validation : list of (GroupedData, BoundMeasure)
-        Validation sets with their measures. The last one decides on early stopping.
+    validation : list of ValidationSet
+        The last one that is not the training data decides on early stopping.
     """
 
     specification: TrainingSpecification
     data: GroupedData
-    objective: BoundLoss | None
-    validation: list[tuple[GroupedData, BoundMeasure]] = field(default_factory=list)
+    objective: BoundLoss | BoundCustomObjective | None
+    validation: list[ValidationSet] = field(default_factory=list)
 
     @property
     def stops_early(self) -> bool:
@@ -163,7 +204,7 @@ class Trained(NamedTuple):
     best_iteration : int
         Number of rounds that predictions use.
     evals_result : dict
-        Measures of validation sets by round: ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
+        Metrics of validation sets by round: ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
     """
 
     booster: Any
@@ -195,6 +236,9 @@ class Backend(Protocol):
 
     def train(self, training: Training) -> Trained:
         """Train a booster."""
+
+    def check_booster(self, booster: Any) -> None:
+        """Raise TypeError if an object is no booster of this library."""
 
     def predict(self, booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:
         """Scores of the rows of X, float64, shape (n_documents,).
@@ -271,7 +315,7 @@ def warn_without_splits(backend: Backend, booster: Any, labels_differ: bool) -> 
         )
 
 
-def with_reused_buffers(objective: BoundLoss) -> BoostingFunction:
+def with_reused_buffers(objective: BoundLoss | BoundCustomObjective) -> BoostingFunction:
     """Return a function of the scores that writes gradient and Hessian to the same two arrays in every round.
 
     That is safe because the boosting libraries copy them before the next round.

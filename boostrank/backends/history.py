@@ -1,4 +1,4 @@
-"""Measures of validation sets by round, and early stopping."""
+"""Metrics of validation sets by round, and early stopping."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from boostrank.backends.base import Training
 
 
 class History:
-    """The measure of each validation set by round, and the decision when to stop early.
+    """The metrics of each validation set by round, and the decision when to stop early.
+
+    The metric `early_stopping_metric` of the last validation set that is not the training data decides.
 
     Parameters
     ----------
@@ -20,30 +22,54 @@ class History:
     """
 
     def __init__(self, training: Training) -> None:
-        self._measures = [measure for _, measure in training.validation]
-        self._values: list[list[float]] = [[] for _ in self._measures]
+        self._sets = training.validation
+        self._values: list[dict[str, list[float]]] = [{} for _ in self._sets]
         self._patience = training.specification.early_stopping_rounds
+        self._metric = training.specification.early_stopping_metric
+        held_out = [i for i, part in enumerate(self._sets) if part.data is not training.data]
+        self._deciding_set = held_out[-1] if held_out else len(self._sets) - 1
+        self._sign = 1.0
 
-    def record(self, i: int, scores: NDArray[Any]) -> tuple[str, float]:
-        """Evaluate validation set `i` at these scores, and return the name of its measure and the value."""
-        self._values[i].append(self._measures[i].mean(scores))
-        return str(self._measures[i]), self._values[i][-1]
+    def record(self, i: int, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
+        """Evaluate validation set `i` at these scores; returns name, value, and whether higher is better, by metric."""
+        results = [result for metric in self._sets[i].metrics for result in metric.evaluate(scores)]
+        for name, value, _ in results:
+            self._values[i].setdefault(name, []).append(value)
+        if i == self._deciding_set:
+            better = {name: is_higher_better for name, _, is_higher_better in results}
+            if self._metric is None:
+                self._metric = results[0][0]
+            if self._metric not in better:
+                raise ValueError(
+                    f"early_stopping_metric must be one of {', '.join(better)}, the metrics of eval_metric; got "
+                    f"{self._metric!r}"
+                )
+            self._sign = 1.0 if better[self._metric] else -1.0
+        return results
 
     def best_round(self) -> int:
-        """The round, counted from 0, in which the measure of the last validation set first had its largest value."""
-        return int(np.argmax(self._values[-1]))
+        """The round, counted from 0, in which the deciding metric first had its best value."""
+        return int(np.argmax(self._deciding()))
 
     def improved(self) -> bool:
-        """Whether the measure of the last validation set is larger in the last round than in all rounds before."""
-        return self.best_round() == len(self._values[-1]) - 1
+        """Whether the deciding metric is better in the last round than in all rounds before."""
+        return self.best_round() == len(self._deciding()) - 1
 
     def should_stop(self) -> bool:
-        """Whether the measure of the last validation set has not improved for `early_stopping_rounds` rounds."""
-        return self._patience is not None and len(self._values[-1]) - 1 - self.best_round() >= self._patience
+        """Whether the deciding metric has not improved for `early_stopping_rounds` rounds."""
+        return self._patience is not None and len(self._deciding()) - 1 - self.best_round() >= self._patience
+
+    def last(self) -> tuple[str, float] | None:
+        """The deciding metric and its value in the last round; None without validation sets."""
+        if self._metric is None or not self._sets:
+            return None
+        return self._metric, self._values[self._deciding_set][self._metric][-1]
 
     def as_dict(self) -> dict[str, dict[str, list[float]]]:
-        """Values by validation set and measure, ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``."""
-        return {
-            f"valid_{i}": {str(measure): values}
-            for i, (measure, values) in enumerate(zip(self._measures, self._values, strict=True))
-        }
+        """Values by validation set and metric, ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``."""
+        return {part.name: values for part, values in zip(self._sets, self._values, strict=True)}
+
+    def _deciding(self) -> NDArray[np.float64]:
+        """Values of the deciding metric by round, with the sign with which higher is better."""
+        assert self._metric is not None
+        return self._sign * np.asarray(self._values[self._deciding_set][self._metric])

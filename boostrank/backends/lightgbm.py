@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse, isspmatrix
 
-from boostrank.backends.base import Trained, Training, import_backend, import_onnx_converter
+from boostrank.backends.base import (
+    Trained,
+    Training,
+    TrainingSpecification,
+    ValidationSet,
+    import_backend,
+    import_onnx_converter,
+)
 from boostrank.backends.feature_names import NameCode
 from boostrank.backends.history import History
 from boostrank.backends.lightgbm_format import check_lightgbm
@@ -21,6 +28,7 @@ from boostrank.backends.model_files import (
     read_with_checksum,
     write_with_checksum,
 )
+from boostrank.backends.progress import RoundsBar, printing_period
 from boostrank.backends.query_bagging import QueryBagging, samples_queries, without_bagging
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
@@ -65,16 +73,9 @@ def train(training: Training) -> Trained:
     """Train a booster."""
     lgb = import_backend("lightgbm")
     specification, data, history = training.specification, training.data, History(training)
-    # Without force_col_wise LightGBM measures whether histograms by row or by column are faster, and takes these. The
-    # two differ in rounding, so the model would depend on the measured times.
-    parameters = {"deterministic": True, "force_col_wise": True, **specification.parameters, "metric": "None"}
-    if parameters.get("force_row_wise"):
-        parameters["force_col_wise"] = False
-    if "min_sum_hessian_in_leaf" in parameters:
-        parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], MIN_SUM_HESSIAN)
-    native = specification.native_objective
-    if native is None and str(parameters.get("boosting")).lower() in ("rf", "random_forest"):
-        raise ValueError("LightGBM's boosting='rf' takes no custom objective: use another boosting, or 'lambdarank'")
+    parameters, native = _parameters(specification), specification.native_objective
+    if data.position is not None and native is None:
+        raise ValueError(f"position is only for {' and '.join(NATIVE_OBJECTIVES)}; losses of boostrank do not use it")
     # LightGBM ignores these in the parameters.
     categorical = parameters.pop("categorical_feature", "auto")
     bagging = parameters if native is None and samples_queries(parameters) else None
@@ -88,8 +89,12 @@ def train(training: Training) -> Trained:
         label=data.labels.per_document,
         group=data.queries.sizes,
         weight=None if native is None else training.native_weights(),
+        init_score=data.init_score,
+        position=data.position,
         params=dict(parameters),
         categorical_feature=categorical,
+        # The scores of an earlier model are computed from the features.
+        free_raw_data=specification.init_model is None,
     )
     if native is not None:
         parameters["objective"] = native
@@ -104,37 +109,76 @@ def train(training: Training) -> Trained:
         # gives every document the score 0.
         parameters["objective"] = "regression"
         dataset.set_label(np.zeros(data.queries.n_documents))
-    validation = [
-        lgb.Dataset(_plain(part.X), label=part.labels.per_document, reference=dataset)
-        for part, _ in training.validation
-    ]
+    validation = [_validation_data(part, training, dataset) for part in training.validation]
 
-    def evaluate(scores: NDArray[Any], evaluated: Any) -> tuple[str, float, bool]:
+    def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float, bool]]:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
-        return *history.record(i, scores), True
+        return history.record(i, scores)
 
     # DART rescales earlier trees in every round, so the best model is not the first rounds of the last one.
     rewritten = training.stops_early and str(parameters.get("boosting")).lower() == "dart"
     best_model = ""
+    before = 0 if specification.init_model is None else n_rounds(specification.init_model)
 
-    def stop_early(environment: Any) -> None:
+    def after_round(environment: Any) -> None:
         nonlocal best_model
+        bar.advance()
         if rewritten and history.improved():
             best_model = environment.model.model_to_string()
-        if history.should_stop():
-            raise lgb.EarlyStopException(history.best_round(), environment.evaluation_result_list)
+        if training.stops_early and history.should_stop():
+            raise lgb.EarlyStopException(before + history.best_round(), environment.evaluation_result_list)
 
-    booster = lgb.train(
-        parameters,
-        dataset,
-        num_boost_round=specification.n_rounds,
-        valid_sets=validation or None,
-        feval=evaluate if validation else None,
-        callbacks=[stop_early] if training.stops_early else None,
-    )
-    best = history.best_round() + 1 if training.stops_early else booster.current_iteration()
+    # LightGBM calls callbacks in the sequence of these numbers: this one after those that print or record metrics.
+    after_round.order = 40  # type: ignore[attr-defined]
+    with RoundsBar(specification, history) as bar:
+        booster = lgb.train(
+            parameters,
+            dataset,
+            num_boost_round=specification.n_rounds,
+            valid_sets=validation or None,
+            valid_names=[part.name for part in training.validation] or None,
+            feval=evaluate if validation else None,
+            init_model=specification.init_model,
+            callbacks=[*specification.callbacks, *_printing(specification), after_round],
+        )
+    best = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
+    if training.stops_early:
+        best = before + history.best_round() + 1
     text = best_model if rewritten else booster.model_to_string(num_iteration=best)
     return Trained(lgb.Booster(model_str=_with_named_objective(text)), best, history.as_dict())
+
+
+def _parameters(specification: TrainingSpecification) -> dict[str, Any]:
+    """Parameters of LightGBM, without those of the objective."""
+    # Without force_col_wise LightGBM measures whether histograms by row or by column are faster, and takes these. The
+    # two differ in rounding, so the model would depend on the measured times.
+    parameters = {"deterministic": True, "force_col_wise": True, **specification.parameters, "metric": "None"}
+    if parameters.get("force_row_wise"):
+        parameters["force_col_wise"] = False
+    if "min_sum_hessian_in_leaf" in parameters:
+        parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], MIN_SUM_HESSIAN)
+    forest = str(parameters.get("boosting")).lower() in ("rf", "random_forest")
+    if forest and specification.native_objective is None:
+        raise ValueError("LightGBM's boosting='rf' takes no custom objective: use another boosting, or 'lambdarank'")
+    return parameters
+
+
+def _validation_data(part: ValidationSet, training: Training, dataset: Any) -> Any:
+    """The Dataset of a validation set; the training data have one already."""
+    if part.data is training.data:
+        return dataset
+    return import_backend("lightgbm").Dataset(
+        _plain(part.data.X),
+        label=part.data.labels.per_document,
+        init_score=part.data.init_score,
+        reference=dataset,
+    )
+
+
+def _printing(specification: TrainingSpecification) -> list[Any]:
+    """LightGBM's callback that prints metrics every so many rounds, if these are to be printed."""
+    period = printing_period(specification.verbose)
+    return [import_backend("lightgbm").log_evaluation(period)] if period else []
 
 
 def _plain(X: Any) -> Any:
@@ -152,6 +196,12 @@ def _can_split(dataset: Any) -> bool:
     """Whether any feature can be split. None can if all are constant, or for few documents in min_child_samples."""
     dataset.construct()
     return any(dataset.feature_num_bin(feature) for feature in range(dataset.num_feature()))
+
+
+def check_booster(booster: Any) -> None:
+    """Raise TypeError if an object is no booster of LightGBM."""
+    if not isinstance(booster, import_backend("lightgbm").Booster):
+        raise TypeError(f"init_model must be a model of LightGBM; got {type(booster).__name__}")
 
 
 def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ from boostrank.backends.model_files import (
     read_with_checksum,
     write_with_checksum,
 )
+from boostrank.backends.progress import RoundsBar, printing_period
 from boostrank.backends.xgboost_format import check_xgboost
 from boostrank.backends.xgboost_matrices import NAMES, make_matrix
 from boostrank.backends.xgboost_parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
@@ -84,46 +85,73 @@ def train(training: Training) -> Trained:
     """Train a booster."""
     xgb = import_backend("xgboost")
     specification, history = training.specification, History(training)
-    parameters = {**specification.parameters, "base_score": 0.0, "disable_default_eval_metric": True}
+    if training.data.position is not None:
+        raise ValueError(
+            "XGBoost takes no position: sort the rows of each query by position, and set lambdarank_unbiased=True with "
+            "objective='rank:ndcg' or 'rank:pairwise'"
+        )
+    parameters = {**specification.parameters, "disable_default_eval_metric": True}
+    if specification.init_model is None:
+        # An earlier model keeps its own.
+        parameters["base_score"] = 0.0
     native = specification.native_objective
     if native is not None:
         parameters["objective"] = native
         parameters.update(native_parameters(native, specification.dcg, training.data.labels.require_relevance(native)))
     boost = None if native is not None else training.boosting_function()
     dtrain = make_matrix(training.data, parameters, training.native_weights() if native is not None else None)
-    validation = [make_matrix(part, parameters, reference=dtrain) for part, _ in training.validation]
+    validation = [
+        dtrain if part.data is training.data else make_matrix(part.data, parameters, reference=dtrain)
+        for part in training.validation
+    ]
 
-    def evaluate(scores: NDArray[Any], evaluated: Any) -> tuple[str, float]:
+    def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float]]:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
-        return history.record(i, scores)
+        return [(name, value) for name, value, _ in history.record(i, scores)]
 
     # DART rescales earlier trees in every round, and a linear model changes as a whole, so the best model is not the
     # first rounds of the last one.
     rewritten = parameters.get("booster") in ("dart", "gblinear")
     best_model: Any = None
 
-    class StopEarly(xgb.callback.TrainingCallback):  # type: ignore[name-defined]
+    class AfterRound(xgb.callback.TrainingCallback):  # type: ignore[name-defined]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             nonlocal best_model
+            bar.advance()
+            if not training.stops_early:
+                return False
             if rewritten and history.improved():
                 best_model = model.copy()
             return history.should_stop()
 
-    booster = xgb.train(
-        parameters,
-        dtrain,
-        num_boost_round=specification.n_rounds,
-        obj=None if boost is None else lambda scores, _: boost(scores),
-        evals=[(matrix, f"valid_{i}") for i, matrix in enumerate(validation)],
-        custom_metric=evaluate if validation else None,
-        verbose_eval=False,
-        callbacks=[StopEarly()] if training.stops_early else None,
-    )
-    best = booster.num_boosted_rounds()
+    stops_by_callback = any(isinstance(part, xgb.callback.EarlyStopping) for part in specification.callbacks)
+    if stops_by_callback and rewritten:
+        raise ValueError(
+            f"with booster={parameters['booster']!r}, the best model is not the first rounds of the last one: set "
+            "early_stopping_rounds of the ranker instead of the callback EarlyStopping"
+        )
+    with RoundsBar(specification, history) as bar:
+        booster = xgb.train(
+            parameters,
+            dtrain,
+            num_boost_round=specification.n_rounds,
+            obj=None if boost is None else lambda scores, _: boost(scores),
+            evals=[(matrix, part.name) for matrix, part in zip(validation, training.validation, strict=True)],
+            custom_metric=evaluate if validation else None,
+            verbose_eval=printing_period(specification.verbose) or False,
+            xgb_model=specification.init_model,
+            callbacks=[*specification.callbacks, AfterRound()],
+        )
     if training.stops_early:
-        best = history.best_round() + 1
+        before = 0 if specification.init_model is None else n_rounds(specification.init_model)
+        best = before + history.best_round() + 1
         # Without this, predictions would use all rounds.
         booster = best_model if rewritten else _first_rounds(booster, best)
+    elif stops_by_callback:
+        best = int(booster.attr("best_iteration")) + 1
+        booster = _first_rounds(booster, best)
+    else:
+        best = booster.num_boosted_rounds()
     return Trained(booster, best, history.as_dict())
 
 
@@ -139,6 +167,12 @@ def _first_rounds(booster: Any, n: int) -> Any:
     trees = document["learner"]["gradient_booster"]["model"]
     trees["cats"] = whole["learner"]["gradient_booster"]["model"]["cats"]
     return import_backend("xgboost").Booster(model_file=bytearray(json.dumps(document).encode()))
+
+
+def check_booster(booster: Any) -> None:
+    """Raise TypeError if an object is no booster of XGBoost."""
+    if not isinstance(booster, import_backend("xgboost").Booster):
+        raise TypeError(f"init_model must be a model of XGBoost; got {type(booster).__name__}")
 
 
 def importances(booster: Any, kind: str) -> NDArray[np.float64]:

@@ -46,6 +46,8 @@ def make_matrix(
         # XGBoost's query ids wrap at 2^32 and must not decrease, so the queries are numbered.
         "qid": data.queries.repeat(np.arange(data.queries.n_queries)),
     }
+    if data.init_score is not None:
+        fields["base_margin"] = data.init_score
     if weights is not None:
         weights = weights[data.queries.starts]
     settings = {"nthread": parameters.get("nthread"), "enable_categorical": True}
@@ -130,7 +132,7 @@ def _iterate(
     get_block : callable
         Returns the features of a block from its number and its rows.
     fields : dict
-        ``"label"`` and ``"qid"`` of all rows; query ids are 0, 1, ...
+        ``"label"`` and ``"qid"`` of all rows, and ``"base_margin"`` if there is one; query ids are 0, 1, ...
     weights : ndarray, shape (n_queries,), optional
     """
     xgb = import_backend("xgboost")

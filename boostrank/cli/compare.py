@@ -30,6 +30,7 @@ from boostrank.cli.options import (
     parse_measures,
     require_folder_of,
 )
+from boostrank.cli.ranker_file import load_rankers
 from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
 from boostrank.datasets import Dataset, Fold, read_letor, read_letor_folds
@@ -69,6 +70,15 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    ranker: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="FILE.py:NAME, one more estimator to compare, with its own settings: an instance in a Python file, or "
+            "a class. LightGBM's LGBMRanker, XGBoost's XGBRanker, CatBoost's CatBoostRanker or any other. May be "
+            "repeated.",
+            show_default=False,
+        ),
+    ] = None,
     measures: MeasuresOption = DEFAULT_MEASURES,
     gain: GainOption = None,
     empty: EmptyOption = None,
@@ -86,10 +96,10 @@ def compare(
 ) -> None:
     """Train rankers on the same folds and compare them on the test queries, by default by NDCG.
 
-    All rankers have the same learning rate, the same number of leaves and the
-    same maximum number of rounds. How many rounds each of them uses is
-    decided by NDCG on the validation queries. --gain applies to the training
-    and to the measures that have a gain.
+    All rankers, except those of --ranker, have the same learning rate, the
+    same number of leaves and the same maximum number of rounds. How many
+    rounds each of them uses is decided by NDCG on the validation queries.
+    --gain applies to their training and to the measures that have a gain.
     """
     chosen = parse_measures(measures, given(gain=gain, empty=empty))
     if output is not None:
@@ -107,7 +117,7 @@ def compare(
         "random_state": seed,
     }
     names = objectives or (default_objectives() if path else SYNTHETIC_OBJECTIVES)
-    rankers = make_rankers(names, backend, settings, leaves)
+    rankers = {**make_rankers(names, backend, settings, leaves), **load_rankers(ranker or [])}
     extra = {}
     if path is None:
         X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)

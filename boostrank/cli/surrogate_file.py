@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
-import sys
-import traceback
 from pathlib import Path
 from types import ModuleType
 
+from boostrank.cli.python_files import import_file
 from boostrank.surrogates import Surrogate
 
 
@@ -25,9 +23,7 @@ def load_surrogate(path: Path, name: str) -> Surrogate:
         If the file raises an error, does not define the name, or the name is neither a surrogate nor a class of
         surrogates that needs no arguments.
     """
-    if not path.is_file():
-        raise FileNotFoundError(f"no file {str(path)!r}")
-    module = _import_file(path)
+    module = import_file(path)
     if not hasattr(module, name):
         names = [key for key, value in vars(module).items() if _is_surrogate(value, module)]
         known = f"the surrogates in it are {', '.join(names)}" if names else "it defines no surrogates"
@@ -47,28 +43,6 @@ def load_surrogate(path: Path, name: str) -> Surrogate:
         kind = f"the class {name}" if isinstance(found, type) else f"{name}, of type {type(found).__name__},"
         raise ValueError(f"{path}: {kind} is not a boostrank.surrogates.Surrogate, nor a subclass of it")
     return found
-
-
-def _import_file(path: Path) -> ModuleType:
-    """The module that a Python file defines; the file can import other modules of its folder."""
-    # The prefix keeps the module apart from others of the same name. Dataclasses need it in `sys.modules`.
-    name = f"boostrank_check_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path} cannot be imported as a Python module")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    folder = str(path.absolute().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if Path(frame.filename) == path.absolute()]
-        where = f"{path}, line {lines[-1]}" if lines else str(path)
-        raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
-    return module
 
 
 def _is_surrogate(value: object, module: ModuleType) -> bool:

@@ -34,13 +34,13 @@ from boostrank.dask.training import ClusterSpecification, Endpoint, Selection
 from boostrank.dask.workers import find_client, train_on_workers
 from boostrank.frames import QID, require_qid
 from boostrank.losses import DEFAULT_LOSS, Loss
-from boostrank.metrics import Measure, get_measure
+from boostrank.metrics import Measure
 from boostrank.metrics.err import ExpectedReciprocalRank
 from boostrank.metrics.ndcg import NDCG
 from boostrank.queries import Queries
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures, check_features
-from boostrank.rankers.settings import Settings
+from boostrank.rankers.settings import FitOptions, Settings
 from boostrank.segments import Bools, Floats
 from boostrank.weights import query_weights
 
@@ -58,7 +58,7 @@ class DaskRanker(BaseEstimator):
         no parameter of the ranker, and is not in a clone, a copy or a pickle.
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": None, "eval_set": None, "eval_metric": None}
+    __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__score: ClassVar = {"qid": True}
     _local_class: ClassVar[type[BoostedRanker]]
     _endpoint_class: ClassVar[type[Endpoint]] = Endpoint
@@ -113,7 +113,8 @@ class DaskRanker(BaseEstimator):
         *,
         sample_weight: Any = None,
         eval_set: list[tuple[Any, ...]] | None = None,
-        eval_metric: str | Measure | None = None,
+        eval_metric: str | Measure | Sequence[str | Measure] | None = None,
+        early_stopping_metric: str | None = None,
     ) -> Self:
         """Train on the workers that hold the data.
 
@@ -136,9 +137,11 @@ class DaskRanker(BaseEstimator):
         eval_set : list of (X, y, qid), optional
             Validation sets of dask collections, evaluated over the queries of all workers in every round; the last one
             decides on early stopping.
-        eval_metric : str or Measure, optional
-            The measure of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`. ERR needs its
+        eval_metric : str, Measure, or list of these, optional
+            The measures of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`. ERR needs its
             `max_grade`, because each worker knows the labels of its own queries only.
+        early_stopping_metric : str, optional
+            Name of the measure that decides on early stopping; the first one by default.
 
         Returns
         -------
@@ -153,7 +156,7 @@ class DaskRanker(BaseEstimator):
         """
         X, qid = find_lazy_qid(X, qid)
         qid = require_qid(qid, f"{type(self).__name__}.fit")
-        settings = self._checked_settings(eval_set)
+        settings = self._checked_settings(eval_set, early_stopping_metric)
         local, features, random_state = self.local, TrainingFeatures(), settings.random_state()
         _check_columns(features, X, reset=True)
         client = find_client(self.client)
@@ -169,7 +172,9 @@ class DaskRanker(BaseEstimator):
         kept = settings.kept_queries(data.n_queries, random_state)
         if kept is not None:
             validation = [_selections(data, ~kept)]
-        specification = settings.specification(random_state, _check_measure(eval_metric))
+        options = FitOptions(eval_metric, early_stopping_metric)
+        specification = settings.specification(random_state, options)
+        _check_metrics(specification.metrics)
         cluster = ClusterSpecification(local._backend, specification, self._endpoint_class)
         trained = train_on_workers(client, cluster, _selections(data, kept, weights), validation)
         if settings.values["refit"]:
@@ -261,10 +266,16 @@ class DaskRanker(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         return self.local.__sklearn_tags__()
 
-    def _checked_settings(self, eval_set: Any) -> Settings:
+    def _checked_settings(self, eval_set: Any, early_stopping_metric: str | None) -> Settings:
         """The settings of the local ranker; raises ValueError for those that are invalid."""
         settings = self.local._settings()
-        settings.check_validation(eval_set)
+        settings.check_validation(eval_set, early_stopping_metric)
+        objective = settings.values["objective"]
+        if callable(objective) and not isinstance(objective, Loss):
+            raise ValueError(
+                "a function as objective is not possible on a cluster, because each worker knows only its own queries: "
+                "use a Surrogate"
+            )
         return settings
 
 
@@ -293,15 +304,19 @@ def _colocate_triple(client: Client, triple: Any, features: TrainingFeatures) ->
     return colocate_queries(client, X, y, require_qid(qid, "eval_set"))
 
 
-def _check_measure(eval_metric: str | Measure | None) -> Measure | None:
-    """The measure of validation sets, which must not depend on the labels of other workers."""
-    measure = None if eval_metric is None else get_measure(eval_metric)
-    if isinstance(measure, ExpectedReciprocalRank) and measure.max_grade is None:
-        raise ValueError(
-            f"eval_metric {str(measure)!r} needs max_grade on a cluster, because each worker knows the labels of its "
-            f"own queries only: get_measure({str(measure)!r}, max_grade=...)"
-        )
-    return measure
+def _check_metrics(metrics: Sequence[Any]) -> None:
+    """Raise ValueError for metrics that depend on the labels of other workers."""
+    for metric in metrics:
+        if not isinstance(metric, Measure):
+            raise ValueError(
+                "a function as eval_metric is not possible on a cluster, because each worker knows only its own "
+                "queries: give names or measures"
+            )
+        if isinstance(metric, ExpectedReciprocalRank) and metric.max_grade is None:
+            raise ValueError(
+                f"eval_metric {str(metric)!r} needs max_grade on a cluster, because each worker knows the labels of "
+                f"its own queries only: get_measure({str(metric)!r}, max_grade=...)"
+            )
 
 
 def _check_columns(known: Any, X: Any, reset: bool = False) -> None:

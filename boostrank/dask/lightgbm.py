@@ -85,8 +85,8 @@ class LightGBMRanker(DaskRanker):
     _endpoint_class: ClassVar[type[Endpoint]] = PortEndpoint
     _local_class: ClassVar[type[BoostedRanker]] = rankers.LightGBMRanker
 
-    def _checked_settings(self, eval_set: Any) -> Settings:
-        settings = super()._checked_settings(eval_set)
+    def _checked_settings(self, eval_set: Any, early_stopping_metric: str | None) -> Settings:
+        settings = super()._checked_settings(eval_set, early_stopping_metric)
         native = settings.native
         for name in SET_BY_DASK:
             if name in native:

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from boostrank.backends import xgboost as xgboost_backend
-from boostrank.backends.base import Backend, BoostingFunction, GroupedData, Trained, Training, TrainingSpecification
+from boostrank.backends.base import (
+    Backend,
+    BoostingFunction,
+    GroupedData,
+    Trained,
+    Training,
+    TrainingSpecification,
+    ValidationSet,
+)
+from boostrank.backends.custom_functions import BoundMetric
 from boostrank.dask.collective import (
     GlobalMeasure,
     StoppedError,
@@ -31,7 +40,7 @@ from boostrank.dask.partitions import Partition
 from boostrank.dask.rows import as_rows, stack
 from boostrank.frames import is_pandas
 from boostrank.labels import Relevance
-from boostrank.metrics import BoundMeasure
+from boostrank.metrics import Measure
 from boostrank.objective import BoundLoss, EdgeObjective, Float32s
 from boostrank.queries import Queries
 from boostrank.rankers.features import TrainingFeatures
@@ -124,7 +133,7 @@ class Prepared(NamedTuple):
 
     data: GroupedData
     objective: BoundLoss | None
-    validation: list[tuple[GroupedData, BoundMeasure]]
+    validation: list[ValidationSet]
 
 
 def prepare(cluster: ClusterSpecification, selections: list[list[Any]], validation: list[list[list[Any]]]) -> Prepared:
@@ -139,7 +148,8 @@ def prepare(cluster: ClusterSpecification, selections: list[list[Any]], validati
         The same for each validation set; an empty list where this worker has no data of it.
     """
     data = _assemble(selections)
-    return Prepared(data, _bind(cluster, data), [_validation(cluster.training, data, part) for part in validation])
+    sets = [_validation(cluster.training, data, f"valid_{i}", part) for i, part in enumerate(validation)]
+    return Prepared(data, _bind(cluster, data), sets)
 
 
 def train(
@@ -194,19 +204,21 @@ def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
 
 
 def _validation(
-    specification: TrainingSpecification, data: GroupedData, selections: list[list[Any]]
-) -> tuple[GroupedData, BoundMeasure]:
-    """The part of one validation set that this worker has, and the measure of the whole set.
+    specification: TrainingSpecification, data: GroupedData, name: str, selections: list[list[Any]]
+) -> ValidationSet:
+    """The part of one validation set that this worker has, and the measures of the whole set.
 
     A worker that has no part scores one row of its training data instead, which does not count.
     """
-    if selections:
-        part = _assemble(selections)
-        bound = specification.bind_measure(part)
-        return part, GlobalMeasure(bound.measure, part.queries, bound)
-    stand_in = GroupedData(_first_row(data.X), Relevance(np.zeros(1)), Queries.from_sizes([1]))
-    measure = specification.measure or stand_in.labels.default_measure(specification.dcg)
-    return stand_in, GlobalMeasure(measure, stand_in.queries, None)
+    part = _assemble(selections) if selections else None
+    if part is None:
+        part = GroupedData(_first_row(data.X), Relevance(np.zeros(1)), Queries.from_sizes([1]))
+    metrics: list[BoundMetric] = []
+    for measure in specification.metrics or (part.labels.default_measure(specification.dcg),):
+        assert isinstance(measure, Measure)
+        own = measure.bind(part.labels.values, part.queries) if selections else None
+        metrics.append(GlobalMeasure(measure, part.queries, own))
+    return ValidationSet(name, part, metrics)
 
 
 def _assemble(selections: list[list[Any]]) -> GroupedData:

@@ -105,6 +105,10 @@ class BoundMeasure(ABC):
     def mean(self, scores: NDArray[Any]) -> float:
         """Weighted mean over queries at finite grouped `scores`."""
 
+    def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
+        """Name, mean at finite grouped `scores`, and that higher is better, as boosting libraries take metrics."""
+        return [(str(self), self.mean(scores), True)]
+
 
 class Prepared(NamedTuple):
     """The part of a measure that is computed from the labels of a data set.

@@ -6,6 +6,7 @@ They are stored here and not in the ranker, because query ids must not be in its
 from __future__ import annotations
 
 import warnings
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -30,7 +31,8 @@ def remember_training_queries(ranker: Any, queries: Queries) -> None:
 
 def training_query_sizes(ranker: Any) -> pd.Series | None:
     """Number of documents of each training query by its id; None if the ranker was not trained in this process."""
-    return _SIZES.get(ranker)
+    # Rankers of CatBoost are not hashable.
+    return _SIZES.get(ranker) if isinstance(ranker, Hashable) else None
 
 
 def warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -19,18 +19,19 @@ from boostrank.backends.base import (
     Trained,
     Training,
     TrainingSpecification,
+    ValidationSet,
     warn_without_splits,
 )
 from boostrank.dcg import DCG
 from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
-from boostrank.metrics import Measure
 from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
 from boostrank.rankers.attributes import AttributesMixin
-from boostrank.rankers.features import TrainingFeatures, check_features
-from boostrank.rankers.grouping import group_data
+from boostrank.rankers.eval_sets import EvalArguments, EvalPart, EvalSet
+from boostrank.rankers.features import TrainingFeatures
+from boostrank.rankers.grouping import features_and_qid, group_data
 from boostrank.rankers.prediction import PredictionMixin
-from boostrank.rankers.settings import Rule, Settings
+from boostrank.rankers.settings import FitOptions, Rule, Settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
     """A ranker on a boosting library; a subclass sets its backend and defines its parameters."""
 
-    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": None, "eval_set": None, "eval_metric": None}
+    __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__score: ClassVar = {"qid": True}
     _backend: ClassVar[Backend]
     _rules: ClassVar[Mapping[str, Rule]]
@@ -69,9 +70,21 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         y: ArrayLike,
         qid: ArrayLike | None = None,
         *,
+        group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        eval_set: list[tuple[Any, ...]] | None = None,
-        eval_metric: str | Measure | None = None,
+        init_score: ArrayLike | None = None,
+        position: ArrayLike | None = None,
+        eval_set: EvalSet = None,
+        eval_names: Sequence[str] | None = None,
+        eval_qid: Sequence[Any] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        eval_sample_weight: Sequence[Any] | None = None,
+        eval_init_score: Sequence[Any] | None = None,
+        eval_metric: Any = None,
+        early_stopping_metric: str | None = None,
+        callbacks: Sequence[Any] | None = None,
+        verbose: bool | int | str = False,
+        init_model: Any = None,
     ) -> Self:
         """Train the ranker.
 
@@ -83,18 +96,48 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             DataFrames and pyarrow Tables become pandas DataFrames.
         y : array-like, shape (n_documents,), or PreferenceGraph
             Relevance labels, 0 or more; or preferences between the rows of X, for an EdgeLoss such as "edge-logistic".
-        qid : array-like, shape (n_documents,)
-            Query id of each row, an integer or a string. May be left out if X is a DataFrame with a column named "qid",
-            which is then no feature, or with an index level of this name, or if y is a PreferenceGraph.
+        qid : array-like, shape (n_documents,), or str
+            Query id of each row, an integer or a string; or the name of the column of X that contains the ids, which
+            is then no feature. May be left out if X is a DataFrame with a column named "qid", which is then no feature,
+            or with an index level of this name, or if y is a PreferenceGraph.
+        group : array-like of int, shape (n_queries,), optional
+            Number of documents of each query, instead of `qid`; the rows must be sorted by query.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
-            Weights of queries, in the sequence in which they first appear in `qid`, or of documents. Weights of
-            documents may differ within a query only for separable surrogates such as "squared". Weights are relative:
-            all of them times a constant give the same model, and they do not change the meaning of `min_child_weight`.
-        eval_set : list of (X, y, qid), optional
-            Validation sets, which are evaluated in every round. The last one decides on early stopping.
-        eval_metric : str or Measure, optional
-            The measure of validation sets, as in :func:`boostrank.get_measure`. The default is NDCG with the ranker's
-            `k`, `gain` and `discount`, and agreement if the labels are preferences.
+            Weights of queries, in the sequence in which they first appear in `qid`, or a pandas Series of them with the
+            query ids as index; or weights of documents. Weights of documents may differ within a query only for
+            separable surrogates such as "squared". Weights are relative: all of them times a constant give the same
+            model, and they do not change the meaning of `min_child_weight`.
+        init_score : array-like, shape (n_documents,), optional
+            Scores from which boosting starts, such as those of another ranker; XGBoost calls them `base_margin`.
+            `predict` does not add them.
+        position : array-like of int, shape (n_documents,), optional
+            Positions at which documents were shown, for LightGBM's "lambdarank" and "rank_xendcg", which then estimate
+            the bias of positions. XGBoost has the parameter `lambdarank_unbiased` instead.
+        eval_set : list or dict of (X, y, qid), optional
+            Validation sets, on which metrics are computed in every round; (X, y) if qid is found as in training, or in
+            `eval_qid` or `eval_group`. The keys of a dict are the names of the sets. The last set that is not the
+            training data (the same objects `X` and `y`) decides on early stopping.
+        eval_names : list of str, optional
+            Names of the validation sets. The defaults are "valid_0", "valid_1", ..., and "training" for the training
+            data.
+        eval_qid, eval_group, eval_sample_weight, eval_init_score : list of array-like, optional
+            `qid`, `group`, `sample_weight` and `init_score` of each validation set, or None for a set that has none.
+            Weights of a validation set are those of its queries in the mean of the metrics.
+        eval_metric : str, Measure, callable, or list of these, optional
+            Metrics of validation sets: names and measures as in :func:`boostrank.get_measure`, and functions ``(y,
+            scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in LightGBM. The default is NDCG with
+            the ranker's `k`, `gain` and `discount`, and agreement if the labels are preferences.
+        early_stopping_metric : str, optional
+            Name of the metric that decides on early stopping; the first one by default.
+        callbacks : list, optional
+            Callbacks of the boosting library, as its own `train` takes them.
+        verbose : bool, int or "bar", default False
+            Print the metrics after each so many rounds, or show a progress bar.
+        init_model : ranker, booster, str or path, optional
+            The model whose training goes on: a fitted ranker of this class, a booster of the library, or a model file.
+            `n_estimators` counts the new rounds, and early stopping begins with them. With the same data and settings,
+            10 rounds and then 10 more give the model of 20 rounds, unless random numbers are used or `boosting` is
+            "dart".
 
         Returns
         -------
@@ -108,24 +151,33 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         FloatingPointError
             If gradient or Hessian are not finite in some round.
         """
-        X, qid = find_qid(X, qid, y)
-        qid = require_qid(qid, f"{type(self).__name__}.fit")
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         settings = self._settings()
-        settings.check_validation(eval_set)
+        settings.check_validation(eval_set, early_stopping_metric)
         random_state = settings.random_state()
         features = TrainingFeatures()
-        data = group_data(features.learn(X), y, qid, sample_weight)
-        validation = [_group_triple(part, features) for part in eval_set or []]
+        if isinstance(qid, str):
+            features.qid_column = qid
+        rows, ids = features_and_qid(X, y, qid, group, f"{type(self).__name__}.fit")
+        data = group_data(features.learn(rows), y, ids, sample_weight, init_score, position)
+        model = None if init_model is None else self._model_to_continue(init_model, features)
         kept = settings.kept_queries(data.queries.n_queries, random_state)
-        specification = settings.specification(random_state, eval_metric)
+        options = FitOptions(eval_metric, early_stopping_metric, callbacks, verbose, model)
+        specification = settings.specification(random_state, options)
+        given = EvalArguments(eval_set, eval_names, eval_qid, eval_group, eval_sample_weight, eval_init_score)
+        parts = given.parts(X, y, qid if group is None else group)
+        validation = [_validation_set(*part, specification, data, features) for part in parts]
         if kept is None:
             trained = _train(self._backend, specification, data, validation)
         else:
-            trained = _train(self._backend, specification, data.take(kept), [data.take(~kept)])
+            held_out = data.take(~kept)
+            validation = [ValidationSet("valid_0", held_out, specification.bind_metrics(held_out))]
+            trained = _train(self._backend, specification, data.take(kept), validation)
             if settings.values["refit"]:
-                again = _train(self._backend, specification.with_rounds(trained.best_iteration), data, [])
+                before = 0 if model is None else self._backend.n_rounds(model)
+                n_rounds = trained.best_iteration - before
+                again = _train(self._backend, specification.with_rounds(n_rounds), data, [])
                 trained = trained._replace(booster=again.booster)
         warn_without_splits(self._backend, trained.booster, data.labels.differ)
         self._set_fitted(trained, features)
@@ -263,18 +315,42 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             raise ValueError(f"importance_type must be {rule.description}; got {kind!r}")
         return self._backend.importances(self.booster_, kind)
 
+    def _model_to_continue(self, init_model: Any, features: TrainingFeatures) -> Any:
+        """The booster of `init_model`; raises ValueError if it has other features than the training data."""
+        if isinstance(init_model, BoostedRanker):
+            check_is_fitted(init_model, "booster_")
+            init_model = init_model.booster_
+        elif isinstance(init_model, (str, os.PathLike)):
+            init_model = self._backend.load(init_model)
+        self._backend.check_booster(init_model)
+        n_features, names = self._backend.n_features(init_model), self._backend.feature_names(init_model)
+        own_names = getattr(features, "feature_names_in_", None)
+        if n_features != features.n_features_in_ or (
+            names is not None and own_names is not None and names != list(own_names)
+        ):
+            raise ValueError(
+                f"init_model was trained on {n_features} features {(names or [])[:5]}, but X has "
+                f"{features.n_features_in_} features {list([] if own_names is None else own_names)[:5]}: its training "
+                "can only go on with the same features in the same sequence"
+            )
+        return init_model
+
 
 def _train(
-    backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: list[GroupedData]
+    backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: list[ValidationSet]
 ) -> Trained:
-    monitors = [(part, specification.bind_measure(part)) for part in validation]
-    return backend.train(Training(specification, data, specification.bind(data), monitors))
+    return backend.train(Training(specification, data, specification.bind(data), validation))
 
 
-def _group_triple(part: Any, features: TrainingFeatures) -> GroupedData:
-    """Check an element of `eval_set`, ``(X, y, qid)`` or ``(X, y)``, and group it by query."""
-    if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
-        raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(part).__name__}")
-    X, y, *rest = part
-    X, qid = find_qid(X, rest[0] if rest else None, y)
-    return group_data(check_features(features, X), y, require_qid(qid, "eval_set"))
+def _validation_set(
+    part: EvalPart,
+    is_training: bool,
+    specification: TrainingSpecification,
+    data: GroupedData,
+    features: TrainingFeatures,
+) -> ValidationSet:
+    """Check a validation set, group it by query, and bind its metrics; the training data are grouped already."""
+    if is_training and part.init_score is None and data.init_score is None:
+        return ValidationSet(part.name, data, specification.bind_metrics(data, part.weights_of(data)))
+    grouped = part.grouped(features)
+    return ValidationSet(part.name, grouped, specification.bind_metrics(grouped, grouped.weights))

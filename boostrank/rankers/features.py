@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from boostrank.frames import is_pandas, to_pandas
+from boostrank.frames import QID, is_pandas, to_pandas
 
 
 class TrainingFeatures(BaseEstimator):
@@ -21,7 +21,11 @@ class TrainingFeatures(BaseEstimator):
     ----------
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if the features have names
+    qid_column : str
+        Name of the column that contains query ids, where the data have one.
     """
+
+    qid_column = QID
 
     @classmethod
     def of_model(cls, n_features: int, names: list[str] | None) -> Self:
@@ -39,6 +43,7 @@ class TrainingFeatures(BaseEstimator):
     def copy_to(self, ranker: Any) -> None:
         """Set the attributes of a ranker to these."""
         ranker.n_features_in_ = self.n_features_in_
+        ranker._qid_column = self.qid_column
         if hasattr(self, "feature_names_in_"):
             ranker.feature_names_in_ = self.feature_names_in_
         elif hasattr(ranker, "feature_names_in_"):

@@ -1,20 +1,70 @@
-"""Check the rows of a data set and group them by query."""
+"""Find the queries of a data set, check its rows, and group them by query."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
+from boostrank.arrays import as_array, as_floats
 from boostrank.backends.base import GroupedData
+from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
 from boostrank.queries import Queries
+from boostrank.segments import Ints
 from boostrank.weights import document_weights
 
 
-def group_data(X: Any, y: Any, qid: ArrayLike, sample_weight: ArrayLike | None = None) -> GroupedData:
-    """Check labels, query ids and weights, and group them and the features by query.
+def features_and_qid(X: Any, y: Any, qid: Any, group: ArrayLike | None, receiver: str) -> tuple[Any, Any]:
+    """Return the features, and one query id per row, which is made from the sizes of the queries if these are given.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
+    y : array-like, shape (n_documents,), or PreferenceGraph
+    qid : array-like, shape (n_documents,), str or None
+        See :func:`boostrank.frames.find_qid`.
+    group : array-like of int, shape (n_queries,), or None
+        Number of documents of each query, whose rows follow each other.
+    receiver : str
+        The method or argument, for messages.
+
+    Raises
+    ------
+    ValueError
+        If there are neither query ids nor sizes, or both; if the sizes do not add up to the number of rows; or if `qid`
+        contains sizes of queries.
+    """
+    if group is None:
+        X, qid = find_qid(X, qid, y)
+        qid = require_qid(qid, receiver)
+        _refuse_sizes(qid, _num_samples(X))
+        return X, qid
+    if qid is not None:
+        raise ValueError(f"{receiver} got both qid and group; give only one of them")
+    X, _ = find_qid(X, None)
+    sizes, n_documents = as_array(group, "group"), _num_samples(X)
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or sizes.min(initial=1) < 1 or sizes.sum() != n_documents:
+        raise ValueError(
+            f"group must have the number of documents of each query: integers of at least 1 whose sum is the number of "
+            f"rows, {n_documents}, and the rows must be sorted by query; got {_described(sizes)}. If the rows are not "
+            "sorted, give qid"
+        )
+    return X, np.repeat(np.arange(len(sizes)), sizes)
+
+
+def group_data(
+    X: Any,
+    y: Any,
+    qid: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    init_score: ArrayLike | None = None,
+    position: ArrayLike | None = None,
+) -> GroupedData:
+    """Check labels, query ids, weights, initial scores and positions, and group them and the features by query.
 
     Parameters
     ----------
@@ -23,19 +73,59 @@ def group_data(X: Any, y: Any, qid: ArrayLike, sample_weight: ArrayLike | None =
     y : array-like, shape (n_documents,), or PreferenceGraph
     qid : array-like, shape (n_documents,)
     sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
+    init_score, position : array-like, shape (n_documents,), optional
 
     Raises
     ------
     ValueError
-        For labels, query ids or weights that are invalid, or of which there is not one for each row of `X`.
+        For labels, query ids, weights, scores or positions that are invalid, or of which there is not one for each row
+        of `X`.
     """
     queries, labels = Queries.from_qid(qid), as_labels(y)
     for name, length in (("y", len(labels)), ("qid", queries.n_documents)):
         if length != X.shape[0]:
             raise ValueError(f"{name} has {length} values for the {X.shape[0]} rows of X")
-    weights = None
+    weights = scores = positions = None
     if sample_weight is not None:
         weights = document_weights(sample_weight, queries, separable=True, grouped=False)
+    if init_score is not None:
+        scores = queries.group(_per_row(as_floats(init_score, "init_score"), queries, "init_score"))
+        if not np.isfinite(scores).all():
+            raise ValueError("init_score must be finite")
+    if position is not None:
+        positions = queries.group(_positions(position, queries))
     if queries.permutation is not None:
         X = _safe_indexing(X, queries.permutation)
-    return GroupedData(X, labels.group(queries), queries, weights)
+    return GroupedData(X, labels.group(queries), queries, weights, scores, positions)
+
+
+def _refuse_sizes(qid: Any, n_documents: int) -> None:
+    """Raise ValueError for sizes of queries that were given as query ids."""
+    given = as_array(qid, "qid")
+    if len(given) != n_documents and given.dtype.kind in "iu" and given.sum() == n_documents:
+        raise ValueError(
+            f"qid has {len(given)} values, whose sum is the number of rows, {n_documents}: these are the sizes of the "
+            "queries. Give them as group, or qid=numpy.repeat(numpy.arange(len(sizes)), sizes)"
+        )
+
+
+def _per_row(values: Any, queries: Queries, name: str) -> Any:
+    if values.shape != (queries.n_documents,):
+        raise ValueError(f"{name} must have one value per row, shape ({queries.n_documents},); got {values.shape}")
+    return values
+
+
+def _positions(position: ArrayLike, queries: Queries) -> Ints:
+    """Positions, numbered from 0 in the sequence of their values."""
+    values = _per_row(as_array(position, "position"), queries, "position")
+    if values.dtype.kind not in "iu" or values.min() < 0:
+        raise ValueError("position must have integers of at least 0: the position at which a document was shown")
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def _described(sizes: Any) -> str:
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
+        return f"an array of type {sizes.dtype} and shape {sizes.shape}"
+    return (
+        f"{len(sizes)} sizes from {sizes.min()} to {sizes.max()} with the sum {sizes.sum()}" if len(sizes) else "none"
+    )

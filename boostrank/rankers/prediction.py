@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend
-from boostrank.frames import find_qid
+from boostrank.frames import QID, without_column
 from boostrank.rankers.features import check_features
 from boostrank.setting_checks import check_count, is_count
 
@@ -137,9 +137,11 @@ class PredictionMixin:
         return self.predict(X, pred_leaf=True, iteration_range=iteration_range)
 
     def _checked_features(self, X: Any) -> Any:
-        """The features of `X`, checked, without the column "qid" unless the model has a feature of this name."""
-        has_feature = "qid" in getattr(self, "feature_names_in_", ())
-        return check_features(self, X if has_feature else find_qid(X, None)[0])
+        """The features of `X`, checked, without the column of query ids unless the model has a feature of this name."""
+        names = getattr(self, "feature_names_in_", ())
+        for name in {QID, getattr(self, "_qid_column", QID)}:
+            X = X if name in names else without_column(X, name)
+        return check_features(self, X)
 
     def _select_rounds(self, num_iteration: Any, start_iteration: Any, iteration_range: Any) -> range | None:
         """The rounds that are meant; None for all."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from boostrank.backends.base import Backend, TrainingSpecification
+from boostrank.backends.custom_functions import CustomObjective, as_metrics
+from boostrank.backends.progress import BAR
 from boostrank.dcg import DCG
 from boostrank.losses import LOSSES, Loss, get_loss
-from boostrank.metrics import Measure, get_measure
 from boostrank.model_selection import split_queries
 from boostrank.setting_checks import is_count, is_number
 
@@ -67,6 +68,30 @@ RULES: Mapping[str, Rule] = {
 
 
 @dataclass(frozen=True)
+class FitOptions:
+    """Arguments of ``fit`` besides data; see :meth:`boostrank.LightGBMRanker.fit`.
+
+    Raises
+    ------
+    ValueError
+        If `verbose` or `early_stopping_metric` is invalid.
+    """
+
+    eval_metric: Any = None
+    early_stopping_metric: str | None = None
+    callbacks: Sequence[Any] | None = None
+    verbose: bool | int | str = False
+    init_model: Any = None
+
+    def __post_init__(self) -> None:
+        verbose, metric = self.verbose, self.early_stopping_metric
+        if verbose != BAR and not FLAG.accepts(verbose) and not integer(0).accepts(verbose):
+            raise ValueError(f"verbose must be True, False, a number of rounds or {BAR!r}; got {verbose!r}")
+        if metric is not None and not isinstance(metric, str):
+            raise ValueError(f"early_stopping_metric must be the name of a metric, such as 'ndcg@10'; got {metric!r}")
+
+
+@dataclass(frozen=True)
 class Settings:
     """The checked parameters of a ranker.
 
@@ -111,7 +136,8 @@ class Settings:
         """
         _check_objective(backend, values["objective"], values["normalize"])
         _check_values(values, rules, optional=backend.PARAMETERS)
-        objective = values["objective"] if values["objective"] in backend.NATIVE_OBJECTIVES else None
+        is_native = isinstance(values["objective"], str) and values["objective"] in backend.NATIVE_OBJECTIVES
+        objective = values["objective"] if is_native else None
         parameters = {native: values[name] for name, native in backend.PARAMETERS.items()}
         known = backend.known_parameters({**parameters, **native}, objective)
         translated, handed_on = known.translate(values, native, defaults)
@@ -123,9 +149,11 @@ class Settings:
                 raise ValueError(f"{name}={translated[name]!r} would have no effect: {reason}")
         return cls(backend, translated, handed_on, unused)
 
-    def check_validation(self, eval_set: Any) -> None:
+    def check_validation(self, eval_set: Any, early_stopping_metric: str | None = None) -> None:
         """Raise ValueError for settings that contradict each other or `eval_set`."""
         fraction, patience = self.values["validation_fraction"], self.values["early_stopping_rounds"]
+        if early_stopping_metric is not None and patience is None:
+            raise ValueError("early_stopping_metric needs early_stopping_rounds")
         if eval_set and fraction is not None:
             raise ValueError("give either eval_set or validation_fraction, not both")
         if patience is not None and not eval_set and fraction is None:
@@ -154,20 +182,26 @@ class Settings:
         kept[split_queries(np.arange(n_queries), self.values["validation_fraction"], random_state)[0]] = True
         return kept
 
-    def specification(
-        self, random_state: np.random.RandomState, eval_metric: str | Measure | None
-    ) -> TrainingSpecification:
+    def specification(self, random_state: np.random.RandomState, options: FitOptions) -> TrainingSpecification:
         """The specification of the training."""
-        values = self.values
-        native = values["objective"] in self.backend.NATIVE_OBJECTIVES
+        values, objective = self.values, self.values["objective"]
+        loss: Any = objective
+        if _is_function(objective):
+            loss = CustomObjective(objective)
+        elif objective not in self.backend.NATIVE_OBJECTIVES:
+            loss = get_loss(objective)
         return TrainingSpecification(
-            loss=values["objective"] if native else get_loss(values["objective"]),
+            loss=loss,
             dcg=DCG(values["k"], values["gain"], values["discount"]),
             normalize=values["normalize"],
             parameters=self.parameters(random_state),
             n_rounds=int(values["n_estimators"]),
             early_stopping_rounds=values["early_stopping_rounds"],
-            measure=None if eval_metric is None else get_measure(eval_metric),
+            early_stopping_metric=options.early_stopping_metric,
+            metrics=as_metrics(options.eval_metric),
+            callbacks=tuple(options.callbacks or ()),
+            verbose=options.verbose,
+            init_model=options.init_model,
         )
 
     def parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
@@ -175,17 +209,26 @@ class Settings:
         names = {name: native for name, native in self.backend.PARAMETERS.items() if name not in self.unused}
         parameters = {native: self.values[name] for name, native in names.items()}
         parameters = {name: value for name, value in parameters.items() if value is not None}
-        if self.values["random_state"] is not None:
-            parameters["seed"] = int(random_state.randint(2**31 - 1))
+        seed = self.values["random_state"]
+        if seed is not None:
+            # An integer is the seed itself, as in the libraries' own estimators.
+            parameters["seed"] = int(seed) if is_count(seed) else int(random_state.randint(2**31 - 1))
         return {**parameters, **self.native}
 
 
+def _is_function(objective: Any) -> bool:
+    """Whether an objective is a function of the user."""
+    return callable(objective) and not isinstance(objective, (Loss, type))
+
+
 def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
-    known = (*LOSSES, *backend.NATIVE_OBJECTIVES)
-    if not isinstance(objective, Loss) and not (isinstance(objective, str) and objective in known):
-        raise ValueError(f"objective must be a Surrogate, an EdgeLoss or one of {', '.join(known)}; got {objective!r}")
-    if objective in backend.NATIVE_OBJECTIVES and normalize != "dcg":
-        raise ValueError(f"normalize={normalize!r} has no meaning for the native objective {objective!r}")
+    known, is_function = (*LOSSES, *backend.NATIVE_OBJECTIVES), _is_function(objective)
+    if not isinstance(objective, Loss) and not (isinstance(objective, str) and objective in known) and not is_function:
+        raise ValueError(
+            f"objective must be a Surrogate, an EdgeLoss, a function or one of {', '.join(known)}; got {objective!r}"
+        )
+    if (is_function or objective in backend.NATIVE_OBJECTIVES) and normalize != "dcg":
+        raise ValueError(f"normalize={normalize!r} has no meaning for the objective {objective!r}")
 
 
 def _check_values(values: Mapping[str, Any], rules: Mapping[str, Rule], optional: Mapping[str, str]) -> None:

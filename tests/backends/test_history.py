@@ -10,27 +10,34 @@ from boostrank.backends.history import History
 
 
 class Recorded:
-    """A measure whose values are given."""
+    """A metric whose values are given."""
 
-    def __init__(self, values):
-        self.values = iter(values)
+    def __init__(self, values, name="ndcg@5", is_higher_better=True):
+        self.values, self.name, self.is_higher_better = iter(values), name, is_higher_better
 
-    def __str__(self):
-        return "ndcg@5"
-
-    def mean(self, scores):
-        return next(self.values)
+    def evaluate(self, scores):
+        return [(self.name, next(self.values), self.is_higher_better)]
 
 
-def history(*values, patience=None):
-    """A history of validation sets with these values; all rounds are recorded."""
-    validation = [(None, Recorded(part)) for part in values]
-    specification = SimpleNamespace(early_stopping_rounds=patience)
-    result = History(SimpleNamespace(validation=validation, specification=specification))
-    for i, part in enumerate(values):
-        for value in part:
-            assert result.record(i, np.zeros(1)) == ("ndcg@5", value)
+def history(*sets, patience=None, metric=None, data="training data"):
+    """A history of validation sets with these metrics, or these values of one metric; all rounds are recorded."""
+    validation = []
+    for i, part in enumerate(sets):
+        metrics = part if isinstance(part[0], Recorded) else [Recorded(part)]
+        validation.append(SimpleNamespace(name=f"valid_{i}", data=data if part is TRAINING else i, metrics=metrics))
+    specification = SimpleNamespace(early_stopping_rounds=patience, early_stopping_metric=metric)
+    result = History(SimpleNamespace(validation=validation, specification=specification, data="training data"))
+    for i, part in enumerate(sets):
+        for value in part if not isinstance(part[0], Recorded) else range(N_ROUNDS):
+            recorded = result.record(i, np.zeros(1))
+            if not isinstance(part[0], Recorded):
+                assert recorded == [("ndcg@5", value, True)]
     return result
+
+
+#: Number of rounds of metrics that are given as such.
+N_ROUNDS = 3
+TRAINING = [0.9, 0.8]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +50,26 @@ def test_the_best_round_is_the_first_of_equally_good_rounds(values, best):
 def test_the_last_validation_set_decides():
     recorded = history([0.9, 0.1], [0.1, 0.9])
     assert recorded.best_round() == 1
+    assert recorded.last() == ("ndcg@5", 0.9)
     assert recorded.as_dict() == {"valid_0": {"ndcg@5": [0.9, 0.1]}, "valid_1": {"ndcg@5": [0.1, 0.9]}}
+
+
+def test_the_training_data_do_not_decide():
+    assert history([0.1, 0.9], TRAINING).best_round() == 1
+    assert history(TRAINING).best_round() == 0
+
+
+@pytest.mark.parametrize(("metric", "best"), [(None, 0), ("map", 2), ("loss", 1)])
+def test_one_metric_decides_the_first_unless_another_is_named(metric, best):
+    metrics = [Recorded([0.5, 0.4, 0.3]), Recorded([0.1, 0.2, 0.3], "map"), Recorded([0.3, 0.1, 0.2], "loss", False)]
+    recorded = history(metrics, metric=metric)
+    assert recorded.best_round() == best
+    assert recorded.as_dict()["valid_0"]["loss"] == [0.3, 0.1, 0.2]
+
+
+def test_an_unknown_metric_cannot_decide():
+    with pytest.raises(ValueError, match=r"early_stopping_metric must be one of ndcg@5, the metrics.*'map'"):
+        history([0.5], metric="map")
 
 
 @pytest.mark.parametrize(

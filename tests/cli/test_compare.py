@@ -43,3 +43,48 @@ def test_default_objectives_follow_the_registry(monkeypatch):
     assert len(rankers) == 2 * (n_surrogates + n_controls) + n_native
     monkeypatch.setattr(module, "SURROGATES", {**module.SURROGATES, "new": None})
     assert "new" in module.default_objectives().split(",")
+
+
+OWN = """
+import lightgbm
+import xgboost
+from sklearn.linear_model import Ridge
+
+theirs = lightgbm.LGBMRanker(objective="lambdarank", n_estimators=4, learning_rate=0.5, verbose=-1, n_jobs=1)
+number = 3
+
+
+class Deep(xgboost.XGBRanker):
+    def __init__(self, *, n_estimators=4, **settings):
+        super().__init__(n_estimators=n_estimators, **settings)
+
+
+class Unfinished(Ridge):
+    def __init__(self, alpha):
+        super().__init__(alpha)
+"""
+
+
+def test_compare_takes_estimators_of_a_file(run, folder, tmp_path):
+    (tmp_path / "own.py").write_text(OWN)
+    quick = ["compare", folder, "--rounds", 4, "--learning-rate", 0.5, "--objectives", "lambdarank"]
+    quick += ["--leaves", 31, "--backend", "lightgbm", "--output", tmp_path / "t.csv"]
+    own = tmp_path / "own.py"
+    run(*quick, "--ranker", f"{own}:theirs", "--ranker", f"{own}:Deep", "--ranker", f"{own}:Ridge")
+    table = pd.read_csv(tmp_path / "t.csv")
+    table = table[table["metric"] == "ndcg@10"].set_index("ranker")
+    assert list(table.index) == ["lightgbm lambdarank", "theirs", "Deep", "Ridge"]
+    assert table["mean"].between(0.3, 1).all()
+    assert table["rounds"].isna().tolist() == [False, False, False, True]
+    assert table.loc["theirs", "rounds"] == 4
+    faults = {
+        "own.py": "must be FILE.py:NAME",
+        f"{own}:": "must be FILE.py:NAME",
+        f"{tmp_path / 'other.py'}:a": "no file",
+        f"{own}:typo": "the estimators in it are Ridge, theirs, Deep, Unfinished",
+        f"{own}:number": "number must be an estimator with fit, predict and get_params; got int",
+        f"{own}:Unfinished": "Name an instance of it",
+    }
+    for text, message in faults.items():
+        assert message in run(*quick, "--ranker", text, code=2)
+    assert "two rankers called 'theirs'" in run(*quick, *["--ranker", f"{own}:theirs"] * 2, code=2)

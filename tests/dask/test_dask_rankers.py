@@ -75,7 +75,10 @@ def test_metadata_routing_is_that_of_the_local_ranker(ranker_class):
             one().set_fit_request(sample_weight=True) for one in (ranker_class, getattr(br, ranker_class.__name__))
         )
         for one in (ranker, clone(ranker)):
-            assert str(one.get_metadata_routing()) == str(local.get_metadata_routing())
+            own, of_local = one.get_metadata_routing(), local.get_metadata_routing()
+            assert own.fit.requests.items() <= of_local.fit.requests.items()
+            assert own.fit.requests["sample_weight"] is own.fit.requests["qid"] is True
+            assert own.score.requests == of_local.score.requests
 
 
 # Attributes

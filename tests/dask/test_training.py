@@ -14,6 +14,7 @@ import boostrank as br
 import boostrank.dask as bd
 from boostrank.dask.training import ClusterSpecification, Endpoint, prepare
 from boostrank.queries import Queries
+from boostrank.rankers.settings import FitOptions
 
 
 def assert_close(scores, expected):
@@ -26,8 +27,7 @@ def assert_close(scores, expected):
 def prepared(part, ranker=None, validation=(), chosen=None, query_weights=None, eval_metric=None):
     """The training of a worker that has one partition."""
     ranker = br.LightGBMRanker("softmax") if ranker is None else ranker
-    measure = None if eval_metric is None else br.get_measure(eval_metric)
-    specification = ranker._settings().specification(np.random.RandomState(0), measure)
+    specification = ranker._settings().specification(np.random.RandomState(0), FitOptions(eval_metric))
     cluster = ClusterSpecification(ranker._backend, specification, Endpoint)
     return prepare(cluster, [[part, chosen, query_weights]], list(validation))
 
@@ -60,13 +60,14 @@ def test_a_worker_whose_weights_are_all_zero_has_no_gradient(objective):
 
 @pytest.mark.parametrize("eval_metric", [None, "auc", br.get_measure("ndcg@3", empty="raise")], ids=str)
 def test_a_worker_without_validation_data_has_a_row_that_does_not_count(eval_metric):
-    _, _, [(absent, without), (present, measure)] = prepared(
+    _, _, [absent, present] = prepared(
         PART, validation=[[], [[PART, np.array([True, False, False]), None]]], eval_metric=eval_metric
     )
-    assert absent.X.tolist() == [[0, 1]]
+    (without,), (measure,) = absent.metrics, present.metrics
+    assert absent.data.X.tolist() == [[0, 1]]
     assert len(without.per_query(np.zeros(1))) == 0
     assert str(without) == str(measure) == str(eval_metric or "ndcg")
-    assert present.labels.values.tolist() == [0, 2]
+    assert present.data.labels.values.tolist() == [0, 2]
     assert measure.mean(np.array([0.0, 1.0])) == 1.0
 
 

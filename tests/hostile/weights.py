@@ -102,6 +102,9 @@ def catalogue():
     for name, container in CONTAINERS.items():
         entries[f"queries-in-{name}"] = container([1, 3]), [1, 3]
         entries[f"rows-in-{name}"] = container(per_row([1, 3])), [1, 3]
+    # A Series of weights of queries is aligned by its index, which has the query ids.
+    entries["queries-in-series-with-reversed-index"] = pd.Series([3, 1], index=[1, 0]), [1, 3]
+    entries["queries-in-series-with-text-index"] = pd.Series([3, 1], index=["1", "0"]), Fault("index")
     return {**entries, **{name: (given, Fault(pattern)) for name, (given, pattern) in FAULTY.items()}}
 
 

@@ -32,11 +32,11 @@ def validated(data):
     """Rankers that stopped early, with two validation sets, by class; no test may change them."""
     X, y, qid = data
     cut = qid < 40
-    sets = [(X[cut], y[cut], qid[cut]), (X[~cut], y[~cut], qid[~cut])]
+    sets = [(X[rows], y[rows], qid[rows]) for rows in (cut, ~cut)]
 
     def fit(ranker_class):
         ranker = make(ranker_class, n_estimators=30, learning_rate=0.2, early_stopping_rounds=3)
-        return ranker.fit(*sets[0], eval_set=sets, eval_metric="ndcg@5")
+        return ranker.fit(X[cut], y[cut], qid[cut], eval_set=sets, eval_metric="ndcg@5")
 
     return {ranker_class: fit(ranker_class) for ranker_class in (br.LightGBMRanker, br.XGBoostRanker)}
 
@@ -70,7 +70,8 @@ def test_best_scores_are_the_values_of_the_model(ranker_class, validated, data):
 
 
 def test_without_early_stopping_the_last_round_is_the_best(ranker_class, data):
-    ranker = make(ranker_class).fit(*data, eval_set=[data], eval_metric="map")
+    X, y, qid = data
+    ranker = make(ranker_class).fit(*data, eval_set=[(X.copy(), y, qid)], eval_metric="map")
     assert ranker.best_score_ == {"valid_0": {"map": ranker.evals_result_["valid_0"]["map"][-1]}}
 
 

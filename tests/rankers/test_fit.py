@@ -101,7 +101,7 @@ def test_bad_data_are_errors_that_name_them(ranker_class, data):
     with pytest.raises(ValueError, match="infinity"):
         ranker.fit(np.where(X > 3, np.inf, X), y, qid)
     with pytest.raises(ValueError, match="eval_set"):
-        ranker.fit(X, y, qid, eval_set=[(X, y)])
+        ranker.fit(X, y, qid, eval_set=[(X.copy(), y)])
     with pytest.raises(ValueError, match="not both"):
         small(ranker_class, validation_fraction=0.2).fit(X, y, qid, eval_set=[(X, y, qid)])
     with pytest.raises(NotFittedError):

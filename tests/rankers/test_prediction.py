@@ -184,11 +184,12 @@ def test_rounds_after_the_best_one_are_not_kept(ranker_class, data):
 @pytest.mark.parametrize(("ranker_class", "boosting"), [(L, {"boosting": "dart"}), (G, {"booster": "dart"})])
 def test_dart_that_stopped_early(ranker_class, boosting, data):
     ranker = make(ranker_class, n_estimators=12, early_stopping_rounds=3, learning_rate=0.5, **boosting)
-    ranker.fit(*data, eval_set=[data])
-    stages = list(ranker.staged_predict(data[0]))
+    X, y, qid = data
+    ranker.fit(*data, eval_set=[(X.copy(), y, qid)])
+    stages = list(ranker.staged_predict(X))
     assert len(stages) == ranker.best_iteration_
-    np.testing.assert_allclose(stages[-1], ranker.predict(data[0]), atol=2e-6)
-    value = br.ndcg_score(data[1], stages[-1], data[2])
+    np.testing.assert_allclose(stages[-1], ranker.predict(X), atol=2e-6)
+    value = br.ndcg_score(y, stages[-1], qid)
     assert value == pytest.approx(max(ranker.evals_result_["valid_0"]["ndcg"]))
 
 

@@ -1,28 +1,22 @@
-"""Splits and folds of whole queries, cross-validation and grid search: no query is both trained and tested on."""
+"""Splits and folds of whole queries: no query is both trained and tested on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-import sklearn
-from numpy.typing import ArrayLike, NDArray
-from sklearn import model_selection
+from numpy.typing import ArrayLike
 from sklearn.model_selection import GroupKFold
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset, Fold
 from boostrank.dcg import check_relevance
 from boostrank.frames import find_qid, require_qid
-from boostrank.metrics import Measure, make_scorer
-from boostrank.queries import Queries
+from boostrank.queries import Queries, positions_by_id
 from boostrank.segments import Ints
 from boostrank.setting_checks import check_count, check_number
-
-Folds = list[tuple[Ints, Ints]]
 
 
 class QueryKFold(GroupKFold):
@@ -88,7 +82,7 @@ class QueryKFold(GroupKFold):
         if self.stratify:
             yield from self._stratified(queries, y)
         else:
-            yield from super().split(X, y, queries.ungroup(queries.repeat(_positions_by_id(queries.ids))))
+            yield from super().split(X, y, queries.ungroup(queries.repeat(positions_by_id(queries.ids))))
 
     def _stratified(self, queries: Queries, y: ArrayLike | None) -> Iterator[tuple[Ints, Ints]]:
         if y is None:
@@ -110,14 +104,6 @@ class QueryKFold(GroupKFold):
         fold[permutation] = np.resize(np.concatenate([folds, folds[::-1]]), queries.n_queries)
         for i in range(self.n_splits):
             yield queries.take(fold != i), queries.take(fold == i)
-
-
-def _positions_by_id(ids: NDArray[Any]) -> Ints:
-    """Position of each different id among the sorted ids; where ids cannot be compared, in the given sequence."""
-    try:
-        return np.unique(ids, return_inverse=True)[1].astype(np.int64)
-    except TypeError:
-        return np.arange(len(ids))
 
 
 def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> tuple[Ints, Ints]:
@@ -223,160 +209,3 @@ def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0)
         return fold
     keep, hold_out = split_queries(fold.train.qid, fraction, random_state)
     return fold._replace(train=fold.train.take(keep), validation=fold.train.take(hold_out))
-
-
-def cross_validate(
-    ranker: Any,
-    X: Any,
-    y: ArrayLike,
-    qid: ArrayLike | None = None,
-    *,
-    cv: Any = 5,
-    scoring: Any = "ndcg@10",
-    **options: Any,
-) -> dict[str, Any]:
-    """Cross-validate a ranker on folds of whole queries.
-
-    This is scikit-learn's ``cross_validate``, with metadata routing enabled during the call.
-
-    Parameters
-    ----------
-    ranker : estimator
-        A ranker, or a Pipeline that ends with one.
-    X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
-        Features.
-    y : array-like, shape (n_documents,), or PreferenceGraph
-        Relevance labels, or preferences between the rows of X.
-    qid : array-like, shape (n_documents,), optional
-        Query id of each row. May be left out if `X` is a DataFrame with a column or an index level named "qid", or if
-        `y` is a PreferenceGraph.
-    cv : int, splitter or iterable of (train, test), default 5
-        An integer is the number of folds of :class:`boostrank.QueryKFold`.
-    scoring : str, Measure or scorer, or list or dict of them, default "ndcg@10"
-        Measures as in :func:`boostrank.get_measure`, or scorers as those of :func:`boostrank.make_scorer`. Each element
-        of a list, and each name of a dict, is a score in the result.
-    **options
-        Other arguments of scikit-learn's function, such as `n_jobs` or `return_train_score`.
-
-    Returns
-    -------
-    dict of ndarray, each of shape (n_folds,)
-        The result of scikit-learn's function. The scores are ``"test_score"``, or ``"test_NAME"`` for each name if
-        `scoring` is a list or a dict. ``"test_n_estimators"`` is the number of boosting rounds that the predictions of
-        each model use, which early stopping may have reduced.
-
-    Raises
-    ------
-    ValueError
-        If there are no query ids, or if a fold has rows of one query both to train and to test on.
-
-    Examples
-    --------
-    >>> import boostrank as br
-    >>> X, y, qid = br.make_ranking(n_queries=40, random_state=0)
-    >>> cross_validate(br.LightGBMRanker(n_estimators=5), X, y, qid, cv=3)["test_score"].shape
-    (3,)
-    """
-    X, qid, folds = _folds(X, y, qid, cv)
-    with sklearn.config_context(enable_metadata_routing=True):
-        return model_selection.cross_validate(
-            ranker, X, y, cv=folds, scoring=_scorers(scoring), params={"qid": qid}, **options
-        )
-
-
-def grid_search(
-    ranker: Any,
-    grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
-    X: Any,
-    y: ArrayLike,
-    qid: ArrayLike | None = None,
-    *,
-    cv: Any = 5,
-    scoring: Any = "ndcg@10",
-    **options: Any,
-) -> model_selection.GridSearchCV:
-    """Search for the best parameters of a ranker by cross-validation on folds of whole queries.
-
-    This is scikit-learn's ``GridSearchCV``, with metadata routing enabled during the call.
-
-    Parameters
-    ----------
-    ranker, X, y, qid, cv, scoring
-        As in :func:`cross_validate`. The `k` and the `gain` of a candidate do not change how it is scored.
-    grid : dict, or list of dict
-        Values to try, by the name of the parameter. The values of "objective" may also be native objectives such as
-        "lambdarank".
-    **options
-        Other arguments of ``GridSearchCV``. By default `refit` is the name of the first score.
-
-    Returns
-    -------
-    sklearn.model_selection.GridSearchCV
-        It is fitted. ``cv_results_["mean_test_n_estimators"]`` is the mean number of boosting rounds that the
-        predictions of the models use.
-
-    Raises
-    ------
-    ValueError
-        As :func:`cross_validate`.
-
-    Examples
-    --------
-    >>> import boostrank as br
-    >>> X, y, qid = br.make_ranking(n_queries=40, random_state=0)
-    >>> grid = {"objective": ["softmax", "lambdarank"]}
-    >>> search = grid_search(br.LightGBMRanker(n_estimators=5), grid, X, y, qid, cv=3)
-    >>> len(search.cv_results_["mean_test_score"])
-    2
-    """
-    X, qid, folds = _folds(X, y, qid, cv)
-    scorers = _scorers(scoring)
-    options = {"refit": next(iter(scorers)), **options}
-    with sklearn.config_context(enable_metadata_routing=True):
-        return model_selection.GridSearchCV(ranker, grid, cv=folds, scoring=scorers, **options).fit(X, y, qid=qid)
-
-
-def _folds(X: Any, y: ArrayLike, qid: ArrayLike | None, cv: Any) -> tuple[Any, Any, Folds]:
-    """Return features, query ids and folds; ValueError if a fold cuts a query."""
-    X, qid = find_qid(X, qid, y)
-    queries = Queries.from_qid(require_qid(qid, "cross-validation"))
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) and cv >= 2:
-        splitter: Any = QueryKFold(int(cv))
-    elif hasattr(cv, "split") and not isinstance(cv, str):
-        splitter = cv
-    elif isinstance(cv, Iterable) and not isinstance(cv, (str, bytes)):
-        splitter = list(cv)
-    else:
-        raise ValueError(
-            "cv must be an integer of at least 2, a splitter such as QueryKFold(5), or a list of pairs of row numbers "
-            f"(train, test); got {cv!r}"
-        )
-    folds: Iterable[tuple[Ints, Ints]] = splitter.split(X, y, queries.qid) if hasattr(splitter, "split") else splitter
-    checked = [(np.arange(queries.n_documents)[train], np.arange(queries.n_documents)[test]) for train, test in folds]
-    number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
-    for train, test in checked:
-        shared = np.intersect1d(number[train], number[test])
-        if len(shared):
-            raise ValueError(
-                f"cv has a fold with rows of query {str(queries.ids[shared[0]])!r} (and {len(shared) - 1} others) on "
-                "both sides, to train and to test on: use QueryKFold or another splitter by groups"
-            )
-    return X, queries.qid, checked
-
-
-def _scorers(scoring: Any) -> dict[str, Any]:
-    """Scorers by name, and a scorer for the number of boosting rounds, "n_estimators"."""
-    if isinstance(scoring, str) or callable(scoring):
-        scoring = {"score": scoring}
-    elif not isinstance(scoring, Mapping):
-        scoring = {str(measure): measure for measure in scoring}
-    scorers = {
-        name: make_scorer(scorer) if isinstance(scorer, (str, Measure)) else scorer for name, scorer in scoring.items()
-    }
-    return {**scorers, "n_estimators": _n_estimators}
-
-
-def _n_estimators(estimator: Any, X: Any, y: Any = None) -> float:
-    """The number of boosting rounds of a fitted ranker, with the signature of a scorer."""
-    ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    return float(getattr(ranker, "best_iteration_", np.nan))

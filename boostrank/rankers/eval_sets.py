@@ -1,0 +1,122 @@
+"""The validation sets of ``fit``: their names, and each with its query ids, weights and initial scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from boostrank.backends.base import GroupedData
+from boostrank.frames import QID
+from boostrank.rankers.features import TrainingFeatures, check_features
+from boostrank.rankers.grouping import features_and_qid, group_data
+from boostrank.segments import Floats
+from boostrank.weights import document_weights
+
+EvalSet = Sequence[tuple[Any, ...]] | Mapping[str, tuple[Any, ...]] | None
+
+
+@dataclass(frozen=True)
+class EvalPart:
+    """One validation set as it was given.
+
+    Attributes
+    ----------
+    name : str
+    X, y, qid, group, sample_weight, init_score
+        As in ``fit``; the last four may be None.
+    """
+
+    name: str
+    X: Any
+    y: Any
+    qid: Any
+    group: Any
+    sample_weight: Any
+    init_score: Any
+
+    def grouped(self, features: TrainingFeatures) -> GroupedData:
+        """The data, checked against the features of the training data and grouped by query."""
+        qid = self.qid
+        if qid is None and self.group is None and features.qid_column != QID:
+            qid = features.qid_column
+        X, ids = features_and_qid(self.X, self.y, qid, self.group, "eval_set")
+        return group_data(check_features(features, X), self.y, ids, self.sample_weight, self.init_score)
+
+    def weights_of(self, data: GroupedData) -> Floats | None:
+        """Weights of the grouped documents, where this set is the training data `data`."""
+        if self.sample_weight is None:
+            return None
+        return document_weights(self.sample_weight, data.queries, separable=True, grouped=False)
+
+
+@dataclass(frozen=True)
+class EvalArguments:
+    """The arguments of ``fit`` that describe validation sets."""
+
+    eval_set: EvalSet = None
+    eval_names: Sequence[str] | None = None
+    eval_qid: Sequence[Any] | None = None
+    eval_group: Sequence[Any] | None = None
+    eval_sample_weight: Sequence[Any] | None = None
+    eval_init_score: Sequence[Any] | None = None
+
+    def parts(self, X: Any, y: Any, queries: Any) -> list[tuple[EvalPart, bool]]:
+        """The validation sets, and whether each is the training data: the same objects `X` and `y`.
+
+        `queries` is `qid` or `group` of the training data, of which a set that has its own must have the same object.
+
+        Raises
+        ------
+        ValueError
+            For an element of `eval_set` that is no tuple, for lists of other lengths, and for repeated names.
+        """
+        tuples, names = self._tuples()
+        fields = [
+            _of_length(values, len(tuples), name)
+            for name, values in (
+                ("eval_qid", self.eval_qid),
+                ("eval_group", self.eval_group),
+                ("eval_sample_weight", self.eval_sample_weight),
+                ("eval_init_score", self.eval_init_score),
+            )
+        ]
+        found = []
+        for i, (part, name, qid, group, weight, init_score) in enumerate(zip(tuples, names, *fields, strict=True)):
+            if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
+                raise ValueError(
+                    f"eval_set must be a list or dict of (X, y, qid); got an element of type {type(part).__name__}"
+                )
+            own = part[2] if len(part) == 3 else None
+            if own is not None and qid is not None:
+                raise ValueError(f"eval_set[{i}] has query ids, and so has eval_qid[{i}]: give only one of them")
+            ids = qid if own is None else own
+            own_queries = group if ids is None else ids
+            is_training = part[0] is X and part[1] is y and (own_queries is None or own_queries is queries)
+            label = name or ("training" if is_training else f"valid_{i}")
+            found.append((EvalPart(label, part[0], part[1], ids, group, weight, init_score), is_training))
+        labels = [part.name for part, _ in found]
+        if len(set(labels)) < len(labels):
+            raise ValueError(f"validation sets must have different names; got {labels}")
+        return found
+
+    def _tuples(self) -> tuple[list[Any], list[str | None]]:
+        """The tuples of `eval_set`, and the names that were given."""
+        given = self.eval_set
+        if isinstance(given, Mapping):
+            if self.eval_names is not None:
+                raise ValueError("give the names of validation sets as keys of eval_set or as eval_names, not both")
+            return list(given.values()), [str(name) for name in given]
+        if isinstance(given, tuple) and given and not isinstance(given[0], (tuple, list)):
+            given = [given]
+        tuples = list(given or [])
+        return tuples, _of_length(self.eval_names, len(tuples), "eval_names")
+
+
+def _of_length(values: Sequence[Any] | None, n_sets: int, name: str) -> list[Any]:
+    """The values as a list, or None for each validation set."""
+    if values is None:
+        return [None] * n_sets
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or len(values) != n_sets:
+        raise ValueError(f"{name} must be a list with one element for each of the {n_sets} validation sets")
+    return list(values)

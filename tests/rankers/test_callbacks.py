@@ -1,0 +1,224 @@
+"""Callbacks of the boosting libraries, printed metrics, the progress bar, and functions as objectives."""
+
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+
+import boostrank as br
+
+VALIDATION = br.make_ranking(n_queries=30, random_state=4)
+
+
+def small(ranker_class, objective="softmax", **parameters):
+    return ranker_class(objective, **{"n_estimators": 8, "random_state": 0, "n_jobs": 1, **parameters})
+
+
+def test_lightgbm_records_what_we_record(data):
+    recorded = {}
+    ranker = small(br.LightGBMRanker).fit(
+        *data,
+        eval_set={"train": (data[0], data[1]), "test": VALIDATION},
+        eval_metric=["ndcg@5", "map"],
+        callbacks=[lightgbm.record_evaluation(recorded)],
+    )
+    assert {name: dict(values) for name, values in recorded.items()} == ranker.evals_result_
+
+
+def test_learning_rates_of_rounds(data):
+    X, y, qid = data
+    rates = [0.3, 0.2, 0.1, 0.05]
+    ours = small(br.LightGBMRanker, n_estimators=4)
+    ours.fit(X, y, qid, callbacks=[lightgbm.reset_parameter(learning_rate=rates)])
+    ranker = None
+    for rate in rates:
+        ranker = small(br.LightGBMRanker, n_estimators=1, learning_rate=rate).fit(X, y, qid, init_model=ranker)
+    np.testing.assert_array_equal(ours.predict(X), ranker.predict(X))
+    ours = small(br.XGBoostRanker, n_estimators=4)
+    ours.fit(X, y, qid, callbacks=[xgboost.callback.LearningRateScheduler(rates)])
+    theirs = xgboost.train(
+        {"eta": 0.1, "nthread": 1, "base_score": 0.0, "disable_default_eval_metric": True},
+        xgboost.QuantileDMatrix(X, y, qid=qid),
+        4,
+        obj=br.xgboost_objective("softmax"),
+        callbacks=[xgboost.callback.LearningRateScheduler(rates)],
+    )
+    np.testing.assert_array_equal(ours.predict(X), theirs.inplace_predict(X).astype(np.float64))
+    assert not np.array_equal(ours.predict(X), small(br.XGBoostRanker, n_estimators=4).fit(X, y, qid).predict(X))
+
+
+@pytest.mark.parametrize("metric", ["ndcg@5", "mse"])
+def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
+    def error(y, scores):
+        return "mse", float(np.mean((y - scores) ** 2)), False
+
+    metrics = error if metric == "mse" else metric
+    settings = {"n_estimators": 60, "learning_rate": 0.3}
+    ours = small(ranker_class, **settings, early_stopping_rounds=3).fit(
+        *data, eval_set=[VALIDATION], eval_metric=metrics
+    )
+    callback = (
+        lightgbm.early_stopping(3, verbose=False)
+        if ranker_class is br.LightGBMRanker
+        else xgboost.callback.EarlyStopping(rounds=3)
+    )
+    theirs = small(ranker_class, **settings)
+    theirs.fit(*data, eval_set=[VALIDATION], eval_metric=metrics, callbacks=[callback])
+    assert theirs.best_iteration_ == ours.best_iteration_ < 60
+    np.testing.assert_array_equal(theirs.predict(data[0]), ours.predict(data[0]))
+
+
+def test_a_stopping_callback_with_a_linear_model_is_an_error(data):
+    ranker = small(br.XGBoostRanker, booster="dart")
+    with pytest.raises(ValueError, match="set early_stopping_rounds of the ranker"):
+        ranker.fit(*data, eval_set=[VALIDATION], callbacks=[xgboost.callback.EarlyStopping(rounds=3)])
+
+
+def test_checkpoints_of_xgboost_are_written(data, tmp_path):
+    callback = xgboost.callback.TrainingCheckPoint(tmp_path, interval=2, name="round")
+    small(br.XGBoostRanker, n_estimators=5).fit(*data, callbacks=[callback])
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names
+    part = br.XGBoostRanker(n_jobs=1).load_model(tmp_path / names[-1])
+    expected = small(br.XGBoostRanker, n_estimators=part.best_iteration_).fit(*data)
+    np.testing.assert_array_equal(part.predict(data[0]), expected.predict(data[0]))
+
+
+def failing(ranker_class):
+    class Fail(xgboost.callback.TrainingCallback):
+        def after_iteration(self, model, epoch, evals_log):
+            raise RuntimeError("pruned")
+
+    def fail(environment):
+        raise RuntimeError("pruned")
+
+    return fail if ranker_class is br.LightGBMRanker else Fail()
+
+
+def test_an_error_in_a_callback_leaves_the_old_model(ranker_class, data):
+    ranker = small(ranker_class).fit(*data)
+    before, state = ranker.predict(data[0]), dict(vars(ranker))
+    with pytest.raises(RuntimeError, match="pruned"):
+        ranker.fit(*data, callbacks=[failing(ranker_class)])
+    assert vars(ranker) == state
+    np.testing.assert_array_equal(ranker.predict(data[0]), before)
+
+
+@pytest.mark.parametrize(("verbose", "lines"), [(False, 0), (0, 0), (3, 3), (True, 8), (1, 8)])
+def test_metrics_are_printed_after_each_so_many_rounds(ranker_class, data, capsys, verbose, lines):
+    small(ranker_class).fit(*data, eval_set={"test": VALIDATION}, eval_metric="ndcg@5", verbose=verbose)
+    out = capsys.readouterr().out
+    # XGBoost prints the first and the last round too.
+    assert out.count("ndcg@5") == (lines + (verbose == 3) - (ranker_class is br.LightGBMRanker) * 2 * (verbose == 3))
+    assert ("test" in out) == (lines > 0)
+
+
+def test_the_bar_shows_rounds_and_metric(ranker_class, data, capsys):
+    ranker = small(ranker_class)
+    ranker.fit(*data, eval_set=[VALIDATION], eval_metric=["map", "ndcg@5"], verbose="bar")
+    out = capsys.readouterr().out
+    assert "8/8" in out
+    assert f"map {ranker.evals_result_['valid_0']['map'][-1]:.4f}" in out
+    ranker.fit(*data, verbose="bar")
+    assert "8/8" in capsys.readouterr().out
+
+
+# Functions as objectives
+
+
+def half_squares(y, scores, weight=None):
+    factor = np.ones_like(y) if weight is None else weight
+    return factor * (scores - y), factor
+
+
+def test_a_function_is_an_objective(ranker_class, data):
+    X, y, qid = data
+    settings = {"min_child_weight": 0.0, "reg_lambda": 0.0}
+    ranker = small(ranker_class, half_squares, **settings).fit(X, y, qid)
+    if ranker_class is br.LightGBMRanker:
+        peer = lightgbm.LGBMRegressor(
+            n_estimators=8,
+            objective=half_squares,
+            n_jobs=1,
+            min_child_weight=1e-10,
+            deterministic=True,
+            force_col_wise=True,
+            verbosity=-1,
+        )
+    else:
+        peer = xgboost.XGBRegressor(
+            n_estimators=8, learning_rate=0.1, n_jobs=1, min_child_weight=0, reg_lambda=0, base_score=0.0
+        )
+    np.testing.assert_allclose(ranker.predict(X), peer.fit(X, y).predict(X), atol=1e-6)
+
+
+def test_a_function_gets_grouped_labels_weights_and_sizes(ranker_class, data):
+    X, y, qid = data
+    rows, seen = np.random.default_rng(0).permutation(len(y)), []
+
+    def objective(labels, scores, weight, group):
+        seen.append((labels.copy(), weight.copy(), group.copy(), scores.dtype))
+        return scores - labels, np.ones_like(scores)
+
+    weights = np.random.default_rng(1).uniform(1, 2, len(y))
+    small(ranker_class, objective, n_estimators=2).fit(X[rows], y[rows], qid[rows], sample_weight=weights)
+    by_query = np.argsort([list(dict.fromkeys(qid[rows])).index(query) for query in qid[rows]], kind="stable")
+    assert len(seen) == 2
+    for labels, weight, group, dtype in seen:
+        np.testing.assert_array_equal(labels, y[rows][by_query])
+        np.testing.assert_allclose(weight, weights[by_query])
+        assert group.tolist() == [np.sum(qid == query) for query in dict.fromkeys(qid[rows])]
+        assert dtype == np.float64
+
+
+def test_our_objective_for_native_users_is_the_same_objective(ranker_class, data):
+    own = small(ranker_class, "pairwise-exponential", k=5).fit(*data).predict(data[0])
+    function = br.lightgbm_objective("pairwise-exponential", k=5)
+    np.testing.assert_array_equal(small(ranker_class, function).fit(*data).predict(data[0]), own)
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message"),
+    [
+        (lambda y: y, ValueError, "must be a function of"),
+        (lambda y, s: y, ValueError, "must return gradient and Hessian"),
+        (lambda y, s: (y[:-1], s[:-1]), ValueError, "each of shape"),
+        (lambda y, s: (y * np.nan, s), FloatingPointError, "not finite"),
+    ],
+)
+def test_functions_that_are_no_objectives_are_errors(ranker_class, data, function, error, message):
+    with pytest.raises(error, match=message):
+        small(ranker_class, function).fit(*data)
+
+
+# Optuna
+
+
+@pytest.mark.parametrize("names", [("valid_0", "ndcg@5"), ("test", "map")])
+def test_pruning_callbacks_of_optuna(ranker_class, data, names):
+    optuna = pytest.importorskip("optuna")
+    name, metric = names
+    if ranker_class is br.LightGBMRanker:
+        callbacks = pytest.importorskip("optuna_integration.lightgbm")
+    else:
+        callbacks = pytest.importorskip("optuna_integration.xgboost")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    recorded = []
+
+    def score(trial):
+        if ranker_class is br.LightGBMRanker:
+            callback = callbacks.LightGBMPruningCallback(trial, metric, valid_name=name)
+        else:
+            callback = callbacks.XGBoostPruningCallback(trial, f"{name}-{metric}")
+        # After a good first trial, hardly learned models are pruned.
+        ranker = small(ranker_class, learning_rate=0.3 if trial.number == 0 else 1e-6)
+        ranker.fit(*data, eval_set={name: VALIDATION}, eval_metric=["auc", metric], callbacks=[callback])
+        recorded.append(ranker.evals_result_[name][metric])
+        return recorded[-1][-1]
+
+    study = optuna.create_study(direction="maximize", pruner=optuna.pruners.MedianPruner(1, 3))
+    study.optimize(score, n_trials=3)
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE", "PRUNED", "PRUNED"]
+    assert len(recorded) == 1
+    reported = list(study.trials[0].intermediate_values.values())
+    np.testing.assert_allclose(reported, recorded[0], atol=1e-6)

@@ -1,0 +1,223 @@
+"""What the libraries' own rankers do, ours do with the libraries' own objectives: the same numbers, bit for bit.
+
+The documented differences: weights are relative, so the peers get weights with the mean 1; scores of a random forest
+are sums over its trees; and NDCG of a query without relevant documents is 0 here.
+"""
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+
+import boostrank as br
+
+X, Y, QID = br.make_ranking(n_queries=60, random_state=3)
+X = X.astype(np.float32).astype(np.float64)
+SIZES = np.bincount(QID)
+X_VALID, Y_VALID, QID_VALID = br.make_ranking(n_queries=30, random_state=4)
+SMALL = {"n_estimators": 8, "n_jobs": 1}
+# LightGBM chooses by measured time how it builds histograms, and XGBoost's estimators have a learning rate of 0.3.
+FIXED = {"deterministic": True, "force_col_wise": True, "verbose": -1}
+
+
+def their_lightgbm(objective="lambdarank", **settings):
+    return lightgbm.LGBMRanker(objective=objective, **{**SMALL, **FIXED, **settings})
+
+
+def our_lightgbm(objective="lambdarank", **settings):
+    return br.LightGBMRanker(objective, **{**SMALL, **settings})
+
+
+def their_xgboost(objective="rank:ndcg", **settings):
+    return xgboost.XGBRanker(
+        objective=objective, **{"tree_method": "hist", "base_score": 0.0, "learning_rate": 0.1, **SMALL, **settings}
+    )
+
+
+def our_xgboost(objective="rank:ndcg", **settings):
+    return br.XGBoostRanker(objective, **{**SMALL, **settings})
+
+
+def relevance(objective):
+    return np.minimum(Y, 1) if objective == "rank:map" else Y
+
+
+# LightGBM
+
+
+@pytest.mark.parametrize("objective", ["lambdarank", "rank_xendcg"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"num_leaves": 7, "learning_rate": 0.3, "min_child_samples": 3, "reg_lambda": 1.0, "reg_alpha": 0.1},
+        {"subsample": 0.6, "subsample_freq": 1, "colsample_bytree": 0.5, "random_state": 7},
+        {"boosting_type": "dart", "random_state": 1},
+        {"data_sample_strategy": "goss", "random_state": 2},
+        {"max_bin": 15, "extra_trees": True, "random_state": 3},
+        {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1, "random_state": 4},
+        {"linear_tree": True},
+        {"use_quantized_grad": True},
+    ],
+    ids=lambda settings: "-".join(settings) or "defaults",
+)
+def test_lightgbm_trains_the_model_of_lgbmranker(objective, settings):
+    theirs = their_lightgbm(objective, **settings).fit(X, Y, group=SIZES)
+    ours = our_lightgbm(objective, **settings).fit(X, Y, group=SIZES)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert np.ptp(ours.predict(X)) > 0
+
+
+def test_scores_of_a_random_forest_are_the_sum_over_trees_and_not_the_mean():
+    settings = {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1, "random_state": 1}
+    theirs = their_lightgbm(**settings).fit(X, Y, group=SIZES).predict(X)
+    ours = our_lightgbm(**settings).fit(X, Y, QID).predict(X)
+    np.testing.assert_allclose(ours, SMALL["n_estimators"] * theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("settings", [{"lambdarank_truncation_level": 3}, {"lambdarank_norm": False}, {"sigmoid": 2.0}])
+def test_parameters_of_lambdarank_reach_lightgbm(settings):
+    theirs = their_lightgbm(**settings).fit(X, Y, group=SIZES).predict(X)
+    np.testing.assert_array_equal(our_lightgbm(**settings).fit(X, Y, QID).predict(X), theirs)
+    assert not np.array_equal(theirs, our_lightgbm().fit(X, Y, QID).predict(X))
+
+
+def test_gain_is_the_label_gain_of_lightgbm():
+    gain = [0.0, 1.0, 5.0, 6.0, 20.0, 50.0]
+    theirs = their_lightgbm(label_gain=gain).fit(X, Y, group=SIZES)
+    np.testing.assert_array_equal(our_lightgbm(gain=gain).fit(X, Y, QID).predict(X), theirs.predict(X))
+
+
+def test_weights_with_the_mean_1_are_those_of_lightgbm():
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, 60)[QID]
+    weights /= weights.mean()
+    theirs = their_lightgbm().fit(X, Y, group=SIZES, sample_weight=weights)
+    np.testing.assert_array_equal(our_lightgbm().fit(X, Y, QID, sample_weight=weights).predict(X), theirs.predict(X))
+
+
+def test_lightgbm_evaluates_and_stops_as_lgbmranker():
+    rows = np.isin(QID_VALID, np.unique(QID_VALID[Y_VALID > 0]))
+    features, labels, ids = X_VALID[rows], Y_VALID[rows], QID_VALID[rows]
+    dataset = lightgbm.Dataset(X, Y, group=SIZES)
+    valid = lightgbm.Dataset(features, labels, group=np.unique(ids, return_counts=True)[1], reference=dataset)
+    settings = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [3], "num_threads": 1, **FIXED}
+    recorded = {}
+    callbacks = [lightgbm.record_evaluation(recorded), lightgbm.early_stopping(3, verbose=False)]
+    booster = lightgbm.train(settings, dataset, 50, valid_sets=[valid], callbacks=callbacks)
+    ours = our_lightgbm(n_estimators=50, early_stopping_rounds=3)
+    ours.fit(X, Y, QID, eval_set=[(features, labels, ids)], eval_metric=br.get_measure("ndcg@3", ties="stable"))
+    np.testing.assert_allclose(ours.evals_result_["valid_0"]["ndcg@3"], recorded["valid_0"]["ndcg@3"], atol=1e-9)
+    assert ours.best_iteration_ == booster.best_iteration
+
+
+def test_lightgbm_goes_on_as_lgbmranker():
+    first = their_lightgbm().fit(X, Y, group=SIZES)
+    theirs = their_lightgbm().fit(X, Y, group=SIZES, init_model=first)
+    ours = our_lightgbm().fit(X, Y, QID, init_model=first.booster_)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_a_seed_that_is_drawn_from_random_state_changes_with_each_fit():
+    for ours, settings in (
+        (our_lightgbm, {"subsample": 0.5, "subsample_freq": 1}),
+        (our_xgboost, {"subsample": 0.5}),
+    ):
+        state = np.random.RandomState(0)
+        ranker = ours(**settings, random_state=state)
+        first, second = (ranker.fit(X, Y, QID).predict(X) for _ in range(2))
+        assert not np.array_equal(first, second)
+        np.testing.assert_array_equal(
+            ours(**settings, random_state=np.random.RandomState(0)).fit(X, Y, QID).predict(X), first
+        )
+
+
+# XGBoost
+
+
+@pytest.mark.parametrize("objective", ["rank:ndcg", "rank:pairwise", "rank:map"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"max_depth": 3, "learning_rate": 0.3, "min_child_weight": 0.1, "reg_lambda": 2.0, "gamma": 0.01},
+        {"subsample": 0.6, "colsample_bytree": 0.5, "random_state": 7},
+        {"booster": "dart", "rate_drop": 0.3, "random_state": 1},
+        {"tree_method": "exact"},
+        {"tree_method": "approx"},
+        {"grow_policy": "lossguide", "max_leaves": 6, "max_depth": 0},
+        {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 2, "random_state": 3},
+        {"lambdarank_unbiased": True, "lambdarank_num_pair_per_sample": 4},
+    ],
+    ids=lambda settings: "-".join(settings) or "defaults",
+)
+def test_xgboost_trains_the_model_of_xgbranker(objective, settings):
+    labels = relevance(objective)
+    theirs = their_xgboost(objective, **settings).fit(X, labels, qid=QID)
+    ours = our_xgboost(objective, **settings).fit(X, labels, QID)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X).astype(np.float64))
+    assert np.ptp(ours.predict(X)) > 0
+
+
+def test_gain_is_the_gain_of_xgboost():
+    theirs = their_xgboost(ndcg_exp_gain=False).fit(X, Y, qid=QID)
+    np.testing.assert_array_equal(our_xgboost(gain="linear").fit(X, Y, QID).predict(X), theirs.predict(X))
+
+
+def test_initial_scores_are_the_base_margin_of_xgboost():
+    start = np.random.default_rng(0).normal(size=len(Y)).astype(np.float32)
+    theirs = their_xgboost().fit(X, Y, qid=QID, base_margin=start)
+    np.testing.assert_array_equal(our_xgboost().fit(X, Y, QID, init_score=start).predict(X), theirs.predict(X))
+
+
+def test_xgboost_goes_on_as_xgbranker():
+    first = their_xgboost().fit(X, Y, qid=QID)
+    theirs = their_xgboost().fit(X, Y, qid=QID, xgb_model=first)
+    ours = our_xgboost().fit(X, Y, QID, init_model=first.get_booster())
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_xgboost_evaluates_and_stops_as_xgbranker():
+    rows = np.isin(QID_VALID, np.unique(QID_VALID[Y_VALID > 0]))
+    features, labels, ids = X_VALID[rows], Y_VALID[rows], QID_VALID[rows]
+    theirs = their_xgboost(n_estimators=50, early_stopping_rounds=3, eval_metric=["map@5", "ndcg@3"])
+    theirs.fit(X, Y, qid=QID, eval_set=[(features, np.minimum(labels, 1))], eval_qid=[ids], verbose=False)
+    ours = our_xgboost(n_estimators=50, early_stopping_rounds=3)
+    metrics = [br.get_measure("ndcg@3", ties="stable")]
+    ours.fit(X, Y, QID, eval_set=[(features, np.minimum(labels, 1))], eval_qid=[ids], eval_metric=metrics)
+    expected = theirs.evals_result()["validation_0"]["ndcg@3"]
+    np.testing.assert_allclose(ours.evals_result_["valid_0"]["ndcg@3"], expected, atol=1e-6)
+    assert ours.best_iteration_ == theirs.best_iteration + 1
+
+
+def test_the_column_qid_is_that_of_xgbranker():
+    frame = pd.DataFrame(X).add_prefix("x").assign(qid=QID)
+    theirs = their_xgboost().fit(frame, Y)
+    ours = our_xgboost().fit(frame, Y)
+    np.testing.assert_array_equal(ours.predict(frame), theirs.predict(frame))
+    assert ours.n_features_in_ == X.shape[1]
+
+
+# Both
+
+
+@pytest.mark.parametrize("ours", [our_lightgbm, our_xgboost])
+def test_labels_in_a_column_are_labels(ours):
+    np.testing.assert_array_equal(ours().fit(X, Y[:, None], QID).predict(X), ours().fit(X, Y, QID).predict(X))
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(our_lightgbm, their_lightgbm), (our_xgboost, their_xgboost)])
+def test_constant_and_missing_features_are_those_of_the_peers(ours, theirs):
+    features = X.copy()
+    features[:, 0] = 5.0
+    features[:, 1] = np.nan
+    features[::3, 2] = np.nan
+    expected = theirs().fit(features, Y, group=SIZES).predict(features)
+    np.testing.assert_array_equal(ours().fit(features, Y, QID).predict(features), expected)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(our_lightgbm, their_lightgbm), (our_xgboost, their_xgboost)])
+def test_importances_are_those_of_the_peers(ours, theirs):
+    expected = theirs(importance_type="gain").fit(X, Y, group=SIZES).feature_importances_
+    found = ours(importance_type="gain").fit(X, Y, QID).feature_importances_
+    np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), rtol=1e-5)

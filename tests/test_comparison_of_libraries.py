@@ -1,0 +1,182 @@
+"""`compare` and `boostrank compare` with rankers of LightGBM, XGBoost and CatBoost, and with any other estimator."""
+
+import catboost
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import boostrank as br
+
+LIGHTGBM = lightgbm.LGBMRanker(objective="lambdarank", n_estimators=20, learning_rate=0.5, verbose=-1, n_jobs=1)
+XGBOOST = xgboost.XGBRanker(n_estimators=20, learning_rate=0.5, n_jobs=1)
+CATBOOST = catboost.CatBoostRanker(
+    iterations=20, learning_rate=0.9, verbose=0, allow_writing_files=False, random_seed=0, thread_count=1
+)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Shuffled rows, string ids."""
+    X, y, qid = br.make_ranking(n_queries=30, random_state=0)
+    rows = np.random.default_rng(0).permutation(len(y))
+    return br.Dataset(X[rows], y[rows], np.array([f"q{i}" for i in qid[rows]]))
+
+
+@pytest.fixture(scope="module")
+def folds(data):
+    return br.query_folds(data, 3)
+
+
+def scores_of(rankers, folds):
+    """The result of `compare`, and the scores that each ranker predicts on each fold."""
+    seen = {name: [] for name in rankers}
+    turn = []
+
+    def remember(fold, scores):
+        seen[turn[-1]].append(scores)
+        return np.zeros(len(set(fold.test.qid)))
+
+    result = br.compare(
+        rankers,
+        folds,
+        measures=["ndcg@10"],
+        extra_measures={"scores": remember},
+        progress=lambda fold, name: turn.append(name),
+        n_permutations=10,
+    )
+    return result, seen
+
+
+def by_query(data):
+    """Rows sorted by query, sizes of queries, and integer ids."""
+    rows = np.argsort(data.qid, kind="stable")
+    _, number, sizes = np.unique(data.qid[rows], return_inverse=True, return_counts=True)
+    return data.X[rows], data.y[rows], sizes, number
+
+
+def lightgbm_by_hand(ranker, fold):
+    X, y, sizes, _ = by_query(fold.train)
+    V, v, valid_sizes, _ = by_query(fold.validation)
+    stopping = {"eval_X": V, "eval_y": v, "eval_group": [valid_sizes]}
+    fitted = clone(ranker).fit(
+        X, y, group=sizes, **(stopping if "early_stopping_rounds" in ranker.get_params() else {})
+    )
+    return fitted.predict(fold.test.X), fitted.best_iteration_ or 20
+
+
+def xgboost_by_hand(ranker, fold):
+    X, y, _, qid = by_query(fold.train)
+    V, v, _, valid_qid = by_query(fold.validation)
+    fitted = clone(ranker).fit(X, y, qid=qid, eval_set=[(V, v)], eval_qid=[valid_qid])
+    return fitted.predict(fold.test.X), fitted.best_iteration + 1 if ranker.early_stopping_rounds else 20
+
+
+def catboost_by_hand(ranker, fold):
+    X, y, _, qid = by_query(fold.train)
+    V, v, _, valid_qid = by_query(fold.validation)
+    pool = catboost.Pool(V, v, group_id=valid_qid) if "early_stopping_rounds" in ranker.get_params() else None
+    fitted = clone(ranker).fit(X, y, group_id=qid, eval_set=pool)
+    return fitted.predict(fold.test.X), fitted.tree_count_
+
+
+BY_HAND = [(LIGHTGBM, lightgbm_by_hand), (XGBOOST, xgboost_by_hand), (CATBOOST, catboost_by_hand)]
+by_library = pytest.mark.parametrize(("ranker", "by_hand"), BY_HAND, ids=["lightgbm", "xgboost", "catboost"])
+
+
+@by_library
+@pytest.mark.parametrize("stopping", [{}, {"early_stopping_rounds": 2}], ids=["all rounds", "early stopping"])
+def test_libraries_give_the_scores_of_a_hand_written_loop(ranker, by_hand, stopping, folds):
+    ranker = clone(ranker).set_params(**stopping)
+    result, seen = scores_of({"theirs": ranker}, folds)
+    rounds = []
+    for fold, scores in zip(folds, seen["theirs"], strict=True):
+        expected, n_rounds = by_hand(ranker, fold)
+        np.testing.assert_array_equal(scores, expected)
+        rounds.append(n_rounds)
+        queries = result.per_query[result.per_query["fold"] == fold.name]
+        values = br.ndcg_score(fold.test.y, expected, fold.test.qid, k=10, per_query=True)
+        np.testing.assert_array_equal(queries["ndcg@10"], values)
+    assert result.per_query.groupby("fold")["rounds"].first().tolist() == rounds
+    assert (min(rounds) < 20) == bool(stopping)
+
+
+def test_grouped_rows_keep_their_sequence(data):
+    rows = np.argsort(data.qid, kind="stable")[::-1]
+    fold = br.query_folds(data.take(rows), 3)[0]
+    sizes = pd.Series(fold.train.qid).value_counts(sort=False).to_numpy()
+    expected = clone(LIGHTGBM).fit(fold.train.X, fold.train.y, group=sizes).predict(fold.test.X)
+    np.testing.assert_array_equal(scores_of({"theirs": LIGHTGBM}, [fold])[1]["theirs"][0], expected)
+
+
+def test_our_lambdarank_is_that_of_lightgbm(folds):
+    ours = br.LightGBMRanker("lambdarank", n_estimators=20, learning_rate=0.5, n_jobs=1)
+    _, seen = scores_of({"ours": ours, "theirs": LIGHTGBM}, folds)
+    for scores, expected in zip(seen["ours"], seen["theirs"], strict=True):
+        np.testing.assert_allclose(scores, expected, rtol=1e-6)
+
+
+def test_sparse_features(folds):
+    sparse = [
+        fold._replace(
+            **{name: part._replace(X=csr_matrix(part.X)) for name, part in fold._asdict().items() if name != "name"}
+        )
+        for fold in folds[:1]
+    ]
+    rankers = {"lightgbm": LIGHTGBM, "xgboost": XGBOOST, "catboost": CATBOOST}
+    dense, same = scores_of(rankers, folds[:1])[1], scores_of(rankers, sparse)[1]
+    for name in rankers:
+        np.testing.assert_allclose(same[name][0], dense[name][0], rtol=1e-6)
+
+
+def test_catboost_gets_its_categories(folds):
+    def with_names(part):
+        frame = pd.DataFrame(part.X, columns=[f"x{i}" for i in range(part.X.shape[1])])
+        return part._replace(X=frame.assign(name=np.where(frame["x0"] > 0, "high", "low")))
+
+    fold = br.datasets.Fold("Fold1", *(with_names(part) for part in folds[0][1:]))
+    ranker = clone(CATBOOST).set_params(cat_features=["name"], early_stopping_rounds=2)
+    scores = scores_of({"theirs": ranker}, [fold])[1]["theirs"][0]
+    rows, valid_rows = (np.argsort(part.qid, kind="stable") for part in (fold.train, fold.validation))
+    train, validation = fold.train.take(rows), fold.validation.take(valid_rows)
+    pool = catboost.Pool(validation.X, validation.y, group_id=validation.qid, cat_features=["name"])
+    fitted = type(ranker)(**ranker.get_params()).fit(train.X, train.y, group_id=train.qid, eval_set=pool)
+    np.testing.assert_array_equal(scores, fitted.predict(fold.test.X))
+
+
+class MeanPerQuery(BaseEstimator):
+    """An estimator whose `fit` takes `qid` and no validation data."""
+
+    def fit(self, X, y, qid):
+        self.n_queries_ = len(set(qid))
+        return self
+
+    def predict(self, X):
+        return X[:, 0] * self.n_queries_
+
+
+def test_any_estimator_is_compared(folds):
+    pipeline = make_pipeline(
+        StandardScaler(), br.LightGBMRanker(n_estimators=20, learning_rate=0.5, early_stopping_rounds=2, n_jobs=1)
+    )
+    rankers = {"ridge": Ridge(), "own": MeanPerQuery(), "pipeline": pipeline, "xgboost": make_pipeline(XGBOOST)}
+    result, seen = scores_of(rankers, folds[:1])
+    train, validation, test = folds[0][1:]
+    np.testing.assert_array_equal(seen["ridge"][0], Ridge().fit(train.X, train.y).predict(test.X))
+    np.testing.assert_array_equal(seen["own"][0], test.X[:, 0] * len(set(train.qid)))
+    scaler = StandardScaler().fit(train.X)
+    scaled = [(scaler.transform(part.X), part.y, part.qid) for part in (train, validation)]
+    alone = clone(pipeline[-1]).fit(*scaled[0], eval_set=scaled[1:])
+    np.testing.assert_array_equal(seen["pipeline"][0], alone.predict(scaler.transform(test.X)))
+    np.testing.assert_array_equal(seen["xgboost"][0], xgboost_by_hand(XGBOOST, folds[0])[0])
+    rounds = result.table.set_index("ranker")["rounds"]
+    assert rounds["pipeline"].iloc[0] == alone.best_iteration_ < 20
+    assert rounds["ridge"].isna().all()
+    assert result.cells("ridge", "ndcg@10")[-1] == ""
+    assert result.cells("xgboost", "ndcg@10")[-1] == "20"
