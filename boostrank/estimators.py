@@ -262,7 +262,7 @@ def _grouped(
             raise ValueError(f"{argument} has {length} values for the {_num_samples(X)} rows of X")
     weights = None
     if sample_weight is not None:
-        grouped = document_weights(sample_weight, queries, separable=True, grouped=False)
+        grouped = document_weights(sample_weight, queries, may_differ=True, grouped=False)
         if not takes_document_weights:
             require_equal_weights(grouped, queries, f"{name} takes no weights of documents.")
         weights = queries.ungroup(grouped)

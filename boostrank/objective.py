@@ -113,11 +113,16 @@ class Objective(BoundLoss):
         See :func:`boostrank.targets.make_targets`.
     weights : array-like, shape (n_queries,) or (n_documents,), optional
         Not negative, and relative: all of them times a constant give the same gradient and Hessian. Weights of
-        documents may differ within a query only if the surrogate is separable.
+        documents may differ within a query if the surrogate is separable, and then multiply the losses of documents, or
+        if its gradient is linear in the targets, and then multiply the targets. With ``1 / P(observed)`` as weight of a
+        document whose label is known only if it was observed, such a loss is an unbiased estimate of the loss with all
+        labels, as long as the normalizer is known.
 
     Attributes
     ----------
     targets : ndarray, shape (n_documents,)
+        Normalized gains. Weights that differ within a query of a surrogate that is linear in the targets are in them,
+        relative to the largest weight of the query.
     offset : float
         Boosting starts from score 0 for every document. The surrogate is evaluated at ``score + offset``, where
         `offset` is its best constant score. A common shift does not change a ranking, so models need not store it.
@@ -158,9 +163,24 @@ class Objective(BoundLoss):
         _check_length(relevance, queries, "relevance")
         self.targets = make_targets(relevance, queries, dcg, normalize)
         _check_bounds(self.surrogate, self.targets, normalize)
-        self.weights = None if weights is None else document_weights(weights, queries, self.surrogate.separable)
+        self.weights: Floats | None = None
+        if weights is not None:
+            self.use_weights(document_weights(weights, queries, self.takes_document_weights))
         self.offset = self.surrogate.best_constant(self.targets, queries, self.weights)
         self.scale = unit_scale(self.n_weighted(), self._total_hessian())
+
+    @property
+    def takes_document_weights(self) -> bool:
+        """Whether weights may differ within a query."""
+        return self.surrogate.separable or self.surrogate.linear_in_targets
+
+    def use_weights(self, weights: Floats) -> None:
+        """Weight the documents; `weights` has the shape (n_documents,), and is checked and grouped."""
+        if self.surrogate.linear_in_targets:
+            largest = self.queries.repeat(self.queries.max(weights))
+            self.targets = self.targets * np.divide(weights, largest, out=np.ones_like(weights), where=largest > 0)
+            weights = largest
+        self.weights = weights
 
     def loss(self, scores: ArrayLike) -> Floats:
         """Loss of each query at boosting's `scores`, neither weighted nor scaled, shape (n_queries,)."""
@@ -242,7 +262,7 @@ class EdgeObjective(BoundLoss):
         self.surrogate, self.queries = loss, graph.queries
         graph = graph.relative()
         if weights is not None:
-            graph = graph.reweighted(document_weights(weights, graph.queries, separable=False))
+            graph = graph.reweighted(document_weights(weights, graph.queries, may_differ=False))
         self.graph = graph.grouped
         if not self.graph.weights.any():
             raise ValueError("the preferences have no edge of positive weight: there is nothing to learn")

@@ -1,4 +1,4 @@
-"""Weights of queries, and of documents where a loss is a sum over documents."""
+"""Weights of queries, and of documents where a loss has a term for each document."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from boostrank.segments import Floats
 
 #: Advice for losses and objectives that take only weights of queries.
 DOCUMENT_WEIGHTS = (
-    "Only surrogates that are a sum over documents, such as 'squared', can be trained with weights of documents"
+    "Only surrogates with a term for each document, such as 'squared', 'softmax' and the default, can be trained with "
+    "weights of documents"
 )
 
 
-def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool, *, grouped: bool = True) -> Floats:
+def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: bool, *, grouped: bool = True) -> Floats:
     """Check weights of queries or documents, and return the weight of each grouped document.
 
     Weights are relative: those whose largest is extreme are returned times a power of two.
@@ -28,8 +29,8 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool
     sample_weight : array-like, shape (n_queries,) or (n_documents,)
         Weights of queries, or of documents. A pandas Series with the query ids as index is aligned by it.
     queries : Queries
-    separable : bool
-        Whether the loss is a sum over documents. Only then may the weights of documents differ within a query.
+    may_differ : bool
+        Whether the weights of documents may differ within a query, because the loss has a term for each document.
     grouped : bool, default True
         Whether weights of documents are grouped by query. False: they belong to the original rows.
 
@@ -41,12 +42,12 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool
     ------
     ValueError
         If there is neither one weight per query nor one per document, if a weight is negative or not finite, if all
-        weights are zero, if they differ within a query although `separable` is False, or if the index of a Series of
+        weights are zero, if they differ within a query although `may_differ` is False, or if the index of a Series of
         weights of queries is neither that of the query ids nor 0, 1, ...
 
     Examples
     --------
-    >>> document_weights([2.0, 1.0], Queries.from_sizes([2, 1]), separable=False).tolist()
+    >>> document_weights([2.0, 1.0], Queries.from_sizes([2, 1]), may_differ=False).tolist()
     [2.0, 2.0, 1.0]
     """
     weights = as_floats(sample_weight, "sample_weight")
@@ -64,7 +65,7 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, separable: bool
         return queries.repeat(weights)
     if not grouped:
         weights = queries.group(weights)
-    if not separable:
+    if not may_differ:
         require_equal_weights(weights, queries, DOCUMENT_WEIGHTS)
     return weights
 
@@ -133,7 +134,7 @@ def query_weights(sample_weight: ArrayLike | None, queries: Queries, *, grouped:
     """
     if sample_weight is None:
         return np.ones(queries.n_queries)
-    weights = document_weights(sample_weight, queries, separable=True, grouped=grouped)
+    weights = document_weights(sample_weight, queries, may_differ=True, grouped=grouped)
     require_equal_weights(weights, queries)
     return weights[queries.starts]
 

@@ -1,5 +1,6 @@
 """A surrogate bound to data: its gradient and Hessian in every round, and errors."""
 
+import itertools
 import math
 
 import numpy as np
@@ -182,13 +183,56 @@ def test_derivatives_of_another_shape_are_errors(shapes, weights):
         Objective(Wrong(), labels, queries, weights=weights)
 
 
-@coupled
-def test_weights_within_a_query_may_not_differ_unless_separable(surrogate):
+@pytest.mark.parametrize("surrogate", [s for s in SURROGATES if not s.separable and not s.linear_in_targets], ids=repr)
+def test_weights_within_a_query_may_not_differ_without_a_term_for_each_document(surrogate):
     labels, queries, _ = ragged()
     weights = np.ones(len(labels))
     weights[5] = 2.0
     with pytest.raises(ValueError, match=r"differs within query '2'"):
         Objective(surrogate, labels, queries, weights=weights)
+
+
+LINEAR = [surrogate for surrogate in SURROGATES if surrogate.linear_in_targets]
+
+
+@pytest.mark.parametrize("surrogate", LINEAR, ids=repr)
+def test_weights_of_documents_multiply_targets_of_a_loss_that_is_linear_in_them(surrogate):
+    labels, queries, scores = ragged()
+    weights = np.arange(len(labels)) % 3.0 + (queries.repeat(np.arange(queries.n_queries)) % 2 == 0)
+    weighted, plain = (Objective(surrogate, labels, queries, weights=w) for w in (weights, None))
+    # The gradient of each document's own term, times its weight.
+    expected = np.zeros(len(labels))
+    for document, weight in enumerate(weights):
+        alone = np.where(np.arange(len(labels)) == document, plain.targets, 0.0)
+        expected += weight * surrogate.gradient_hessian(scores, alone, queries)[0]
+    np.testing.assert_allclose(weighted.gradient_hessian(scores)[0] / weighted.scale, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(weighted.targets * weighted.weights, plain.targets * weights, rtol=1e-12)
+
+
+@pytest.mark.parametrize("surrogate", [*LINEAR, *SEPARABLE], ids=repr)
+def test_inverse_propensities_as_weights_give_an_unbiased_gradient(surrogate):
+    labels, queries, scores = np.array([2, 0, 1]), Queries.from_sizes([3]), np.array([0.3, -0.2, 0.1])
+    propensities = np.array([0.9, 0.5, 0.2])
+    full, mean = Objective(surrogate, labels, queries), np.zeros(3)
+    for observed in itertools.product([True, False], repeat=3):
+        if any(observed):
+            objective = Objective(surrogate, labels, queries, weights=np.array(observed) / propensities)
+            scores_there = scores + full.offset - objective.offset
+            share = np.prod(np.where(observed, propensities, 1 - propensities))
+            mean += share * objective.gradient_hessian(scores_there)[0] / objective.scale
+    np.testing.assert_allclose(mean, full.gradient_hessian(scores)[0] / full.scale, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("surrogate", LINEAR, ids=repr)
+def test_equal_weights_within_queries_are_weights_of_queries(surrogate):
+    labels, queries, scores = ragged()
+    weights = np.random.default_rng(0).random(queries.n_queries)
+    ours, expected = (
+        Objective(surrogate, labels, queries, weights=w).gradient_hessian(scores)
+        for w in (queries.repeat(weights), weights)
+    )
+    for one, other in zip(ours, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("surrogate", SEPARABLE, ids=repr)

@@ -35,7 +35,7 @@ def test_invalid_weights_are_errors(weights):
 def test_weights_that_differ_within_a_query_are_errors_that_name_the_query():
     with pytest.raises(ValueError, match="differs within query 'a'"):
         query_weights([1, 1, 2, 1], QUERIES, grouped=False)
-    with pytest.raises(ValueError, match="Only surrogates that are a sum over documents"):
+    with pytest.raises(ValueError, match="Only surrogates with a term for each document"):
         document_weights([1, 1, 2, 1], QUERIES, False, grouped=False)
 
 

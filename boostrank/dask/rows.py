@@ -119,7 +119,7 @@ def summarize(part: list[Any], number: int) -> PartitionSummary:
         # All weights of one partition may be 0.
         weighted = rows.weights is None or bool(rows.weights.any())
         if rows.weights is not None and weighted:
-            document_weights(queries.group(rows.weights), queries, separable=True)
+            document_weights(queries.group(rows.weights), queries, may_differ=True)
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from error
     return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, weighted, (labels.min(), labels.max()))

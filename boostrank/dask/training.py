@@ -194,12 +194,12 @@ def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
     objective: Any = specification.bind(replace(data, weights=None))
     if data.weights is None:
         return objective
-    if isinstance(objective, EdgeObjective) or not objective.surrogate.separable:
+    if isinstance(objective, EdgeObjective) or not objective.takes_document_weights:
         require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
     if isinstance(objective, EdgeObjective):
         objective.graph = objective.graph.reweighted(data.weights)
     else:
-        objective.weights = data.weights
+        objective.use_weights(data.weights)
     return objective
 
 

@@ -211,7 +211,7 @@ def _prepare(
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, "cross-validation"))
     if given.get("sample_weight") is not None:
-        weights = document_weights(given["sample_weight"], queries, separable=True, grouped=False)
+        weights = document_weights(given["sample_weight"], queries, may_differ=True, grouped=False)
         given["sample_weight"] = queries.ungroup(weights)
     ranker = accept_qid(ranker)
     return _requesting(ranker, given) if given else ranker, X, _folds(X, y, queries, cv), {**given, "qid": queries.qid}

@@ -47,7 +47,7 @@ class EvalPart:
         """Weights of the grouped documents, where this set is the training data `data`."""
         if self.sample_weight is None:
             return None
-        return document_weights(self.sample_weight, data.queries, separable=True, grouped=False)
+        return document_weights(self.sample_weight, data.queries, may_differ=True, grouped=False)
 
 
 @dataclass(frozen=True)

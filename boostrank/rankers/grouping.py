@@ -87,7 +87,7 @@ def group_data(
             raise ValueError(f"{name} has {length} values for the {X.shape[0]} rows of X")
     weights = scores = positions = None
     if sample_weight is not None:
-        weights = document_weights(sample_weight, queries, separable=True, grouped=False)
+        weights = document_weights(sample_weight, queries, may_differ=True, grouped=False)
     if init_score is not None:
         scores = queries.group(_per_row(as_floats(init_score, "init_score"), queries, "init_score"))
         if not np.isfinite(scores).all():

@@ -53,6 +53,10 @@ class Surrogate(ABC):
     convex: ClassVar[bool] = True
     #: Whether the loss is a sum over documents, so that weights may differ within a query.
     separable: ClassVar[bool] = False
+    #: Whether the gradient is linear in the targets: apart from terms that do not depend on the scores, the loss is a
+    #: sum over documents of the target of each, times a function of the scores. Then weights may differ within a query,
+    #: and multiply the targets, so that the minimizer of the expected loss sorts like ``E[weight * target]``.
+    linear_in_targets: ClassVar[bool] = False
     #: Whether the loss stays the same when a constant is added to all scores of a query.
     shift_invariant: ClassVar[bool] = False
     #: Whether the loss is least in the limit of infinitely long scores, and only their direction matters there.

@@ -43,7 +43,8 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     - The Hessian is the exact diagonal, or a majorant, as `hessian` says.
     - Queries do not depend on each other, and permuting the documents of a query permutes its gradient and Hessian.
     - `best_constant` has a smaller total loss than nearby constants.
-    - If `convex`, `shift_invariant` or `separable` is True, the loss has this property.
+    - If `convex`, `shift_invariant` or `separable` is True, the loss has this property, and if `linear_in_targets` is
+      True, the gradient has it.
     - A separable loss is bounded below for targets within `target_bounds`.
     - If a :class:`~boostrank.surrogates.Separable` defines `inverse_slope` or `dual`, the slope at `inverse_slope` is
       the given one, and the loss is 0 where it is least.
@@ -87,7 +88,9 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
         _check_derivatives(surrogate, sample)
         for law in (_check_queries, _check_permutation, _check_shift):
             law(surrogate, sample, random)
-    _check_separability(surrogate, _sample(surrogate, 1.0, random))
+    sample = _sample(surrogate, 1.0, random)
+    _check_separability(surrogate, sample)
+    _check_linearity(surrogate, sample, random)
     _check_best_constant(surrogate, _sample(surrogate, 1.0, random))
     _check_bounds(surrogate)
     if surrogate.consistent:
@@ -112,7 +115,14 @@ def _finite_bounds(surrogate: Surrogate) -> tuple[float, float]:
 
 
 def _check_traits(surrogate: Surrogate) -> None:
-    for name in ("consistent", "convex", "separable", "shift_invariant", "least_at_infinite_length"):
+    for name in (
+        "consistent",
+        "convex",
+        "separable",
+        "linear_in_targets",
+        "shift_invariant",
+        "least_at_infinite_length",
+    ):
         if not isinstance(getattr(surrogate, name), bool):
             _fail(surrogate, f"{name} must be True or False; got {getattr(surrogate, name)!r}")
     if surrogate.hessian not in ("exact", "majorant"):
@@ -221,6 +231,17 @@ def _check_separability(surrogate: Surrogate, sample: _Sample) -> None:
     same_losses = np.allclose(queries.sum(surrogate.loss(*alone)), surrogate.loss(*sample))
     if not same_losses or not all(np.allclose(one, other) for one, other in _results(surrogate, sample, alone)):
         _fail(surrogate, "separable is True, but the loss of a query is not the sum of the losses of its documents")
+
+
+def _check_linearity(surrogate: Surrogate, sample: _Sample, random: np.random.Generator) -> None:
+    if not surrogate.linear_in_targets:
+        return
+    scores, targets, queries = sample
+    share = random.random(len(targets))
+    parts = [surrogate.gradient_hessian(scores, targets * part, queries)[0] for part in (share, 1.0 - share)]
+    whole = surrogate.gradient_hessian(scores, targets, queries)[0]
+    if not np.allclose(sum(parts), whole, rtol=ROUNDING_TOLERANCE, atol=ROUNDING_TOLERANCE):
+        _fail(surrogate, "linear_in_targets is True, but the gradients of two parts of the targets do not add up")
 
 
 def _check_best_constant(surrogate: Surrogate, sample: _Sample) -> None:

@@ -66,6 +66,7 @@ class GainWeightedPairs(Surrogate):
     #: Name of ``phi``.
     margin: ClassVar[str]
     consistent: ClassVar[bool] = True
+    linear_in_targets: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
     hessian = "majorant"
 

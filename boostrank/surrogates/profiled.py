@@ -129,6 +129,7 @@ class Softmax(Profiled):
     (array([-0.4,  0.4]), array([0.3, 0.3]))
     """
 
+    linear_in_targets: ClassVar[bool] = True
     potential: Separable = field(default=Poisson(), init=False, repr=False)
 
     def _profiled_slope_curvature(self, scores: Floats, mass: Floats, queries: Segments) -> tuple[Floats, Floats]:

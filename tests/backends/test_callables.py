@@ -69,7 +69,7 @@ def test_missing_groups_and_bad_scores_are_errors(data):
         br.xgboost_objective()(np.full(len(y), np.nan, np.float32), xgb.DMatrix(X, y, group=sizes))
     uneven = lgb.Dataset(X, y, group=sizes, weight=np.arange(1.0, len(y) + 1)).construct()
     with pytest.raises(ValueError, match="differs within query"):
-        br.lightgbm_objective()(np.zeros(len(y)), uneven)
+        br.lightgbm_objective("cosine")(np.zeros(len(y)), uneven)
 
 
 def test_rankers_and_callables_have_one_default():

@@ -257,7 +257,7 @@ def test_weights_are_relative(ranker_class, objective, factor, place, data, even
     assert np.ptp(expected) > 0
 
 
-@pytest.mark.parametrize("objective", ["softmax", "edge-logistic", "native"])
+@pytest.mark.parametrize("objective", ["cosine", "edge-logistic", "native"])
 def test_weights_that_differ_within_a_query_are_errors(ranker_class, objective, place, data, even_sizes, small):
     if objective == "native":
         objective = "lambdarank" if ranker_class is bd.LightGBMRanker else "rank:ndcg"
@@ -275,14 +275,19 @@ def test_weights_that_differ_within_a_query_are_errors(ranker_class, objective, 
         (bd.XGBoostRanker, "collection of queries"),
         (bd.LightGBMRanker, "collection of documents"),
         (bd.XGBoostRanker, "collection of documents"),
+        (bd.LightGBMRanker, "different documents"),
+        (bd.XGBoostRanker, "different documents"),
     ],
 )
 def test_weights_of_queries_and_of_documents(ranker_class, kind, place, interleaved, even_sizes, small, small_local):
     X, y, qid = interleaved
     weights = np.where(np.arange(150) < 40, 0.0, np.arange(150) % 4 + 0.5)
-    local = small_local(ranker_class).fit(X, y, qid, sample_weight=weights).predict(X)
     queries = Queries.from_qid(qid)
-    *rows, of_documents = place((X, y, qid, queries.ungroup(queries.repeat(weights))), even_sizes(len(y), 3))
+    per_row = queries.ungroup(queries.repeat(weights))
+    if kind == "different documents":
+        weights = per_row = per_row * np.random.default_rng(0).uniform(0.2, 2.0, len(y))
+    local = small_local(ranker_class).fit(X, y, qid, sample_weight=weights).predict(X)
+    *rows, of_documents = place((X, y, qid, per_row), even_sizes(len(y), 3))
     given = {"array of queries": weights, "collection of queries": da.from_array(weights, chunks=70)}
     scores = small(ranker_class).fit(*rows, sample_weight=given.get(kind, of_documents)).to_local().predict(X)
     np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)

@@ -33,13 +33,13 @@ def test_integer_weights_repeat_queries(ranker_class, objective, data):
     assert np.ptp(weighted) > 0.1
 
 
-def test_row_weights_need_a_sum_over_documents(ranker_class, data):
+def test_row_weights_need_a_term_for_each_document(ranker_class, data):
     X, y, qid = data
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    for objective in ("squared", "poisson", "logistic"):
+    for objective in ("squared", "poisson", "logistic", "softmax", "pairwise-exponential"):
         plain = small(ranker_class, objective).fit(X, y, qid).predict(X)
         assert not np.allclose(small(ranker_class, objective).fit(X, y, qid, sample_weight=weights).predict(X), plain)
-    for objective in ("softmax", "cosine"):
+    for objective in ("cosine", "centered-squared", "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"):
         with pytest.raises(ValueError, match="differs within query"):
             small(ranker_class, objective).fit(X, y, qid, sample_weight=weights)
 

@@ -56,6 +56,10 @@ class NotSeparable(Softmax):
     separable = True
 
 
+class NotLinear(Squared):
+    linear_in_targets = True
+
+
 class Unbounded(Logistic):
     target_bounds = (0.0, 2.0)
 
@@ -199,6 +203,7 @@ class GradientOnly(Squared):
         (NotConvex(), "convex is True"),
         (NotShiftInvariant(), "shift_invariant is True"),
         (NotSeparable(), "separable is True"),
+        (NotLinear(), "linear_in_targets is True"),
         (Unbounded(), r"target_bounds is \(0.0, 2.0\).*lower the upper bound"),
         (ForgottenBounds(), r"target_bounds is \(0.0, inf\).*lower the upper bound"),
         (TooLowBound(), "raise the lower bound"),
