@@ -15,6 +15,7 @@ class AttributesMixin:
     _backend: ClassVar[Backend]
     booster_: Any
     best_iteration_: int
+    _n_earlier_rounds: int
     evals_result_: dict[str, dict[str, list[float]]]
     n_features_in_: int
 
@@ -25,7 +26,7 @@ class AttributesMixin:
         It is empty if there were no validation sets, and after `load_model`: a model file does not have the values.
         """
         check_is_fitted(self, "booster_")
-        last = self.best_iteration_ - 1
+        last = self.best_iteration_ - self._n_earlier_rounds - 1
         return {
             name: {metric: values[last] for metric, values in metrics.items()}
             for name, metrics in self.evals_result_.items()

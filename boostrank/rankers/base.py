@@ -182,6 +182,8 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
                 trained = trained._replace(booster=again.booster)
         warn_without_splits(self._backend, trained.booster, data.labels.differ)
         self._set_fitted(trained, features)
+        if model is not None:
+            self._n_earlier_rounds = self._backend.n_rounds(model)
         remember_training_queries(self, data.queries)
         return self
 
@@ -279,9 +281,11 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         return tags
 
     def _set_fitted(self, trained: Trained, features: TrainingFeatures) -> None:
-        """Set the attributes of a fitted ranker; no other method sets them."""
+        """Set the attributes of a fitted ranker, as they are if no earlier model was continued."""
         self.booster_, self.best_iteration_, self.evals_result_ = trained
         self._trained_objective = self.objective
+        # Rounds of the model that was continued; `evals_result_` does not contain them.
+        self._n_earlier_rounds = 0
         features.copy_to(self)
 
     @classmethod

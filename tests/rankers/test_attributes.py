@@ -75,6 +75,19 @@ def test_without_early_stopping_the_last_round_is_the_best(ranker_class, data):
     assert ranker.best_score_ == {"valid_0": {"map": ranker.evals_result_["valid_0"]["map"][-1]}}
 
 
+def test_best_scores_of_continued_training_are_those_of_its_own_rounds(ranker_class, data, tmp_path):
+    X, y, qid = data
+    first = make(ranker_class).fit(*data)
+    settings = {"n_estimators": 30, "learning_rate": 0.5, "early_stopping_rounds": 3}
+    ranker = make(ranker_class, **settings).fit(*data, eval_set=[(X.copy(), y, qid)], init_model=first)
+    assert ranker.best_iteration_ == ranker.n_iter_ > 6
+    assert ranker.best_score_ == {"valid_0": {"ndcg": pytest.approx(ranker.score(*data))}}
+    ranker.save_model(tmp_path / "model.json")
+    assert ranker.load_model(tmp_path / "model.json").best_score_ == {}
+    ranker.fit(*data, eval_set=[(X.copy(), y, qid)])
+    assert ranker.best_score_ == {"valid_0": {"ndcg": pytest.approx(ranker.score(*data))}}
+
+
 def test_best_scores_follow_the_names_that_were_recorded(ranker_class, data):
     ranker = make(ranker_class).fit(*data)
     ranker.evals_result_ = {
