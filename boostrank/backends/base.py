@@ -222,6 +222,8 @@ class Backend(Protocol):
     PARAMETERS: Mapping[str, str]
     #: Native parameters that concern single features, by canonical name.
     FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
+    #: Name of feature i in the models if the training data had no names, for `str.format`.
+    UNNAMED_FEATURE: str
 
     def known_parameters(self, parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
         """The parameters that the library has beside these native parameters.
@@ -244,8 +246,23 @@ class Backend(Protocol):
     def check_booster(self, booster: Any) -> None:
         """Raise TypeError if an object is no booster of this library."""
 
-    def predict(self, booster: Any, X: Any) -> NDArray[np.float64]:
-        """Scores of the rows of X, float64, shape (n_documents,)."""
+    def predict(self, booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:
+        """Scores of the rows of X, float64, shape (n_documents,).
+
+        Here and below, only the trees of `rounds` count. None means all; a range of all rounds need not be accepted.
+        """
+
+    def leaves(self, booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.int32]:
+        """Number of the leaf of each tree in which each row ends, shape (n_documents, n_trees)."""
+
+    def contributions(self, booster: Any, X: Any, rounds: range | None = None) -> Any:
+        """SHAP values of the features, and the expected score in the last column, which together sum to the score.
+
+        An ndarray of float64, or a matrix in CSR format for sparse `X`, of shape (n_documents, n_features + 1).
+        """
+
+    def base_score(self, booster: Any) -> float:
+        """The score that every prediction contains beside the trees of its rounds."""
 
     def importances(self, booster: Any, kind: str) -> NDArray[Any]:
         """Importance of each feature, shape (n_features,); `kind` is one of the library's kinds of importance."""

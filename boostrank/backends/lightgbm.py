@@ -38,6 +38,8 @@ from boostrank.dcg import DCG
 from boostrank.segments import Floats
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
+#: Name of feature i in the models if the training data had no names.
+UNNAMED_FEATURE = "Column_{}"
 #: Smallest value of min_sum_hessian_in_leaf. With exactly 0 LightGBM crashes.
 MIN_SUM_HESSIAN = 1e-10
 #: Largest label for native objectives, and so the largest index of the table of gains that lambdarank gets.
@@ -207,9 +209,35 @@ def check_booster(booster: Any) -> None:
         raise TypeError(f"init_model must be a model of LightGBM; got {type(booster).__name__}")
 
 
-def predict(booster: Any, X: Any) -> NDArray[np.float64]:
+def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:
     """Scores of the rows of X, float64, shape (n_documents,)."""
-    return np.asarray(booster.predict(_plain(X), raw_score=True))
+    return np.asarray(booster.predict(_plain(X), raw_score=True, **_iterations(rounds)))
+
+
+def leaves(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.int32]:
+    """Number of the leaf of each tree in which each row ends, shape (n_documents, n_trees)."""
+    return booster.predict(_plain(X), pred_leaf=True, **_iterations(rounds))
+
+
+def contributions(booster: Any, X: Any, rounds: range | None = None) -> Any:
+    """SHAP values of the features and the expected score, shape (n_documents, n_features + 1); sparse for sparse X."""
+    lgb = import_backend("lightgbm")
+    try:
+        values = booster.predict(_plain(X), pred_contrib=True, **_iterations(rounds))
+    except lgb.basic.LightGBMError as error:
+        raise ValueError(f"there are no contributions (pred_contrib): {error}") from error
+    in_csr_format: Any = type(X)
+    return in_csr_format(values) if issparse(X) else values
+
+
+def base_score(booster: Any) -> float:
+    """The score before the first round: 0, because LightGBM's first tree contains it."""
+    return 0.0
+
+
+def _iterations(rounds: range | None) -> dict[str, int]:
+    """The rounds as LightGBM takes them."""
+    return {} if rounds is None else {"start_iteration": rounds.start, "num_iteration": len(rounds)}
 
 
 def importances(booster: Any, kind: str) -> NDArray[Any]:
@@ -220,7 +248,8 @@ def importances(booster: Any, kind: str) -> NDArray[Any]:
 def feature_names(booster: Any) -> list[str] | None:
     """Names of the features; None if the training data had none."""
     names = booster.feature_name()
-    return None if names == [f"Column_{i}" for i in range(len(names))] else [NAMES.decode(name) for name in names]
+    unnamed = [UNNAMED_FEATURE.format(i) for i in range(len(names))]
+    return None if names == unnamed else [NAMES.decode(name) for name in names]
 
 
 def n_features(booster: Any) -> int:

@@ -31,14 +31,21 @@ from boostrank.backends.xgboost_features import (
     training_parameters,
 )
 from boostrank.backends.xgboost_format import check_xgboost
-from boostrank.backends.xgboost_matrices import NAMES, booster_name, is_linear, make_matrix, predict_margins
+from boostrank.backends.xgboost_matrices import NAMES, make_matrix
 from boostrank.backends.xgboost_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.xgboost_parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.xgboost_parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.xgboost_parameters import known_parameters as known_parameters
+from boostrank.backends.xgboost_prediction import base_score as base_score
+from boostrank.backends.xgboost_prediction import booster_name, is_linear
+from boostrank.backends.xgboost_prediction import contributions as contributions
+from boostrank.backends.xgboost_prediction import leaves as leaves
+from boostrank.backends.xgboost_prediction import predict as predict
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
 
+#: Name of feature i in the models if the training data had no names.
+UNNAMED_FEATURE = "f{}"
 #: Largest label for rank:ndcg with the gain 2^y - 1.
 MAX_EXP2_LABEL = 31
 #: Largest label for native objectives. XGBoost stores labels in float32, which has all integers up to this one.
@@ -178,17 +185,12 @@ def check_booster(booster: Any) -> None:
         raise TypeError(f"init_model must be a model of XGBoost; got {type(booster).__name__}")
 
 
-def predict(booster: Any, X: Any) -> NDArray[np.float64]:
-    """Scores of the rows of X, shape (n_documents,): float64, with the precision of XGBoost's float32."""
-    return predict_margins(booster, X).astype(np.float64)
-
-
 def importances(booster: Any, kind: str) -> NDArray[np.float64]:
     """Importance of each feature, of kind "weight", "gain", "cover", "total_gain" or "total_cover"."""
     if kind != "weight" and is_linear(booster):
         raise ValueError(f"importance_type must be 'weight' for booster='gblinear'; got {kind!r}")
     scores = booster.get_score(importance_type=kind)
-    names = booster.feature_names or [f"f{i}" for i in range(booster.num_features())]
+    names = booster.feature_names or [UNNAMED_FEATURE.format(i) for i in range(booster.num_features())]
     return np.array([scores.get(name, 0.0) for name in names], dtype=np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Features as XGBoost takes them: matrices to train on, and scores of rows.
+"""Features as XGBoost takes them: matrices to train on, and dense blocks to predict from.
 
 XGBoost takes an element that a sparse matrix does not store as missing, not as 0. So sparse features are given to it as
 dense blocks of rows. Its QuantileDMatrix, which stores only the bins of the features, is the same as from one block.
@@ -6,7 +6,6 @@ dense blocks of rows. Its QuantileDMatrix, which stores only the bins of the fea
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,7 +15,7 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.feature_names import NameCode
-from boostrank.backends.xgboost_features import check_categorical, column_fields, missing_number, missing_number_of
+from boostrank.backends.xgboost_features import check_categorical, column_fields, missing_number
 from boostrank.segments import Floats, Ints
 
 #: Number of elements of a dense block: 64 MiB of float32.
@@ -86,36 +85,14 @@ def make_matrix(
     return matrix
 
 
-def predict_margins(booster: Any, X: Any) -> NDArray[np.float32]:
-    """Scores of the rows of X, shape (n_documents,)."""
-    # The names were checked before.
-    if is_linear(booster):
-        # For a linear model an element that is not stored is 0.
-        missing = missing_number_of(booster)
-        data = import_backend("xgboost").DMatrix(NAMES.encode_columns(X), enable_categorical=True, missing=missing)
-        return booster.predict(data, output_margin=True, validate_features=False)
+def dense_blocks(X: Any) -> Iterator[Any]:
+    """Features as XGBoost takes them to predict: `X` itself, or dense blocks of the rows of a sparse matrix."""
     if not issparse(X):
-        return _predict_by_trees(booster, X)
+        yield X
+        return
     matrix: Any = X
-    ends = _block_ends(X, np.arange(1, matrix.shape[0] + 1))
-    return np.concatenate([_predict_by_trees(booster, _dense(matrix[rows])) for rows in _slices(ends)])
-
-
-def is_linear(booster: Any) -> bool:
-    """Whether the model is linear, and not trees."""
-    return booster_name(booster) == "gblinear"
-
-
-def booster_name(booster: Any) -> str:
-    """The kind of the model: "gbtree", "dart" or "gblinear"."""
-    name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
-    return name
-
-
-def _predict_by_trees(booster: Any, X: Any) -> NDArray[np.float32]:
-    # This does not copy the features. XGBoost offers it only for trees.
-    missing = missing_number_of(booster)
-    return booster.inplace_predict(X, predict_type="margin", validate_features=False, missing=missing)
+    for rows in _slices(_block_ends(X, np.arange(1, matrix.shape[0] + 1))):
+        yield _dense(matrix[rows])
 
 
 def _dense(X: Any) -> NDArray[np.float32]:

@@ -10,7 +10,6 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -21,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.arrays import as_array
 from boostrank.backends.base import warn_without_splits
+from boostrank.dask.lazy_prediction import predict_lazily
 from boostrank.dask.partitions import (
     Partitions,
     colocate_queries,
@@ -185,30 +185,46 @@ class DaskRanker(BaseEstimator):
         local._set_fitted(trained, features)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, **options: Any) -> Any:
         """Score of each row, float64; within a query higher ranks first.
 
         Parameters
         ----------
         X : dask Array or DataFrame, shape (n_documents, n_features)
             Or data in this process, as the local ranker takes them.
+        **options
+            As for the local ranker, such as `num_iteration` or `pred_contrib`.
 
         Returns
         -------
-        dask Array or Series, shape (n_documents,)
-            A Series for a DataFrame. Nothing is computed yet. For data in this process it is an ndarray.
+        dask Array, Series or DataFrame
+            An Array for an Array. For a DataFrame, scores are a Series; leaves and contributions of features are a
+            DataFrame with the columns 0, 1, ... Nothing is computed yet. For data in this process, the result is that
+            of the local ranker.
         """
         check_is_fitted(self)
         if not is_collection(X):
-            return self.local.predict(X)
+            return self.local.predict(X, **options)
         local = self.to_local()
-        ranker = dask.delayed(local)
-        if isinstance(X, dd.DataFrame):
-            has_qid_feature = QID in getattr(local, "feature_names_in_", ())
-            _check_columns(local, X if has_qid_feature else find_lazy_qid(X, None)[0])
-            return X.map_partitions(_scores_of_frame, ranker, meta=("score", np.float64))
-        _check_columns(local, X)
-        return X.map_blocks(_scores, ranker, drop_axis=1, dtype=np.float64, meta=np.empty(0))
+        has_qid_feature = QID in getattr(local, "feature_names_in_", ())
+        _check_columns(local, X if has_qid_feature else find_lazy_qid(X, None)[0])
+        return predict_lazily(local, X, options)
+
+    # For help() and metadata routing.
+    predict.__signature__ = inspect.signature(BoostedRanker.predict)  # type: ignore[attr-defined]
+
+    def apply(self, X: Any, iteration_range: tuple[int, int] | None = None) -> Any:
+        """Return the leaf of each tree in which each row ends: ``predict(X, pred_leaf=True)``."""
+        return self.predict(X, pred_leaf=True, iteration_range=iteration_range)
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Predict the scores after each boosting round, of data in this process; see the local ranker."""
+        if is_collection(X):
+            raise TypeError(
+                f"X must be data in this process for staged_predict; got a dask {type(X).__name__}. Use X.compute(), "
+                "or predict(X, num_iteration=n) for the scores after n rounds"
+            )
+        return self.local.staged_predict(X)
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Mean NDCG@k over queries, also over those that lie in several partitions; see the local ranker's `score`.
@@ -349,16 +365,6 @@ def _query_weights(weights: Any, n_queries: int) -> Floats:
             f"document that is partitioned like X; got shape {given.shape}"
         )
     return query_weights(given.ravel(), Queries.from_sizes(np.ones(n_queries, dtype=np.int64)))
-
-
-def _scores(X: NDArray[Any], ranker: BoostedRanker) -> NDArray[np.float64]:
-    return ranker.predict(X) if X.shape[0] else np.empty(0)
-
-
-def _scores_of_frame(X: Any, ranker: BoostedRanker) -> Any:
-    import pandas as pd
-
-    return pd.Series(_scores(X, ranker), index=X.index, name="score", dtype=np.float64)
 
 
 def _sum_of_measure(part: Sequence[Any], measure: Measure) -> float:

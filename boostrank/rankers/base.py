@@ -1,4 +1,4 @@
-"""The base class of the rankers: validation of data and settings, fit, predict, score, save and load."""
+"""The base class of the rankers: validation of data and settings, fit, score, save and load."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ from boostrank.backends.base import (
     warn_without_splits,
 )
 from boostrank.dcg import DCG
-from boostrank.frames import QID, find_qid, require_qid, without_column
+from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
 from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
+from boostrank.rankers.attributes import AttributesMixin
 from boostrank.rankers.eval_sets import EvalArguments, EvalPart, EvalSet
-from boostrank.rankers.features import TrainingFeatures, check_features
+from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import features_and_qid, group_data
+from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class BoostedRanker(BaseEstimator):
+class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
     """A ranker on a boosting library; a subclass sets its backend and defines its parameters."""
 
     __metadata_request__fit: ClassVar = {"qid": True}
@@ -180,16 +182,10 @@ class BoostedRanker(BaseEstimator):
                 trained = trained._replace(booster=again.booster)
         warn_without_splits(self._backend, trained.booster, data.labels.differ)
         self._set_fitted(trained, features)
+        if model is not None:
+            self._n_earlier_rounds = self._backend.n_rounds(model)
         remember_training_queries(self, data.queries)
         return self
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the score of each row, float64, shape (n_documents,).
-
-        The document with the highest score of a query has rank 1. Scores of different queries need not be comparable.
-        """
-        check_is_fitted(self, "booster_")
-        return self._backend.predict(self.booster_, check_features(self, self._without_qid(X)))
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Mean NDCG@k of the predicted scores, with this ranker's `gain`, `discount` and `k`.
@@ -263,6 +259,8 @@ class BoostedRanker(BaseEstimator):
         booster = self._backend.load(path)
         features = TrainingFeatures.of_model(self._backend.n_features(booster), self._backend.feature_names(booster))
         self._set_fitted(Trained(booster, self._backend.n_rounds(booster), {}), features)
+        # The parameter `objective` is not that of this model.
+        del self._trained_objective
         return self
 
     def to_onnx(self) -> Any:
@@ -289,8 +287,11 @@ class BoostedRanker(BaseEstimator):
         return tags
 
     def _set_fitted(self, trained: Trained, features: TrainingFeatures) -> None:
-        """Set the attributes of a fitted ranker; no other method sets them."""
+        """Set the attributes of a fitted ranker, as they are if no earlier model was continued."""
         self.booster_, self.best_iteration_, self.evals_result_ = trained
+        self._trained_objective = self.objective
+        # Rounds of the model that was continued; `evals_result_` does not contain them.
+        self._n_earlier_rounds = 0
         features.copy_to(self)
 
     @classmethod
@@ -324,13 +325,6 @@ class BoostedRanker(BaseEstimator):
         if not rule.accepts(kind):
             raise ValueError(f"importance_type must be {rule.description}; got {kind!r}")
         return self._backend.importances(self.booster_, kind)
-
-    def _without_qid(self, X: Any) -> Any:
-        """Features without the column of query ids, unless the model has a feature of this name."""
-        names = getattr(self, "feature_names_in_", ())
-        for name in {QID, getattr(self, "_qid_column", QID)}:
-            X = X if name in names else without_column(X, name)
-        return X
 
     def _model_to_continue(self, init_model: Any, features: TrainingFeatures) -> Any:
         """The booster of `init_model`; raises ValueError if it has other features than the training data."""

@@ -83,6 +83,14 @@ class LightGBMRanker(BoostedRanker):
         Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`.
     evals_result_ : dict
         ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
+    best_score_ : dict
+        ``{"valid_0": {"ndcg@10": value in round best_iteration_}, ...}``.
+    n_estimators_, n_iter_ : int
+        Number of rounds of the model.
+    objective_ : str, Surrogate or EdgeLoss
+        The parameter `objective` with which the model was trained; models that were read from a file have none.
+    feature_name_ : list of str
+        Names of the features; if X had none, those of the library.
     feature_importances_ : ndarray, shape (n_features_in_,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X had column names

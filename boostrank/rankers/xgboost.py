@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+from sklearn.utils.validation import check_is_fitted
+
 from boostrank.backends import xgboost as xgboost_backend
 from boostrank.backends.base import Backend
 from boostrank.backends.xgboost_features import adopt_missing, missing_parameter
@@ -94,6 +96,14 @@ class XGBoostRanker(BoostedRanker):
         Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`.
     evals_result_ : dict
         ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
+    best_score_ : dict
+        ``{"valid_0": {"ndcg@10": value in round best_iteration_}, ...}``.
+    n_estimators_, n_iter_ : int
+        Number of rounds of the model.
+    objective_ : str, Surrogate or EdgeLoss
+        The parameter `objective` with which the model was trained; models that were read from a file have none.
+    feature_name_ : list of str
+        Names of the features; if X had none, those of the library.
     feature_importances_ : ndarray, shape (n_features_in_,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X had column names
@@ -194,3 +204,9 @@ class XGBoostRanker(BoostedRanker):
         super().load_model(path)
         adopt_missing(self.booster_, missing)
         return self
+
+    @property
+    def best_iteration(self) -> int:
+        """Number of the last round that `predict` uses, counted from 0, as in ``xgboost.XGBRanker``."""
+        check_is_fitted(self, "booster_")
+        return self.best_iteration_ - 1

@@ -89,3 +89,14 @@ def test_missing_in_a_linear_model_equals_nan(convert):
     linear = {"booster": "gblinear", "learning_rate": 0.3}
     expected = scores(convert(holes(X, np.nan)), **linear)
     np.testing.assert_array_equal(scores(convert(holes(X, -1)), **linear, missing=-1), expected)
+
+
+@pytest.mark.parametrize("option", ["pred_leaf", "pred_contrib"])
+@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+def test_missing_counts_in_every_kind_of_prediction(option, convert):
+    ranker, nan = train(holes(X, -999.25), missing=-999.25), train(holes(X, np.nan))
+    ours, expected = (
+        one.predict(convert(holes(X, number)), **{option: True}) for one, number in ((ranker, -999.25), (nan, np.nan))
+    )
+    ours, expected = (part.toarray() if hasattr(part, "toarray") else part for part in (ours, expected))
+    np.testing.assert_array_equal(ours, expected)

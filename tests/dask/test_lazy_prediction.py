@@ -1,0 +1,103 @@
+"""Lazy predictions are those of the local ranker: scores, leaves and contributions, by all rounds or by some."""
+
+import inspect
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import boostrank as br
+import boostrank.dask as bd
+
+OPTIONS = [
+    {},
+    {"num_iteration": 2},
+    {"pred_leaf": True, "iteration_range": (1, 3)},
+    {"pred_contrib": True, "start_iteration": 1},
+]
+options = pytest.mark.parametrize("options", OPTIONS, ids=["scores", "first-rounds", "leaves", "contributions"])
+
+
+@pytest.fixture(autouse=True)
+def without_cluster():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def on_dask(ranker_class, data, small, small_local):
+    """Rankers by the type of their features; no test may change them."""
+    X, y, qid = data
+    frame = pd.DataFrame(X).add_prefix("x").assign(x3=pd.Categorical(np.where(X[:, 3] > 0, "high", "low")), qid=qid)
+    rankers = {}
+    for name, features in {"array": X, "frame": frame}.items():
+        rankers[name] = small(ranker_class)
+        rankers[name].local = small_local(ranker_class, n_estimators=4).fit(features, y, qid)
+    return rankers, frame
+
+
+@options
+@pytest.mark.parametrize("chunks", [(1000, 10), (1000, 4)])
+def test_predictions_for_arrays(options, chunks, on_dask, data):
+    ranker, X = on_dask[0]["array"], data[0]
+    rows = da.from_array(X, chunks=chunks)
+    expected = ranker.local.predict(X, **options)
+    lazy = ranker.predict(rows, **options)
+    assert isinstance(lazy, da.Array)
+    assert (lazy.shape, lazy.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_array_equal(lazy.compute(), expected)
+    np.testing.assert_array_equal(ranker.predict(X, **options), expected)
+    some = ranker.predict(rows[rows[:, 0] > 100], **options).compute()
+    assert (some.shape, some.dtype) == ((0, *expected.shape[1:]), expected.dtype)
+
+
+@options
+def test_predictions_for_sparse_blocks(options, on_dask, data):
+    ranker, X = on_dask[0]["array"], data[0]
+    lazy = ranker.predict(da.from_array(X, chunks=(1000, 10)).map_blocks(sp.csr_array), **options)
+    np.testing.assert_array_equal(lazy.compute(), ranker.local.predict(X, **options))
+
+
+@options
+def test_predictions_for_frames(options, on_dask):
+    rankers, frame = on_dask
+    ranker, rows = rankers["frame"], dd.from_pandas(frame, npartitions=3)
+    expected = ranker.local.predict(frame, **options)
+    lazy = ranker.predict(rows, **options)
+    assert isinstance(lazy, dd.Series if expected.ndim == 1 else dd.DataFrame)
+    found = lazy.compute()
+    np.testing.assert_array_equal(found, expected)
+    pd.testing.assert_index_equal(found.index, frame.index)
+    for part in (found, lazy._meta, ranker.predict(rows[rows["x0"] > 100], **options).compute()):
+        assert part.shape[1:] == expected.shape[1:]
+        assert part.to_numpy().dtype == expected.dtype
+
+
+def test_apply_is_lazy_and_stages_are_of_data_in_this_process(on_dask, data):
+    ranker, X = on_dask[0]["array"], data[0]
+    rows = da.from_array(X, chunks=(1000, 10))
+    np.testing.assert_array_equal(ranker.apply(rows, (1, 3)).compute(), ranker.local.apply(X, (1, 3)))
+    np.testing.assert_array_equal(list(ranker.staged_predict(X)), list(ranker.local.staged_predict(X)))
+    with pytest.raises(TypeError, match=r"X must be data in this process for staged_predict; got a dask Array"):
+        ranker.staged_predict(rows)
+
+
+def test_arguments_are_checked_at_once(on_dask, data):
+    ranker, rows = on_dask[0]["array"], da.from_array(data[0], chunks=(1000, 10))
+    with pytest.raises(ValueError, match="num_iteration=5 with start_iteration=0 goes beyond"):
+        ranker.predict(rows, num_iteration=5)
+    with pytest.raises(TypeError, match="typo"):
+        ranker.predict(rows, typo=5)
+
+
+def test_attributes_and_keywords_are_those_of_the_local_ranker(ranker_class, on_dask):
+    ranker, local_class = on_dask[0]["frame"], getattr(br, ranker_class.__name__)
+    assert inspect.signature(ranker_class.predict) == inspect.signature(local_class.predict)
+    for name in ("best_score_", "n_iter_", "n_estimators_", "n_features_", "feature_name_", "objective_"):
+        assert getattr(ranker, name) == getattr(ranker.local, name)
+        assert not hasattr(bd.LightGBMRanker(), name)
+    assert ranker.get_booster() is ranker.local.booster_

@@ -1,0 +1,408 @@
+"""Predictions by all rounds and by some: scores, leaves, contributions of features, and scores after each round."""
+
+import functools
+import inspect
+from itertools import product
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import xgboost as xgb
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import boostrank as br
+from boostrank.backends import xgboost_matrices
+
+L, G = br.LightGBMRanker, br.XGBoostRanker
+N_ROUNDS = 6
+#: Native parameters by kind of model.
+KINDS = {
+    "trees": (L, {}),
+    "lightgbm-dart": (L, {"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0.0}),
+    "forest": (L, {"objective": "lambdarank", "boosting": "rf", "subsample": 0.5, "subsample_freq": 1}),
+    "linear-trees": (L, {"linear_tree": True}),
+    "xgboost-trees": (G, {}),
+    "xgboost-dart": (G, {"booster": "dart", "rate_drop": 0.5}),
+    "parallel": (G, {"num_parallel_tree": 3, "subsample": 0.5}),
+    "native": (G, {"objective": "rank:ndcg"}),
+}
+LINEAR = {"booster": "gblinear"}
+#: Pairs of keywords in both notations, and the rounds that they mean.
+RANGES = [
+    ({"num_iteration": 4}, {"iteration_range": (0, 4)}, (0, 4)),
+    ({"start_iteration": 2}, {"iteration_range": (2, 0)}, (2, 6)),
+    ({"start_iteration": np.int64(2), "num_iteration": np.int32(3)}, {"iteration_range": [2, np.int64(5)]}, (2, 5)),
+    ({"start_iteration": 5, "num_iteration": 1}, {"iteration_range": (5, 6)}, (5, 6)),
+    ({"start_iteration": 3, "num_iteration": -1}, {"iteration_range": (3, 6)}, (3, 6)),
+]
+WHOLE = [
+    {"num_iteration": N_ROUNDS},
+    {"num_iteration": 0},
+    {"num_iteration": -1},
+    {"iteration_range": (0, 0)},
+    {"iteration_range": (0, N_ROUNDS)},
+    {"raw_score": True},
+    {"output_margin": np.True_},
+]
+RESULTS = {"scores": {}, "leaves": {"pred_leaf": True}, "contributions": {"pred_contrib": True}}
+kinds = pytest.mark.parametrize("kind", KINDS)
+# LightGBM has no contributions for linear models in leaves, and the score is not constant in such a leaf.
+TREES = [kind for kind in KINDS if kind != "linear-trees"]
+with_constant_leaves = pytest.mark.parametrize("kind", TREES)
+results = pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
+
+
+def make(ranker_class, **parameters):
+    return ranker_class(
+        **{"objective": "softmax", "n_estimators": N_ROUNDS, "random_state": 0, "n_jobs": 1, **parameters}
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(data):
+    """Rankers by kind, which no test may change."""
+    return functools.cache(lambda kind: make(KINDS[kind][0], **KINDS[kind][1]).fit(*data))
+
+
+def native(ranker, X, start, stop, result):
+    """The same from the Booster itself, tree by tree: the sum of one-round models, or their leaves side by side."""
+    booster = ranker.booster_
+    if isinstance(ranker, br.LightGBMRanker):
+        kind = result or {"raw_score": True}
+        parts = [booster.predict(X, start_iteration=i, num_iteration=1, **kind) for i in range(start, stop)]
+    else:
+        name = {"pred_leaf": "pred_leaf", "pred_contrib": "pred_contribs"}.get(next(iter(result), ""), "output_margin")
+        # A slice of the model is the model of these rounds.
+        parts = [booster[i : i + 1].predict(xgb.DMatrix(X), **{name: True}) for i in range(start, stop)]
+    if "pred_leaf" in result:
+        return np.concatenate([part.reshape(len(X), -1) for part in parts], axis=1)
+    return np.sum(parts, axis=0, dtype=np.float64)
+
+
+# Rounds
+
+
+@pytest.mark.parametrize(("kind", "name"), [*product(KINDS, ["scores", "leaves"]), *product(TREES, ["contributions"])])
+def test_ranges_of_rounds_are_those_of_the_booster(kind, name, trained, data):
+    ranker, X, result = trained(kind), data[0][:150], RESULTS[name]
+    for of_lightgbm, of_xgboost, (start, stop) in RANGES:
+        found = ranker.predict(X, **of_lightgbm, **result)
+        np.testing.assert_array_equal(found, ranker.predict(X, **of_xgboost, **result))
+        np.testing.assert_allclose(found, native(ranker, X, start, stop, result), atol=2e-6)
+        assert found.dtype == (np.int32 if "pred_leaf" in result else np.float64)
+    whole = ranker.predict(X, **result)
+    np.testing.assert_allclose(whole, native(ranker, X, 0, N_ROUNDS, result), atol=2e-6)
+    for keywords in WHOLE:
+        np.testing.assert_array_equal(ranker.predict(X, **keywords, **result), whole)
+
+
+@kinds
+def test_leaves_have_one_column_per_tree(kind, trained, data):
+    ranker, X = trained(kind), data[0]
+    n_trees = N_ROUNDS * (3 if kind == "parallel" else 1)
+    leaves = ranker.apply(X)
+    assert leaves.shape == (len(X), n_trees)
+    np.testing.assert_array_equal(leaves, ranker.predict(X, pred_leaf=True))
+    np.testing.assert_array_equal(ranker.apply(X, (2, 4)), leaves[:, n_trees // 3 : 2 * n_trees // 3])
+    assert ranker.apply(X[:1], iteration_range=(0, 1)).shape == (1, n_trees // N_ROUNDS)
+
+
+@with_constant_leaves
+def test_rows_with_equal_leaves_have_equal_scores(kind, trained, data):
+    ranker, X = trained(kind), data[0]
+    scores, leaves = ranker.predict(X, num_iteration=1), ranker.apply(X, (0, 1))
+    values = pd.Series(scores).groupby([*leaves.T])
+    assert values.nunique().max() == 1
+    assert len(values) > 2
+
+
+@with_constant_leaves
+def test_contributions_sum_to_the_scores(kind, trained, data):
+    ranker, X = trained(kind), data[0][:150]
+    for keywords in ({}, {"num_iteration": 2}, {"iteration_range": (3, 5)}):
+        contributions = ranker.predict(X, pred_contrib=True, **keywords)
+        assert contributions.shape == (len(X), X.shape[1] + 1)
+        np.testing.assert_allclose(contributions.sum(axis=1), ranker.predict(X, **keywords), atol=2e-6)
+
+
+def test_linear_models_in_leaves_have_no_contributions(trained, data):
+    with pytest.raises(ValueError, match=r"no contributions \(pred_contrib\): .*linear trees"):
+        trained("linear-trees").predict(data[0], pred_contrib=True)
+
+
+@kinds
+def test_staged_scores_are_those_of_the_first_rounds(kind, trained, data):
+    ranker, X = trained(kind), data[0]
+    stages = list(ranker.staged_predict(X))
+    assert len(stages) == N_ROUNDS
+    for n, scores in enumerate(stages, start=1):
+        expected = ranker.predict(X, num_iteration=n)
+        assert scores.dtype == np.float64
+        if isinstance(ranker, br.LightGBMRanker):
+            np.testing.assert_array_equal(scores, expected)
+        else:
+            np.testing.assert_allclose(scores, expected, atol=1e-6)
+
+
+def test_changing_staged_scores_does_not_change_later_ones(trained, data):
+    ranker, X = trained("trees"), data[0]
+    for scores in ranker.staged_predict(X):
+        last = scores.copy()
+        scores[:] = np.nan
+    np.testing.assert_array_equal(last, ranker.predict(X))
+
+
+def test_staged_scores_take_one_prediction_by_one_round_for_each_round(ranker_class, data, monkeypatch):
+    ranker = make(ranker_class, n_estimators=5).fit(*data)
+    used, predict = [], ranker._backend.predict
+
+    def count(booster, X, rounds):
+        used.append(rounds)
+        return predict(booster, X, rounds)
+
+    monkeypatch.setattr(ranker._backend, "predict", count)
+    assert len(list(ranker.staged_predict(data[0]))) == 5
+    assert used == [range(i, i + 1) for i in range(5)]
+
+
+def test_rounds_after_the_best_one_are_not_kept(ranker_class, data):
+    stopping = {"n_estimators": 30, "early_stopping_rounds": 3, "validation_fraction": 0.4, "learning_rate": 0.2}
+    ranker, X = make(ranker_class, **stopping).fit(*data), data[0]
+    best = ranker.best_iteration_
+    assert 1 < best < 30
+    np.testing.assert_array_equal(ranker.predict(X, num_iteration=best), ranker.predict(X))
+    np.testing.assert_allclose(list(ranker.staged_predict(X))[-1], ranker.predict(X), atol=1e-6)
+    for keywords in ({"num_iteration": best + 1}, {"start_iteration": best}, {"iteration_range": (0, best + 1)}):
+        with pytest.raises(ValueError, match=rf"the number of rounds of the model, {best} \(rounds after the best"):
+            ranker.predict(X, **keywords)
+
+
+@pytest.mark.parametrize(("ranker_class", "boosting"), [(L, {"boosting": "dart"}), (G, {"booster": "dart"})])
+def test_dart_that_stopped_early(ranker_class, boosting, data):
+    ranker = make(ranker_class, n_estimators=12, early_stopping_rounds=3, learning_rate=0.5, **boosting)
+    X, y, qid = data
+    ranker.fit(*data, eval_set=[(X.copy(), y, qid)])
+    stages = list(ranker.staged_predict(X))
+    assert len(stages) == ranker.best_iteration_
+    np.testing.assert_allclose(stages[-1], ranker.predict(X), atol=2e-6)
+    value = br.ndcg_score(y, stages[-1], qid)
+    assert value == pytest.approx(max(ranker.evals_result_["valid_0"]["ndcg"]))
+
+
+# Features
+
+
+@results
+@pytest.mark.parametrize("kind", ["trees", "xgboost-trees", "xgboost-dart"])
+@pytest.mark.parametrize("container", [sp.csr_matrix, sp.csr_array, sp.csc_array])
+def test_elements_that_are_not_stored_are_zero(kind, container, result, data, monkeypatch):
+    X = np.where(data[0] > 0.2, data[0], 0.0)
+    ranker_class, parameters = KINDS[kind]
+    ranker = make(ranker_class, n_estimators=3, **parameters).fit(X, *data[1:])
+    X = X[:350]
+    # Several blocks of rows.
+    monkeypatch.setattr(xgboost_matrices, "BLOCK_ELEMENTS", 100 * X.shape[1])
+    for keywords in ({}, {"num_iteration": 2}, {"iteration_range": (1, 3)}):
+        found, expected = (ranker.predict(features, **keywords, **result) for features in (container(X), X))
+        if "pred_contrib" in result:
+            assert isinstance(found, sp.csr_matrix if container is sp.csr_matrix else sp.csr_array)
+            found = found.toarray()
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+        assert found.dtype == expected.dtype
+    stages = zip(ranker.staged_predict(container(X)), ranker.staged_predict(X), strict=True)
+    for found, expected in stages:
+        np.testing.assert_array_equal(found, expected)
+
+
+@results
+def test_columns_of_frames_are_checked(ranker_class, result, data, frame):
+    X, y, qid = data
+    ranker = make(ranker_class, n_estimators=3).fit(frame, y, qid)
+    expected = make(ranker_class, n_estimators=3).fit(X, y, qid).predict(X, **result, num_iteration=2)
+    for same in (frame, frame.assign(qid=qid), pl.DataFrame(frame.to_dict("list"))):
+        np.testing.assert_array_equal(ranker.predict(same, **result, num_iteration=2), expected)
+    reordered = frame[frame.columns[::-1]]
+    for call in (functools.partial(ranker.predict, **result), ranker.staged_predict, ranker.apply):
+        with pytest.raises(ValueError, match="same order"):
+            call(reordered)
+        with pytest.raises(ValueError, match="infinity"):
+            call(frame * np.inf)
+
+
+@results
+def test_categories_keep_their_meaning(ranker_class, result, data, frame, tmp_path):
+    _, y, qid = data
+    labels = np.array(["a", "b", "c"])[np.clip(y.astype(int), 0, 2)]
+    frame = frame[["x0", "x1"]].rename(columns={"x0": "price [EUR]"}).assign(kind=pd.Categorical(labels))
+    ranker = make(ranker_class).fit(frame, y, qid)
+    ranker.save_model(tmp_path / "model.json")
+    loaded, frame = ranker_class().load_model(tmp_path / "model.json"), frame[:350]
+    recoded = frame.assign(kind=frame["kind"].cat.reorder_categories(["c", "a", "b"]))
+    for keywords in ({}, {"iteration_range": (2, 5)}):
+        expected = ranker.predict(frame, **result, **keywords)
+        for one in (ranker, loaded):
+            np.testing.assert_array_equal(one.predict(recoded, **result, **keywords), expected)
+        if "pred_contrib" in result:
+            np.testing.assert_allclose(expected.sum(axis=1), ranker.predict(frame, **keywords), atol=2e-6)
+            assert np.abs(expected[:, 2]).max() > 0
+    expected = list(ranker.staged_predict(frame))
+    np.testing.assert_array_equal(list(loaded.staged_predict(recoded)), expected)
+
+
+# Linear models, models of files
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_linear_models_have_scores_and_contributions_of_all_rounds(container, data):
+    dense = np.where(data[0] > 0.2, data[0], 0.0)
+    X = container(dense)
+    ranker = make(br.XGBoostRanker, **LINEAR).fit(X, *data[1:])
+    scores, contributions = ranker.predict(X), ranker.predict(X, pred_contrib=True)
+    assert sp.issparse(contributions) == sp.issparse(X)
+    np.testing.assert_allclose(contributions.sum(axis=1), scores, atol=2e-6)
+    weights = np.array(ranker.booster_.get_dump()[0].split("weight:\n")[1].split(), dtype=float)
+    np.testing.assert_allclose(contributions[:, :-1] @ np.ones(10), dense @ weights, atol=1e-5)
+    for keywords in WHOLE:
+        np.testing.assert_array_equal(ranker.predict(X, **keywords), scores)
+    for call in (functools.partial(ranker.predict, pred_leaf=True), ranker.apply):
+        with pytest.raises(ValueError, match=r"no leaves \(pred_leaf, apply\): all rounds of booster='gblinear'"):
+            call(X)
+    for result in ({}, {"pred_contrib": True}):
+        with pytest.raises(ValueError, match=r"cannot choose some of the rounds: all rounds of booster='gblinear'"):
+            ranker.predict(X, num_iteration=2, **result)
+    with pytest.raises(ValueError, match=r"no scores of single rounds \(staged_predict\): all rounds of booster='gbl"):
+        ranker.staged_predict(X)
+
+
+@kinds
+def test_models_of_files_predict_the_same(kind, trained, data, tmp_path):
+    ranker, X = trained(kind), data[0][:150]
+    ranker.save_model(tmp_path / "model.json")
+    loaded = type(ranker)().load_model(tmp_path / "model.json")
+    for result in [*RESULTS.values()][: 3 if kind in TREES else 2]:
+        for keywords in ({}, {"iteration_range": (2, 5)}):
+            expected = ranker.predict(X, **result, **keywords)
+            np.testing.assert_array_equal(loaded.predict(X, **result, **keywords), expected)
+    np.testing.assert_array_equal(list(loaded.staged_predict(X)), list(ranker.staged_predict(X)))
+    with pytest.raises(ValueError, match=f"the number of rounds of the model, {N_ROUNDS} "):
+        loaded.predict(X, num_iteration=N_ROUNDS + 1)
+
+
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+@pytest.mark.parametrize("objective", ["rank:ndcg", "binary:logistic"])
+def test_base_score_of_models_of_xgboost_counts_once(booster, objective, data, tmp_path):
+    X, y, _ = data
+    matrix = xgb.DMatrix(X, y > 1, qid=data[2]) if objective == "rank:ndcg" else xgb.DMatrix(X, y > 1)
+    parameters = {"objective": objective, "base_score": 0.7, "booster": booster, "nthread": 1}
+    model = xgb.train(parameters, matrix, 5)
+    model.save_model(tmp_path / "model.json")
+    ranker = br.XGBoostRanker().load_model(tmp_path / "model.json")
+    for keywords in ({}, {"iteration_range": (0, 3)}, {"iteration_range": (2, 4)}):
+        expected = model.predict(matrix, output_margin=True, **keywords)
+        np.testing.assert_allclose(ranker.predict(X, **keywords), expected, atol=1e-6)
+        contributions = ranker.predict(X, pred_contrib=True, **keywords)
+        np.testing.assert_allclose(contributions.sum(axis=1), expected, atol=2e-6)
+    for n, scores in enumerate(ranker.staged_predict(X), start=1):
+        np.testing.assert_allclose(scores, ranker.predict(X, num_iteration=n), atol=1e-6)
+
+
+def test_models_of_lightgbm(data, tmp_path):
+    X, y, _ = data
+    parameters = {"objective": "binary", "verbosity": -1, "num_threads": 1}
+    model = lgb.train(parameters, lgb.Dataset(X, y > 1), 5)
+    model.save_model(tmp_path / "model.txt")
+    ranker = br.LightGBMRanker().load_model(tmp_path / "model.txt")
+    # Scores are not transformed, whatever the objective.
+    np.testing.assert_array_equal(ranker.predict(X, raw_score=False), model.predict(X, raw_score=True))
+    np.testing.assert_array_equal(list(ranker.staged_predict(X))[-1], ranker.predict(X))
+
+
+def test_a_model_without_rounds(data, tmp_path):
+    X, y, qid = data
+    xgb.train({"objective": "rank:ndcg", "base_score": 0.7}, xgb.DMatrix(X, y, qid=qid), 0).save_model(
+        tmp_path / "model.json"
+    )
+    ranker = br.XGBoostRanker().load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(ranker.predict(X, num_iteration=0), 0.7, rtol=1e-6)
+    assert ranker.apply(X).shape == (len(X), 0)
+    assert list(ranker.staged_predict(X)) == []
+    assert ranker.n_iter_ == 0
+    with pytest.raises(ValueError, match="goes beyond the number of rounds of the model, 0"):
+        ranker.predict(X, num_iteration=1)
+
+
+@results
+def test_a_model_without_splits(ranker_class, result, data):
+    X, y, qid = data
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        ranker = make(ranker_class, n_estimators=2).fit(np.zeros_like(X), y, qid)
+    found = ranker.predict(X, **result)
+    assert np.unique(found, axis=0).shape[0] == 1
+    np.testing.assert_array_equal(list(ranker.staged_predict(X))[-1], ranker.predict(X))
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        (
+            {"num_iteration": 7},
+            "num_iteration=7 with start_iteration=0 goes beyond the number of rounds of the model, 6",
+        ),
+        ({"start_iteration": 4, "num_iteration": 3}, "num_iteration=3 with start_iteration=4 goes beyond"),
+        ({"num_iteration": 2.0}, "num_iteration must be an integer, or None for all rounds; got 2.0"),
+        ({"num_iteration": True}, "num_iteration must be an integer, or None for all rounds; got True"),
+        ({"num_iteration": "all"}, "num_iteration must be an integer, or None for all rounds; got 'all'"),
+        ({"start_iteration": -1}, "start_iteration must be an integer of at least 0; got -1"),
+        ({"start_iteration": 1.5}, "start_iteration must be an integer of at least 0; got 1.5"),
+        ({"start_iteration": False}, "start_iteration must be an integer of at least 0; got False"),
+        ({"start_iteration": None}, "start_iteration must be an integer of at least 0; got None"),
+        ({"start_iteration": 6}, "start_iteration must be below the number of rounds of the model, 6 .*; got 6"),
+        ({"iteration_range": (0, 7)}, r"end at most the number of rounds of the model, 6 .*got \(0, 7\)"),
+        ({"iteration_range": (6, 0)}, r"0 <= first < end, .*got \(6, 0\)"),
+        ({"iteration_range": (3, 3)}, r"0 <= first < end, .*got \(3, 3\)"),
+        ({"iteration_range": (4, 2)}, r"0 <= first < end, .*got \(4, 2\)"),
+        ({"iteration_range": (-1, 2)}, r"0 <= first < end, .*got \(-1, 2\)"),
+        ({"iteration_range": (0, -1)}, r"0 <= first < end, .*got \(0, -1\)"),
+        ({"iteration_range": (0, 2.0)}, r"iteration_range must be \(first, end\): two integers, .*got \(0, 2.0\)"),
+        ({"iteration_range": (0, True)}, r"iteration_range must be \(first, end\): two integers"),
+        ({"iteration_range": 3}, r"iteration_range must be \(first, end\): two integers, .*got 3"),
+        ({"iteration_range": (1, 2, 3)}, r"iteration_range must be \(first, end\): two integers"),
+        ({"iteration_range": (0, 2), "num_iteration": 2}, "give either iteration_range, or num_iteration and start_it"),
+        (
+            {"iteration_range": (0, 2), "start_iteration": 1},
+            "give either iteration_range, or num_iteration and start_it",
+        ),
+        ({"pred_leaf": True, "pred_contrib": True}, "give either pred_leaf=True or pred_contrib=True, not both"),
+        ({"pred_leaf": 1}, "pred_leaf must be True or False; got 1"),
+        ({"pred_contrib": "yes"}, "pred_contrib must be True or False; got 'yes'"),
+        ({"raw_score": None}, "raw_score must be True or False; got None"),
+        ({"output_margin": 0}, "output_margin must be True or False; got 0"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["trees", "xgboost-trees"])
+def test_arguments_that_are_refused(kind, keywords, message, trained, data):
+    with pytest.raises(ValueError, match=message):
+        trained(kind).predict(data[0], **keywords)
+
+
+def test_keywords_are_those_of_both_libraries():
+    ours = set(inspect.signature(br.LightGBMRanker.predict).parameters)
+    of_lightgbm = set(inspect.signature(lgb.LGBMRanker.predict).parameters)
+    of_xgboost = set(inspect.signature(xgb.XGBRanker.predict).parameters)
+    # Names of features are always checked, and initial scores are added to the predictions by hand.
+    assert of_lightgbm - ours == {"validate_features", "kwargs"}
+    assert of_xgboost - ours == {"validate_features", "base_margin"}
+
+
+def test_rankers_that_are_not_fitted(ranker_class, fitted, data):
+    for ranker in (ranker_class(), clone(fitted(ranker_class))):
+        for call in (ranker.predict, ranker.staged_predict, ranker.apply):
+            with pytest.raises(NotFittedError):
+                call(data[0])
