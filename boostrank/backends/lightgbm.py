@@ -79,8 +79,9 @@ def train(training: Training) -> Trained:
     specification, data, history = training.specification, training.data, History(training)
     parameters, native = _parameters(specification), specification.native_objective
     check_boosting(parameters, native)
-    if data.position is not None and native is None:
-        raise ValueError(f"position is only for {' and '.join(NATIVE_OBJECTIVES)}; losses of boostrank do not use it")
+    if data.position is not None and native != "lambdarank":
+        # LightGBM would take positions for rank_xendcg, and ignore them.
+        raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
     # LightGBM ignores these in the parameters.
     categorical = parameters.pop("categorical_feature", "auto")
     bagging = parameters if native is None and samples_queries(parameters) else None

@@ -84,7 +84,6 @@ _REFUSED: Mapping[str, str] = {
     "ignore_column": "leave the column out of X",
     "num_class": "a ranker gives one score per row",
     "boost_from_average": "rankers start from the score 0",
-    "lambdarank_position_bias_regularization": "rankers do not know the positions of documents",
     "refit_decay_rate": "it is for LightGBM's Booster.refit",
     "auc_mu_weights": _MEASURE,
     "multi_error_top_k": _MEASURE,
@@ -103,6 +102,7 @@ _OBJECTIVES: Mapping[str, str] = {
     "sigmoid": "lambdarank",
     "lambdarank_truncation_level": "lambdarank",
     "lambdarank_norm": "lambdarank",
+    "lambdarank_position_bias_regularization": "lambdarank",
     "objective_seed": "rank_xendcg",
 }
 #: What to set instead of parameters of one objective.

@@ -112,8 +112,8 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             Scores from which boosting starts, such as those of another ranker; XGBoost calls them `base_margin`.
             `predict` does not add them.
         position : array-like of int, shape (n_documents,), optional
-            Positions at which documents were shown, for LightGBM's "lambdarank" and "rank_xendcg", which then estimate
-            the bias of positions. XGBoost has the parameter `lambdarank_unbiased` instead.
+            Positions at which documents were shown, for LightGBM's "lambdarank", which then estimates the bias of
+            positions. XGBoost has the parameter `lambdarank_unbiased` instead.
         eval_set : list or dict of (X, y, qid), optional
             Validation sets, on which metrics are computed in every round; (X, y) if qid is found as in training, or in
             `eval_qid` or `eval_group`. The keys of a dict are the names of the sets. The last set that is not the

@@ -156,8 +156,11 @@ def test_positions_reach_lightgbm(data):
     rows = np.argsort(position, kind="stable")
     mixed = small(br.LightGBMRanker, "native").fit(X[rows], y[rows], qid[rows], position=position[rows])
     np.testing.assert_array_equal(mixed.predict(X), ranker.predict(X))
-    with pytest.raises(ValueError, match="position is only for lambdarank and rank_xendcg"):
-        small(br.LightGBMRanker).fit(X, y, qid, position=position)
+    strong = small(br.LightGBMRanker, "native", lambdarank_position_bias_regularization=10.0)
+    assert not np.array_equal(strong.fit(X, y, qid, position=position).predict(X), ranker.predict(X))
+    for objective in ("softmax", "rank_xendcg"):
+        with pytest.raises(ValueError, match="position is only for objective='lambdarank'"):
+            small(br.LightGBMRanker, objective).fit(X, y, qid, position=position)
     with pytest.raises(ValueError, match=r"XGBoost takes no position.*lambdarank_unbiased"):
         small(br.XGBoostRanker, "native").fit(X, y, qid, position=position)
     for wrong in (position - 1, position[:-1], position * 0.5):
