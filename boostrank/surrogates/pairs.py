@@ -22,6 +22,12 @@ Because the scores have the sum 0, ``2 U - C`` is positive. Hence ``s_i`` increa
 *The hinge* is not differentiable at 1. It can leave documents tied although one is better, and is not consistent. (With
 class probabilities as targets it is the hinge of Weston and Watkins for classification, which is not consistent
 either.)
+
+**Weights of documents.** A weight ``w_i`` of document ``i`` multiplies the pairs that it comes first in, and so its
+target. The expected loss is then the loss at ``v = E[w u]``, and by the same proof its minimizer sorts like ``v``. If
+the label of a document is known only with the probability ``p_i``, independently of the label, the weight ``1 / p_i`` of
+the documents whose label is known, and 0 of the others, gives ``v = E[u]``, where the normalizer of the gains is that of
+all documents.
 """
 
 from __future__ import annotations

@@ -222,3 +222,17 @@ def test_pruning_callbacks_of_optuna(ranker_class, data, names):
     assert len(recorded) == 1
     reported = list(study.trials[0].intermediate_values.values())
     np.testing.assert_allclose(reported, recorded[0], atol=1e-6)
+
+
+def test_callbacks_that_print_are_those_of_verbose(ranker_class, data, capsys):
+    callback = (
+        lightgbm.log_evaluation(4)
+        if ranker_class is br.LightGBMRanker
+        else xgboost.callback.EvaluationMonitor(period=4)
+    )
+    printed = []
+    for arguments in ({"callbacks": [callback]}, {"verbose": 4}):
+        small(ranker_class).fit(*data, eval_set={"test": VALIDATION}, eval_metric=["ndcg@5", "map"], **arguments)
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert "map" in printed[0]
