@@ -24,10 +24,10 @@ class probabilities as targets it is the hinge of Weston and Watkins for classif
 either.)
 
 **Weights of documents.** A weight ``w_i`` of document ``i`` multiplies the pairs that it comes first in, and so its
-target. The expected loss is then the loss at ``v = E[w u]``, and by the same proof its minimizer sorts like ``v``. If
-the label of a document is known only with the probability ``p_i``, independently of the label, the weight ``1 / p_i`` of
-the documents whose label is known, and 0 of the others, gives ``v = E[u]``, where the normalizer of the gains is that of
-all documents.
+target. The expected loss is then the loss at ``v = E[w u]``, and by the same proof its minimizer sorts like ``v``. Let
+the label of document ``i`` be known only with the probability ``p_i``, which does not depend on the label. Then weights
+``1 / p_i`` of documents whose label is known, and 0 of the others, give ``v = E[u]``, if the gains are normalized with
+the ideal DCG of all documents.
 """
 
 from __future__ import annotations
