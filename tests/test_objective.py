@@ -8,7 +8,7 @@ from oracles import Arc, FlatBowl, SteepBowl, normalized_gains, slices
 from scipy.optimize import minimize_scalar
 
 from boostrank.dcg import DCG
-from boostrank.objective import Objective
+from boostrank.objective import Objective, bind
 from boostrank.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,
@@ -322,6 +322,19 @@ def test_data_without_any_relevance_stay_finite(surrogate, normalize):
         objective.loss(scores),
     ):
         assert np.isfinite(values).all()
+
+
+def test_the_scale_is_one_where_nothing_can_be_learned():
+    assert Objective("softmax", np.zeros(15), Queries.from_sizes(SIZES)).scale == 1.0
+
+
+def test_bind_makes_the_objective_of_its_arguments():
+    labels, queries, scores = ragged()
+    arguments = queries, DCG(k=1, gain="linear"), "l2", np.arange(5.0)
+    ours, theirs = bind("softmax", labels, *arguments), Objective(Softmax(), labels, *arguments)
+    assert (ours.surrogate, ours.queries, ours.scale) == (theirs.surrogate, queries, theirs.scale)
+    np.testing.assert_array_equal(ours.targets, theirs.targets)
+    np.testing.assert_array_equal(ours.gradient_hessian(scores), theirs.gradient_hessian(scores))
 
 
 @every
