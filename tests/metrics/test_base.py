@@ -154,6 +154,15 @@ def test_bad_input_is_an_error_that_names_it(names, change, message):
             FUNCTIONS[name](**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})
 
 
+@pytest.mark.parametrize("name", [*BINARY, "auc"])
+def test_undefined_queries_are_errors_that_say_what_counts_as_relevant(name):
+    with pytest.raises(ValueError, match=r"query '7' has .*a label of at least 2\)"):
+        FUNCTIONS[name]([1, 0], [0.1, 0.2], [7, 7], threshold=2, empty="raise")
+    if name == "rbp":
+        with pytest.raises(ValueError, match="query '7' has no relevant document, so"):
+            FUNCTIONS[name]([0, 0], [0.1, 0.2], [7, 7], gain="linear", empty="raise")
+
+
 def test_measures_of_pairs_have_no_cutoff_and_no_tie_rule():
     assert set(MEASURES) == {"ndcg", "dcg", *SKIPPING, *RANKED}
     for name in ("auc", "kendall_tau"):
