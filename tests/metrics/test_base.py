@@ -135,7 +135,7 @@ def test_the_perfect_ranking_and_the_reverse_are_the_bounds(name):
         (["rbp"], {"gain": "linear", "ties": "random"}, "ties must be"),
         (["rbp"], {"gain": [0, 1], "y_true": [2, 0]}, r"relevance\[0\] = 2 is not an integer from 0 to 1"),
         (["err"], {"max_grade": 2, "y_true": [3, 0]}, "max_grade must be at least the largest label, 3; got 2"),
-        (["err"], {"max_grade": 0}, "max_grade must be .*got 0"),
+        (["err"], {"max_grade": 0}, "max_grade must be None or .*got 0"),
         (["err"], {"max_grade": math.nan}, "max_grade must be .*got nan"),
         (["err"], {"max_grade": math.inf}, "max_grade must be .*got inf"),
         (RANKED, {"k": 0}, "k must be .*got 0"),

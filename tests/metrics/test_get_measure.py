@@ -43,6 +43,20 @@ def test_repr_makes_the_same_measure(measure, text):
     assert eval(repr(measure)) == measure
 
 
+@pytest.mark.parametrize("name", ["ndcg", "dcg", "rbp"])
+def test_tables_of_gains_are_settings_like_others(name):
+    measure = get_measure(name, gain=np.arange(3.0))
+    assert measure == get_measure(name, gain=[0.0, 1.0, 2.0]) != get_measure(name, gain=[0.0, 1.0, 3.0])
+    assert hash(measure) == hash(get_measure(name, gain=[0.0, 1.0, 2.0]))
+    assert repr(measure) == f"get_measure({name!r}, gain=(0.0, 1.0, 2.0))"
+
+
+def test_lists_of_discounts_are_settings_like_others():
+    measure = get_measure("ndcg", discount=["power", 0.5])
+    assert measure == get_measure("ndcg", discount=("power", 0.5)) != get_measure("ndcg", discount=("power", 0.6))
+    assert repr(measure) == "get_measure('ndcg', discount=('power', 0.5))"
+
+
 def test_settings_can_be_replaced():
     measure = get_measure("ndcg@10", gain="linear")
     assert get_measure(measure, k=5) == get_measure("ndcg@5", gain="linear")
@@ -62,6 +76,9 @@ def test_unknown_names_are_errors(name):
     ("call", "error", "message"),
     [
         (lambda: get_measure("ndcg@0"), ValueError, "k must be .*got 0"),
+        (lambda: get_measure("err@0"), ValueError, "k must be .*got 0"),
+        (lambda: get_measure("map@0"), ValueError, "k must be .*got 0"),
+        (lambda: get_measure("rbp@0"), ValueError, "k must be .*got 0"),
         (lambda: get_measure("ndcg@1.5"), ValueError, r"k must be .*got 1\.5"),
         (lambda: get_measure("ndcg@10", k=5), ValueError, "cutoff in the name; got k=5"),
         (lambda: get_measure("ndcg", ties="random"), ValueError, "ties must be"),
@@ -98,7 +115,7 @@ def test_preferences_are_for_agreement_only():
             ValueError, match=f"{name} needs relevance labels; the measure of preferences is 'agreement'"
         ):
             get_measure(name)(graph, scores)
-        with pytest.raises(ValueError, match="needs relevance labels"):
+        with pytest.raises(ValueError, match=f"{name} needs relevance labels"):
             get_measure(name).bind(graph.grouped, graph.queries)
 
 
