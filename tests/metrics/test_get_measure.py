@@ -57,6 +57,10 @@ def test_lists_of_discounts_are_settings_like_others():
     assert repr(measure) == "get_measure('ndcg', discount=('power', 0.5))"
 
 
+def test_the_default_is_ndcg_at_10():
+    assert get_measure() == get_measure("ndcg", k=10)
+
+
 def test_settings_can_be_replaced():
     measure = get_measure("ndcg@10", gain="linear")
     assert get_measure(measure, k=5) == get_measure("ndcg@5", gain="linear")
