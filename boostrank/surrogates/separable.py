@@ -129,8 +129,8 @@ class Separable(Surrogate):
         """The sum of the targets of each query, limited such that their mean is inside of `target_bounds`."""
         low, high = self.target_bounds
         least = queries.sizes * (low * (1.0 + np.sign(low) * BOUND_MARGIN)) if low else ZERO_MARGIN
-        largest = queries.sizes * (high * (1.0 - np.sign(high) * BOUND_MARGIN)) if high else -ZERO_MARGIN
-        return np.clip(mass, least, largest)
+        # Targets are 0 or more, so that the upper bound is above 0.
+        return np.clip(mass, least, queries.sizes * (high * (1.0 - BOUND_MARGIN)))
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
         """How much to lower the shift of each query, from its mean slope and curvature, for the mean slope `goal`."""
