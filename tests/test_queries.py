@@ -115,6 +115,13 @@ def test_missing_ids_are_errors_that_name_the_row(qid):
         Queries.from_qid(qid)
 
 
+def test_ids_that_cannot_be_hashed_are_errors():
+    ids = np.empty(3, dtype=object)
+    ids[:] = [[1], [2], [1]]
+    with pytest.raises(ValueError, match="qid must have ids that can be hashed"):
+        Queries.from_qid(ids)
+
+
 @given(IDS, st.data())
 def test_take_gives_the_rows_of_the_chosen_queries(ids, data):
     queries = Queries.from_qid(ids)
