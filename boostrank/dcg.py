@@ -211,7 +211,7 @@ class DCG:
 
 def normalize(dcg: Floats, ideal: Floats) -> Floats:
     """``dcg / ideal``, and NaN where the ideal DCG is 0; a ratio that differs from 1 by rounding alone is set to 1."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(invalid="ignore"):
         ratio = dcg / ideal
     return np.where(ratio > 1.0 - ROUNDING_TOLERANCE, 1.0, ratio)
 

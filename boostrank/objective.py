@@ -76,7 +76,7 @@ class BoundLoss(ABC):
         for documents, derivatives, factor in self._parts(scores):
             for values, result in zip(derivatives, results, strict=True):
                 with np.errstate(over="ignore"):
-                    np.multiply(values, factor, out=result[documents], casting="same_kind")
+                    np.multiply(values, factor, out=result[documents])
                 self._check_finite(result[documents], scores, documents)
         return results
 
@@ -86,10 +86,9 @@ class BoundLoss(ABC):
             return
         document = documents.start + int(np.argmin(np.isfinite(values)))
         query = int(np.searchsorted(self.queries.indptr, document, side="right")) - 1
-        of_query = slice(self.queries.starts[query], self.queries.ends[query])
         cause = (
             "its scores are finite, so the loss overflows: lower the learning rate"
-            if np.isfinite(scores[of_query]).all()
+            if np.isfinite(scores[documents]).all()
             else "its scores are not finite: check the features, and lower the learning rate"
         )
         raise FloatingPointError(

@@ -63,8 +63,8 @@ class Queries(Segments):
         """
         ids = _as_ids(qid)
         starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
-        codes, uniques = _factorize(ids[starts])
-        if len(uniques) == len(starts):
+        codes, n_different = _factorize(ids[starts])
+        if n_different == len(starts):
             return cls(np.append(starts, len(ids)).astype(np.int64), ids[starts])
         row_codes = np.repeat(codes, np.diff(np.append(starts, len(ids))))
         permutation = np.argsort(row_codes, kind="stable")
@@ -149,12 +149,16 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
     return ids
 
 
-def _factorize(ids: NDArray[Any]) -> tuple[NDArray[np.intp], Any]:
-    """Number the different ids by first appearance; return the number of each row's id, and the different ids."""
-    # pandas would merge strings that differ after a null character only, and numbers that are equal as float64.
-    if ids.dtype.kind in "US" or ids.dtype.itemsize > 8:
-        ids = ids.astype(object)
+def _factorize(ids: NDArray[Any]) -> tuple[NDArray[np.intp], int]:
+    """Number the different ids by first appearance; return the number of each row's id, and how many ids differ."""
+    # pandas would merge numbers that are equal as float64, and before version 3 strings that differ after a null
+    # character only.
+    if ids.dtype.kind not in "OUS" and ids.dtype.itemsize <= 8:
+        codes, uniques = pd.factorize(ids)
+        return codes, len(uniques)
+    numbers: dict[Any, int] = {}
     try:
-        return pd.factorize(ids)
+        codes = np.array([numbers.setdefault(value, len(numbers)) for value in ids.tolist()])
     except TypeError as error:
         raise ValueError(f"qid must have ids that can be hashed, such as integers and str: {error}") from None
+    return codes, len(numbers)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracles import DISCOUNTS, dcg_of_order, ideal_dcg, normalized_gains, orders_by, slices
 from sklearn.metrics import dcg_score, ndcg_score
 
-from boostrank.dcg import DCG, LEVEL_SAMPLE_SIZE, MAX_COUNTED_LEVELS, check_relevance
+from boostrank.dcg import DCG, LEVEL_SAMPLE_SIZE, MAX_COUNTED_LEVELS, check_relevance, reciprocal_or_zero
 from boostrank.queries import Queries
 
 CUTOFFS = [None, 1, 2, 4, 100]
@@ -108,6 +108,13 @@ def test_a_gain_that_the_sample_of_gains_misses_counts_in_the_ideal():
     gains = np.zeros(3 * LEVEL_SAMPLE_SIZE)
     gains[1] = 7.0
     assert DCG(k=2).ideal(gains, Queries.from_sizes([len(gains)])).tolist() == [7.0]
+
+
+def test_reciprocals_of_zero_norms_are_zero_in_memory_that_was_used_before():
+    norms = np.array([0.0, 4.0] * 50)
+    used = np.full(100, 7.0)
+    del used
+    assert reciprocal_or_zero(norms).tolist() == [0.0, 0.25] * 50
 
 
 @pytest.mark.parametrize("k", CUTOFFS)

@@ -9,7 +9,7 @@ from oracles import Arc, FlatBowl, SteepBowl, normalized_gains, slices
 from scipy.optimize import minimize_scalar
 
 from boostrank.dcg import DCG
-from boostrank.objective import Objective
+from boostrank.objective import Objective, bind
 from boostrank.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,
@@ -80,6 +80,14 @@ def test_the_mean_hessian_at_the_start_is_one(surrogate, kind, k):
     objective = Objective(surrogate, labels, queries, DCG(k=k), weights=weights)
     hessian = objective.gradient_hessian(np.zeros(len(labels)))[1]
     assert hessian.sum() / np.count_nonzero(as_documents(weights, queries)) == pytest.approx(1.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("weights", [None, [2.0] * 400])
+def test_the_mean_hessian_is_over_the_documents_of_all_blocks(weights):
+    labels, queries, _ = ragged([100] * 400)
+    assert len(queries.blocks()) > 2
+    hessian = Objective("squared", labels, queries, weights=weights).gradient_hessian(np.zeros(len(labels)))[1]
+    np.testing.assert_allclose(hessian, 1.0)
 
 
 @pytest.mark.parametrize("surrogate", [s for s in SURROGATES if s.convex and not s.shift_invariant], ids=repr)
@@ -286,6 +294,7 @@ def test_float32_scores_give_the_same_derivatives_and_stay_as_they_were(surrogat
     objective = Objective(surrogate, labels, queries)
     ours, theirs = objective.gradient_hessian(single), objective.gradient_hessian(single.astype(np.float64))
     np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(objective.loss(single), objective.loss(single.astype(np.float64)))
     np.testing.assert_array_equal(single, scores.astype(np.float32))
 
 
@@ -321,10 +330,7 @@ def test_a_bad_score_beyond_the_first_block_is_named():
 def test_a_loss_that_overflows_at_finite_scores_is_an_error_that_says_so():
     labels, queries, scores = ragged()
     scores[9] = 1e300
-    with (
-        np.errstate(all="ignore"),
-        pytest.raises(FloatingPointError, match=r"document 9 .*finite, so the loss overflows"),
-    ):
+    with pytest.raises(FloatingPointError, match=r"document 9 .*finite, so the loss overflows"):
         Objective("squared", labels, queries).gradient_hessian(scores)
 
 
@@ -360,6 +366,19 @@ def test_data_without_any_relevance_stay_finite(surrogate, normalize):
         objective.loss(scores),
     ):
         assert np.isfinite(values).all()
+
+
+def test_the_scale_is_one_where_nothing_can_be_learned():
+    assert Objective("softmax", np.zeros(15), Queries.from_sizes(SIZES)).scale == 1.0
+
+
+def test_bind_makes_the_objective_of_its_arguments():
+    labels, queries, scores = ragged()
+    arguments = queries, DCG(k=1, gain="linear"), "l2", np.arange(5.0)
+    ours, theirs = bind("softmax", labels, *arguments), Objective(Softmax(), labels, *arguments)
+    assert (ours.surrogate, ours.queries, ours.scale) == (theirs.surrogate, queries, theirs.scale)
+    np.testing.assert_array_equal(ours.targets, theirs.targets)
+    np.testing.assert_array_equal(ours.gradient_hessian(scores), theirs.gradient_hessian(scores))
 
 
 @every

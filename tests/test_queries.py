@@ -56,8 +56,24 @@ def test_ids_are_never_sorted_by_value():
         pd.Series([7, 3, 7], index=[5, 6, 7]),
         np.array([[4], [2], [4]]),
         ["a", "a ", "a"],
+        ["a", "a\0", "a"],
+        np.array(["a\0b", "a\0c", "a\0b"]),
+        np.array([b"a\0b", b"a\0c", b"a\0b"]),
+        np.array([2**53, 2**53 + 1, 2**53], dtype=np.longdouble),
     ],
-    ids=["uint64", "beyond float64", "bytes", "mixed", "series", "column", "trailing space"],
+    ids=[
+        "uint64",
+        "beyond float64",
+        "bytes",
+        "mixed",
+        "series",
+        "column",
+        "trailing space",
+        "trailing null character",
+        "null character",
+        "null byte",
+        "long double",
+    ],
 )
 def test_ids_of_any_type_are_compared_by_equality(ids):
     queries = Queries.from_qid(ids)
@@ -90,12 +106,20 @@ def test_missing_or_misshapen_ids_are_errors(qid):
         pd.array([1, None], dtype="Int64"),
         pd.Series(["a", pd.NA], dtype=object),
         np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"),
+        np.ma.array([3, 4], mask=[False, True]),
     ],
-    ids=["string", "Int64", "object", "datetime"],
+    ids=["string", "Int64", "object", "datetime", "masked"],
 )
-def test_missing_ids_of_pandas_are_errors_that_name_the_row(qid):
+def test_missing_ids_are_errors_that_name_the_row(qid):
     with pytest.raises(ValueError, match=r"qid\[1\]"):
         Queries.from_qid(qid)
+
+
+def test_ids_that_cannot_be_hashed_are_errors():
+    ids = np.empty(3, dtype=object)
+    ids[:] = [[1], [2], [1]]
+    with pytest.raises(ValueError, match="qid must have ids that can be hashed"):
+        Queries.from_qid(ids)
 
 
 @given(IDS, st.data())
@@ -115,3 +139,7 @@ def test_queries_of_sizes_are_numbered():
     assert queries.qid.tolist() == [0, 0, 1]
     with pytest.raises(ValueError, match=r"sizes\[1\] is 0"):
         Queries.from_sizes([2, 0])
+
+
+def test_queries_of_sizes_have_the_given_ids():
+    assert Queries.from_sizes([2, 1], np.array(["b", "a"])).qid.tolist() == ["b", "b", "a"]

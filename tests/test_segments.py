@@ -95,7 +95,10 @@ def test_search_is_searchsorted_in_each_segment(side, sizes):
     values = ragged(sizes, 4, seed=1)
     ascending = np.concatenate([np.sort(ragged(sizes, 4)[part]) for part in slices(sizes)])
     parts = [part.start + np.searchsorted(ascending[part], values[part], side) for part in slices(sizes)]
-    assert Segments.from_sizes(sizes).search(ascending, values, side).tolist() == np.concatenate(parts).tolist()
+    segments, expected = Segments.from_sizes(sizes), np.concatenate(parts).tolist()
+    assert segments.search(ascending, values, side).tolist() == expected
+    if side == "left":
+        assert segments.search(ascending, values).tolist() == expected
 
 
 def test_take_gives_the_rows_of_the_chosen_segments():
@@ -131,6 +134,7 @@ def test_sort_decreases_with_ties_by_tiebreak_then_row(sizes, levels):
     tiebreak = ragged(sizes, 2, seed=1)
     assert segments.sort(scores).tolist() == slow_sort(scores, np.zeros(len(scores)), sizes)
     assert segments.sort(scores, tiebreak).tolist() == slow_sort(scores, tiebreak, sizes)
+    assert segments.sort(scores, tiebreak, stable=False).tolist() == slow_sort(scores, tiebreak, sizes)
 
 
 @given(RAGGED)
@@ -141,7 +145,9 @@ def test_ranks_count_the_rows_before(sizes):
         for part in slices(sizes)
         for i in range(part.start, part.stop)
     ]
-    assert Segments.from_sizes(sizes).ranks(scores).tolist() == expected
+    ranks = Segments.from_sizes(sizes).ranks(scores)
+    assert ranks.tolist() == expected
+    assert ranks.dtype == np.int64
 
 
 def test_zeros_of_both_signs_are_tied():
@@ -156,7 +162,7 @@ def test_infinite_scores_are_sorted():
 
 
 @given(RAGGED, st.integers(1, 20))
-def test_blocks_divide_the_segments_and_are_no_longer_than_asked(sizes, limit):
+def test_blocks_divide_the_segments_and_are_as_long_as_asked(sizes, limit):
     segments = Segments.from_sizes(sizes)
     blocks = list(segments.blocks(limit))
     assert [i for block in blocks for i in range(segments.n_segments)[block.segments]] == list(range(len(sizes)))
@@ -164,6 +170,8 @@ def test_blocks_divide_the_segments_and_are_no_longer_than_asked(sizes, limit):
     for block in blocks:
         assert block.part.sizes.tolist() == sizes[block.segments]
         assert block.part.n_rows <= limit or block.part.n_segments == 1
+    for block, following in itertools.pairwise(blocks):
+        assert block.part.n_rows + following.part.sizes[0] > limit
 
 
 @pytest.mark.parametrize("levels", [None, 50])

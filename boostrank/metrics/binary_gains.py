@@ -52,7 +52,7 @@ class BinaryMeasure(QueryMeasure):
         gains = binary_gains(relevance, self.threshold)
 
         def values(scores: Floats) -> Floats:
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(invalid="ignore"):
                 return self.values(gains, scores, queries)
 
         return Prepared(queries.max(gains) == 0, values)

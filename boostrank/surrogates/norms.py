@@ -96,7 +96,7 @@ class PNorm(_QNorm):
         q = self.exponent(expected.shape[1])
         p = q / (q - 1.0)
         norm = np.linalg.norm(expected, ord=p, axis=1, keepdims=True)
-        return np.where(norm > 0, norm, 1.0) ** (2.0 - p) * expected ** (p - 1.0)
+        return norm ** (2.0 - p) * expected ** (p - 1.0)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,9 @@ LOG_ZERO = -800.0
 # At a bound of the targets the intercept may be infinite. The mean slope of a query stays this far from the bound,
 # relative to the bound, or its sum of slopes stays this far from a bound of 0. float32 does not resolve the difference.
 BOUND_MARGIN, ZERO_MARGIN = 1e-9, 1e-200
+# The search for an intercept ends with a step of at most this. The error of Newton's method is about the square of its
+# last step: 1e-8, less than float32 resolves.
+MAX_LAST_STEP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,8 @@ class Separable(Surrogate):
 
         `mass` has shape (n_queries,). The equation is solved by Newton's method for all queries at once. A query of m
         documents whose scores are all equal needs the shift that gives each of them the slope ``mass / m``. For other
-        scores, ``c`` lies between the two shifts that give this slope to the highest and to the lowest score; steps
-        that would leave this interval are replaced by bisection.
+        scores, ``c`` lies between the two shifts that give this slope to the highest and to the lowest score. Steps
+        that would leave this interval, or that are longer than half of the step before, are replaced by bisection.
 
         At a bound of the targets the shift may be infinite. Therefore the mean slope is kept inside of `target_bounds`.
         """
@@ -108,15 +111,17 @@ class Separable(Surrogate):
         level = self.inverse_slope(goal)
         low, high = level - queries.max(scores), level - queries.min(scores)
         shift = np.clip(level - queries.mean(scores), low, high)
+        step = np.full(len(shift), np.inf)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for _ in range(100):
                 slope, curvature = (queries.mean(part) for part in self.slope_curvature(scores + queries.repeat(shift)))
                 low, high = np.where(slope < goal, shift, low), np.where(slope > goal, shift, high)
                 newton = shift - self._newton_step(slope, curvature, goal)
-                inside = (newton >= low) & (newton <= high)
-                previous, shift = shift, np.where(inside, newton, 0.5 * (low + high))
-                # The error of Newton's method is about the square of its last step: 1e-8, less than float32 resolves.
-                if (np.abs(shift - previous) <= 1e-4).all():
+                short = np.abs(newton - shift) <= np.maximum(0.5 * step, MAX_LAST_STEP)
+                accepted = short & (newton >= low) & (newton <= high)
+                previous, shift = shift, np.where(accepted, newton, 0.5 * (low + high))
+                step = np.abs(shift - previous)
+                if (step <= MAX_LAST_STEP).all():
                     break
         return shift
 
@@ -124,8 +129,8 @@ class Separable(Surrogate):
         """The sum of the targets of each query, limited such that their mean is inside of `target_bounds`."""
         low, high = self.target_bounds
         least = queries.sizes * (low * (1.0 + np.sign(low) * BOUND_MARGIN)) if low else ZERO_MARGIN
-        largest = queries.sizes * (high * (1.0 - np.sign(high) * BOUND_MARGIN)) if high else -ZERO_MARGIN
-        return np.clip(mass, least, largest)
+        # Targets are 0 or more, so that the upper bound is above 0.
+        return np.clip(mass, least, queries.sizes * (high * (1.0 - BOUND_MARGIN)))
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
         """How much to lower the shift of each query, from its mean slope and curvature, for the mean slope `goal`."""

@@ -135,7 +135,7 @@ def test_the_perfect_ranking_and_the_reverse_are_the_bounds(name):
         (["rbp"], {"gain": "linear", "ties": "random"}, "ties must be"),
         (["rbp"], {"gain": [0, 1], "y_true": [2, 0]}, r"relevance\[0\] = 2 is not an integer from 0 to 1"),
         (["err"], {"max_grade": 2, "y_true": [3, 0]}, "max_grade must be at least the largest label, 3; got 2"),
-        (["err"], {"max_grade": 0}, "max_grade must be .*got 0"),
+        (["err"], {"max_grade": 0}, "max_grade must be None or .*got 0"),
         (["err"], {"max_grade": math.nan}, "max_grade must be .*got nan"),
         (["err"], {"max_grade": math.inf}, "max_grade must be .*got inf"),
         (RANKED, {"k": 0}, "k must be .*got 0"),
@@ -152,6 +152,15 @@ def test_bad_input_is_an_error_that_names_it(names, change, message):
     for name in names:
         with pytest.raises(ValueError, match=message):
             FUNCTIONS[name](**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})
+
+
+@pytest.mark.parametrize("name", [*BINARY, "auc"])
+def test_undefined_queries_are_errors_that_say_what_counts_as_relevant(name):
+    with pytest.raises(ValueError, match=r"query '7' has .*a label of at least 2\)"):
+        FUNCTIONS[name]([1, 0], [0.1, 0.2], [7, 7], threshold=2, empty="raise")
+    if name == "rbp":
+        with pytest.raises(ValueError, match="query '7' has no relevant document, so"):
+            FUNCTIONS[name]([0, 0], [0.1, 0.2], [7, 7], gain="linear", empty="raise")
 
 
 def test_measures_of_pairs_have_no_cutoff_and_no_tie_rule():

@@ -44,4 +44,6 @@ def test_largest_grade_is_that_of_the_data_unless_given(ragged):
     assert FUNCTIONS["err"](y, scores, qid) == FUNCTIONS["err"](y, scores, qid, max_grade=3)
     assert FUNCTIONS["err"]([1, 1000], [1, 0], [0, 0]) == pytest.approx(0.5)
     assert FUNCTIONS["err"]([1000], [1.0], [0]) == 1.0
-    assert FUNCTIONS["err"]([1, 0, 0], [0.5, 0.5, 0.5], [0, 0, 0], max_grade=1074) == pytest.approx(0.0, abs=1e-15)
+    assert FUNCTIONS["err"]([0, 1], [1, 0], [0, 0], max_grade=1) == pytest.approx(0.25)
+    for label in (1, 2):
+        assert FUNCTIONS["err"]([label, 0], [0.5, 0.5], [0, 0], max_grade=1074) == pytest.approx(0.0, abs=1e-15)

@@ -43,6 +43,24 @@ def test_repr_makes_the_same_measure(measure, text):
     assert eval(repr(measure)) == measure
 
 
+@pytest.mark.parametrize("name", ["ndcg", "dcg", "rbp"])
+def test_tables_of_gains_are_settings_like_others(name):
+    measure = get_measure(name, gain=np.arange(3.0))
+    assert measure == get_measure(name, gain=[0.0, 1.0, 2.0]) != get_measure(name, gain=[0.0, 1.0, 3.0])
+    assert hash(measure) == hash(get_measure(name, gain=[0.0, 1.0, 2.0]))
+    assert repr(measure) == f"get_measure({name!r}, gain=(0.0, 1.0, 2.0))"
+
+
+def test_lists_of_discounts_are_settings_like_others():
+    measure = get_measure("ndcg", discount=["power", 0.5])
+    assert measure == get_measure("ndcg", discount=("power", 0.5)) != get_measure("ndcg", discount=("power", 0.6))
+    assert repr(measure) == "get_measure('ndcg', discount=('power', 0.5))"
+
+
+def test_the_default_is_ndcg_at_10():
+    assert get_measure() == get_measure("ndcg", k=10)
+
+
 def test_settings_can_be_replaced():
     measure = get_measure("ndcg@10", gain="linear")
     assert get_measure(measure, k=5) == get_measure("ndcg@5", gain="linear")
@@ -51,7 +69,7 @@ def test_settings_can_be_replaced():
 
 
 @pytest.mark.parametrize(
-    "name", ["", "ndgc", "ndcg@", "ndcg@x", "ndcg@-1", "ndcg@1e3", "ndcg@.5", "@10", "NDCG", 3, None]
+    "name", ["", "ndgc", "ndcg@", "ndcg@x", "ndcg@-1", "ndcg@1e3", "ndcg@.5", "ndcg@1.", "@10", "NDCG", 3, None]
 )
 def test_unknown_names_are_errors(name):
     with pytest.raises(ValueError, match=r"measure must be a Measure, a function, or one of ndcg, dcg, .*agreement"):
@@ -62,6 +80,9 @@ def test_unknown_names_are_errors(name):
     ("call", "error", "message"),
     [
         (lambda: get_measure("ndcg@0"), ValueError, "k must be .*got 0"),
+        (lambda: get_measure("err@0"), ValueError, "k must be .*got 0"),
+        (lambda: get_measure("map@0"), ValueError, "k must be .*got 0"),
+        (lambda: get_measure("rbp@0"), ValueError, "k must be .*got 0"),
         (lambda: get_measure("ndcg@1.5"), ValueError, r"k must be .*got 1\.5"),
         (lambda: get_measure("ndcg@10", k=5), ValueError, "cutoff in the name; got k=5"),
         (lambda: get_measure("ndcg", ties="random"), ValueError, "ties must be"),
@@ -74,6 +95,7 @@ def test_unknown_names_are_errors(name):
         (lambda: make_scorer("auc", ties="best"), TypeError, "'auc' has no setting 'ties'"),
         (lambda: get_measure("ndcg").bind([1, 0], Queries.from_sizes([3])), ValueError, "2 labels for 3 documents"),
         (lambda: get_measure("ndcg").bind([1, -1], Queries.from_sizes([2])), ValueError, "is negative"),
+        (lambda: get_measure("agreement").bind([1, -1], Queries.from_sizes([2])), ValueError, "is negative"),
         (lambda: get_measure("ndcg", empty="raise").bind([0], Queries.from_sizes([1])), ValueError, "query '0' has no"),
         (lambda: get_measure("auc").bind([1, 1], Queries.from_sizes([2])), ValueError, "no query is left"),
         (lambda: get_measure("ndcg").bind([1, 0], Queries.from_sizes([2]), [-1.0]), ValueError, "not negative"),
@@ -97,7 +119,7 @@ def test_preferences_are_for_agreement_only():
             ValueError, match=f"{name} needs relevance labels; the measure of preferences is 'agreement'"
         ):
             get_measure(name)(graph, scores)
-        with pytest.raises(ValueError, match="needs relevance labels"):
+        with pytest.raises(ValueError, match=f"{name} needs relevance labels"):
             get_measure(name).bind(graph.grouped, graph.queries)
 
 
@@ -115,6 +137,7 @@ def test_evaluate_equals_the_functions():
     }
     table = br.evaluate(Y, SCORES, QID, named, per_query=True)
     assert table.index.equals(pd.Index(["a", "b"], name="qid"))
+    assert table.index.name == "qid"
     assert table["linear"].tolist() == br.ndcg_score(Y, SCORES, QID, per_query=True, **linear).tolist()
     assert br.evaluate(Y, SCORES, QID) == {"ndcg@10": br.ndcg_score(Y, SCORES, QID, k=10)}
     assert list(named_measures(get_measure("mrr"))) == ["mrr"]
@@ -133,10 +156,12 @@ def test_functions_of_users_are_measures():
     assert measure == get_measure(get_measure(share_at_the_top), rank=2) == pickle.loads(pickle.dumps(measure))
     assert measure(Y, SCORES, QID) == 1.0
     assert measure(Y, SCORES, QID, sample_weight=[1, 0]) == 1.0
+    assert measure(Y, SCORES, QID, per_query=True).tolist() == [1, 1]
     assert get_measure(measure, rank=1)(Y, SCORES, QID, per_query=True).tolist() == [0, 0]
     queries = Queries.from_qid(["a", "b", "a"])
     bound = measure.bind(queries.group(np.array([1, 0, 3])), Queries.from_sizes([2, 1]))
     assert str(bound) == "share_at_the_top"
+    assert bound.queries.sizes.tolist() == [2, 1]
     labels, pairs = np.array([1.0, 3.0, 0.0, 4.0]), Queries.from_sizes([2, 2])
     bound = get_measure(share_at_the_top).bind(labels, pairs, [1.0, 3.0])
     scores = np.array([0.1, 0.2, 0.4, 0.3])
@@ -145,3 +170,17 @@ def test_functions_of_users_are_measures():
     assert br.evaluate(Y, SCORES, QID, [share_at_the_top]) == {"share_at_the_top": 0.0}
     with pytest.raises(TypeError, match="unexpected keyword argument 'k'"):
         make_scorer(share_at_the_top, k=5)
+
+
+def test_functions_of_users_need_no_weights():
+    bound = get_measure(lambda y_true, y_score, qid: y_score.max()).bind([1, 0], Queries.from_sizes([2]))
+    assert bound.mean(np.array([0.5, 2.0])) == 2.0
+
+
+def test_callable_objects_of_users_go_by_their_class():
+    class Highest:
+        def __call__(self, y_true, y_score, qid):
+            return max(y_score)
+
+    assert str(get_measure(Highest())) == "Highest"
+    assert br.evaluate(Y, SCORES, QID, Highest()) == {"Highest": 0.3}

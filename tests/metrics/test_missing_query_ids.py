@@ -57,6 +57,20 @@ def test_missing_query_ids_are_an_error(name):
     CALLS[name](LABELS, SCORES, np.zeros(len(LABELS)))
 
 
+@pytest.mark.parametrize(
+    ("name", "subject"),
+    [
+        *((name, name) for name in ("dcg_breakdown", "expected_ndcg", "ndcg_curve", "reconcile", "tie_range")),
+        ("evaluate-per-query-without-measures", "evaluate"),
+        ("measure-map", "map"),
+        ("measure-of-a-user", "first_score"),
+    ],
+)
+def test_the_error_says_what_got_no_query_ids(name, subject):
+    with pytest.raises(ValueError, match=f"^{subject} got no qid"):
+        CALLS[name](LABELS, SCORES, None)
+
+
 @pytest.mark.parametrize("name", [name for name, call in CALLS.items() if qid_parameter(call).default is None])
 def test_query_ids_that_are_left_out_are_an_error(name):
     with pytest.raises(ValueError, match="got no qid"):

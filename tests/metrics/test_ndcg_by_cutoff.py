@@ -24,6 +24,18 @@ def test_curve_is_ndcg_score_at_every_cutoff(ties, empty, tied):
     np.testing.assert_allclose(seen, np.transpose(expected), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("ks", [[1], [2, 1], [3]])
+def test_queries_may_be_longer_than_the_largest_cutoff(ks, tied):
+    labels, scores, qid = tied
+    expected = [br.ndcg_score(labels, scores, qid, k=k) for k in ks]
+    np.testing.assert_allclose(ndcg_curve(labels, scores, qid, ks=ks), expected, rtol=0, atol=1e-12)
+
+
+def test_queries_without_relevance_are_errors_if_asked():
+    with pytest.raises(ValueError, match="query 'b' has no relevant document, so"):
+        ndcg_curve([1, 0], [0.5, 0.1], ["a", "b"], empty="raise")
+
+
 def test_curve_over_many_blocks_and_bad_input():
     random = np.random.default_rng(1)
     labels, qid = random.integers(0, 5, 60_000), np.repeat(np.arange(600), 100)

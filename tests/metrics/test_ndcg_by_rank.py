@@ -14,12 +14,13 @@ TIES = ("average", "stable", "best", "worst")
 @pytest.mark.parametrize("k", [None, 1, 3, 0.5])
 def test_breakdown_adds_up_to_dcg(ties, k, tied):
     labels, scores, qid = tied
-    table = dcg_breakdown(labels, scores, qid, k=k, ties=ties)
+    settings = {"gain": "linear", "discount": "zipf"}
+    table = dcg_breakdown(labels, scores, qid, k=k, ties=ties, **settings)
     by_query = table.groupby("qid", sort=False)
-    dcg = dcg_score(labels, scores, qid, k=k, ties=ties, per_query=True)
+    dcg = dcg_score(labels, scores, qid, k=k, ties=ties, per_query=True, **settings)
     np.testing.assert_allclose(by_query["contribution"].sum(), dcg, rtol=0, atol=1e-12)
     np.testing.assert_allclose(by_query["cumulative"].last(), dcg, rtol=0, atol=1e-12)
-    ideal = dcg_score(labels, labels, qid, k=k, per_query=True)
+    ideal = dcg_score(labels, labels, qid, k=k, per_query=True, **settings)
     np.testing.assert_allclose(by_query["ideal_cumulative"].last(), ideal, rtol=0, atol=1e-12)
     np.testing.assert_allclose(by_query["ideal_contribution"].sum(), ideal, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(table["relevance"], labels[table["document"]])
@@ -44,6 +45,7 @@ def test_breakdown_by_hand_and_its_averaged_ties():
         "ideal_cumulative",
     ]
     assert table["qid"].tolist() == ["a", "a", "a"]
+    assert table["rank"].tolist() == [1, 2, 3]
     assert table["document"].tolist() == [2, 1, 0]
     np.testing.assert_allclose(table["cumulative"], [0, 7 / np.log2(3), 7 / np.log2(3) + 0.5])
     np.testing.assert_allclose(table["ideal_contribution"], [7, 1 / np.log2(3), 0])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 import sys
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import boostrank as br
 from boostrank.metrics import CONVENTIONS, dcg_score, tie_range
 from boostrank.metrics.library_conventions import STEPS
+from boostrank.queries import Queries
 
 PARTS = [f"from_{step}" for step in STEPS]
 GAINS = {"linear": lambda label: label, "exp2": lambda label: 2.0**label - 1}
@@ -80,6 +82,7 @@ def test_each_row_is_the_definition_of_its_convention(ragged, k, weighted):
     [
         {},
         {"k": None, "gain": "linear", "ties": "worst", "empty": "one"},
+        {"empty": "one", "sample_weight": np.arange(1, 31)},
         {"gain": [0, 1, 2, 5, 9], "discount": ("power", 0.5), "ties": "best", "empty": "skip"},
         {"gain": np.sqrt, "discount": lambda r: 1 / r, "ties": "stable", "sample_weight": np.arange(1, 31)},
     ],
@@ -116,6 +119,19 @@ def test_without_differences_there_is_nothing_to_explain():
     assert (found.n_queries, found.n_empty, found.n_single) == (1, 0, 0)
 
 
+def test_perfect_rankings_have_the_value_one_everywhere():
+    found = br.reconcile([2, 1, 0, 1], [3, 2, 1, 0], [0, 0, 0, 1], sample_weight=[1, 3])
+    assert found.table["value"].tolist() == [1.0] * len(CONVENTIONS)
+    assert (found.n_queries, found.n_empty, found.n_single) == (2, 0, 1)
+
+
+def test_the_table_has_the_same_columns_for_data_that_libraries_refuse():
+    columns = ["library", "metric", "empty", "labels", "gain", "discount", "k", "scores", "ties", "weights"]
+    columns += ["one_document", "value", "low", "high", "difference", *PARTS, "because"]
+    for labels in ([1, 0], [0.5, 0]):
+        assert list(br.reconcile(labels, [0, 1], [0, 0]).table) == columns
+
+
 def test_ndcg_of_xgboost_without_a_cutoff_is_ndcg_at_32(ragged):
     y, scores, qid = ragged
     table = br.reconcile(y, scores, qid, k=None).table.set_index("metric")
@@ -139,6 +155,14 @@ def test_ties_that_no_rule_orders_have_bounds(ragged):
     others = table[table["library"] != "ranx"]
     assert others["low"].equals(others["value"])
     assert others["high"].equals(others["value"])
+    others = br.reconcile(y, scores, qid, k=10, sample_weight=np.arange(1, 31)).table.query("library != 'ranx'")
+    assert others["low"].equals(others["value"])
+    assert others["high"].equals(others["value"])
+    # ranx sorts up to 15 documents by a stable method.
+    for size, certain in ((15, True), (16, False)):
+        table = br.reconcile([1] + [0] * (size - 1), np.zeros(size), np.zeros(size)).table
+        ranx = table[table["library"] == "ranx"]
+        assert (ranx["low"] == ranx["high"]).tolist() == [certain] * 2
 
 
 def test_labels_that_are_not_whole_are_truncated_or_refused():
@@ -162,8 +186,24 @@ def test_large_labels_are_refused_as_by_the_libraries():
     table = br.reconcile([31, 0], [0, 1], [0, 0], gain="linear").table
     assert table.loc[table["value"].isna(), "library"].tolist() == ["LightGBM"]
     table = br.reconcile([1e6, 0], [0, 1], [0, 0], k=10, gain="linear").table
+    because = table["because"].tolist()
+    assert because[1] == "takes only labels that are whole numbers from 0 to 30"
+    assert because[-1] == "takes only labels that are numbers from 0 to 1000"
     known = table.loc[table["value"].notna(), "metric"].tolist()
     assert known == ["ndcg_score(k=10)", "NDCG:top=10", "ndcg_cut_10", "ndcg@10"]
+
+
+def test_labels_without_a_limit_are_refused_without_naming_one():
+    table = br.reconcile([0.5, 0], [0, 1], [0, 0]).table.set_index("library")
+    assert table.loc["pytrec_eval", "because"] == "takes only labels that are whole numbers"
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS, ids=lambda convention: convention.metric)
+def test_queries_up_to_the_limit_of_a_library_are_taken(convention):
+    for size in (10_000, 10_001):
+        refused = "takes only queries of at most 10000 documents" if size > convention.max_query else ""
+        assert convention.refuses(np.ones(size), Queries.from_sizes([size])) == refused
+    assert convention.max_query == (10_000 if convention.library == "LightGBM" else np.inf)
 
 
 def test_names_of_documents_order_ties_of_trec_eval():
@@ -221,10 +261,17 @@ def test_the_printed_text_gives_the_reasons(ragged):
     assert lines[3].split()[:4] == ["LightGBM", "ndcg@5", f"{lightgbm['value']:.4f}", f"{lightgbm['difference']:+.4f}"]
     assert lines[3].endswith(f"empty 1 {lightgbm['from_empty']:+.4f}; ties by row {lightgbm['from_ties']:+.4f}")
     assert "linear gain, rank^-0.5 discount," in br.reconcile(*ragged, gain="linear", discount=("power", 0.5)).head
+    uncut = br.reconcile(*ragged, gain=np.sqrt, discount=lambda r: 1 / r)
+    assert uncut.head.startswith(f"NDCG = {uncut.value:.4f} (sqrt gain, <lambda> discount, ties averaged, empty 0): ")
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.value = 0
     refused = repr(br.reconcile([0.5, 1], [1, 0], [0, 0], k=10)).splitlines()[3].split(None, 4)
     assert refused == ["LightGBM", "ndcg@10", "-", "-", "takes only labels that are whole numbers from 0 to 30"]
+
+
+def test_parts_too_small_for_four_digits_are_printed_with_an_exponent():
+    table = br.reconcile([2, 1, 0], [0, 1, 2], [0, 0, 0], gain=[0, 1, 2 + 2e-5]).table
+    assert re.fullmatch(r"linear gain \+\de-07", table["because"][0])
 
 
 def test_a_weighted_mean_above_1_is_an_error_of_xgboost_only():
@@ -232,7 +279,8 @@ def test_a_weighted_mean_above_1_is_an_error_of_xgboost_only():
     table = br.reconcile(y, scores, qid, k=10, sample_weight=[0.25, 0.75]).table.set_index(["library", "metric"])
     assert table.loc[("LightGBM", "ndcg@10"), "value"] == pytest.approx(1 + 0.75 / np.log2(3))
     assert np.isnan(table.loc[("XGBoost", "ndcg@10"), "value"])
-    assert table.loc[("XGBoost", "ndcg@10"), "because"].startswith("stops with an error")
+    because = table.loc[("XGBoost", "ndcg@10"), "because"]
+    assert because == f"stops with an error, because its weighted mean is above 1: {1 + 0.75 / np.log2(3):.4f}"
     assert table.loc[("XGBoost", "ndcg@10-"), "value"] == pytest.approx(0.75 / np.log2(3))
 
 
@@ -271,6 +319,11 @@ def test_no_library_is_needed(monkeypatch):
 def test_bad_input_is_an_error_that_names_it(change, message):
     with pytest.raises(ValueError, match=message):
         br.reconcile(**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})
+
+
+def test_a_name_that_is_twice_in_a_query_is_an_error_that_names_the_query():
+    with pytest.raises(ValueError, match="query 'b' has one twice"):
+        br.reconcile([0, 1, 1], [0.5, 0.5, 0.5], ["a", "b", "b"], documents=["z", "y", "y"])
 
 
 @pytest.mark.parametrize("metric", [br.ndcg_score, dcg_score, br.reconcile])

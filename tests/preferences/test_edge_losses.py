@@ -69,11 +69,25 @@ def test_the_hessian_is_a_majorant_and_half_of_it_is_not(margin):
 
 
 def test_blocks_of_edges_do_not_matter(monkeypatch):
-    graph, scores = a_graph(n_edges=300), np.random.default_rng(1).normal(size=len(a_graph()))
-    whole = EdgeObjective(EdgeLoss(), graph).gradient_hessian(scores)
+    scores = np.random.default_rng(1).normal(size=len(a_graph()))
+    whole = EdgeObjective(EdgeLoss(), a_graph(n_edges=300))
     monkeypatch.setattr("boostrank.preferences.incidence.BLOCK_EDGES", 7)
-    for one, other in zip(whole, EdgeObjective(EdgeLoss(), graph).gradient_hessian(scores), strict=True):
+    # A graph keeps its blocks, so the objective of small blocks needs another one.
+    divided = EdgeObjective(EdgeLoss(), a_graph(n_edges=300))
+    assert len(divided.graph.blocks) > len(whole.graph.blocks)
+    for one, other in zip(whole.gradient_hessian(scores), divided.gradient_hessian(scores), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(whole.loss(scores), divided.loss(scores))
+
+
+def test_float32_scores_give_the_same_loss_and_derivatives():
+    graph, scores = a_graph(), np.random.default_rng(1).normal(size=len(a_graph())).astype(np.float32)
+    objective = EdgeObjective(EdgeLoss(), graph)
+    np.testing.assert_array_equal(objective.loss(scores), objective.loss(scores.astype(np.float64)))
+    for one, other in zip(
+        objective.gradient_hessian(scores), objective.gradient_hessian(scores.astype(np.float64)), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_ranknet_on_grades_is_that_of_the_graph_made_from_them():
@@ -101,10 +115,20 @@ def test_weights_of_queries_multiply_their_edges():
     reweighted = PreferenceGraph(graph.qid, graph.winner, graph.loser, graph.weight * weights[graph.qid[graph.winner]])
     for given in (weights, weights[graph.qid]):
         weighted = EdgeObjective(EdgeLoss(), graph, given).gradient_hessian(scores)
+        bound = bind(EdgeLoss(), graph, graph.queries, weights=given).gradient_hessian(scores)
+        np.testing.assert_array_equal(bound, weighted)
         for one, other in zip(weighted, EdgeObjective(EdgeLoss(), reweighted).gradient_hessian(scores), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-6)
     with pytest.raises(ValueError, match="differs within query"):
         EdgeObjective(EdgeLoss(), graph, np.arange(1.0, len(graph) + 1))
+
+
+def test_the_majorant_of_one_edge_is_attained():
+    objective = EdgeObjective(EdgeLoss("squared"), PreferenceGraph([1, 1], winner=[0], loser=[1]))
+    gradient, hessian = objective.gradient_hessian(np.zeros(2))
+    # The Hessian of the edge is [[1, -1], [-1, 1]], with the eigenvalue 2.
+    np.testing.assert_allclose(hessian / objective.scale, [2.0, 2.0])
+    np.testing.assert_allclose(gradient / objective.scale, [-1.0, 1.0])
 
 
 def test_the_mean_hessian_of_compared_documents_is_one_at_the_start():

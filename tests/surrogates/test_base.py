@@ -22,6 +22,7 @@ from boostrank.surrogates import (
     Softmax,
     Squared,
 )
+from boostrank.surrogates.base import closed_form
 
 every = pytest.mark.parametrize("surrogate", ALL, ids=repr)
 
@@ -192,6 +193,37 @@ def test_loss_and_gradient_are_zero_at_the_documented_minimizer(surrogate, minim
         scores = scores + queries.repeat(np.arange(5.0))
     np.testing.assert_allclose(surrogate.loss(scores, targets, queries), 0.0, atol=1e-8)
     np.testing.assert_allclose(surrogate.gradient_hessian(scores, targets, queries)[0], 0.0, atol=1e-8)
+
+
+def test_scores_that_a_shift_changes_are_represented_by_those_with_mean_zero():
+    scores = np.array([[1.0, 3.0, 5.0], [5.0, -np.inf, -np.inf], [-np.inf, 1.0, 2.0], [-np.inf] * 3])
+    expected = [[-2.0, 0.0, 2.0], [0.0, -np.inf, -np.inf], [-np.inf, -0.5, 0.5], [0.0, 0.0, 0.0]]
+    assert Softmax().representative(scores).tolist() == expected
+    assert Poisson().representative(scores) is scores
+
+
+class OtherLoss(Squared):
+    def loss(self, scores, targets, queries):
+        return 2.0 * super().loss(scores, targets, queries)
+
+
+class OtherGradient(Squared):
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
+        return 2.0 * gradient, hessian
+
+
+class OwnMinimizer(OtherLoss, OtherGradient):
+    def minimizer(self, expected):
+        return expected
+
+
+def test_a_closed_form_that_belongs_to_another_loss_is_not_used():
+    expected = np.array([[0.5, 0.1]])
+    assert closed_form(OtherLoss(), expected) is None
+    assert closed_form(OtherGradient(), expected) is None
+    for surrogate in (Squared(), OwnMinimizer()):
+        np.testing.assert_array_equal(closed_form(surrogate, expected), expected)
 
 
 def test_losses_by_formula():

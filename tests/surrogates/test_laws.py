@@ -13,6 +13,16 @@ def test_surrogates_obey_the_laws(surrogate):
     check(surrogate)
 
 
+class LikelyOnly(Logistic):
+    """Targets are 1/2 or more, so that targets from 0 to 1 are not all within the bounds."""
+
+    target_bounds = (0.5, 1.0)
+
+
+def test_a_lower_bound_above_zero_is_within_the_laws():
+    check(LikelyOnly())
+
+
 def test_check_takes_instances_only():
     with pytest.raises(TypeError, match="instance of Surrogate"):
         check(Squared)
@@ -94,6 +104,11 @@ class InverseOfTheSign(Logistic):
 class WrongConstant(Squared):
     def best_constant(self, targets, queries, weights):
         return 3.0
+
+
+class TooLowConstant(Squared):
+    def best_constant(self, targets, queries, weights):
+        return super().best_constant(targets, queries, weights) - 0.2
 
 
 class ChangesArguments(Squared):
@@ -210,6 +225,7 @@ class GradientOnly(Squared):
         (WrongSignOfDual(), "dual is wrong: the least losses"),
         (InverseOfTheSign(), "the slope at inverse_slope"),
         (WrongConstant(), "best_constant gives 3"),
+        (TooLowConstant(), "best_constant gives .* has a smaller total loss"),
         (ChangesArguments(), "changes the arrays"),
         (OneLoss(), r"loss must have shape \(5,\); got \(\)"),
         (NotFinite(), "Hessian is not finite"),

@@ -52,6 +52,15 @@ def test_the_exponent_grows_with_the_logarithm_of_the_query():
             np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("q", [2, 2.5, 3, 12])
+def test_the_majorant_of_normalized_p_norms_is_the_stated_one(q):
+    scores, targets, queries = np.array([0.5, -1.0, 2.0]), np.array([1.0, 0.5, 0.0]), Queries.from_sizes([3])
+    norm = (0.5**q + 1.0 + 2.0**q + 0.3**q) ** (1 / q)
+    expected = max(q + 1, 4) * 1.5 ** (1 - 2 / q) * 1.25 ** (1 / q) / norm**2
+    hessian = NormalizedPNorm(q=q, epsilon=0.3).gradient_hessian(scores, targets, queries)[1]
+    np.testing.assert_allclose(hessian, expected)
+
+
 @pytest.mark.parametrize("make", [PNorm, NormalizedPNorm])
 @pytest.mark.parametrize("q", [1.9, 0, -3, np.inf, np.nan, "sqrt", None, True, [2]], ids=repr)
 def test_bad_exponents_are_errors(make, q):

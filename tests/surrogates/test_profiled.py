@@ -12,7 +12,7 @@ from surrogate_samples import assert_same, ragged
 import boostrank as br
 from boostrank.exponential import MAX_EXPONENT
 from boostrank.queries import Queries
-from boostrank.surrogates import SURROGATES, Logistic, Poisson, Profiled, Separable, Softmax
+from boostrank.surrogates import SURROGATES, Logistic, Poisson, Profiled, Separable, Softmax, Squared
 from boostrank.theory import check_consistency
 
 
@@ -95,11 +95,48 @@ def test_profiling_is_finite_where_the_inverse_slope_is_infinite(potential, boun
         assert gradient[4:].sum() == pytest.approx(0.0, abs=1e-6)
 
 
+def test_profiling_does_not_overflow_between_distant_scores():
+    queries, scores, targets = Queries.from_sizes([2]), np.array([0.0, 2000.0]), np.array([0.5, 0.25])
+    gradient, hessian = Profiled(Exponential()).gradient_hessian(scores, targets, queries)
+    np.testing.assert_allclose(gradient, [-0.5, 0.5], atol=1e-6)
+    np.testing.assert_allclose(hessian, [0.0, 0.75], atol=1e-6)
+
+
 def test_the_intercept_of_poisson_is_finite_for_an_empty_query_beside_a_huge_one():
     queries, targets = Queries.from_sizes([2, 2]), np.array([0.0, 0.0, 1e30, 1.0])
     gradient, _ = Profiled(Poisson()).gradient_hessian(np.array([0.0, 1.0, 0.0, 1.0]), targets, queries)
     assert gradient[:2] == pytest.approx([0.0, 0.0], abs=1e-12)
     assert np.isfinite(gradient).all()
+
+
+@dataclass(frozen=True)
+class Quartered(Squared):
+    """``s^2 / 4``; the closed form that it inherits is that of ``s^2 / 2``."""
+
+    def potential(self, scores):
+        return scores**2 / 4.0
+
+    def slope_curvature(self, scores):
+        return scores / 2.0, np.full_like(scores, 0.5)
+
+
+@dataclass(frozen=True)
+class WithoutClosedForm(Quartered):
+    def profiled_minimizer(self, expected):
+        return None
+
+
+@dataclass(frozen=True)
+class WithClosedForm(Quartered):
+    def profiled_minimizer(self, expected):
+        return 2.0 * expected
+
+
+def test_a_closed_form_that_belongs_to_another_potential_is_not_used():
+    expected = np.array([[0.5, 0.1]])
+    assert Profiled(Quartered()).minimizer(expected) is None
+    assert Profiled(WithoutClosedForm()).minimizer(expected) is None
+    np.testing.assert_allclose(Profiled(WithClosedForm()).minimizer(expected), [[0.4, -0.4]])
 
 
 @pytest.mark.parametrize("surrogate", [Logistic(), Profiled(Logistic()), Hyperbola(), Profiled(Hyperbola())], ids=repr)

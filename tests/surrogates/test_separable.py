@@ -45,6 +45,11 @@ def test_inverse_slope_inverts_the_slope(potential):
     np.testing.assert_allclose(potential.slope_curvature(potential.inverse_slope(slopes))[0], slopes, rtol=1e-9)
 
 
+def test_a_mean_target_at_or_above_its_bound_by_rounding_has_no_finite_best_constant():
+    targets = np.full(2, np.nextafter(1.0, 2.0))
+    assert Logistic().best_constant(targets, Queries.from_sizes([2]), None) == 0.0
+
+
 @pytest.mark.parametrize("factor", [1e-20, 0.5, 1.0, 2.0, 1e6])
 def test_inverse_slope_of_poisson_also_beyond_its_exponential_range(factor):
     slope = factor * math.exp(MAX_EXPONENT)
