@@ -102,7 +102,7 @@ def group_data(
 def _refuse_sizes(qid: Any, n_documents: int) -> None:
     """Raise ValueError for sizes of queries that were given as query ids."""
     given = as_array(qid, "qid")
-    if len(given) != n_documents and given.dtype.kind in "iu" and given.sum() == n_documents:
+    if given.ndim == 1 and len(given) != n_documents and given.dtype.kind in "iu" and given.sum() == n_documents:
         raise ValueError(
             f"qid has {len(given)} values, whose sum is the number of rows, {n_documents}: these are the sizes of the "
             "queries. Give them as group, or qid=numpy.repeat(numpy.arange(len(sizes)), sizes)"

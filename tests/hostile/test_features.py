@@ -39,7 +39,7 @@ def validate(ranker_class, given, meaning):
     names = ["a", "b", "c"]
     dense = pd.DataFrame(meaning, columns=names) if forms(given) and meaning is not None else meaning
     ranker = tiny(ranker_class).fit(X if dense is None else dense, Y, QID, eval_set=[(given, Y, QID)])
-    return np.array([ranker.evals_result_["valid_0"]["ndcg@3"]])
+    return np.array([next(iter(ranker.evals_result_.values()))["ndcg@3"]])
 
 
 CALLS = {
