@@ -180,12 +180,10 @@ def test_rounds_after_the_best_one_are_not_kept(ranker_class, data):
             ranker.predict(X, **keywords)
 
 
-@pytest.mark.parametrize(
-    ("ranker_class", "boosting"), [(br.LightGBMRanker, {"boosting": "dart"}), (br.XGBoostRanker, {"booster": "dart"})]
-)
-def test_dart_that_stopped_early(ranker_class, boosting, data):
-    ranker = make(ranker_class, n_estimators=12, early_stopping_rounds=3, learning_rate=0.5, **boosting)
-    X, y, qid = data
+@pytest.mark.parametrize("kind", ["lightgbm-dart", "xgboost-dart"])
+def test_dart_that_stopped_early(kind, data):
+    (ranker_class, native), (X, y, qid) = KINDS[kind], data
+    ranker = make(ranker_class, n_estimators=12, early_stopping_rounds=3, learning_rate=0.5, **native)
     ranker.fit(*data, eval_set=[(X.copy(), y, qid)])
     stages = list(ranker.staged_predict(X))
     assert len(stages) == ranker.best_iteration_
@@ -324,9 +322,8 @@ def test_models_of_lightgbm(data, tmp_path):
 
 def test_a_model_without_rounds(data, tmp_path):
     X, y, qid = data
-    xgb.train({"objective": "rank:ndcg", "base_score": 0.7}, xgb.DMatrix(X, y, qid=qid), 0).save_model(
-        tmp_path / "model.json"
-    )
+    model = xgb.train({"objective": "rank:ndcg", "base_score": 0.7}, xgb.DMatrix(X, y, qid=qid), 0)
+    model.save_model(tmp_path / "model.json")
     ranker = br.XGBoostRanker().load_model(tmp_path / "model.json")
     np.testing.assert_allclose(ranker.predict(X, num_iteration=0), 0.7, rtol=1e-6)
     assert ranker.apply(X).shape == (len(X), 0)
@@ -352,10 +349,7 @@ def test_a_model_without_splits(ranker_class, result, data):
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        (
-            {"num_iteration": 7},
-            "num_iteration=7 with start_iteration=0 goes beyond the number of rounds of the model, 6",
-        ),
+        ({"num_iteration": 7}, "num_iteration=7 with start_iteration=0 goes beyond the number of rounds of the model"),
         ({"start_iteration": 4, "num_iteration": 3}, "num_iteration=3 with start_iteration=4 goes beyond"),
         ({"num_iteration": 2.0}, "num_iteration must be an integer, or None for all rounds; got 2.0"),
         ({"num_iteration": True}, "num_iteration must be an integer, or None for all rounds; got True"),
@@ -375,11 +369,8 @@ def test_a_model_without_splits(ranker_class, result, data):
         ({"iteration_range": (0, True)}, r"iteration_range must be \(first, end\): two integers"),
         ({"iteration_range": 3}, r"iteration_range must be \(first, end\): two integers, .*got 3"),
         ({"iteration_range": (1, 2, 3)}, r"iteration_range must be \(first, end\): two integers"),
-        ({"iteration_range": (0, 2), "num_iteration": 2}, "give either iteration_range, or num_iteration and start_it"),
-        (
-            {"iteration_range": (0, 2), "start_iteration": 1},
-            "give either iteration_range, or num_iteration and start_it",
-        ),
+        ({"iteration_range": (0, 2), "num_iteration": 2}, "give either iteration_range, or num_iteration and start"),
+        ({"iteration_range": (0, 2), "start_iteration": 1}, "give either iteration_range, or num_iteration and start"),
         ({"pred_leaf": True, "pred_contrib": True}, "give either pred_leaf=True or pred_contrib=True, not both"),
         ({"pred_leaf": 1}, "pred_leaf must be True or False; got 1"),
         ({"pred_contrib": "yes"}, "pred_contrib must be True or False; got 'yes'"),
