@@ -105,6 +105,20 @@ def rescale_extreme(values: Floats, largest: float | None = None) -> Floats:
     return np.ldexp(values, -np.frexp(largest)[1])
 
 
+def check_lengths(n_rows: int, **lengths: int) -> None:
+    """Raise ValueError unless the arguments of these lengths have one value for each of the `n_rows` rows of X.
+
+    Examples
+    --------
+    >>> check_lengths(2, y=2, qid=3)
+    Traceback (most recent call last):
+    ValueError: qid has 3 values for the 2 rows of X
+    """
+    for name, length in lengths.items():
+        if length != n_rows:
+            raise ValueError(f"{name} has {length} values for the {n_rows} rows of X")
+
+
 def _list_as_array(values: list[Any] | tuple[Any, ...], name: str) -> NDArray[Any]:
     types = set(map(type, values))
     try:

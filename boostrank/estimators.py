@@ -20,6 +20,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
+from boostrank.arrays import check_lengths
 from boostrank.datasets import Dataset
 from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
@@ -260,9 +261,7 @@ def _grouped(
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, f"{name}.fit"))
     relevance = as_labels(y).require_relevance(name)
-    for argument, length in (("y", len(relevance)), ("qid", queries.n_documents)):
-        if length != _num_samples(X):
-            raise ValueError(f"{argument} has {length} values for the {_num_samples(X)} rows of X")
+    check_lengths(_num_samples(X), y=len(relevance), qid=queries.n_documents)
     weights = None
     if sample_weight is not None:
         grouped = document_weights(sample_weight, queries, may_differ=True, grouped=False)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
+from boostrank.arrays import check_lengths
 from boostrank.frames import is_pandas
 from boostrank.labels import as_labels
 from boostrank.queries import Queries
@@ -108,8 +109,8 @@ def summarize(part: list[Any], number: int) -> PartitionSummary:
         rows = as_rows(part)
         n_rows = rows.X.shape[0]
         for name, values in (("y", rows.relevance), ("qid", rows.qid), ("sample_weight", rows.weights)):
-            if values is not None and len(values) != n_rows:
-                raise ValueError(f"{name} has {len(values)} values for the {n_rows} rows of X")
+            if values is not None:
+                check_lengths(n_rows, **{name: len(values)})
         if n_rows == 0:
             return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), False, (np.inf, -np.inf))
         if rows.X.ndim == 2:

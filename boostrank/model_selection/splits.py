@@ -11,6 +11,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
+from boostrank.arrays import check_lengths
 from boostrank.datasets import Dataset, Fold
 from boostrank.dcg import check_relevance
 from boostrank.frames import find_qid, require_qid
@@ -77,8 +78,7 @@ class QueryKFold(GroupKFold):
         """
         _, qid = find_qid(X, groups, y)
         queries = Queries.from_qid(require_qid(qid, "QueryKFold.split"))
-        if queries.n_documents != _num_samples(X):
-            raise ValueError(f"qid has {queries.n_documents} values for the {_num_samples(X)} rows of X")
+        check_lengths(_num_samples(X), qid=queries.n_documents)
         if self.stratify:
             yield from self._stratified(queries, y)
         else:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from boostrank.arrays import as_array, as_floats
+from boostrank.arrays import as_array, as_floats, check_lengths
 from boostrank.backends.base import GroupedData
 from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
@@ -82,9 +82,7 @@ def group_data(
         of `X`.
     """
     queries, labels = Queries.from_qid(qid), as_labels(y)
-    for name, length in (("y", len(labels)), ("qid", queries.n_documents)):
-        if length != X.shape[0]:
-            raise ValueError(f"{name} has {length} values for the {X.shape[0]} rows of X")
+    check_lengths(X.shape[0], y=len(labels), qid=queries.n_documents)
     weights = scores = positions = None
     if sample_weight is not None:
         weights = document_weights(sample_weight, queries, may_differ=True, grouped=False)
