@@ -7,7 +7,8 @@ import boostrank as br
 
 X, y, qid = br.make_ranking(n_queries=200, random_state=0)
 X_valid, y_valid, qid_valid = br.make_ranking(n_queries=60, random_state=1)
-group = np.bincount(qid)  # the rows of make_ranking are sorted by query
+# LGBMRanker takes the number of rows of each query. The rows of make_ranking are sorted by query.
+group = np.bincount(qid)
 settings = {"n_estimators": 300, "num_leaves": 15, "learning_rate": 0.05, "min_child_samples": 10, "verbose": -1}
 
 before = lgb.LGBMRanker(objective="lambdarank", **settings, n_jobs=1).fit(X, y, group=group)
@@ -24,6 +25,4 @@ ranker.fit(
     eval_metric=["ndcg@10", "map"],
     callbacks=[lgb.early_stopping(20, first_metric_only=True), lgb.log_evaluation(20)],
 )
-print(
-    {metric: round(values[ranker.best_iteration_ - 1], 4) for metric, values in ranker.evals_result_["valid"].items()}
-)
+print(ranker.best_iteration_, "rounds:", ranker.best_score_["valid"])

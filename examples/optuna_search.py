@@ -1,8 +1,8 @@
 """Optuna over objectives and hyperparameters, with unpromising trials stopped by round.
 
 Needs the packages optuna and optuna-integration. Each trial trains on some queries, reports NDCG@10 of held-out queries
-after every round, and is pruned where it is worse than the median of earlier trials. The last queries are for the
-final figure alone.
+after every round, and is pruned in a round in which it is worse than the median of earlier trials. The test queries
+are used only once, for the last line that is printed.
 """
 
 import optuna

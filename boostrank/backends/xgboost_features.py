@@ -33,7 +33,7 @@ def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
     check_codes("feature_types", X, chosen, smallest=0, missing=missing_number(parameters))
 
 
-def check_categorical(matrix: Any, parameters: Mapping[str, Any]) -> None:
+def check_takes_categories(matrix: Any, parameters: Mapping[str, Any]) -> None:
     """Raise ValueError if a matrix has categorical features, and XGBoost takes none with these parameters."""
     for name, value in (("booster", "gblinear"), ("tree_method", "exact")):
         if parameters.get(name) == value and "c" in (matrix.feature_types or ()):

@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.feature_names import NameCode
-from boostrank.backends.xgboost_features import check_categorical, column_fields, missing_number
+from boostrank.backends.xgboost_features import check_takes_categories, column_fields, missing_number
 from boostrank.segments import Floats, Ints
 
 #: Number of elements of a dense block: 64 MiB of float32.
@@ -78,7 +78,7 @@ def make_matrix(
         elif issparse(X) and not linear:
             X = _dense(X)
         matrix = xgb.DMatrix(X, weight=weights, **fields, **columns, **settings)
-        check_categorical(matrix, parameters)
+        check_takes_categories(matrix, parameters)
     if reference is not None:
         # The names were checked before, and XGBoost would refuse features without names beside those with names.
         matrix.feature_names = reference.feature_names

@@ -106,7 +106,10 @@ class BoundMeasure(ABC):
         """Weighted mean over queries at finite grouped `scores`."""
 
     def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
-        """Name, mean at finite grouped `scores`, and that higher is better, as boosting libraries take metrics."""
+        """A list of one result: the name of the measure, its mean at finite grouped `scores`, and True.
+
+        Boosting libraries take such triples; True means that higher is better.
+        """
         return [(str(self), self.mean(scores), True)]
 
 

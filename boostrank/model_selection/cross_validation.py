@@ -214,7 +214,9 @@ def _prepare(
         weights = document_weights(given["sample_weight"], queries, may_differ=True, grouped=False)
         given["sample_weight"] = queries.ungroup(weights)
     ranker = accept_qid(ranker)
-    return _requesting(ranker, given) if given else ranker, X, _folds(X, y, queries, cv), {**given, "qid": queries.qid}
+    if given:
+        ranker = _requesting(ranker, given)
+    return ranker, X, _folds(X, y, queries, cv), {**given, "qid": queries.qid}
 
 
 def _requesting(ranker: Any, names: Iterable[str]) -> Any:
@@ -235,7 +237,7 @@ def _requesting(ranker: Any, names: Iterable[str]) -> Any:
 
 
 def _folds(X: Any, y: ArrayLike, queries: Queries, cv: Any) -> Folds:
-    """Return the folds; ValueError if one of them cuts a query."""
+    """Return the folds; raise ValueError if one of them has rows of one query to train and to test on."""
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) and cv >= 2:
         splitter: Any = QueryKFold(int(cv))
     elif hasattr(cv, "split") and not isinstance(cv, str):

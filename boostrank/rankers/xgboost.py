@@ -125,6 +125,14 @@ class XGBoostRanker(BoostedRanker):
     >>> ranker = XGBoostRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
     >>> ranker.score(X, y, qid) > 0.7
     True
+
+    Two metrics on a validation set, of which the first decides on early stopping:
+
+    >>> ranker = XGBoostRanker(n_estimators=200, early_stopping_rounds=10)
+    >>> test = make_ranking(n_queries=20, random_state=1)
+    >>> ranker = ranker.fit(X, y, qid, eval_set={"test": test}, eval_metric=["ndcg@10", "map"])
+    >>> list(ranker.best_score_["test"]), ranker.n_iter_ < 200
+    (['ndcg@10', 'map'], True)
     """
 
     _backend: ClassVar[Backend] = xgboost_backend
