@@ -1,5 +1,7 @@
 """`boostrank.surrogates.check`: it passes all surrogates, and finds those that break a law."""
 
+import re
+
 import numpy as np
 import pytest
 from surrogate_samples import ALL
@@ -124,6 +126,12 @@ class NotFinite(Squared):
         return gradient, np.where(targets == 0.0, np.nan, hessian)
 
 
+class GradientNotFinite(Squared):
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
+        return np.where(targets == 0.0, np.nan, gradient), hessian
+
+
 class MixesQueries(Squared):
     """The loss of a query depends on its own scores only, but its Hessian does not."""
 
@@ -214,9 +222,9 @@ class GradientOnly(Squared):
         (NotConvex(), "convex is True"),
         (NotShiftInvariant(), "shift_invariant is True"),
         (NotSeparable(), "separable is True"),
-        (Unbounded(), r"target_bounds is \(0.0, 2.0\).*lower the upper bound"),
-        (ForgottenBounds(), r"target_bounds is \(0.0, inf\).*lower the upper bound"),
-        (TooLowBound(), "raise the lower bound"),
+        (Unbounded(), r"target_bounds is \(0.0, 2.0\).*; lower the upper bound$"),
+        (ForgottenBounds(), r"target_bounds is \(0.0, inf\).*; lower the upper bound$"),
+        (TooLowBound(), r"target_bounds is \(-1.0, 1.0\).*; raise the lower bound$"),
         (WrongSignOfDual(), "dual is wrong: the least losses"),
         (InverseOfTheSign(), "the slope at inverse_slope"),
         (WrongConstant(), "best_constant gives 3"),
@@ -224,22 +232,23 @@ class GradientOnly(Squared):
         (ChangesArguments(), "changes the arrays"),
         (OneLoss(), r"loss must have shape \(5,\); got \(\)"),
         (NotFinite(), "Hessian is not finite"),
+        (GradientNotFinite(), "gradient is not finite"),
         (MixesQueries(), "scores of one query change"),
         (FirstRowCounts(), "permuting the documents"),
         (SortsByPowers(), "consistent is True, but for expected targets"),
         (SortsByRoots(), "consistent is True, but for expected targets"),
         (UnknownHessian(), "hessian must be 'exact' or 'majorant'; got 'diagonal'"),
         (OneBound(), "target_bounds must be a tuple of two numbers"),
-        (ExchangedBounds(), "the smaller one first"),
-        (BoundsWithoutGains(), "must include normalized gains"),
+        (ExchangedBounds(), "target_bounds must be .*the smaller one first"),
+        (BoundsWithoutGains(), "target_bounds must include normalized gains"),
         (MaybeConsistent(), "consistent must be True or False; got None"),
         (WrongMinimizer(), "minimizer gives .* but other scores"),
-        (GradientOnly(), "must return a tuple of two arrays; got ndarray"),
+        (GradientOnly(), "gradient_hessian must return a tuple of two arrays; got ndarray"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
 def test_check_finds_what_breaks_a_law(surrogate, complaint):
-    with pytest.raises(ValueError, match=complaint):
+    with pytest.raises(ValueError, match=rf"^{re.escape(repr(surrogate))}: (the |it )?{complaint}"):
         check(surrogate)
 
 
