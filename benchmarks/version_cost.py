@@ -2,9 +2,9 @@
 
 python benchmarks/version_cost.py CHECKOUT [--documents 200000] [--rounds 50] [--turns 7] [--output FOLDER]
 
-CHECKOUT is a folder with another version of boostrank, such as `git worktree add CHECKOUT COMMIT` makes. Each fit has a
-process of its own, and in every turn both versions run once, every second turn in reverse. Fits have a validation set
-with NDCG@10, which is evaluated in every round. A ratio is taken within a turn, and the table has medians over turns.
+CHECKOUT is a folder with another version of boostrank, such as `git worktree add CHECKOUT COMMIT` makes. Each fit runs
+in a process of its own. In every turn both versions run once, and in every second turn the other version runs first.
+NDCG@10 of a validation set is computed in every round. Ratios are those of one turn; the table has their medians.
 """
 
 import subprocess

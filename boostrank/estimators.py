@@ -1,4 +1,4 @@
-"""Estimators of other libraries as rankers: LightGBM's, XGBoost's and CatBoost's with query ids, and any others.
+"""One interface for the rankers of LightGBM, XGBoost and CatBoost and other estimators: `fit` with query ids.
 
 This module imports none of these libraries. It knows their classes by name, because the caller has imported them.
 """
@@ -42,7 +42,7 @@ EARLY_STOPPING = (
 
 
 class GroupedRows(NamedTuple):
-    """Rows of which those of a query are adjacent.
+    """Rows in which those of each query follow each other.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class GroupedRows(NamedTuple):
 
 
 class Library(NamedTuple):
-    """How the ranker of a library takes groups, and how it says its number of rounds.
+    """How the `fit` of a library's ranker takes queries and validation data, and how to read its number of rounds.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Library(NamedTuple):
 
 
 class NativeRanker(BaseEstimator):
-    """The ranker of LightGBM, XGBoost or CatBoost, with query ids in `fit`; :func:`accept_qid` makes it.
+    """The ranker of LightGBM, XGBoost or CatBoost, with query ids in `fit`. :func:`accept_qid` creates it.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class NativeRanker(BaseEstimator):
     Attributes
     ----------
     estimator_ : object of the class of `estimator`
-        It is fitted.
+        The fitted estimator.
     best_iteration_ : int
         Number of boosting rounds that predictions use.
     """
@@ -129,9 +129,7 @@ class NativeRanker(BaseEstimator):
         sample_weight: ArrayLike | None = None,
         eval_set: list[tuple[Any, ...]] | None = None,
     ) -> Self:
-        """Train a clone of the estimator on rows that are sorted by query.
-
-        Rows that are grouped by query already are left in their sequence.
+        """Train a clone of the estimator on the rows, which are sorted by query if they are not grouped by query.
 
         Parameters
         ----------
@@ -141,7 +139,12 @@ class NativeRanker(BaseEstimator):
             Weights of queries, in the sequence in which they first appear in `qid`, or of documents. Only LightGBM
             takes weights that differ within a query.
         eval_set : list of (X, y, qid), optional
-            Validation data. It is used only if a parameter of the estimator asks for early stopping.
+            Validation sets. They are used only if a parameter of the estimator asks for early stopping.
+
+        Raises
+        ------
+        ValueError
+            If there are no query ids, and for labels, query ids, weights or validation sets that are invalid.
         """
         library, name = _library(self.estimator), type(self.estimator).__name__
         assert library is not None
@@ -160,13 +163,13 @@ class NativeRanker(BaseEstimator):
 
 
 def accept_qid(estimator: Any) -> Any:
-    """Return an estimator whose `fit` takes query ids, for the ranker of LightGBM, XGBoost or CatBoost.
+    """Wrap a ranker of LightGBM, XGBoost or CatBoost, such that its `fit` takes query ids.
 
     Parameters
     ----------
     estimator : estimator
-        If it is such a ranker, or a Pipeline that ends with one, this ranker is wrapped in a :class:`NativeRanker`.
-        Any other estimator is returned unchanged.
+        A ranker of these libraries is wrapped in a :class:`NativeRanker`, and so is one that is the last step of a
+        Pipeline. Any other estimator is returned unchanged.
 
     Examples
     --------
@@ -253,7 +256,7 @@ def _grouped(
     name: str,
     takes_document_weights: bool = False,
 ) -> GroupedRows:
-    """Check the rows and sort them by query; `name` is that of the estimator, for errors."""
+    """Check the rows, and sort them by query if they are not grouped; `name` is the estimator's, for messages."""
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, f"{name}.fit"))
     relevance = as_labels(y).require_relevance(name)
@@ -275,7 +278,7 @@ def _grouped(
 
 
 def _validation(part: Any, name: str) -> GroupedRows:
-    """Check an element of `eval_set` and sort it by query."""
+    """Check an element of `eval_set`, and sort its rows by query if they are not grouped."""
     if not isinstance(part, (tuple, list)) or len(part) != 3:
         raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(part).__name__}")
     X, y, qid = part

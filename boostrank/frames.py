@@ -98,7 +98,7 @@ def _column_names(X: Any) -> list[Any]:
 
 
 def without_column(X: Any, name: str) -> Any:
-    """A DataFrame or a Table without the column of this name; anything else, or without such a column, unchanged."""
+    """Remove the column of this name from a DataFrame or a Table; data without such a column are returned unchanged."""
     if name not in _column_names(X):
         return X
     if is_pandas(X):
@@ -107,6 +107,7 @@ def without_column(X: Any, name: str) -> Any:
 
 
 def _known(names: list[Any]) -> str:
+    """The names of the columns, for messages."""
     return f"the columns of X are {names[:10]}" if names else "X has no names of columns"
 
 

@@ -120,8 +120,8 @@ class Objective(BoundLoss):
     Attributes
     ----------
     targets : ndarray, shape (n_documents,)
-        Normalized gains. Weights that differ within a query of a surrogate that is linear in the targets are in them,
-        relative to the largest weight of the query.
+        Normalized gains. If the surrogate is linear in them, each is multiplied by the weight of its document, divided
+        by the largest weight in the query.
     offset : float
         Boosting starts from score 0 for every document. The surrogate is evaluated at ``score + offset``, where
         `offset` is its best constant score. A common shift does not change a ranking, so models need not store it.
@@ -174,7 +174,7 @@ class Objective(BoundLoss):
         return self.surrogate.separable or self.surrogate.linear_in_targets
 
     def use_weights(self, weights: Floats) -> None:
-        """Weight the documents; `weights` has the shape (n_documents,), and is checked and grouped."""
+        """Set the weights of the documents to `weights`, of shape (n_documents,), which are checked and grouped."""
         if self.surrogate.linear_in_targets:
             largest = self.queries.repeat(self.queries.max(weights))
             self.targets = self.targets * np.divide(weights, largest, out=np.ones_like(weights), where=largest > 0)

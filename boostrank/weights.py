@@ -71,11 +71,12 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: boo
 
 
 def _aligned(weights: Floats, series: Any, queries: Queries) -> Floats:
-    """Weights of queries in the sequence of the queries; the index of the Series that they come from has the ids."""
+    """The weights of the queries in the sequence of `queries`, found by the query ids in the index of the Series."""
     import pandas as pd
 
     is_numbered = series.index.equals(pd.RangeIndex(len(series)))
     if queries.n_documents == queries.n_queries and is_numbered:
+        # These may be weights of documents.
         return weights
     rows = series.index.get_indexer(pd.Index(queries.ids)) if series.index.is_unique else np.array([-1])
     if rows.min() >= 0:

@@ -115,13 +115,6 @@ def test_grouped_rows_keep_their_sequence(data):
     np.testing.assert_array_equal(scores_of({"theirs": LIGHTGBM}, [fold])[1]["theirs"][0], expected)
 
 
-def test_our_lambdarank_is_that_of_lightgbm(folds):
-    ours = br.LightGBMRanker("lambdarank", n_estimators=20, learning_rate=0.5, n_jobs=1)
-    _, seen = scores_of({"ours": ours, "theirs": LIGHTGBM}, folds)
-    for scores, expected in zip(seen["ours"], seen["theirs"], strict=True):
-        np.testing.assert_allclose(scores, expected, rtol=1e-6)
-
-
 def test_sparse_features(folds):
     sparse = [
         fold._replace(

@@ -109,7 +109,7 @@ class TrainingSpecification:
     callbacks : tuple
         Callbacks of the boosting library.
     verbose : bool, int or "bar"
-        Print metrics every so many rounds, or show a progress bar.
+        True prints the metrics of every round, a number n those of every n-th round, and "bar" shows a progress bar.
     init_model : lightgbm.Booster or xgboost.Booster, optional
         The model whose training goes on.
     """
@@ -128,7 +128,7 @@ class TrainingSpecification:
 
     @property
     def native_objective(self) -> str | None:
-        """Name of an objective of the boosting library; None for a loss of boostrank."""
+        """Name of an objective of the boosting library; None for a loss of boostrank or an objective of a user."""
         return self.loss if isinstance(self.loss, str) else None
 
     def with_rounds(self, n_rounds: int) -> TrainingSpecification:
@@ -141,8 +141,9 @@ class TrainingSpecification:
         Raises
         ------
         ValueError
-            As :func:`boostrank.objective.bind`. Also if weights differ within a query, for an objective of the library:
+            As :func:`boostrank.objective.bind`. For an objective of the library also if weights differ within a query:
             XGBoost would take the weight of the first document, and LightGBM's objectives are no sums over documents.
+            For an objective of a user also if the labels are preferences.
         """
         if isinstance(self.loss, str):
             if data.weights is not None:
@@ -170,7 +171,7 @@ class Training:
     objective : BoundLoss, BoundCustomObjective or None
         The loss bound to `data`; None if an objective of the boosting library is trained.
     validation : list of ValidationSet
-        The last one that is not the training data decides on early stopping.
+        Its last element that is not the training data decides on early stopping.
     """
 
     specification: TrainingSpecification

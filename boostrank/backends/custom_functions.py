@@ -1,4 +1,4 @@
-"""Objectives and metrics that users give as functions, with the arguments that LightGBM passes to such functions."""
+"""Objectives and metrics that are functions of the user, which get the arguments that they get from LightGBM."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from boostrank.segments import Floats
 from boostrank.setting_checks import is_number
 from boostrank.weights import query_weights
 
-#: The fewest and the most arguments of a function: labels, scores, weights, and sizes of queries.
+#: Smallest and largest number of arguments of a function: labels, scores, weights, and sizes of queries.
 MIN_ARGUMENTS, MAX_ARGUMENTS = 2, 4
 
 
@@ -25,7 +25,7 @@ class BoundMetric(Protocol):
     """A metric bound to the labels of one data set."""
 
     def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
-        """Name, value, and whether higher is better, of each value that the metric has at these grouped scores."""
+        """The values of the metric at grouped scores; for each its name, the value, and whether higher is better."""
 
 
 class Metric(Protocol):
@@ -38,12 +38,17 @@ class Metric(Protocol):
 
 
 def as_metrics(eval_metric: Any) -> tuple[Metric, ...]:
-    """The metrics that `eval_metric` of ``fit`` names: a name, a Measure, a function, or a list of these; or None.
+    """The metrics of `eval_metric`, an argument of ``fit``.
+
+    Parameters
+    ----------
+    eval_metric : str, Measure, callable, list of these, or None
+        None means no metrics.
 
     Raises
     ------
     ValueError
-        For an unknown name, and for two measures of one name.
+        For an unknown name, for an empty list, and for two measures with the same name.
 
     Examples
     --------
@@ -95,7 +100,13 @@ class BoundCustomMetric:
         self._function, self._fields, self._n_arguments = function, fields, n_arguments
 
     def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
-        """Name, value, and whether higher is better."""
+        """The values of the metric at grouped scores; for each its name, the value, and whether higher is better.
+
+        Raises
+        ------
+        ValueError
+            If the function does not return such a triple or a list of them, or a value is not finite.
+        """
         labels, weights, sizes = self._fields
         # XGBoost's scores are float32, and LightGBM's array is overwritten in the next round.
         result = self._function(*(labels, scores.astype(np.float64), weights, sizes)[: self._n_arguments])
@@ -175,7 +186,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _n_arguments(function: Callable[..., Any], argument: str) -> int:
-    """Number of positional arguments that a function takes, at most those that it may get."""
+    """Number of arguments to pass to a function: that of its positional parameters, or all that there are."""
     parameters = list(inspect.signature(function).parameters.values())
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return MAX_ARGUMENTS

@@ -1,4 +1,4 @@
-"""Metrics of validation sets by round, and early stopping."""
+"""The metrics of validation sets in every round, and early stopping."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from boostrank.backends.base import Training
 
 
 class History:
-    """The metrics of each validation set by round, and the decision when to stop early.
+    """The metrics of each validation set in every round, and the decision when to stop early.
 
-    The metric `early_stopping_metric` of the last validation set that is not the training data decides.
+    One metric of one validation set decides: `early_stopping_metric`, or the first metric if this is None, of the last
+    validation set that is not the training data.
 
     Parameters
     ----------
@@ -31,7 +32,10 @@ class History:
         self._sign = 1.0
 
     def record(self, i: int, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
-        """Evaluate validation set `i` at these scores; returns name, value, and whether higher is better, by metric."""
+        """Evaluate the metrics of validation set `i` at grouped scores, and record them.
+
+        Returns the name of each metric, its value, and whether higher is better.
+        """
         results = [result for metric in self._sets[i].metrics for result in metric.evaluate(scores)]
         for name, value, _ in results:
             self._values[i].setdefault(name, []).append(value)
@@ -66,10 +70,10 @@ class History:
         return self._metric, self._values[self._deciding_set][self._metric][-1]
 
     def as_dict(self) -> dict[str, dict[str, list[float]]]:
-        """Values by validation set and metric, ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``."""
+        """Values by validation set, metric and round: ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``."""
         return {part.name: values for part, values in zip(self._sets, self._values, strict=True)}
 
     def _deciding(self) -> NDArray[np.float64]:
-        """Values of the deciding metric by round, with the sign with which higher is better."""
+        """Values of the deciding metric by round, with the other sign if lower is better."""
         assert self._metric is not None
         return self._sign * np.asarray(self._values[self._deciding_set][self._metric])

@@ -82,7 +82,7 @@ def train(training: Training) -> Trained:
     if data.position is not None and native != "lambdarank":
         # LightGBM would take positions for rank_xendcg, and ignore them.
         raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
-    # LightGBM ignores these in the parameters.
+    # LightGBM ignores categorical features in the parameters of the training: the Dataset must get them.
     categorical = parameters.pop("categorical_feature", "auto")
     bagging = parameters if native is None and samples_queries(parameters) else None
     if bagging is not None:
@@ -99,7 +99,7 @@ def train(training: Training) -> Trained:
         position=data.position,
         params=dict(parameters),
         categorical_feature=categorical,
-        # The scores of an earlier model are computed from the features.
+        # The scores of a model whose training goes on are computed from the features, so they must be kept.
         free_raw_data=specification.init_model is None,
     )
     if native is not None:
@@ -134,7 +134,7 @@ def train(training: Training) -> Trained:
         if training.stops_early and history.should_stop():
             raise lgb.EarlyStopException(before + history.best_round(), environment.evaluation_result_list)
 
-    # LightGBM calls callbacks in the sequence of these numbers: this one after those that print or record metrics.
+    # LightGBM calls callbacks in the sequence of these numbers: this one must come after those that print or record.
     after_round.order = 40  # type: ignore[attr-defined]
     callbacks = [*specification.callbacks, *_printing(specification), after_round]
     if native is None:
@@ -182,7 +182,7 @@ def _validation_data(part: ValidationSet, training: Training, dataset: Any) -> A
 
 
 def _printing(specification: TrainingSpecification) -> list[Any]:
-    """LightGBM's callback that prints metrics every so many rounds, if these are to be printed."""
+    """LightGBM's callback that prints metrics, if `verbose` asks for it."""
     period = printing_period(specification.verbose)
     return [import_backend("lightgbm").log_evaluation(period)] if period else []
 

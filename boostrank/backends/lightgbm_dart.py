@@ -12,12 +12,12 @@ from typing import Any
 
 
 class FirstRound:
-    """A callback that sets the flag, and the random numbers back to their start, before the first round."""
+    """A callback that, before the first round, sets the flag and lets the random numbers start again."""
 
     before_iteration = True
 
     def __call__(self, environment: Any) -> None:
-        """Change the booster, if no round has been trained."""
+        """Change the booster if no round of this training has ended."""
         if environment.iteration == environment.begin_iteration:
             # The scores are asked for, which sets the flag and perhaps takes a random number.
             environment.model.eval_train(feval=lambda scores, data: ("", 0.0, True))

@@ -60,7 +60,7 @@ FEATURE_PARAMETERS: Mapping[str, FeatureParameter] = {
     ),
 }
 
-_MEASURE = "give the measure as eval_metric to fit"
+_METRIC = "give the metric as eval_metric to fit"
 _FILES = "it is for data and models that LightGBM's command line reads from files and writes to files"
 _PREDICTION = "it is for prediction, and LightGBM ignores it in training"
 _OTHER_OBJECTIVES = "it belongs to objectives that do not rank"
@@ -68,11 +68,11 @@ _TWO_CLASSES = "it needs labels of two classes; give sample_weight to fit"
 #: Parameters that have no effect or a wrong one in a ranker, by canonical name, and what to use instead.
 _REFUSED: Mapping[str, str] = {
     "objective": "set objective instead",
-    "metric": _MEASURE,
-    "eval_at": f'{_MEASURE}, such as "ndcg@5"',
-    "first_metric_only": "there is one measure, and the last validation set decides on early stopping",
+    "metric": _METRIC,
+    "eval_at": f'{_METRIC}, such as "ndcg@5"',
+    "first_metric_only": "one metric decides on early stopping; give its name as early_stopping_metric to fit",
     "is_provide_training_metric": "put the training data into eval_set",
-    "metric_freq": "measures are computed in every round",
+    "metric_freq": "metrics are computed in every round; give verbose=n to fit to print those of every n-th round",
     "early_stopping_min_delta": "set only early_stopping_rounds; every improvement counts",
     "label_gain": "set gain instead, which may be a list",
     "task": "call fit or predict",
@@ -85,8 +85,8 @@ _REFUSED: Mapping[str, str] = {
     "num_class": "a ranker gives one score per row",
     "boost_from_average": "rankers start from the score 0",
     "refit_decay_rate": "it is for LightGBM's Booster.refit",
-    "auc_mu_weights": _MEASURE,
-    "multi_error_top_k": _MEASURE,
+    "auc_mu_weights": _METRIC,
+    "multi_error_top_k": _METRIC,
     **dict.fromkeys(["alpha", "fair_c", "poisson_max_delta_step", "tweedie_variance_power"], _OTHER_OBJECTIVES),
     "reg_sqrt": _OTHER_OBJECTIVES,
     **dict.fromkeys(["scale_pos_weight", "is_unbalance", "pos_bagging_fraction", "neg_bagging_fraction"], _TWO_CLASSES),

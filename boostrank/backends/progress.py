@@ -1,4 +1,4 @@
-"""Output of a training: metrics every so many rounds, or a progress bar."""
+"""The output of a training that `verbose` asks for: printed metrics, or a progress bar."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ BAR = "bar"
 
 
 def printing_period(verbose: bool | int | str) -> int:
-    """Metrics are printed after each so many rounds; 0 means never."""
+    """Number of rounds from one printing of the metrics to the next; 0 if they are not printed."""
     return 0 if verbose == BAR else int(verbose)
 
 
 class RoundsBar:
     """A progress bar that shows the number of rounds, and the metric that decides on early stopping.
 
-    It is a context manager, so that the terminal is left in order when a training ends with an error. It does nothing
-    unless the specification has ``verbose="bar"``.
+    It is a context manager: at the end, and after an error in the training, the bar is stopped and the cursor of the
+    terminal is shown again. Without ``verbose="bar"`` in the specification it does nothing.
 
     Parameters
     ----------

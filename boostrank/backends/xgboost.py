@@ -100,7 +100,7 @@ def train(training: Training) -> Trained:
         )
     parameters = {**specification.parameters, "disable_default_eval_metric": True}
     if specification.init_model is None:
-        # An earlier model keeps its own.
+        # A model whose training goes on keeps its own base score.
         parameters["base_score"] = 0.0
     else:
         check_same_missing(specification.init_model, parameters)

@@ -91,15 +91,15 @@ _OTHER_STRUCTURES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "its own objectives, such as 'rank:ndcg'": (("objective", "rank:ndcg"),),
 }
 
-_MEASURE = "give the measure as eval_metric to fit"
+_METRIC = "give the metric as eval_metric to fit"
 _ONE_SCORE = "a ranker gives one score per row"
 #: Parameters that have no effect or a wrong one in a ranker, by canonical name, and what to use instead.
 _REFUSED: Mapping[str, str] = {
     "objective": "set objective instead",
-    "eval_metric": _MEASURE,
-    "custom_metric": _MEASURE,
-    "feval": _MEASURE,
-    "disable_default_eval_metric": _MEASURE,
+    "eval_metric": _METRIC,
+    "custom_metric": _METRIC,
+    "feval": _METRIC,
+    "disable_default_eval_metric": _METRIC,
     "base_score": "rankers start from the score 0",
     "boost_from_average": "rankers start from the score 0",
     "ndcg_exp_gain": 'set gain="exp2" or gain="linear" instead',
@@ -108,12 +108,12 @@ _REFUSED: Mapping[str, str] = {
     "multi_strategy": _ONE_SCORE,
     "num_feature": "it is the number of columns of X",
     "num_trees": "set n_estimators instead",
-    "process_type": "there is no model to update",
+    "process_type": "a ranker adds rounds to init_model, and does not change its trees",
     "validate_parameters": "the names of parameters are always checked",
     "updater_seq": "set updater instead",
     "scale_pos_weight": "it needs labels of two classes; give sample_weight to fit",
     "evals": "give eval_set to fit",
-    "verbose_eval": "set verbosity instead",
+    "verbose_eval": "give verbose to fit",
 }
 
 

@@ -40,19 +40,19 @@ from boostrank.metrics.ndcg import NDCG
 from boostrank.queries import Queries
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures, check_features
-from boostrank.rankers.settings import FitOptions, Settings
+from boostrank.rankers.settings import FitOptions, Settings, is_function
 from boostrank.segments import Bools, Floats
 from boostrank.weights import query_weights
 
 
 class DaskRanker(BaseEstimator):
-    """A local ranker whose `fit`, `predict` and `score` take dask collections; a subclass names the local ranker.
+    """A local ranker whose `fit`, `predict`, `apply` and `score` take dask collections; a subclass names its class.
 
     Attributes
     ----------
     local : LightGBMRanker or XGBoostRanker
         The local ranker, which holds the parameters and, once fitted, the model. All its public attributes can be read
-        and set from here, and its methods that take no data can be called.
+        and set on this object, and its methods that take no data can be called.
     client : distributed.Client or None
         The Dask client that `fit` and `score` use; None for the one that Dask finds. It belongs to this process. It is
         no parameter of the ranker, and is not in a clone, a copy or a pickle.
@@ -135,13 +135,13 @@ class DaskRanker(BaseEstimator):
             Weights of documents, or of queries in order of first appearance. They are relative, as for the local
             ranker.
         eval_set : list of (X, y, qid), optional
-            Validation sets of dask collections, evaluated over the queries of all workers in every round; the last one
-            decides on early stopping.
+            Validation sets of dask collections, called "valid_0", "valid_1", ... They are evaluated over the queries of
+            all workers in every round; the last one decides on early stopping.
         eval_metric : str, Measure, or list of these, optional
-            The measures of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`. ERR needs its
+            The metrics of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`. ERR needs its
             `max_grade`, because each worker knows the labels of its own queries only.
         early_stopping_metric : str, optional
-            Name of the measure that decides on early stopping; the first one by default.
+            Name of the metric that decides on early stopping; the first one by default.
 
         Returns
         -------
@@ -186,14 +186,14 @@ class DaskRanker(BaseEstimator):
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:
-        """Score of each row, float64; within a query higher ranks first.
+        """Predict the score of each row, or, on demand, its leaves or the contributions of the features to its score.
 
         Parameters
         ----------
         X : dask Array or DataFrame, shape (n_documents, n_features)
             Or data in this process, as the local ranker takes them.
         **options
-            As for the local ranker, such as `num_iteration` or `pred_contrib`.
+            Options of the local ranker's `predict`, such as `num_iteration` or `pred_contrib`.
 
         Returns
         -------
@@ -214,11 +214,37 @@ class DaskRanker(BaseEstimator):
     predict.__signature__ = inspect.signature(BoostedRanker.predict)  # type: ignore[attr-defined]
 
     def apply(self, X: Any, iteration_range: tuple[int, int] | None = None) -> Any:
-        """Return the leaf of each tree in which each row ends: ``predict(X, pred_leaf=True)``."""
+        """Return the leaf of each tree in which each row ends: ``predict(X, pred_leaf=True)``.
+
+        Parameters
+        ----------
+        X, iteration_range
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        dask Array or DataFrame, shape (n_documents, n_trees)
+            For data in this process, the result is that of the local ranker.
+        """
         return self.predict(X, pred_leaf=True, iteration_range=iteration_range)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Predict the scores after each boosting round, of data in this process; see the local ranker."""
+        """Predict the scores after each boosting round, for data in this process.
+
+        Parameters
+        ----------
+        X
+            Data in this process, as the local ranker takes them.
+
+        Returns
+        -------
+        iterator of ndarray, shape (n_documents,)
+
+        Raises
+        ------
+        TypeError
+            If `X` is a dask collection.
+        """
         if is_collection(X):
             raise TypeError(
                 f"X must be data in this process for staged_predict; got a dask {type(X).__name__}. Use X.compute(), "
@@ -270,8 +296,7 @@ class DaskRanker(BaseEstimator):
         """The settings of the local ranker; raises ValueError for those that are invalid."""
         settings = self.local._settings()
         settings.check_validation(eval_set, early_stopping_metric)
-        objective = settings.values["objective"]
-        if callable(objective) and not isinstance(objective, Loss):
+        if is_function(settings.values["objective"]):
             raise ValueError(
                 "a function as objective is not possible on a cluster, because each worker knows only its own queries: "
                 "use a Surrogate"

@@ -66,11 +66,14 @@ class LightGBMRanker(DaskRanker):
     """:class:`boostrank.LightGBMRanker` on the workers of a Dask cluster: the same parameters and attributes.
 
     Workers train one model together on the partitions that they hold, in LightGBM's own distributed (data parallel)
-    training. Each computes the targets of its queries. The offset and the scale of the objective, and the measure in
+    training. Each computes the targets of its queries. The offset and the scale of the objective, and the metrics in
     `evals_result_` and early stopping, are those of the data of all workers. So the model does not depend on how the
     data are partitioned, except through LightGBM's binning of features and the rounding of its sums. LightGBM's
     workers estimate the number of rows in a leaf from its Hessian: where `min_child_samples` prevents a split, trees
     may differ a little from those of one process.
+
+    `fit` takes fewer arguments than that of the local ranker: see its documentation. `objective` cannot be a function,
+    and neither can the metrics, because each worker knows only its own queries.
 
     Parameters are those of :class:`boostrank.LightGBMRanker`; `n_jobs` is the number of threads of each worker, and
     None means those that Dask gave it. In addition `client` takes a ``distributed.Client``; by default it is the one

@@ -14,10 +14,13 @@ class XGBoostRanker(DaskRanker):
     """:class:`boostrank.XGBoostRanker` on the workers of a Dask cluster: the same parameters and attributes.
 
     Workers train one model together on the partitions that they hold, in XGBoost's own distributed training. Each
-    computes the targets of its queries. The offset and the scale of the objective, and the measure in `evals_result_`
+    computes the targets of its queries. The offset and the scale of the objective, and the metrics in `evals_result_`
     and early stopping, are those of the data of all workers. So the model does not depend on how the data are
     partitioned, except through XGBoost's binning of features and the rounding of its sums. With weights, XGBoost's own
     objectives do depend on it, because each worker divides its weights by their mean.
+
+    `fit` takes fewer arguments than that of the local ranker: see its documentation. `objective` cannot be a function,
+    and neither can the metrics, because each worker knows only its own queries.
 
     Parameters are those of :class:`boostrank.XGBoostRanker`; `n_jobs` is the number of threads of each worker, and
     None means those that Dask gave it. In addition `client` takes a ``distributed.Client``; by default it is the one

@@ -1,4 +1,4 @@
-"""Attributes of fitted rankers by which users of LGBMRanker and XGBRanker know them."""
+"""Attributes of fitted rankers that have the names of those of LGBMRanker and XGBRanker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from boostrank.backends.base import Backend
 
 
 class AttributesMixin:
-    """Attributes that follow from the model and from what was recorded in training. Before `fit` they are errors."""
+    """Attributes computed from the model and from the recorded metrics. Before `fit`, they raise NotFittedError."""
 
     _backend: ClassVar[Backend]
     booster_: Any
@@ -21,9 +21,10 @@ class AttributesMixin:
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
-        """Values of the metrics in round `best_iteration_`, as ``{"valid_0": {"ndcg@10": value}}``.
+        """Values of the metrics in round `best_iteration_`, as ``{"valid_0": {"ndcg@10": value}, ...}``.
 
         It is empty if there were no validation sets, and after `load_model`: a model file does not have the values.
+        With `refit`, these are the values of the model that was trained without the held-out queries.
         """
         check_is_fitted(self, "booster_")
         last = self.best_iteration_ - self._n_earlier_rounds - 1
@@ -51,7 +52,7 @@ class AttributesMixin:
 
     @property
     def feature_name_(self) -> list[str]:
-        """Names of the features; if they have none, those that the boosting library gives them."""
+        """Names of the features; for features without names, those that the boosting library makes up."""
         check_is_fitted(self, "booster_")
         unnamed = [self._backend.UNNAMED_FEATURE.format(i) for i in range(self.n_features_in_)]
         return [str(name) for name in getattr(self, "feature_names_in_", unnamed)]

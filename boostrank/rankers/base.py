@@ -27,7 +27,7 @@ from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
 from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
 from boostrank.rankers.attributes import AttributesMixin
-from boostrank.rankers.eval_sets import EvalArguments, EvalPart, EvalSet
+from boostrank.rankers.eval_sets import EvalArguments, EvalSet
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import features_and_qid, group_data
 from boostrank.rankers.prediction import PredictionMixin
@@ -115,15 +115,16 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             Positions at which documents were shown, for LightGBM's "lambdarank", which then estimates the bias of
             positions. XGBoost has the parameter `lambdarank_unbiased` instead.
         eval_set : list or dict of (X, y, qid), optional
-            Validation sets, on which metrics are computed in every round; (X, y) if qid is found as in training, or in
-            `eval_qid` or `eval_group`. The keys of a dict are the names of the sets. The last set that is not the
-            training data (the same objects `X` and `y`) decides on early stopping.
+            Validation sets, on which metrics are computed in every round. A set may be a pair (X, y) if its query ids
+            are in a column or an index level, as in training, or in `eval_qid` or `eval_group`. The keys of a dict are
+            the names of the sets. A set of the same objects `X` and `y` as in training is the training data, and needs
+            no query ids. The last set that is not the training data decides on early stopping.
         eval_names : list of str, optional
-            Names of the validation sets. The defaults are "valid_0", "valid_1", ..., and "training" for the training
-            data.
+            Names of the validation sets. By default, set number i is "valid_i", counted from 0, and the training data
+            are "training".
         eval_qid, eval_group, eval_sample_weight, eval_init_score : list of array-like, optional
             `qid`, `group`, `sample_weight` and `init_score` of each validation set, or None for a set that has none.
-            Weights of a validation set are those of its queries in the mean of the metrics.
+            The weights are those of the queries in the mean that each metric takes over the queries of the set.
         eval_metric : str, Measure, callable, or list of these, optional
             Metrics of validation sets: names and measures as in :func:`boostrank.get_measure`, and functions ``(y,
             scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in LightGBM. The default is NDCG with
@@ -131,11 +132,14 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping; the first one by default.
         callbacks : list, optional
-            Callbacks of the boosting library, as its own `train` takes them.
+            Callbacks of the boosting library, as its own function `train` takes them. If one of them stops the
+            training early, the rounds after the best one are not kept either.
         verbose : bool, int or "bar", default False
-            Print the metrics after each so many rounds, or show a progress bar.
+            True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
+            shows the number of rounds and the metric that decides on early stopping.
         init_model : ranker, booster, str or path, optional
-            The model whose training goes on: a fitted ranker of this class, a booster of the library, or a model file.
+            The model whose training goes on: a fitted ranker on the same library, a booster of the library, or a model
+            file.
             `n_estimators` counts the new rounds, and early stopping begins with them. With the same data and settings,
             10 rounds and then 10 more give the model of 20 rounds, unless random numbers are used or `boosting` is
             "dart".
@@ -149,8 +153,10 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         ValueError
             For query ids, labels, weights, features or parameters that are invalid. After an error or an interrupt the
             ranker is unchanged.
+        TypeError
+            If `init_model` is no model of the library.
         FloatingPointError
-            If gradient or Hessian are not finite in some round.
+            If a gradient or a Hessian is not finite in some round.
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -163,27 +169,23 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         rows, ids = features_and_qid(X, y, qid, group, f"{type(self).__name__}.fit")
         data = group_data(features.learn(rows), y, ids, sample_weight, init_score, position)
         model = None if init_model is None else self._model_to_continue(init_model, features)
+        n_earlier_rounds = 0 if model is None else self._backend.n_rounds(model)
         kept = settings.kept_queries(data.queries.n_queries, random_state)
         options = FitOptions(eval_metric, early_stopping_metric, callbacks, verbose, model)
         specification = settings.for_features(features).specification(random_state, options)
         given = EvalArguments(eval_set, eval_names, eval_qid, eval_group, eval_sample_weight, eval_init_score)
         parts = given.parts(X, y, qid if group is None else group)
-        validation = [_validation_set(*part, specification, data, features) for part in parts]
         if kept is None:
+            validation = [part.bind(specification, data, features) for part in parts]
             trained = _train(self._backend, specification, data, validation)
         else:
-            held_out = data.take(~kept)
-            validation = [ValidationSet("valid_0", held_out, specification.bind_metrics(held_out))]
-            trained = _train(self._backend, specification, data.take(kept), validation)
+            trained = _train_on_kept(self._backend, specification, data, kept)
             if settings.values["refit"]:
-                before = 0 if model is None else self._backend.n_rounds(model)
-                n_rounds = trained.best_iteration - before
+                n_rounds = trained.best_iteration - n_earlier_rounds
                 again = _train(self._backend, specification.with_rounds(n_rounds), data, [])
                 trained = trained._replace(booster=again.booster)
         warn_without_splits(self._backend, trained.booster, data.labels.differ)
-        self._set_fitted(trained, features)
-        if model is not None:
-            self._n_earlier_rounds = self._backend.n_rounds(model)
+        self._set_fitted(trained, features, n_earlier_rounds)
         remember_training_queries(self, data.queries)
         return self
 
@@ -286,12 +288,12 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _set_fitted(self, trained: Trained, features: TrainingFeatures) -> None:
-        """Set the attributes of a fitted ranker, as they are if no earlier model was continued."""
+    def _set_fitted(self, trained: Trained, features: TrainingFeatures, n_earlier_rounds: int = 0) -> None:
+        """Set the attributes of a fitted ranker; `n_earlier_rounds` are those of `init_model`."""
         self.booster_, self.best_iteration_, self.evals_result_ = trained
         self._trained_objective = self.objective
-        # Rounds of the model that was continued; `evals_result_` does not contain them.
-        self._n_earlier_rounds = 0
+        # `evals_result_` does not contain these rounds.
+        self._n_earlier_rounds = n_earlier_rounds
         features.copy_to(self)
 
     @classmethod
@@ -350,20 +352,16 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
 def _train(
     backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: list[ValidationSet]
 ) -> Trained:
-    for part in (data, *(held_out.data for held_out in validation)):
-        backend.check_categories(part.X, specification.parameters)
+    """Check the categorical features, bind the loss to the data, and train."""
+    for one in (data, *(part.data for part in validation)):
+        backend.check_categories(one.X, specification.parameters)
     return backend.train(Training(specification, data, specification.bind(data), validation))
 
 
-def _validation_set(
-    part: EvalPart,
-    is_training: bool,
-    specification: TrainingSpecification,
-    data: GroupedData,
-    features: TrainingFeatures,
-) -> ValidationSet:
-    """Check a validation set, group it by query, and bind its metrics; the training data are grouped already."""
-    if is_training and part.init_score is None and data.init_score is None:
-        return ValidationSet(part.name, data, specification.bind_metrics(data, part.weights_of(data)))
-    grouped = part.grouped(features)
-    return ValidationSet(part.name, grouped, specification.bind_metrics(grouped, grouped.weights))
+def _train_on_kept(
+    backend: Backend, specification: TrainingSpecification, data: GroupedData, kept: NDArray[np.bool_]
+) -> Trained:
+    """Train on the queries in `kept`, a mask of shape (n_queries,); the others are the validation set."""
+    held_out = data.take(~kept)
+    validation = [ValidationSet("valid_0", held_out, specification.bind_metrics(held_out))]
+    return _train(backend, specification, data.take(kept), validation)

@@ -1,4 +1,4 @@
-"""The validation sets of ``fit``: their names, and each with its query ids, weights and initial scores."""
+"""The validation sets of ``fit``, each with its name, its query ids, its weights and its initial scores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from boostrank.backends.base import GroupedData
+from boostrank.backends.base import GroupedData, TrainingSpecification, ValidationSet
 from boostrank.frames import QID
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.grouping import features_and_qid, group_data
@@ -20,13 +20,15 @@ EvalSet = Sequence[tuple[Any, ...]] | Mapping[str, tuple[Any, ...]] | None
 
 @dataclass(frozen=True)
 class EvalPart:
-    """One validation set as it was given.
+    """One validation set as the user gave it.
 
     Attributes
     ----------
     name : str
     X, y, qid, group, sample_weight, init_score
         As in ``fit``; the last four may be None.
+    is_training : bool
+        Whether it is the training data.
     """
 
     name: str
@@ -36,8 +38,21 @@ class EvalPart:
     group: Any
     sample_weight: Any
     init_score: Any
+    is_training: bool
 
-    def grouped(self, features: TrainingFeatures) -> GroupedData:
+    def bind(
+        self, specification: TrainingSpecification, data: GroupedData, features: TrainingFeatures
+    ) -> ValidationSet:
+        """Check the set, group it by query, and bind the metrics to it.
+
+        `data` and `features` are those of the training. If this set is the training data, they are grouped already.
+        """
+        if self.is_training and self.init_score is None and data.init_score is None:
+            return ValidationSet(self.name, data, specification.bind_metrics(data, self._weights_of_training(data)))
+        grouped = self._grouped(features)
+        return ValidationSet(self.name, grouped, specification.bind_metrics(grouped, grouped.weights))
+
+    def _grouped(self, features: TrainingFeatures) -> GroupedData:
         """The data, checked against the features of the training data and grouped by query."""
         qid = self.qid
         if qid is None and self.group is None and features.qid_column != QID:
@@ -45,8 +60,8 @@ class EvalPart:
         X, ids = features_and_qid(self.X, self.y, qid, self.group, "eval_set")
         return group_data(check_features(features, X), self.y, ids, self.sample_weight, self.init_score)
 
-    def weights_of(self, data: GroupedData) -> Floats | None:
-        """Weights of the grouped documents, where this set is the training data `data`."""
+    def _weights_of_training(self, data: GroupedData) -> Floats | None:
+        """The weights in this set of the documents of `data`, the grouped training data; shape (n_documents,)."""
         if self.sample_weight is None:
             return None
         return document_weights(self.sample_weight, data.queries, may_differ=True, grouped=False)
@@ -63,15 +78,24 @@ class EvalArguments:
     eval_sample_weight: Sequence[Any] | None = None
     eval_init_score: Sequence[Any] | None = None
 
-    def parts(self, X: Any, y: Any, queries: Any) -> list[tuple[EvalPart, bool]]:
-        """The validation sets, and whether each is the training data: the first with the same objects `X` and `y`.
+    def parts(self, X: Any, y: Any, queries: Any) -> list[EvalPart]:
+        """The validation sets one by one.
 
-        `queries` is `qid` or `group` of the training data, of which a set that has its own must have the same object.
+        A set is the training data if it has the same objects `X` and `y`, and either no query ids and sizes, or the
+        same object `queries`. If there are several such sets, only the first of them counts as the training data.
+
+        Parameters
+        ----------
+        X, y
+            Those of the training data.
+        queries : object
+            `qid` or `group` of the training data.
 
         Raises
         ------
         ValueError
-            For an element of `eval_set` that is no tuple, for lists of other lengths, and for repeated names.
+            If an element of `eval_set` is no tuple (X, y) or (X, y, qid), if another list has more or fewer elements
+            than `eval_set`, or if two sets have the same name.
         """
         tuples, names = self._tuples()
         fields = [
@@ -83,7 +107,7 @@ class EvalArguments:
                 ("eval_init_score", self.eval_init_score),
             )
         ]
-        found: list[tuple[EvalPart, bool]] = []
+        found: list[EvalPart] = []
         for i, (part, name, qid, group, weight, init_score) in enumerate(zip(tuples, names, *fields, strict=True)):
             if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
                 raise ValueError(
@@ -95,17 +119,17 @@ class EvalArguments:
             ids = qid if own is None else own
             own_queries = group if ids is None else ids
             is_training = part[0] is X and part[1] is y and (own_queries is None or own_queries is queries)
-            # The libraries evaluate the training data once.
-            is_training = is_training and not any(earlier for _, earlier in found)
+            # The libraries evaluate the training data only once in a round.
+            is_training = is_training and not any(earlier.is_training for earlier in found)
             label = name or (TRAINING if is_training else f"valid_{i}")
-            found.append((EvalPart(label, part[0], part[1], ids, group, weight, init_score), is_training))
-        labels = [part.name for part, _ in found]
+            found.append(EvalPart(label, part[0], part[1], ids, group, weight, init_score, is_training))
+        labels = [part.name for part in found]
         if len(set(labels)) < len(labels):
             raise ValueError(f"validation sets must have different names; got {labels}")
         return found
 
     def _tuples(self) -> tuple[list[Any], list[str | None]]:
-        """The tuples of `eval_set`, and the names that were given."""
+        """The tuples of `eval_set`, and the name of each; None for a set that was given no name."""
         given = self.eval_set
         if isinstance(given, Mapping):
             if self.eval_names is not None:
@@ -118,7 +142,7 @@ class EvalArguments:
 
 
 def _of_length(values: Sequence[Any] | None, n_sets: int, name: str) -> list[Any]:
-    """The values as a list, or None for each validation set."""
+    """The values as a list of one per validation set; all are None if `values` is None."""
     if values is None:
         return [None] * n_sets
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or len(values) != n_sets:

@@ -32,7 +32,7 @@ class TrainingFeatures(BaseEstimator):
 
     @classmethod
     def of_model(cls, n_features: int, names: list[str] | None) -> Self:
-        """Make them from a booster that was read from a file; `names` is None if it has none."""
+        """The features of a model that was read from a file; `names` is None if they have no names."""
         features = cls()
         features.n_features_in_ = n_features
         if names is not None:

@@ -19,7 +19,7 @@ from boostrank.weights import document_weights
 
 
 def features_and_qid(X: Any, y: Any, qid: Any, group: ArrayLike | None, receiver: str) -> tuple[Any, Any]:
-    """Return the features, and one query id per row, which is made from the sizes of the queries if these are given.
+    """Return the features and one query id per row; the ids come from `qid`, or are made from the sizes in `group`.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def features_and_qid(X: Any, y: Any, qid: Any, group: ArrayLike | None, receiver
     qid : array-like, shape (n_documents,), str or None
         See :func:`boostrank.frames.find_qid`.
     group : array-like of int, shape (n_queries,), or None
-        Number of documents of each query, whose rows follow each other.
+        Number of documents of each query; the rows must be sorted by query.
     receiver : str
-        The method or argument, for messages.
+        Name of the method or the argument that needs the query ids, for messages.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def group_data(
 
 
 def _refuse_sizes(qid: Any, n_documents: int) -> None:
-    """Raise ValueError for sizes of queries that were given as query ids."""
+    """Raise ValueError if `qid` contains sizes of queries instead of query ids."""
     given = as_array(qid, "qid")
     if given.ndim == 1 and len(given) != n_documents and given.dtype.kind in "iu" and given.sum() == n_documents:
         raise ValueError(
@@ -116,7 +116,7 @@ def _per_row(values: Any, queries: Queries, name: str) -> Any:
 
 
 def _positions(position: ArrayLike, queries: Queries) -> Ints:
-    """Positions, numbered from 0 in the sequence of their values."""
+    """The number of each document's position among the different positions, counted from 0 for the smallest."""
     values = _per_row(as_array(position, "position"), queries, "position")
     if values.dtype.kind not in "iu" or values.min() < 0:
         raise ValueError("position must have integers of at least 0: the position at which a document was shown")
@@ -124,6 +124,7 @@ def _positions(position: ArrayLike, queries: Queries) -> Ints:
 
 
 def _described(sizes: Any) -> str:
+    """The sizes of the queries, or the type and shape of an array that has no sizes, for messages."""
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
         return f"an array of type {sizes.dtype} and shape {sizes.shape}"
     return (

@@ -50,8 +50,8 @@ class PredictionMixin:
             The same in XGBoost's notation: the first round, and the one after the last, where 0 means all. Give either
             this or `num_iteration` and `start_iteration`.
         raw_score, output_margin : bool, default False
-            LightGBM's and XGBoost's names of the choice of scores that are not transformed. Rankers never transform
-            them, so the result does not depend on it.
+            With these options, LightGBM and XGBoost return scores that are not transformed. Rankers never transform
+            scores, so that the result is the same for True and False.
         pred_leaf : bool, default False
             Return the leaf of each tree in which the row ends, as the boosting library numbers leaves.
         pred_contrib : bool, default False
@@ -144,7 +144,7 @@ class PredictionMixin:
         return check_features(self, X)
 
     def _select_rounds(self, num_iteration: Any, start_iteration: Any, iteration_range: Any) -> range | None:
-        """The rounds that are meant; None for all."""
+        """The rounds that these arguments of `predict` mean; None for all."""
         if num_iteration is None and iteration_range is None and start_iteration == 0 and is_count(start_iteration):
             return None
         n_rounds = self._backend.n_rounds(self.booster_)
@@ -199,6 +199,7 @@ def _rounds_of_xgboost(n_rounds: int, iteration_range: Any) -> range:
 
 
 def _describe(n_rounds: int) -> str:
+    """The number of rounds, for messages."""
     return f"the number of rounds of the model, {n_rounds} (rounds after the best one are not kept)"
 
 

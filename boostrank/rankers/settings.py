@@ -69,6 +69,11 @@ RULES: Mapping[str, Rule] = {
 }
 
 
+def is_function(objective: Any) -> bool:
+    """Whether the parameter `objective` is a function, and not the name of a loss or a loss."""
+    return callable(objective) and not isinstance(objective, (Loss, type))
+
+
 @dataclass(frozen=True)
 class FitOptions:
     """Arguments of ``fit`` besides data; see :meth:`boostrank.LightGBMRanker.fit`.
@@ -169,8 +174,7 @@ class Settings:
     def for_features(self, features: TrainingFeatures) -> Settings:
         """The same settings, with native parameters that concern single features in the form that the library takes.
 
-        Raises ValueError for values that do not fit the features: see
-        :mod:`boostrank.backends.feature_parameters`.
+        Raises ValueError for values that do not fit the features; see :mod:`boostrank.backends.feature_parameters`.
         """
         names = getattr(features, "feature_names_in_", None)
         described = Features(
@@ -179,7 +183,7 @@ class Settings:
         return replace(self, native=resolve_features(self.native, self.backend.FEATURE_PARAMETERS, described))
 
     def random_state(self) -> np.random.RandomState:
-        """The random numbers of one call of fit."""
+        """A generator of the random numbers of one call of ``fit``, from the parameter `random_state`."""
         seed = self.values["random_state"]
         try:
             return check_random_state(seed)
@@ -200,7 +204,7 @@ class Settings:
         """The specification of the training."""
         values, objective = self.values, self.values["objective"]
         loss: Any = objective
-        if _is_function(objective):
+        if is_function(objective):
             loss = CustomObjective(objective)
         elif objective not in self.backend.NATIVE_OBJECTIVES:
             loss = get_loss(objective)
@@ -225,23 +229,18 @@ class Settings:
         parameters = {name: value for name, value in parameters.items() if value is not None}
         seed = self.values["random_state"]
         if seed is not None:
-            # An integer is the seed itself, as in the libraries' own estimators.
+            # As in the libraries' own estimators, an integer is the seed itself.
             parameters["seed"] = int(seed) if is_count(seed) else int(random_state.randint(2**31 - 1))
         return {**parameters, **self.native}
 
 
-def _is_function(objective: Any) -> bool:
-    """Whether an objective is a function of the user."""
-    return callable(objective) and not isinstance(objective, (Loss, type))
-
-
 def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
-    known, is_function = (*LOSSES, *backend.NATIVE_OBJECTIVES), _is_function(objective)
-    if not isinstance(objective, Loss) and not (isinstance(objective, str) and objective in known) and not is_function:
+    known, custom = (*LOSSES, *backend.NATIVE_OBJECTIVES), is_function(objective)
+    if not isinstance(objective, Loss) and not (isinstance(objective, str) and objective in known) and not custom:
         raise ValueError(
             f"objective must be a Surrogate, an EdgeLoss, a function or one of {', '.join(known)}; got {objective!r}"
         )
-    if (is_function or objective in backend.NATIVE_OBJECTIVES) and normalize != "dcg":
+    if (custom or objective in backend.NATIVE_OBJECTIVES) and normalize != "dcg":
         raise ValueError(f"normalize={normalize!r} has no meaning for the objective {objective!r}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -28,11 +28,14 @@ class XGBoostRanker(BoostedRanker):
 
     Parameters
     ----------
-    objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"
+    objective : str, Surrogate, EdgeLoss or callable, default "pairwise-exponential"
         A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss
         of :mod:`boostrank.preferences` ("edge-logistic"); or XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map".
         XGBoost's objectives have their own targets: `gain` is passed on to "rank:ndcg", which knows only "exp2" and
-        "linear", and `discount` and `k` are only used in `score` and early stopping.
+        "linear", and `discount` and `k` are only used in `score` and early stopping. A function ``(y, scores[,
+        weight[, group]]) -> (gradient, hessian)`` gets labels, scores, weights (None without `sample_weight`) and sizes
+        of queries, grouped by query. It applies the weights itself, and `gain`, `discount` and `k` are only used in
+        `score` and early stopping.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
         :class:`boostrank.dcg.DCG`.
@@ -49,8 +52,9 @@ class XGBoostRanker(BoostedRanker):
         As in ``xgboost.XGBRanker``. The mean Hessian of a surrogate is 1 before the first round, so that
         `min_child_weight` and `reg_lambda` are about numbers of documents.
     early_stopping_rounds : int, optional
-        Training stops when the measure of the last validation set has not improved for this number of rounds.
-        `predict` uses the rounds up to the best one.
+        Training stops when the deciding metric has not improved for this number of rounds: `early_stopping_metric` of
+        `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps
+        the rounds up to the best one.
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set.
     refit : bool, default False
@@ -59,8 +63,9 @@ class XGBoostRanker(BoostedRanker):
     importance_type : str, default "gain"
         Kind of importance in `feature_importances_`: "weight", "gain", "cover", "total_gain" or "total_cover".
     random_state : int, RandomState or None
-        Seed of the library's random numbers, and of the choice of the queries to hold out. The same seed gives the
-        same model.
+        An integer is XGBoost's own seed, and the seed of the choice of the queries to hold out: the same integer gives
+        the same model. From a RandomState, each `fit` draws another seed. With None, XGBoost uses its default seed, and
+        each `fit` holds out other queries.
     n_jobs : int, optional
         Number of threads; None lets XGBoost choose.
     verbosity : int, default 1
@@ -93,19 +98,24 @@ class XGBoostRanker(BoostedRanker):
     ----------
     booster_ : xgboost.Booster
     best_iteration_ : int
-        Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`.
-    evals_result_ : dict
-        ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
-    best_score_ : dict
-        ``{"valid_0": {"ndcg@10": value in round best_iteration_}, ...}``.
+        Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
+        its rounds.
+    evals_result_ : dict of str to dict of str to list of float
+        Values of each metric on each validation set, one for each round of this training:
+        ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
+        `eval_names`; the queries that `validation_fraction` holds out are "valid_0". Empty without validation sets.
+    best_score_ : dict of str to dict of str to float
+        The values in round `best_iteration_`, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
     n_estimators_, n_iter_ : int
-        Number of rounds of the model.
-    objective_ : str, Surrogate or EdgeLoss
+        Number of rounds of the model, equal to `best_iteration_`: rounds after the best one are not kept.
+    objective_ : str, Surrogate, EdgeLoss or callable
         The parameter `objective` with which the model was trained; models that were read from a file have none.
     feature_name_ : list of str
-        Names of the features; if X had none, those of the library.
+        Names of the features; for features without names, those that XGBoost makes up.
     feature_importances_ : ndarray, shape (n_features_in_,)
-    n_features_in_ : int
+    best_iteration : int
+        ``best_iteration_ - 1``, the number of the best round counted from 0, as in ``xgboost.XGBRanker``.
+    n_features_in_, n_features_ : int
     feature_names_in_ : ndarray of str, if X had column names
 
     Examples
@@ -131,7 +141,7 @@ class XGBoostRanker(BoostedRanker):
 
     def __init__(
         self,
-        objective: str | Loss = DEFAULT_LOSS,
+        objective: str | Loss | Callable[..., Any] = DEFAULT_LOSS,
         *,
         gain: Gain = "exp2",
         discount: Discount = "log2",

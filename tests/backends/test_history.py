@@ -9,75 +9,94 @@ import boostrank as br
 from boostrank.backends.history import History
 
 
-class Recorded:
-    """A metric whose values are given."""
+class KnownMetric:
+    """A metric whose values in each round are given."""
 
     def __init__(self, values, name="ndcg@5", is_higher_better=True):
-        self.values, self.name, self.is_higher_better = iter(values), name, is_higher_better
+        self.results = [(name, value, is_higher_better) for value in values]
+        self.remaining = iter(self.results)
 
     def evaluate(self, scores):
-        return [(self.name, next(self.values), self.is_higher_better)]
+        return [next(self.remaining)]
 
 
-def history(*sets, patience=None, metric=None, data="training data"):
-    """A history of validation sets with these metrics, or these values of one metric; all rounds are recorded."""
-    validation = []
-    for i, part in enumerate(sets):
-        metrics = part if isinstance(part[0], Recorded) else [Recorded(part)]
-        validation.append(SimpleNamespace(name=f"valid_{i}", data=data if part is TRAINING else i, metrics=metrics))
+def record(sets, patience=None, metric=None, training=None):
+    """Record all rounds of validation sets.
+
+    Parameters
+    ----------
+    sets : list of list of KnownMetric
+        The metrics of each validation set.
+    patience : int, optional
+        Number of rounds of early stopping.
+    metric : str, optional
+        Name of the metric that decides on early stopping.
+    training : int, optional
+        Number of the set that is the training data.
+    """
+    data = object()
+    validation = [
+        SimpleNamespace(
+            name=f"valid_{i}", data=data if i == training else object(), is_training=i == training, metrics=metrics
+        )
+        for i, metrics in enumerate(sets)
+    ]
     specification = SimpleNamespace(early_stopping_rounds=patience, early_stopping_metric=metric)
-    result = History(SimpleNamespace(validation=validation, specification=specification, data="training data"))
-    for i, part in enumerate(sets):
-        for value in part if not isinstance(part[0], Recorded) else range(N_ROUNDS):
-            recorded = result.record(i, np.zeros(1))
-            if not isinstance(part[0], Recorded):
-                assert recorded == [("ndcg@5", value, True)]
-    return result
+    history = History(SimpleNamespace(validation=validation, specification=specification, data=data))
+    for _ in sets[0][0].results:
+        for i in range(len(sets)):
+            history.record(i, np.zeros(1))
+    return history
 
 
-#: Number of rounds of metrics that are given as such.
-N_ROUNDS = 3
-TRAINING = [0.9, 0.8]
+def ndcg(*values):
+    """The metrics of a validation set that has only NDCG@5."""
+    return [KnownMetric(values)]
 
 
 @pytest.mark.parametrize(
     ("values", "best"), [([0.1, 0.4, 0.3, 0.4], 1), ([0.5, 0.5, 0.5], 0), ([0.1, 0.2, 0.3], 2), ([0.3], 0)]
 )
 def test_the_best_round_is_the_first_of_equally_good_rounds(values, best):
-    assert history(values).best_round() == best
+    assert record([ndcg(*values)]).best_round() == best
 
 
 def test_the_last_validation_set_decides():
-    recorded = history([0.9, 0.1], [0.1, 0.9])
-    assert recorded.best_round() == 1
-    assert recorded.last() == ("ndcg@5", 0.9)
-    assert recorded.as_dict() == {"valid_0": {"ndcg@5": [0.9, 0.1]}, "valid_1": {"ndcg@5": [0.1, 0.9]}}
+    history = record([ndcg(0.9, 0.1), ndcg(0.1, 0.9)])
+    assert history.best_round() == 1
+    assert history.last() == ("ndcg@5", 0.9)
+    assert history.as_dict() == {"valid_0": {"ndcg@5": [0.9, 0.1]}, "valid_1": {"ndcg@5": [0.1, 0.9]}}
 
 
 def test_the_training_data_do_not_decide():
-    assert history([0.1, 0.9], TRAINING).best_round() == 1
-    assert history(TRAINING).best_round() == 0
+    assert record([ndcg(0.1, 0.9), ndcg(0.9, 0.8)], training=1).best_round() == 1
+
+
+def test_the_training_data_decide_if_there_is_no_other_set():
+    assert record([ndcg(0.9, 0.8)], training=0).best_round() == 0
 
 
 @pytest.mark.parametrize(("metric", "best"), [(None, 0), ("map", 2), ("loss", 1)])
-def test_one_metric_decides_the_first_unless_another_is_named(metric, best):
-    metrics = [Recorded([0.5, 0.4, 0.3]), Recorded([0.1, 0.2, 0.3], "map"), Recorded([0.3, 0.1, 0.2], "loss", False)]
-    recorded = history(metrics, metric=metric)
-    assert recorded.best_round() == best
-    assert recorded.as_dict()["valid_0"]["loss"] == [0.3, 0.1, 0.2]
+def test_the_named_metric_decides_or_else_the_first(metric, best):
+    loss = KnownMetric([0.3, 0.1, 0.2], "loss", is_higher_better=False)
+    history = record([[*ndcg(0.5, 0.4, 0.3), KnownMetric([0.1, 0.2, 0.3], "map"), loss]], metric=metric)
+    assert history.best_round() == best
+    assert history.as_dict() == {
+        "valid_0": {"ndcg@5": [0.5, 0.4, 0.3], "map": [0.1, 0.2, 0.3], "loss": [0.3, 0.1, 0.2]}
+    }
 
 
 def test_an_unknown_metric_cannot_decide():
     with pytest.raises(ValueError, match=r"early_stopping_metric must be one of ndcg@5, the metrics.*'map'"):
-        history([0.5], metric="map")
+        record([ndcg(0.5)], metric="map")
 
 
 @pytest.mark.parametrize(
     ("patience", "stops"), [(None, [False] * 4), (1, [False, False, True, True]), (2, [False, False, False, True])]
 )
-def test_training_stops_after_as_many_rounds_without_improvement(patience, stops):
+def test_training_stops_after_that_many_rounds_without_improvement(patience, stops):
     values = [0.1, 0.4, 0.4, 0.2]
-    assert [history(values[: n + 1], patience=patience).should_stop() for n in range(4)] == stops
+    assert [record([ndcg(*values[: n + 1])], patience=patience).should_stop() for n in range(4)] == stops
 
 
 @pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])

@@ -11,7 +11,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 class Rows(NamedTuple):
-    """What a file means."""
+    """The meaning of a file."""
 
     y: list
     qid: list

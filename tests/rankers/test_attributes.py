@@ -185,7 +185,8 @@ def test_xgboost_plots_the_booster(validated, axes):
 
 
 def test_shap_explains_the_booster(ranker_class, validated, data):
-    import shap  # takes a second
+    # The import takes a second.
+    import shap
 
     ranker, X = validated[ranker_class], data[0][:50]
     explainer = shap.TreeExplainer(ranker.booster_)

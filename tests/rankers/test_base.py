@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 
 import boostrank as br
 
-ROW_WEIGHTS = "the check weights rows of one query differently, which LambdaMART cannot honour"
+ROW_WEIGHTS = "the check weights rows of one query differently, which LambdaMART does not take"
 NO_EQUIVALENCE = (
     "the check repeats and removes rows of one query: that changes its ideal DCG, the bins of its features and the "
     "number of documents in a leaf, which weights do not; repeating whole queries is tested in test_sample_weight.py"

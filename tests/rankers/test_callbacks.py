@@ -1,5 +1,7 @@
 """Callbacks of the boosting libraries, printed metrics, the progress bar, and functions as objectives."""
 
+import re
+
 import lightgbm
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ def small(ranker_class, objective="softmax", **parameters):
     return ranker_class(objective, **{"n_estimators": 8, "random_state": 0, "n_jobs": 1, **parameters})
 
 
-def test_lightgbm_records_what_we_record(data):
+def test_lightgbm_records_the_values_of_evals_result(data):
     recorded = {}
     ranker = small(br.LightGBMRanker).fit(
         *data,
@@ -25,7 +27,7 @@ def test_lightgbm_records_what_we_record(data):
     assert {name: dict(values) for name, values in recorded.items()} == ranker.evals_result_
 
 
-def test_learning_rates_of_rounds(data):
+def test_callbacks_may_change_the_learning_rate(data):
     X, y, qid = data
     rates = [0.3, 0.2, 0.1, 0.05]
     ours = small(br.LightGBMRanker, n_estimators=4)
@@ -68,9 +70,10 @@ def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
     np.testing.assert_array_equal(theirs.predict(data[0]), ours.predict(data[0]))
 
 
-def test_a_stopping_callback_with_a_linear_model_is_an_error(data):
-    ranker = small(br.XGBoostRanker, booster="dart")
-    with pytest.raises(ValueError, match="set early_stopping_rounds of the ranker"):
+@pytest.mark.parametrize("booster", ["dart", "gblinear"])
+def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(data, booster):
+    ranker = small(br.XGBoostRanker, booster=booster)
+    with pytest.raises(ValueError, match=f"booster='{booster}'.*set early_stopping_rounds of the ranker"):
         ranker.fit(*data, eval_set=[VALIDATION], callbacks=[xgboost.callback.EarlyStopping(rounds=3)])
 
 
@@ -104,13 +107,46 @@ def test_an_error_in_a_callback_leaves_the_old_model(ranker_class, data):
     np.testing.assert_array_equal(ranker.predict(data[0]), before)
 
 
-@pytest.mark.parametrize(("verbose", "lines"), [(False, 0), (0, 0), (3, 3), (True, 8), (1, 8)])
-def test_metrics_are_printed_after_each_so_many_rounds(ranker_class, data, capsys, verbose, lines):
-    small(ranker_class).fit(*data, eval_set={"test": VALIDATION}, eval_metric="ndcg@5", verbose=verbose)
-    out = capsys.readouterr().out
+EVERY_ROUND = [1, 2, 3, 4, 5, 6, 7, 8]
+PRINTED_ROUNDS = [
+    (br.LightGBMRanker, False, []),
+    (br.LightGBMRanker, 0, []),
+    (br.LightGBMRanker, True, EVERY_ROUND),
+    (br.LightGBMRanker, 1, EVERY_ROUND),
+    (br.LightGBMRanker, 3, [3, 6]),
+    (br.XGBoostRanker, False, []),
+    (br.XGBoostRanker, 0, []),
+    (br.XGBoostRanker, True, EVERY_ROUND),
+    (br.XGBoostRanker, 1, EVERY_ROUND),
     # XGBoost prints the first and the last round too.
-    assert out.count("ndcg@5") == (lines + (verbose == 3) - (ranker_class is br.LightGBMRanker) * 2 * (verbose == 3))
-    assert ("test" in out) == (lines > 0)
+    (br.XGBoostRanker, 3, [1, 4, 7, 8]),
+]
+
+
+@pytest.mark.parametrize(("ranker_class", "verbose", "rounds"), PRINTED_ROUNDS)
+def test_verbose_prints_the_metrics_of_some_rounds(ranker_class, verbose, rounds, data, capsys):
+    ranker = small(ranker_class)
+    ranker.fit(*data, eval_set={"test": VALIDATION}, eval_metric="ndcg@5", verbose=verbose)
+    # LightGBM prints "[3]\ttest's ndcg@5: 0.8176", and XGBoost, which counts from 0, "[2]\ttest-ndcg@5:0.8176".
+    printed = re.findall(r"\[(\d+)\]\ttest(?:'s |-)ndcg@5: ?(\S+)", capsys.readouterr().out)
+    first = 1 if ranker_class is br.LightGBMRanker else 0
+    assert [int(number) - first + 1 for number, _ in printed] == rounds
+    values = ranker.evals_result_["test"]["ndcg@5"]
+    assert [float(value) for _, value in printed] == pytest.approx([values[i - 1] for i in rounds], abs=1e-4)
+
+
+def test_callbacks_that_print_are_those_of_verbose(ranker_class, data, capsys):
+    callback = (
+        lightgbm.log_evaluation(4)
+        if ranker_class is br.LightGBMRanker
+        else xgboost.callback.EvaluationMonitor(period=4)
+    )
+    printed = []
+    for arguments in ({"callbacks": [callback]}, {"verbose": 4}):
+        small(ranker_class).fit(*data, eval_set={"test": VALIDATION}, eval_metric=["ndcg@5", "map"], **arguments)
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert "map" in printed[0]
 
 
 def test_the_bar_shows_rounds_and_metric(ranker_class, data, capsys):
@@ -171,7 +207,7 @@ def test_a_function_gets_grouped_labels_weights_and_sizes(ranker_class, data):
         assert dtype == np.float64
 
 
-def test_our_objective_for_native_users_is_the_same_objective(ranker_class, data):
+def test_a_loss_is_equal_to_its_function_for_lightgbm(ranker_class, data):
     own = small(ranker_class, "pairwise-exponential", k=5).fit(*data).predict(data[0])
     function = br.lightgbm_objective("pairwise-exponential", k=5)
     np.testing.assert_array_equal(small(ranker_class, function).fit(*data).predict(data[0]), own)
@@ -210,7 +246,7 @@ def test_pruning_callbacks_of_optuna(ranker_class, data, names):
             callback = callbacks.LightGBMPruningCallback(trial, metric, valid_name=name)
         else:
             callback = callbacks.XGBoostPruningCallback(trial, f"{name}-{metric}")
-        # After a good first trial, hardly learned models are pruned.
+        # The first trial is good, and the models of the others hardly learn, so that they are pruned.
         ranker = small(ranker_class, learning_rate=0.3 if trial.number == 0 else 1e-6)
         ranker.fit(*data, eval_set={name: VALIDATION}, eval_metric=["auc", metric], callbacks=[callback])
         recorded.append(ranker.evals_result_[name][metric])
@@ -222,17 +258,3 @@ def test_pruning_callbacks_of_optuna(ranker_class, data, names):
     assert len(recorded) == 1
     reported = list(study.trials[0].intermediate_values.values())
     np.testing.assert_allclose(reported, recorded[0], atol=1e-6)
-
-
-def test_callbacks_that_print_are_those_of_verbose(ranker_class, data, capsys):
-    callback = (
-        lightgbm.log_evaluation(4)
-        if ranker_class is br.LightGBMRanker
-        else xgboost.callback.EvaluationMonitor(period=4)
-    )
-    printed = []
-    for arguments in ({"callbacks": [callback]}, {"verbose": 4}):
-        small(ranker_class).fit(*data, eval_set={"test": VALIDATION}, eval_metric=["ndcg@5", "map"], **arguments)
-        printed.append(capsys.readouterr().out)
-    assert printed[0] == printed[1]
-    assert "map" in printed[0]

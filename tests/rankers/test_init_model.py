@@ -17,8 +17,8 @@ def small(ranker_class, objective="softmax", **parameters):
     return ranker_class(objective, **{"n_estimators": 6, "random_state": 0, "n_jobs": 1, **parameters})
 
 
-def shown(qid):
-    """Position of each document in its query, from 0."""
+def positions_in_query(qid):
+    """Position of each document in its query, counted from 0."""
     return np.concatenate([np.arange(size) for size in np.bincount(qid)])
 
 
@@ -121,7 +121,7 @@ def test_initial_scores_take_the_place_of_a_model(ranker_class, data, objective)
     start, of_validation = first.predict(X), first.predict(VALIDATION[0])
     expected = small(ranker_class, objective, n_estimators=12).fit(X, y, qid, eval_set=[VALIDATION])
     # The queries are mixed, but the documents of each stay in sequence, by which native objectives break ties.
-    rows = np.argsort(shown(qid), kind="stable")
+    rows = np.argsort(positions_in_query(qid), kind="stable")
     ranker = small(ranker_class, objective).fit(
         X[rows], y[rows], qid[rows], init_score=start[rows], eval_set=[VALIDATION], eval_init_score=[of_validation]
     )
@@ -146,7 +146,7 @@ def test_initial_scores_are_checked(ranker_class, data, scores, message):
 
 def test_positions_reach_lightgbm(data):
     X, y, qid = data
-    position = shown(qid)
+    position = positions_in_query(qid)
     ranker = small(br.LightGBMRanker, "native").fit(X, y, qid, position=position + 5)
     settings = {"objective": "lambdarank", "verbosity": -1, "deterministic": True, "force_col_wise": True}
     dataset = lightgbm.Dataset(X, y, group=np.bincount(qid), position=position, params={"verbosity": -1})
