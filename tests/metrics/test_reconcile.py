@@ -269,6 +269,20 @@ def test_the_printed_text_gives_the_reasons(ragged):
     assert refused == ["LightGBM", "ndcg@10", "-", "-", "takes only labels that are whole numbers from 0 to 30"]
 
 
+def test_the_columns_of_the_printed_text_are_aligned(ragged):
+    for found in (br.reconcile(*ragged, k=5), br.reconcile([1, 0], [1, 0], [0, 0])):
+        head, *lines = repr(found).splitlines()[1:]
+        starts = [head.index(name) for name in ("metric", "because")]
+        ends = [head.index(name) + len(name) for name in ("value", "diff")]
+        for line, (library, metric, value, difference, because) in zip(lines, found.rows, strict=True):
+            assert line == line.rstrip()
+            assert line.startswith(f"{library} ")
+            assert line[starts[0] :].startswith(f"{metric} ")
+            assert line[: ends[0]].endswith(f" {value}")
+            assert line[: ends[1]].endswith(f" {difference}")
+            assert line[starts[1] :] == because
+
+
 def test_parts_too_small_for_four_digits_are_printed_with_an_exponent():
     table = br.reconcile([2, 1, 0], [0, 1, 2], [0, 0, 0], gain=[0, 1, 2 + 2e-5]).table
     assert re.fullmatch(r"linear gain \+\de-07", table["because"][0])

@@ -1,5 +1,7 @@
 """`boostrank.surrogates.check`: it passes all surrogates, and finds those that break a law."""
 
+import re
+
 import numpy as np
 import pytest
 from surrogate_samples import ALL
@@ -111,6 +113,11 @@ class TooLowConstant(Squared):
         return super().best_constant(targets, queries, weights) - 0.2
 
 
+class TooHighConstant(Squared):
+    def best_constant(self, targets, queries, weights):
+        return super().best_constant(targets, queries, weights) + 0.2
+
+
 class ChangesArguments(Squared):
     def gradient_hessian(self, scores, targets, queries):
         scores -= targets
@@ -126,6 +133,12 @@ class NotFinite(Squared):
     def gradient_hessian(self, scores, targets, queries):
         gradient, hessian = super().gradient_hessian(scores, targets, queries)
         return gradient, np.where(targets == 0.0, np.nan, hessian)
+
+
+class GradientNotFinite(Squared):
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
+        return np.where(targets == 0.0, np.nan, gradient), hessian
 
 
 class MixesQueries(Squared):
@@ -194,6 +207,14 @@ class BoundsWithoutGains(Squared):
     target_bounds = (2.0, 3.0)
 
 
+class EqualBounds(Squared):
+    target_bounds = (0.5, 0.5)
+
+
+class BoundsFromTheLargestGain(Squared):
+    target_bounds = (1.0, 2.0)
+
+
 class MaybeConsistent(Squared):
     consistent = None
 
@@ -201,6 +222,11 @@ class MaybeConsistent(Squared):
 class WrongMinimizer(Squared):
     def minimizer(self, expected):
         return expected + 0.01
+
+
+class ThreeDerivatives(Squared):
+    def gradient_hessian(self, scores, targets, queries):
+        return *super().gradient_hessian(scores, targets, queries), np.zeros_like(scores)
 
 
 class GradientOnly(Squared):
@@ -219,33 +245,57 @@ class GradientOnly(Squared):
         (NotShiftInvariant(), "shift_invariant is True"),
         (NotSeparable(), "separable is True"),
         (NotLinear(), "linear_in_targets is True"),
-        (Unbounded(), r"target_bounds is \(0.0, 2.0\).*lower the upper bound"),
-        (ForgottenBounds(), r"target_bounds is \(0.0, inf\).*lower the upper bound"),
-        (TooLowBound(), "raise the lower bound"),
+        (Unbounded(), r"target_bounds is \(0.0, 2.0\).*; lower the upper bound$"),
+        (ForgottenBounds(), r"target_bounds is \(0.0, inf\).*; lower the upper bound$"),
+        (TooLowBound(), r"target_bounds is \(-1.0, 1.0\).*; raise the lower bound$"),
         (WrongSignOfDual(), "dual is wrong: the least losses"),
         (InverseOfTheSign(), "the slope at inverse_slope"),
         (WrongConstant(), "best_constant gives 3"),
         (TooLowConstant(), "best_constant gives .* has a smaller total loss"),
+        (TooHighConstant(), "best_constant gives .* has a smaller total loss"),
         (ChangesArguments(), "changes the arrays"),
         (OneLoss(), r"loss must have shape \(5,\); got \(\)"),
         (NotFinite(), "Hessian is not finite"),
+        (GradientNotFinite(), "gradient is not finite"),
         (MixesQueries(), "scores of one query change"),
         (FirstRowCounts(), "permuting the documents"),
         (SortsByPowers(), "consistent is True, but for expected targets"),
         (SortsByRoots(), "consistent is True, but for expected targets"),
         (UnknownHessian(), "hessian must be 'exact' or 'majorant'; got 'diagonal'"),
         (OneBound(), "target_bounds must be a tuple of two numbers"),
-        (ExchangedBounds(), "the smaller one first"),
-        (BoundsWithoutGains(), "must include normalized gains"),
+        (ExchangedBounds(), "target_bounds must be .*the smaller one first"),
+        (BoundsWithoutGains(), "target_bounds must include normalized gains"),
+        (EqualBounds(), "target_bounds must be .*the smaller one first"),
+        (BoundsFromTheLargestGain(), "target_bounds must include normalized gains"),
         (MaybeConsistent(), "consistent must be True or False; got None"),
         (WrongMinimizer(), "minimizer gives .* but other scores"),
-        (GradientOnly(), "must return a tuple of two arrays; got ndarray"),
+        (ThreeDerivatives(), "gradient_hessian must return a tuple of two arrays; got tuple"),
+        (GradientOnly(), "gradient_hessian must return a tuple of two arrays; got ndarray"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
 def test_check_finds_what_breaks_a_law(surrogate, complaint):
-    with pytest.raises(ValueError, match=complaint):
+    with pytest.raises(ValueError, match=rf"^{re.escape(repr(surrogate))}: (the |it )?{complaint}"):
         check(surrogate)
+
+
+def complaint_of(surrogate, **random_state):
+    with pytest.raises(ValueError, match="derivatives give") as caught:
+        check(surrogate, **random_state)
+    return str(caught.value)
+
+
+def test_complaints_about_derivatives_give_the_largest_error():
+    numbers = re.search(
+        r"it is (\S+) where numeric derivatives give (\S+)$", complaint_of(WrongGradientOfLongQueries())
+    )
+    assert float(numbers[1]) == pytest.approx(1.01 * float(numbers[2]), rel=1e-3)
+
+
+def test_the_random_state_decides_on_the_sample():
+    complaints = [complaint_of(SignError(), random_state=seed) for seed in (0, 0, 1)]
+    assert complaints[0] == complaints[1] == complaint_of(SignError())
+    assert complaints[0] != complaints[2]
 
 
 def test_check_is_reachable_from_the_package():
