@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 
 def import_file(path: Path) -> ModuleType:
-    """The module that a Python file defines; the file can import other modules of its folder.
+    """Import a Python file as a module; the file can import other modules in its folder.
 
     Code below ``if __name__ == "__main__":`` is not run.
 
@@ -41,3 +43,28 @@ def import_file(path: Path) -> ModuleType:
         where = f"{path}, line {lines[-1]}" if lines else str(path)
         raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
     return module
+
+
+def find_object(path: Path, name: str, kind: str, is_of_kind: Callable[[object, ModuleType], bool]) -> Any:
+    """The object called `name` that a Python file defines.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+    kind : str
+        The kind of object, in the plural, such as "surrogates", for messages.
+    is_of_kind : callable
+        Whether an object of a module is of this kind. It is used only to list these objects if `name` is not defined.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        As :func:`import_file`, and ValueError if the file does not define the name.
+    """
+    module = import_file(path)
+    if not hasattr(module, name):
+        names = [key for key, value in vars(module).items() if is_of_kind(value, module)]
+        known = f"the {kind} in it are {', '.join(names)}" if names else f"it defines no {kind}"
+        raise ValueError(f"{path} has no {name!r}; {known}")
+    return getattr(module, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from boostrank.cli.python_files import import_file
+from boostrank.cli.python_files import find_object
 
 
 def load_rankers(texts: list[str]) -> dict[str, Any]:
@@ -37,12 +37,7 @@ def load_ranker(path: Path, name: str) -> Any:
     ValueError
         If the file raises an error, does not define the name, or the name is not an estimator.
     """
-    module = import_file(path)
-    if not hasattr(module, name):
-        names = [key for key, value in vars(module).items() if _is_estimator(value)]
-        known = f"the estimators in it are {', '.join(names)}" if names else "it defines no estimators"
-        raise ValueError(f"{path} has no {name!r}; {known}")
-    found = getattr(module, name)
+    found = find_object(path, name, "estimators", lambda value, _: _is_estimator(value))
     if not _is_estimator(found):
         raise ValueError(
             f"{path}: {name} must be an estimator with fit, predict and get_params; got {type(found).__name__}"

@@ -6,7 +6,7 @@ import inspect
 from pathlib import Path
 from types import ModuleType
 
-from boostrank.cli.python_files import import_file
+from boostrank.cli.python_files import find_object
 from boostrank.surrogates import Surrogate
 
 
@@ -23,12 +23,7 @@ def load_surrogate(path: Path, name: str) -> Surrogate:
         If the file raises an error, does not define the name, or the name is neither a surrogate nor a class of
         surrogates that needs no arguments.
     """
-    module = import_file(path)
-    if not hasattr(module, name):
-        names = [key for key, value in vars(module).items() if _is_surrogate(value, module)]
-        known = f"the surrogates in it are {', '.join(names)}" if names else "it defines no surrogates"
-        raise ValueError(f"{path} has no {name!r}; {known}")
-    found = getattr(module, name)
+    found = find_object(path, name, "surrogates", _is_surrogate)
     if isinstance(found, type) and issubclass(found, Surrogate):
         if inspect.isabstract(found):
             raise ValueError(f"{path}: the class {name} must define {', '.join(sorted(found.__abstractmethods__))}")

@@ -145,11 +145,11 @@ class Settings:
         _check_values(values, rules, optional=backend.PARAMETERS)
         is_native = isinstance(values["objective"], str) and values["objective"] in backend.NATIVE_OBJECTIVES
         objective = values["objective"] if is_native else None
-        parameters = {native: values[name] for name, native in backend.PARAMETERS.items()}
+        parameters = {canonical: values[name] for name, canonical in backend.PARAMETERS.items()}
         known = backend.known_parameters({**parameters, **native}, objective)
         translated, handed_on = known.translate(values, native, defaults)
         _check_values(translated, rules, optional=backend.PARAMETERS)
-        unused = frozenset(name for name, native in backend.PARAMETERS.items() if native not in known.canonical)
+        unused = frozenset(name for name, canonical in backend.PARAMETERS.items() if canonical not in known.canonical)
         for name in sorted(unused):
             if translated[name] is not None and translated[name] != defaults[name]:
                 reason = known.refused.get(backend.PARAMETERS[name], f"{known.library} does not have it")
