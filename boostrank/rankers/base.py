@@ -178,7 +178,7 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             if settings.values["refit"]:
                 before = 0 if model is None else self._backend.n_rounds(model)
                 n_rounds = trained.best_iteration - before
-                again = _train(self._backend, specification.with_rounds(n_rounds), data, [])
+                again = _train(self._backend, specification.for_refit(self._backend, n_rounds), data, [])
                 trained = trained._replace(booster=again.booster)
         warn_without_splits(self._backend, trained.booster, data.labels.differ)
         self._set_fitted(trained, features)
@@ -364,6 +364,6 @@ def _validation_set(
 ) -> ValidationSet:
     """Check a validation set, group it by query, and bind its metrics; the training data are grouped already."""
     if is_training and part.init_score is None and data.init_score is None:
-        return ValidationSet(part.name, data, specification.bind_metrics(data, part.weights_of(data)))
+        return ValidationSet(part.name, data, specification.bind_metrics(data, part.weights_of(data)), True)
     grouped = part.grouped(features)
-    return ValidationSet(part.name, grouped, specification.bind_metrics(grouped, grouped.weights))
+    return ValidationSet(part.name, grouped, specification.bind_metrics(grouped, grouped.weights), is_training)

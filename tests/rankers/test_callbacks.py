@@ -47,7 +47,7 @@ def test_learning_rates_of_rounds(data):
     assert not np.array_equal(ours.predict(X), small(br.XGBoostRanker, n_estimators=4).fit(X, y, qid).predict(X))
 
 
-@pytest.mark.parametrize("metric", ["ndcg@5", "mse"])
+@pytest.mark.parametrize("metric", ["ndcg@5", "mrr", "mse"])
 def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
     def error(y, scores):
         return "mse", float(np.mean((y - scores) ** 2)), False
@@ -66,6 +66,29 @@ def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
     theirs.fit(*data, eval_set=[VALIDATION], eval_metric=metrics, callbacks=[callback])
     assert theirs.best_iteration_ == ours.best_iteration_ < 60
     np.testing.assert_array_equal(theirs.predict(data[0]), ours.predict(data[0]))
+    # The callback forgets its earlier training.
+    again = theirs.fit(*data, eval_set=[VALIDATION], eval_metric=metrics, callbacks=[callback])
+    assert again.best_iteration_ == ours.best_iteration_
+
+
+def test_callbacks_that_need_validation_sets_are_not_called_in_the_refit(ranker_class, data):
+    stopping = {"early_stopping_rounds": 3, "validation_fraction": 0.3, "refit": True, "learning_rate": 0.3}
+    ours = small(ranker_class, n_estimators=30, **stopping).fit(*data)
+    recorded = {}
+    callbacks = (
+        [lightgbm.early_stopping(5, verbose=False), lightgbm.record_evaluation(recorded)]
+        if ranker_class is br.LightGBMRanker
+        else [xgboost.callback.EarlyStopping(rounds=5)]
+    )
+    theirs = small(ranker_class, n_estimators=30, **stopping).fit(*data, callbacks=callbacks)
+    np.testing.assert_array_equal(theirs.predict(data[0]), ours.predict(data[0]))
+    assert not recorded or recorded == theirs.evals_result_
+
+
+@pytest.mark.parametrize("callbacks", [[None], [3], [print.__class__], ["a"], print])
+def test_what_is_no_callback_is_an_error(ranker_class, data, callbacks):
+    with pytest.raises(TypeError, match="callbacks must be"):
+        small(ranker_class).fit(*data, callbacks=callbacks)
 
 
 def test_a_stopping_callback_with_a_linear_model_is_an_error(data):
