@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,7 @@ def train(training: Training) -> Trained:
         # An earlier model keeps its own.
         parameters["base_score"] = 0.0
     else:
+        _check_same_kind(specification.init_model, parameters)
         check_same_missing(specification.init_model, parameters)
     native = specification.native_objective
     if native is not None:
@@ -176,6 +178,13 @@ def train(training: Training) -> Trained:
     else:
         best = booster.num_boosted_rounds()
     return Trained(remember_missing(booster, parameters), best, history.as_dict())
+
+
+def _check_same_kind(init_model: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if an earlier model is of another kind: XGBoost would go on with that kind."""
+    before, now = booster_name(init_model), parameters.get("booster", "gbtree")
+    if before != now:
+        raise ValueError(f"init_model was trained with booster={before!r}, and this ranker has booster={now!r}")
 
 
 def _check_name(argument: str, name: str, forbidden: str) -> None:

@@ -207,11 +207,34 @@ def test_our_objective_for_native_users_is_the_same_objective(ranker_class, data
         (lambda y, s: y, ValueError, "must return gradient and Hessian"),
         (lambda y, s: (y[:-1], s[:-1]), ValueError, "each of shape"),
         (lambda y, s: (y * np.nan, s), FloatingPointError, "not finite"),
+        (lambda y, s: (s * 1j, s), ValueError, "result of the objective .* must be real numbers"),
+        (max, ValueError, "objective=max must be a function"),
     ],
 )
 def test_functions_that_are_no_objectives_are_errors(ranker_class, data, function, error, message):
     with pytest.raises(error, match=message):
         small(ranker_class, function).fit(*data)
+
+
+def test_functions_may_change_the_arrays_that_they_get(ranker_class, data):
+    X, y, qid = data
+    labels = y.astype(np.float64)
+
+    def objective(y, scores, weight, group):
+        gradient = scores - y
+        y[:], scores[:], group[:] = 0, 0, 0
+        return gradient, np.ones_like(gradient)
+
+    def metric(y, scores):
+        y[:], scores[:] = 0, 0
+        return "nothing", 0.0, True
+
+    changing = small(ranker_class, objective)
+    changing.fit(X, labels, qid, eval_set=[(X, labels, qid)], eval_metric=[metric, "ndcg"])
+    expected = small(ranker_class, lambda y, s: (s - y, np.ones_like(s))).fit(*data, eval_set=[data])
+    np.testing.assert_array_equal(changing.predict(X), expected.predict(X))
+    assert changing.evals_result_["training"]["ndcg"] == expected.evals_result_["training"]["ndcg"]
+    np.testing.assert_array_equal(labels, y)
 
 
 # Optuna

@@ -123,6 +123,13 @@ def test_the_number_for_missing_values_stays(data):
         small(br.XGBoostRanker).fit(features, y, qid, init_model=first)
 
 
+@pytest.mark.parametrize(("before", "now"), [("gbtree", "dart"), ("dart", "gbtree"), ("gblinear", "gbtree")])
+def test_xgboost_goes_on_with_the_same_kind_of_model(data, before, now):
+    first = small(br.XGBoostRanker, booster=before).fit(*data)
+    with pytest.raises(ValueError, match=f"init_model was trained with booster='{before}'"):
+        small(br.XGBoostRanker, booster=now).fit(*data, init_model=first)
+
+
 @pytest.mark.parametrize("objective", ["softmax", "native"])
 def test_initial_scores_take_the_place_of_a_model(ranker_class, data, objective):
     X, y, qid = data
