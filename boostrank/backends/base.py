@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
@@ -78,11 +78,15 @@ class ValidationSet:
         It may be the training data themselves.
     metrics : list of BoundMetric
         The metrics, bound to `data`.
+    is_training : bool, default False
+        Whether it has the rows of the training data. It then does not decide on early stopping, unless it is the only
+        set. With initial scores, `data` may be another object than the training data.
     """
 
     name: str
     data: GroupedData
     metrics: list[BoundMetric]
+    is_training: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,9 +135,10 @@ class TrainingSpecification:
         """Name of an objective of the boosting library; None for a loss of boostrank or an objective of a user."""
         return self.loss if isinstance(self.loss, str) else None
 
-    def with_rounds(self, n_rounds: int) -> TrainingSpecification:
-        """Return the same specification with this number of rounds and without early stopping."""
-        return replace(self, n_rounds=n_rounds, early_stopping_rounds=None)
+    def for_refit(self, backend: Backend, n_rounds: int) -> TrainingSpecification:
+        """Return the same specification with this number of rounds, without early stopping and validation sets."""
+        callbacks = backend.without_validation(self.callbacks)
+        return replace(self, n_rounds=n_rounds, early_stopping_rounds=None, callbacks=callbacks)
 
     def bind(self, data: GroupedData) -> BoundLoss | BoundCustomObjective | None:
         """Bind the loss to the data to train on; returns None for an objective of the boosting library.
@@ -240,6 +245,9 @@ class Backend(Protocol):
 
     def check_categories(self, X: Any, parameters: Mapping[str, Any]) -> None:
         """Raise ValueError if features that the native parameters call categorical have other values than codes."""
+
+    def without_validation(self, callbacks: Sequence[Any]) -> tuple[Any, ...]:
+        """The callbacks for a training without validation sets: those that stop early are left out."""
 
     def train(self, training: Training) -> Trained:
         """Train a booster."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank.arrays import as_floats
 from boostrank.metrics import Measure, get_measure
 from boostrank.objective import Float32s
 from boostrank.preferences import PreferenceGraph
@@ -108,8 +109,7 @@ class BoundCustomMetric:
             If the function does not return such a triple or a list of them, or a value is not finite.
         """
         labels, weights, sizes = self._fields
-        # XGBoost's scores are float32, and LightGBM's array is overwritten in the next round.
-        result = self._function(*(labels, scores.astype(np.float64), weights, sizes)[: self._n_arguments])
+        result = self._function(*_copies(labels, scores, weights, sizes)[: self._n_arguments])
         return [self._checked(part) for part in (result if isinstance(result, list) else [result])]
 
     def _checked(self, result: Any) -> tuple[str, float, bool]:
@@ -166,7 +166,7 @@ class BoundCustomObjective:
         FloatingPointError
             If a gradient or Hessian is not finite.
         """
-        arguments = (self._labels, scores.astype(np.float64), self._weights, self.queries.sizes)
+        arguments = _copies(self._labels, scores, self._weights, self.queries.sizes)
         result = self._function(*arguments[: self._n_arguments])
         shapes = [np.shape(part) for part in result] if isinstance(result, (tuple, list)) else []
         if shapes != [(self.queries.n_documents,)] * 2:
@@ -175,10 +175,17 @@ class BoundCustomObjective:
                 f"({self.queries.n_documents},); got {shapes or type(result).__name__}"
             )
         with np.errstate(over="ignore"):
-            gradient, hessian = (np.asarray(part, dtype=np.float64).astype(np.float32) for part in result)
+            name = f"the result of the objective {_name(self._function)}"
+            gradient, hessian = (as_floats(part, name).astype(np.float32) for part in result)
         if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
             raise FloatingPointError(f"the objective {_name(self._function)} returned values that are not finite")
         return gradient, hessian
+
+
+def _copies(labels: Any, scores: NDArray[Any], weights: Any, sizes: Any) -> tuple[Any, ...]:
+    """The arguments of a function, which may change its arrays: the labels may be the user's own array."""
+    arrays = (labels, scores.astype(np.float64), weights, sizes)
+    return tuple(array.copy() if isinstance(array, np.ndarray) else array for array in arrays)
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -187,7 +194,10 @@ def _name(function: Callable[..., Any]) -> str:
 
 def _n_arguments(function: Callable[..., Any], argument: str) -> int:
     """Number of arguments to pass to a function: that of its positional parameters, or all that there are."""
-    parameters = list(inspect.signature(function).parameters.values())
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except ValueError as error:
+        raise ValueError(f"{argument}={_name(function)} must be a function with a known signature: {error}") from None
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return MAX_ARGUMENTS
     positional = [part for part in parameters if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]

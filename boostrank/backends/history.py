@@ -25,9 +25,10 @@ class History:
     def __init__(self, training: Training) -> None:
         self._sets = training.validation
         self._values: list[dict[str, list[float]]] = [{} for _ in self._sets]
+        self._directions: list[dict[str, bool]] = [{} for _ in self._sets]
         self._patience = training.specification.early_stopping_rounds
         self._metric = training.specification.early_stopping_metric
-        held_out = [i for i, part in enumerate(self._sets) if part.data is not training.data]
+        held_out = [i for i, part in enumerate(self._sets) if not part.is_training]
         self._deciding_set = held_out[-1] if held_out else len(self._sets) - 1
         self._sign = 1.0
 
@@ -37,10 +38,11 @@ class History:
         Returns the name of each metric, its value, and whether higher is better.
         """
         results = [result for metric in self._sets[i].metrics for result in metric.evaluate(scores)]
+        _check_names([name for name, _, _ in results], list(self._values[i]))
         for name, value, _ in results:
             self._values[i].setdefault(name, []).append(value)
+        better = self._directions[i] = {name: is_higher_better for name, _, is_higher_better in results}
         if i == self._deciding_set:
-            better = {name: is_higher_better for name, _, is_higher_better in results}
             if self._metric is None:
                 self._metric = results[0][0]
             if self._metric not in better:
@@ -50,6 +52,12 @@ class History:
                 )
             self._sign = 1.0 if better[self._metric] else -1.0
         return results
+
+    def is_higher_better(self, name: str, metric: str) -> bool | None:
+        """Whether higher is better for a metric of the validation set of this name; None if there is no such metric."""
+        return {part.name: found for part, found in zip(self._sets, self._directions, strict=True)}.get(name, {}).get(
+            metric
+        )
 
     def best_round(self) -> int:
         """The round, counted from 0, in which the deciding metric first had its best value."""
@@ -77,3 +85,15 @@ class History:
         """Values of the deciding metric by round, with the other sign if lower is better."""
         assert self._metric is not None
         return self._sign * np.asarray(self._values[self._deciding_set][self._metric])
+
+
+def _check_names(names: list[str], before: list[str]) -> None:
+    """Raise ValueError unless each name stands for one value, and the names are those of the rounds before."""
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise ValueError(f"eval_metric has two values of the name {repeated[0]!r}, under which they are recorded")
+    if not names or (before and set(names) != set(before)):
+        raise ValueError(
+            f"eval_metric must have at least one value, and the same names in every round; got {names}"
+            + (f" after {before}" if before else "")
+        )

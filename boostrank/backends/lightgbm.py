@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.feature_names import NameCode
 from boostrank.backends.history import History
+from boostrank.backends.lightgbm_callbacks import check_callbacks
+from boostrank.backends.lightgbm_callbacks import without_validation as without_validation
 from boostrank.backends.lightgbm_dart import dart_callbacks
 from boostrank.backends.lightgbm_format import check_lightgbm
 from boostrank.backends.lightgbm_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
@@ -79,6 +82,8 @@ def train(training: Training) -> Trained:
     specification, data, history = training.specification, training.data, History(training)
     parameters, native = _parameters(specification), specification.native_objective
     check_boosting(parameters, native)
+    check_callbacks(specification.callbacks)
+    _refuse_init_scores(training)
     if data.position is not None and native != "lambdarank":
         # LightGBM would take positions for rank_xendcg, and ignore them.
         raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
@@ -115,7 +120,10 @@ def train(training: Training) -> Trained:
         # gives every document the score 0.
         parameters["objective"] = "regression"
         dataset.set_label(np.zeros(data.queries.n_documents))
-    validation = [_validation_data(part, training, dataset) for part in training.validation]
+    in_place = not _changes_training_scores(parameters)
+    validation = [
+        dataset if part.data is data and in_place else _validation_data(part, dataset) for part in training.validation
+    ]
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float, bool]]:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
@@ -157,6 +165,16 @@ def train(training: Training) -> Trained:
     return Trained(lgb.Booster(model_str=_with_named_objective(text)), best, history.as_dict())
 
 
+def _refuse_init_scores(training: Training) -> None:
+    """Raise ValueError for initial scores beside an earlier model, whose scores would take their place."""
+    parts = [training.data, *(part.data for part in training.validation)]
+    if training.specification.init_model is not None and any(part.init_score is not None for part in parts):
+        raise ValueError(
+            "LightGBM takes no init_score beside init_model: give init_score + init_model.predict(X) as init_score, "
+            "without init_model; the new model then has only the new rounds"
+        )
+
+
 def _parameters(specification: TrainingSpecification) -> dict[str, Any]:
     """Parameters of LightGBM, without those of the objective."""
     # Without force_col_wise LightGBM measures whether histograms by row or by column are faster, and takes these. The
@@ -169,10 +187,17 @@ def _parameters(specification: TrainingSpecification) -> dict[str, Any]:
     return parameters
 
 
-def _validation_data(part: ValidationSet, training: Training, dataset: Any) -> Any:
-    """The Dataset of a validation set; the training data have one already."""
-    if part.data is training.data:
-        return dataset
+def _changes_training_scores(parameters: Mapping[str, Any]) -> bool:
+    """Whether LightGBM's scores of the training data are not those of the model after each round.
+
+    DART drops trees of the next round when a function asks for these scores, so that the model would stay without them
+    after the last round. With `bagging_by_query`, the scores lack trees for queries that were left out.
+    """
+    return str(parameters.get("boosting")).lower() == "dart" or samples_queries(parameters)
+
+
+def _validation_data(part: ValidationSet, dataset: Any) -> Any:
+    """The Dataset of a validation set."""
     return import_backend("lightgbm").Dataset(
         _plain(part.data.X),
         label=part.data.labels.per_document,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ from boostrank.backends.model_files import (
     write_with_checksum,
 )
 from boostrank.backends.progress import RoundsBar, printing_period
+from boostrank.backends.xgboost_callbacks import check_callbacks, fresh_early_stopping, stopping_callbacks
+from boostrank.backends.xgboost_callbacks import without_validation as without_validation
 from boostrank.backends.xgboost_features import check_categories as check_categories
 from boostrank.backends.xgboost_features import (
     check_same_missing,
@@ -98,11 +102,15 @@ def train(training: Training) -> Trained:
             "XGBoost takes no position: sort the rows of each query by position, and set lambdarank_unbiased=True with "
             "objective='rank:ndcg' or 'rank:pairwise'"
         )
+    check_callbacks(specification.callbacks)
+    for part in training.validation:
+        _check_name("eval_names and keys of eval_set", part.name, ":-")
     parameters = {**specification.parameters, "disable_default_eval_metric": True}
     if specification.init_model is None:
         # A model whose training goes on keeps its own base score.
         parameters["base_score"] = 0.0
     else:
+        _check_same_kind(specification.init_model, parameters)
         check_same_missing(specification.init_model, parameters)
     native = specification.native_objective
     if native is not None:
@@ -110,6 +118,8 @@ def train(training: Training) -> Trained:
         parameters.update(native_parameters(native, specification.dcg, training.data.labels.require_relevance(native)))
     boost = None if native is not None else training.boosting_function()
     dtrain = make_matrix(training.data, parameters, training.native_weights() if native is not None else None)
+    if specification.init_model is not None and dtrain.feature_names is None:
+        dtrain.feature_names = specification.init_model.feature_names
     validation = [
         dtrain if part.data is training.data else make_matrix(part.data, parameters, reference=dtrain)
         for part in training.validation
@@ -117,7 +127,10 @@ def train(training: Training) -> Trained:
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float]]:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
-        return [(name, value) for name, value, _ in history.record(i, scores)]
+        results = history.record(i, scores)
+        for name, _, _ in results:
+            _check_name("names of eval_metric", name, ":")
+        return [(name, value) for name, value, _ in results]
 
     # DART rescales earlier trees in every round, and a linear model changes as a whole, so the best model is not the
     # first rounds of the last one.
@@ -134,13 +147,15 @@ def train(training: Training) -> Trained:
                 best_model = model.copy()
             return history.should_stop()
 
-    stops_by_callback = any(isinstance(part, xgb.callback.EarlyStopping) for part in specification.callbacks)
+    stops_by_callback = bool(stopping_callbacks(specification.callbacks))
+    if stops_by_callback and not validation:
+        raise ValueError("the callback EarlyStopping needs validation queries: give eval_set or validation_fraction")
     if stops_by_callback and rewritten:
         raise ValueError(
             f"with booster={parameters['booster']!r}, the best model is not the first rounds of the last one: set "
             "early_stopping_rounds of the ranker instead of the callback EarlyStopping"
         )
-    with RoundsBar(specification, history) as bar:
+    with RoundsBar(specification, history) as bar, fresh_early_stopping(specification.callbacks, history) as callbacks:
         booster = xgb.train(
             training_parameters(parameters),
             dtrain,
@@ -150,7 +165,7 @@ def train(training: Training) -> Trained:
             custom_metric=evaluate if validation else None,
             verbose_eval=printing_period(specification.verbose) or False,
             xgb_model=specification.init_model,
-            callbacks=[*specification.callbacks, AfterRound()],
+            callbacks=[*callbacks, AfterRound()],
         )
     if training.stops_early:
         before = 0 if specification.init_model is None else n_rounds(specification.init_model)
@@ -163,6 +178,20 @@ def train(training: Training) -> Trained:
     else:
         best = booster.num_boosted_rounds()
     return Trained(remember_missing(booster, parameters), best, history.as_dict())
+
+
+def _check_same_kind(init_model: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if an earlier model is of another kind: XGBoost would go on with that kind."""
+    before, now = booster_name(init_model), parameters.get("booster", "gbtree")
+    if before != now:
+        raise ValueError(f"init_model was trained with booster={before!r}, and this ranker has booster={now!r}")
+
+
+def _check_name(argument: str, name: str, forbidden: str) -> None:
+    """Raise ValueError for a name that XGBoost cannot read in its line of metrics."""
+    if re.search(rf"[\s{forbidden}]", name):
+        characters = ", ".join(repr(character) for character in forbidden)
+        raise ValueError(f"XGBoost takes no white space and no {characters} in {argument}; got {name!r}")
 
 
 def _first_rounds(booster: Any, n: int) -> Any:

@@ -178,7 +178,7 @@ class DaskRanker(BaseEstimator):
         cluster = ClusterSpecification(local._backend, specification, self._endpoint_class)
         trained = train_on_workers(client, cluster, _selections(data, kept, weights), validation)
         if settings.values["refit"]:
-            again = replace(cluster, training=specification.with_rounds(trained.best_iteration))
+            again = replace(cluster, training=specification.for_refit(local._backend, trained.best_iteration))
             booster = train_on_workers(client, again, _selections(data, None, weights), []).booster
             trained = trained._replace(booster=booster)
         warn_without_splits(local._backend, trained.booster, data.labels_differ)

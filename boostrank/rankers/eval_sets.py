@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from boostrank.backends.base import GroupedData, TrainingSpecification, ValidationSet
-from boostrank.frames import QID
+from boostrank.frames import QID, without_column
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.grouping import features_and_qid, group_data
 from boostrank.segments import Floats
@@ -48,9 +48,11 @@ class EvalPart:
         `data` and `features` are those of the training. If this set is the training data, they are grouped already.
         """
         if self.is_training and self.init_score is None and data.init_score is None:
-            return ValidationSet(self.name, data, specification.bind_metrics(data, self._weights_of_training(data)))
-        grouped = self._grouped(features)
-        return ValidationSet(self.name, grouped, specification.bind_metrics(grouped, grouped.weights))
+            grouped, weights = data, self._weights_of_training(data)
+        else:
+            grouped = self._grouped(features)
+            weights = grouped.weights
+        return ValidationSet(self.name, grouped, specification.bind_metrics(grouped, weights), self.is_training)
 
     def _grouped(self, features: TrainingFeatures) -> GroupedData:
         """The data, checked against the features of the training data and grouped by query."""
@@ -58,6 +60,8 @@ class EvalPart:
         if qid is None and self.group is None and features.qid_column != QID:
             qid = features.qid_column
         X, ids = features_and_qid(self.X, self.y, qid, self.group, "eval_set")
+        # The column of ids is no feature either where ids or sizes are given beside it.
+        X = without_column(X, features.qid_column)
         return group_data(check_features(features, X), self.y, ids, self.sample_weight, self.init_score)
 
     def _weights_of_training(self, data: GroupedData) -> Floats | None:
@@ -137,14 +141,18 @@ class EvalArguments:
             return list(given.values()), [str(name) for name in given]
         if isinstance(given, tuple) and given and not isinstance(given[0], (tuple, list)):
             given = [given]
-        tuples = list(given or [])
-        return tuples, _of_length(self.eval_names, len(tuples), "eval_names")
+        tuples = [] if given is None else list(given)
+        names = _of_length(self.eval_names, len(tuples), "eval_names")
+        if not all(name is None or (isinstance(name, str) and name) for name in names):
+            raise ValueError(f"eval_names must be a list of strings that are not empty; got {names}")
+        return tuples, names
 
 
 def _of_length(values: Sequence[Any] | None, n_sets: int, name: str) -> list[Any]:
     """The values as a list of one per validation set; all are None if `values` is None."""
     if values is None:
         return [None] * n_sets
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or len(values) != n_sets:
+    is_list = hasattr(values, "__len__") and not isinstance(values, (str, bytes, Mapping))
+    if not is_list or len(values) != n_sets:
         raise ValueError(f"{name} must be a list with one element for each of the {n_sets} validation sets")
     return list(values)

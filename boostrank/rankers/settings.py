@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -80,8 +80,8 @@ class FitOptions:
 
     Raises
     ------
-    ValueError
-        If `verbose` or `early_stopping_metric` is invalid.
+    TypeError, ValueError
+        If `verbose`, `early_stopping_metric` or `callbacks` is invalid.
     """
 
     eval_metric: Any = None
@@ -96,6 +96,8 @@ class FitOptions:
             raise ValueError(f"verbose must be True, False, a number of rounds or {BAR!r}; got {verbose!r}")
         if metric is not None and not isinstance(metric, str):
             raise ValueError(f"early_stopping_metric must be the name of a metric, such as 'ndcg@10'; got {metric!r}")
+        if self.callbacks is not None and not isinstance(self.callbacks, (list, tuple)):
+            raise TypeError(f"callbacks must be a list; got {type(self.callbacks).__name__}")
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,9 @@ class Settings:
         return cls(backend, translated, handed_on, unused)
 
     def check_validation(self, eval_set: Any, early_stopping_metric: str | None = None) -> None:
-        """Raise ValueError for settings that contradict each other or `eval_set`."""
+        """Raise ValueError for settings that contradict each other or `eval_set`, or if that is one data set."""
+        if eval_set is not None and (hasattr(eval_set, "shape") or not isinstance(eval_set, Iterable)):
+            raise ValueError(f"eval_set must be a list or dict of (X, y, qid); got {type(eval_set).__name__}")
         fraction, patience = self.values["validation_fraction"], self.values["early_stopping_rounds"]
         if early_stopping_metric is not None and patience is None:
             raise ValueError("early_stopping_metric needs early_stopping_rounds")

@@ -49,7 +49,7 @@ def test_callbacks_may_change_the_learning_rate(data):
     assert not np.array_equal(ours.predict(X), small(br.XGBoostRanker, n_estimators=4).fit(X, y, qid).predict(X))
 
 
-@pytest.mark.parametrize("metric", ["ndcg@5", "mse"])
+@pytest.mark.parametrize("metric", ["ndcg@5", "mrr", "mse"])
 def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
     def error(y, scores):
         return "mse", float(np.mean((y - scores) ** 2)), False
@@ -68,6 +68,29 @@ def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
     theirs.fit(*data, eval_set=[VALIDATION], eval_metric=metrics, callbacks=[callback])
     assert theirs.best_iteration_ == ours.best_iteration_ < 60
     np.testing.assert_array_equal(theirs.predict(data[0]), ours.predict(data[0]))
+    # The callback forgets its earlier training.
+    again = theirs.fit(*data, eval_set=[VALIDATION], eval_metric=metrics, callbacks=[callback])
+    assert again.best_iteration_ == ours.best_iteration_
+
+
+def test_callbacks_that_need_validation_sets_are_not_called_in_the_refit(ranker_class, data):
+    stopping = {"early_stopping_rounds": 3, "validation_fraction": 0.3, "refit": True, "learning_rate": 0.3}
+    ours = small(ranker_class, n_estimators=30, **stopping).fit(*data)
+    recorded = {}
+    callbacks = (
+        [lightgbm.early_stopping(5, verbose=False), lightgbm.record_evaluation(recorded)]
+        if ranker_class is br.LightGBMRanker
+        else [xgboost.callback.EarlyStopping(rounds=5)]
+    )
+    theirs = small(ranker_class, n_estimators=30, **stopping).fit(*data, callbacks=callbacks)
+    np.testing.assert_array_equal(theirs.predict(data[0]), ours.predict(data[0]))
+    assert not recorded or recorded == theirs.evals_result_
+
+
+@pytest.mark.parametrize("callbacks", [[None], [3], [print.__class__], ["a"], print])
+def test_what_is_no_callback_is_an_error(ranker_class, data, callbacks):
+    with pytest.raises(TypeError, match="callbacks must be"):
+        small(ranker_class).fit(*data, callbacks=callbacks)
 
 
 @pytest.mark.parametrize("booster", ["dart", "gblinear"])
@@ -220,11 +243,34 @@ def test_a_loss_is_equal_to_its_function_for_lightgbm(ranker_class, data):
         (lambda y, s: y, ValueError, "must return gradient and Hessian"),
         (lambda y, s: (y[:-1], s[:-1]), ValueError, "each of shape"),
         (lambda y, s: (y * np.nan, s), FloatingPointError, "not finite"),
+        (lambda y, s: (s * 1j, s), ValueError, "result of the objective .* must be real numbers"),
+        (max, ValueError, "objective=max must be a function"),
     ],
 )
 def test_functions_that_are_no_objectives_are_errors(ranker_class, data, function, error, message):
     with pytest.raises(error, match=message):
         small(ranker_class, function).fit(*data)
+
+
+def test_functions_may_change_the_arrays_that_they_get(ranker_class, data):
+    X, y, qid = data
+    labels = y.astype(np.float64)
+
+    def objective(y, scores, weight, group):
+        gradient = scores - y
+        y[:], scores[:], group[:] = 0, 0, 0
+        return gradient, np.ones_like(gradient)
+
+    def metric(y, scores):
+        y[:], scores[:] = 0, 0
+        return "nothing", 0.0, True
+
+    changing = small(ranker_class, objective)
+    changing.fit(X, labels, qid, eval_set=[(X, labels, qid)], eval_metric=[metric, "ndcg"])
+    expected = small(ranker_class, lambda y, s: (s - y, np.ones_like(s))).fit(*data, eval_set=[data])
+    np.testing.assert_array_equal(changing.predict(X), expected.predict(X))
+    assert changing.evals_result_["training"]["ndcg"] == expected.evals_result_["training"]["ndcg"]
+    np.testing.assert_array_equal(labels, y)
 
 
 # Optuna

@@ -128,7 +128,17 @@ def test_a_metric_may_have_several_values_and_any_number_of_arguments(ranker_cla
         ({"eval_set": [VALIDATION], "eval_qid": [VALIDATION[2]]}, r"eval_set\[0\] has query ids, and so has eval_qid"),
         ({"eval_set": {"a": VALIDATION}, "eval_names": ["a"]}, "keys of eval_set or as eval_names, not both"),
         ({"eval_set": [VALIDATION, VALIDATION], "eval_names": ["a", "a"]}, "must have different names"),
+        ({"eval_set": [VALIDATION], "eval_names": [1]}, "eval_names must be a list of strings"),
+        ({"eval_set": {"a": VALIDATION}, "eval_sample_weight": {"a": [1.0] * 30}}, "eval_sample_weight must be a list"),
         ({"eval_set": [VALIDATION[:1]]}, "list or dict of"),
+        ({"eval_set": VALIDATION[0]}, "eval_set must be a list or dict of"),
+        ({"eval_set": 3}, "eval_set must be a list or dict of"),
+        ({"eval_set": [VALIDATION], "eval_metric": ["map", lambda y, s: ("map", 0.5, True)]}, "two values of the name"),
+        ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: []}, "must have at least one value"),
+        (
+            {"eval_set": [VALIDATION], "eval_metric": lambda y, s: (str(s.sum()), 0.5, True)},
+            "same names in every round",
+        ),
         ({"eval_set": [VALIDATION], "eval_metric": []}, "empty list"),
         ({"eval_set": [VALIDATION], "eval_metric": ["map", "map"]}, "two measures of the name 'map'"),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y: 0}, "must be a function of"),
@@ -151,3 +161,43 @@ def test_a_metric_that_is_not_there_cannot_stop_the_training(ranker_class, data)
     with pytest.raises(ValueError, match=r"early_stopping_metric must be one of ndcg@5.*'map'"):
         ranker.fit(*data, eval_set=[VALIDATION], eval_metric="ndcg@5", early_stopping_metric="map")
     assert not hasattr(ranker, "booster_")
+
+
+def test_training_data_with_initial_scores_do_not_stop_the_training(ranker_class, data):
+    scores = np.random.default_rng(0).normal(size=len(data[1]))
+    ranker = small(ranker_class, n_estimators=60, learning_rate=0.3, early_stopping_rounds=3)
+    ranker.fit(*data, init_score=scores, eval_set=[VALIDATION, data], eval_init_score=[None, scores])
+    found = ranker.best_iteration_
+    assert found == ranker.fit(*data, init_score=scores, eval_set=[VALIDATION]).best_iteration_ < 60
+
+
+def test_a_column_of_ids_is_no_feature_of_a_set_that_has_ids_besides(ranker_class, data, frame):
+    X, y = frame.assign(query=data[2]), data[1]
+    expected = small(ranker_class).fit(X, y, "query", eval_set={"a": (X.copy(), y)}).evals_result_
+    assert small(ranker_class).fit(X, y, "query", eval_set={"a": (X, y, data[2])}).evals_result_ == expected
+
+
+@pytest.mark.parametrize("parameters", [{"boosting": "dart", "skip_drop": 0.0}, {"bagging_by_query": True}])
+def test_metrics_of_the_training_data_are_those_of_the_model(data, parameters):
+    settings = {"n_estimators": 9, "subsample": 0.7, "subsample_freq": 1, **parameters}
+    objective = "softmax" if "boosting" in parameters else "lambdarank"
+    ranker = small(br.LightGBMRanker, objective, **settings).fit(*data, eval_set=[data])
+    expected = br.ndcg_score(data[1], ranker.predict(data[0]), data[2])
+    assert ranker.best_score_["training"]["ndcg"] == pytest.approx(expected, abs=1e-12)
+    alone = small(br.LightGBMRanker, objective, **settings).fit(*data)
+    np.testing.assert_array_equal(ranker.predict(data[0]), alone.predict(data[0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "message"),
+    [
+        ("my test", "map", "eval_names"),
+        ("a:b", "map", "eval_names"),
+        ("a-b", "map", "eval_names"),
+        ("a", lambda y, s: ("my metric", 0.5, True), "eval_metric"),
+        ("a", lambda y, s: ("a:b", 0.5, True), "eval_metric"),
+    ],
+)
+def test_names_that_xgboost_does_not_take_are_errors(data, name, metric, message):
+    with pytest.raises(ValueError, match=message):
+        small(br.XGBoostRanker).fit(*data, eval_set={name: VALIDATION}, eval_metric=metric)

@@ -22,6 +22,15 @@ def positions_in_query(qid):
     return np.concatenate([np.arange(size) for size in np.bincount(qid)])
 
 
+def test_only_the_model_or_only_the_data_may_have_names(ranker_class, data, frame):
+    X, y, qid = data
+    named, unnamed = (small(ranker_class).fit(features, y, qid) for features in (frame, X))
+    expected = small(ranker_class).fit(X, y, qid, init_model=unnamed).predict(X)
+    for features, model in ((X, named), (frame, unnamed)):
+        went_on = small(ranker_class).fit(features, y, qid, init_model=model, eval_set=[(features, y, qid)])
+        np.testing.assert_array_equal(went_on.predict(features), expected)
+
+
 @pytest.mark.parametrize("objective", ["softmax", "pairwise-exponential", "squared", "native"])
 def test_six_rounds_and_six_more_are_twelve(ranker_class, data, objective):
     expected = small(ranker_class, objective, n_estimators=12).fit(*data)
@@ -114,6 +123,13 @@ def test_the_number_for_missing_values_stays(data):
         small(br.XGBoostRanker).fit(features, y, qid, init_model=first)
 
 
+@pytest.mark.parametrize(("before", "now"), [("gbtree", "dart"), ("dart", "gbtree"), ("gblinear", "gbtree")])
+def test_xgboost_goes_on_with_the_same_kind_of_model(data, before, now):
+    first = small(br.XGBoostRanker, booster=before).fit(*data)
+    with pytest.raises(ValueError, match=f"init_model was trained with booster='{before}'"):
+        small(br.XGBoostRanker, booster=now).fit(*data, init_model=first)
+
+
 @pytest.mark.parametrize("objective", ["softmax", "native"])
 def test_initial_scores_take_the_place_of_a_model(ranker_class, data, objective):
     X, y, qid = data
@@ -166,3 +182,11 @@ def test_positions_reach_lightgbm(data):
     for wrong in (position - 1, position[:-1], position * 0.5):
         with pytest.raises(ValueError, match="position must have"):
             small(br.LightGBMRanker, "native").fit(X, y, qid, position=wrong)
+
+
+def test_lightgbm_takes_no_initial_scores_beside_a_model(data):
+    scores = np.zeros(len(data[1]))
+    first = small(br.LightGBMRanker).fit(*data)
+    for arguments in ({"init_score": scores}, {"eval_set": [data], "eval_init_score": [scores]}):
+        with pytest.raises(ValueError, match="no init_score beside init_model"):
+            small(br.LightGBMRanker).fit(*data, init_model=first, **arguments)

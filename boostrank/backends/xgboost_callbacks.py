@@ -1,0 +1,58 @@
+"""Callbacks of users in XGBoost's training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from boostrank.backends.base import import_backend
+from boostrank.backends.history import History
+
+
+def check_callbacks(callbacks: Sequence[Any]) -> None:
+    """Raise TypeError for a callback that is none of XGBoost."""
+    for callback in callbacks:
+        if not isinstance(callback, import_backend("xgboost").callback.TrainingCallback):
+            raise TypeError(f"callbacks must be instances of xgboost.callback.TrainingCallback; got {callback!r}")
+
+
+def without_validation(callbacks: Sequence[Any]) -> tuple[Any, ...]:
+    """The callbacks for a training without validation sets: those that stop early are left out."""
+    stopping = stopping_callbacks(callbacks)
+    return tuple(callback for callback in callbacks if callback not in stopping)
+
+
+def stopping_callbacks(callbacks: Sequence[Any]) -> list[Any]:
+    """Those of the callbacks that are XGBoost's ``EarlyStopping``."""
+    kind = import_backend("xgboost").callback.EarlyStopping
+    return [callback for callback in callbacks if isinstance(callback, kind)]
+
+
+@contextmanager
+def fresh_early_stopping(callbacks: Sequence[Any], history: History) -> Iterator[list[Any]]:
+    """Callbacks for one training, in which each ``EarlyStopping`` forgets earlier trainings and knows its direction.
+
+    XGBoost keeps their results of an earlier training, and minimizes metrics whose names it does not know, unless they
+    have `maximize`.
+    """
+    base = import_backend("xgboost").callback.TrainingCallback
+    stopping = stopping_callbacks(callbacks)
+    undirected = [callback for callback in stopping if callback.maximize is None]
+    for callback in stopping:
+        callback.stopping_history, callback.best_scores, callback.current_rounds = {}, {}, 0
+
+    class Direction(base):  # type: ignore[misc, valid-type]
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            for callback in undirected if evals_log else []:
+                # The choice of the set and of the metric is that of XGBoost.
+                name = callback.data or list(evals_log)[-1]
+                metric = callback.metric_name or list(evals_log.get(name, [""]))[-1]
+                callback.maximize = history.is_higher_better(name, metric)
+            return False
+
+    try:
+        yield [Direction(), *callbacks] if undirected else list(callbacks)
+    finally:
+        for callback in undirected:
+            callback.maximize = None
