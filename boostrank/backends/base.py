@@ -136,7 +136,7 @@ class TrainingSpecification:
         return self.loss if isinstance(self.loss, str) else None
 
     def for_refit(self, backend: Backend, n_rounds: int) -> TrainingSpecification:
-        """Return the same specification with this number of rounds, without early stopping and validation sets."""
+        """Return the specification of a training with this number of rounds and without validation sets."""
         callbacks = backend.without_validation(self.callbacks)
         return replace(self, n_rounds=n_rounds, early_stopping_rounds=None, callbacks=callbacks)
 

@@ -55,9 +55,8 @@ class History:
 
     def is_higher_better(self, name: str, metric: str) -> bool | None:
         """Whether higher is better for a metric of the validation set of this name; None if there is no such metric."""
-        return {part.name: found for part, found in zip(self._sets, self._directions, strict=True)}.get(name, {}).get(
-            metric
-        )
+        by_set = {part.name: directions for part, directions in zip(self._sets, self._directions, strict=True)}
+        return by_set.get(name, {}).get(metric)
 
     def best_round(self) -> int:
         """The round, counted from 0, in which the deciding metric first had its best value."""

@@ -120,9 +120,10 @@ def train(training: Training) -> Trained:
         # gives every document the score 0.
         parameters["objective"] = "regression"
         dataset.set_label(np.zeros(data.queries.n_documents))
-    in_place = not _changes_training_scores(parameters)
+    can_be_evaluated = not _changes_training_scores(parameters)
     validation = [
-        dataset if part.data is data and in_place else _validation_data(part, dataset) for part in training.validation
+        dataset if part.data is data and can_be_evaluated else _validation_data(part, dataset)
+        for part in training.validation
     ]
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float, bool]]:

@@ -11,7 +11,7 @@ from boostrank.backends.history import History
 
 
 def check_callbacks(callbacks: Sequence[Any]) -> None:
-    """Raise TypeError for a callback that is none of XGBoost."""
+    """Raise TypeError for an object that is no callback of XGBoost."""
     for callback in callbacks:
         if not isinstance(callback, import_backend("xgboost").callback.TrainingCallback):
             raise TypeError(f"callbacks must be instances of xgboost.callback.TrainingCallback; got {callback!r}")
@@ -31,10 +31,11 @@ def stopping_callbacks(callbacks: Sequence[Any]) -> list[Any]:
 
 @contextmanager
 def fresh_early_stopping(callbacks: Sequence[Any], history: History) -> Iterator[list[Any]]:
-    """Callbacks for one training, in which each ``EarlyStopping`` forgets earlier trainings and knows its direction.
+    """Prepare callbacks for one training: remove earlier results of each ``EarlyStopping``, and set its direction.
 
-    XGBoost keeps their results of an earlier training, and minimizes metrics whose names it does not know, unless they
-    have `maximize`.
+    XGBoost would compare with the results of an earlier training. Unless the user sets `maximize` of the callback,
+    XGBoost would minimize each metric whose name it does not know. The direction is that which the metric has in
+    `history`, and is removed after the training.
     """
     base = import_backend("xgboost").callback.TrainingCallback
     stopping = stopping_callbacks(callbacks)
@@ -45,7 +46,7 @@ def fresh_early_stopping(callbacks: Sequence[Any], history: History) -> Iterator
     class Direction(base):  # type: ignore[misc, valid-type]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             for callback in undirected if evals_log else []:
-                # The choice of the set and of the metric is that of XGBoost.
+                # XGBoost chooses the set and the metric in the same way.
                 name = callback.data or list(evals_log)[-1]
                 metric = callback.metric_name or list(evals_log.get(name, [""]))[-1]
                 callback.maximize = history.is_higher_better(name, metric)

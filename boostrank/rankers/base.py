@@ -133,7 +133,8 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             Name of the metric that decides on early stopping; the first one by default.
         callbacks : list, optional
             Callbacks of the boosting library, as its own function `train` takes them. If one of them stops the
-            training early, the rounds after the best one are not kept either.
+            training early, the rounds after the best one are not kept either. The second training of `refit` leaves
+            these callbacks out.
         verbose : bool, int or "bar", default False
             True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
             shows the number of rounds and the metric that decides on early stopping.

@@ -159,7 +159,7 @@ class Settings:
         return cls(backend, translated, handed_on, unused)
 
     def check_validation(self, eval_set: Any, early_stopping_metric: str | None = None) -> None:
-        """Raise ValueError for settings that contradict each other or `eval_set`, or if that is one data set."""
+        """Raise ValueError for settings that contradict each other or `eval_set`, or if this is no list or dict."""
         if eval_set is not None and (hasattr(eval_set, "shape") or not isinstance(eval_set, Iterable)):
             raise ValueError(f"eval_set must be a list or dict of (X, y, qid); got {type(eval_set).__name__}")
         fraction, patience = self.values["validation_fraction"], self.values["early_stopping_rounds"]
