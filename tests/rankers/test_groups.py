@@ -5,8 +5,6 @@ import pandas as pd
 import polars
 import pytest
 
-import boostrank as br
-
 
 def small(ranker_class, **parameters):
     return ranker_class("softmax", **{"n_estimators": 5, "random_state": 0, "n_jobs": 1, **parameters})
@@ -72,19 +70,3 @@ def test_a_column_that_is_not_there_is_an_error(ranker_class, data, frame):
         small(ranker_class).fit(frame, y, "query")
     with pytest.raises(ValueError, match="X has no names of columns"):
         small(ranker_class).fit(X, y, "query")
-
-
-def test_a_series_of_query_weights_is_aligned_by_its_index(ranker_class, data):
-    X, y, qid = data
-    names = np.array([f"query {i}" for i in qid])
-    weights = np.random.default_rng(0).integers(1, 5, 60).astype(float)
-    expected = small(ranker_class).fit(X, y, names, sample_weight=weights).predict(X)
-    series = pd.Series(weights, index=[f"query {i}" for i in range(60)]).sample(frac=1, random_state=0)
-    np.testing.assert_array_equal(small(ranker_class).fit(X, y, names, sample_weight=series).predict(X), expected)
-    unaligned = small(ranker_class).fit(X, y, names, sample_weight=series.to_numpy()).predict(X)
-    assert not np.array_equal(unaligned, expected)
-    assert br.ndcg_score(y, expected, names, sample_weight=series) == br.ndcg_score(
-        y, expected, names, sample_weight=weights
-    )
-    with pytest.raises(ValueError, match=r"its index.*does not have the query ids"):
-        small(ranker_class).fit(X, y, qid, sample_weight=series)

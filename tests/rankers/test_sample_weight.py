@@ -1,6 +1,7 @@
 """The parameter `sample_weight` of `fit`: weights of queries and of documents."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -63,3 +64,19 @@ def test_zero_weight_leaves_a_query_out_of_the_loss(ranker_class, data):
     first = small(ranker_class).fit(X, y, qid, sample_weight=weights).predict(X)
     second = small(ranker_class).fit(X, changed, qid, sample_weight=weights).predict(X)
     np.testing.assert_array_equal(first, second)
+
+
+def test_a_series_of_query_weights_is_aligned_by_its_index(ranker_class, data):
+    X, y, qid = data
+    names = np.array([f"query {i}" for i in qid])
+    weights = np.random.default_rng(0).integers(1, 5, 60).astype(float)
+    expected = small(ranker_class).fit(X, y, names, sample_weight=weights).predict(X)
+    series = pd.Series(weights, index=[f"query {i}" for i in range(60)]).sample(frac=1, random_state=0)
+    np.testing.assert_array_equal(small(ranker_class).fit(X, y, names, sample_weight=series).predict(X), expected)
+    unaligned = small(ranker_class).fit(X, y, names, sample_weight=series.to_numpy()).predict(X)
+    assert not np.array_equal(unaligned, expected)
+    assert br.ndcg_score(y, expected, names, sample_weight=series) == br.ndcg_score(
+        y, expected, names, sample_weight=weights
+    )
+    with pytest.raises(ValueError, match=r"its index.*does not have the query ids"):
+        small(ranker_class).fit(X, y, qid, sample_weight=series)
