@@ -177,7 +177,7 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             trained = _train(self._backend, specification, data.take(kept), validation)
             if settings.values["refit"]:
                 before = 0 if model is None else self._backend.n_rounds(model)
-                n_rounds = trained.best_iteration - before
+                n_rounds = max(1, trained.best_iteration - before)
                 again = _train(self._backend, specification.for_refit(self._backend, n_rounds), data, [])
                 trained = trained._replace(booster=again.booster)
         warn_without_splits(self._backend, trained.booster, data.labels.differ)
