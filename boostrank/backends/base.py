@@ -319,6 +319,15 @@ def import_onnx_converter() -> tuple[ModuleType, type]:
     return onnxmltools, FloatTensorType
 
 
+def require_same_categories(before: list[Any], now: list[Any]) -> None:
+    """Raise ValueError if the categories of the columns, a list for each, are not those of an earlier model."""
+    if before != now:
+        raise ValueError(
+            "init_model was trained on columns with other categories, or with the same in another sequence: give the "
+            f"columns of X the categories of that training, {str(before)[:200]}; got {str(now)[:200]}"
+        )
+
+
 def warn_without_splits(backend: Backend, booster: Any, labels_differ: bool) -> None:
     """Warn if every document gets the same score although labels differ."""
     if labels_differ and not backend.has_splits(booster):

@@ -17,6 +17,7 @@ from boostrank.backends.base import (
     ValidationSet,
     import_backend,
     import_onnx_converter,
+    require_same_categories,
 )
 from boostrank.backends.feature_names import NameCode
 from boostrank.backends.history import History
@@ -38,6 +39,7 @@ from boostrank.backends.model_files import (
 from boostrank.backends.progress import RoundsBar, printing_period
 from boostrank.backends.query_bagging import QueryBagging, samples_queries, without_bagging
 from boostrank.dcg import DCG
+from boostrank.frames import is_pandas
 from boostrank.segments import Floats
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
@@ -95,6 +97,10 @@ def train(training: Training) -> Trained:
     elif native is None:
         # Without a sample, LightGBM's own bagging of queries does nothing or gives a constant model.
         parameters.pop("bagging_by_query", None)
+    if specification.init_model is not None:
+        columns = data.X.select_dtypes("category") if is_pandas(data.X) else {}
+        found = [columns[name].cat.categories.tolist() for name in columns]
+        require_same_categories(specification.init_model.pandas_categorical or [], found)
     dataset = lgb.Dataset(
         _plain(data.X),
         label=data.labels.per_document,
@@ -161,7 +167,8 @@ def train(training: Training) -> Trained:
         )
     best = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
     if training.stops_early:
-        best = before + history.best_round() + 1
+        # Without splits, LightGBM ends with fewer rounds than it counts.
+        best = min(before + history.best_round() + 1, booster.current_iteration())
     text = best_model if rewritten else booster.model_to_string(num_iteration=best)
     return Trained(lgb.Booster(model_str=_with_named_objective(text)), best, history.as_dict())
 
@@ -169,6 +176,9 @@ def train(training: Training) -> Trained:
 def _refuse_init_scores(training: Training) -> None:
     """Raise ValueError for initial scores beside an earlier model, whose scores would take their place."""
     parts = [training.data, *(part.data for part in training.validation)]
+    is_forest = str(training.specification.parameters.get("boosting")).lower() in ("rf", "random_forest")
+    if is_forest and (training.specification.init_model is not None or training.data.init_score is not None):
+        raise ValueError("LightGBM's boosting='rf' takes no init_model and no init_score")
     if training.specification.init_model is not None and any(part.init_score is not None for part in parts):
         raise ValueError(
             "LightGBM takes no init_score beside init_model: give init_score + init_model.predict(X) as init_score, "

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from boostrank.backends.base import (
     Training,
     import_backend,
     import_onnx_converter,
+    require_same_categories,
 )
 from boostrank.backends.history import History
 from boostrank.backends.model_files import (
@@ -117,11 +119,15 @@ def train(training: Training) -> Trained:
         parameters["objective"] = native
         parameters.update(native_parameters(native, specification.dcg, training.data.labels.require_relevance(native)))
     boost = None if native is not None else training.boosting_function()
-    dtrain = make_matrix(training.data, parameters, training.native_weights() if native is not None else None)
-    if specification.init_model is not None and dtrain.feature_names is None:
+    goes_on = specification.init_model is not None
+    weights = training.native_weights() if native is not None else None
+    dtrain = make_matrix(training.data, parameters, weights, exact=goes_on)
+    if goes_on:
+        _check_same_categories(specification.init_model, dtrain)
+    if goes_on and dtrain.feature_names is None:
         dtrain.feature_names = specification.init_model.feature_names
     validation = [
-        dtrain if part.data is training.data else make_matrix(part.data, parameters, reference=dtrain)
+        dtrain if part.data is training.data else make_matrix(part.data, parameters, reference=dtrain, exact=goes_on)
         for part in training.validation
     ]
 
@@ -185,6 +191,21 @@ def _check_same_kind(init_model: Any, parameters: Mapping[str, Any]) -> None:
     before, now = booster_name(init_model), parameters.get("booster", "gbtree")
     if before != now:
         raise ValueError(f"init_model was trained with booster={before!r}, and this ranker has booster={now!r}")
+
+
+def _check_same_categories(init_model: Any, dtrain: Any) -> None:
+    """Raise ValueError if columns have other categories than in the training of an earlier model.
+
+    XGBoost gives an earlier model the numbers of the new categories. It tells the categories only since version 3.1,
+    and by pyarrow; without these they are not checked.
+    """
+    is_known = hasattr(init_model, "get_categories") and find_spec("pyarrow") is not None
+    if is_known and "c" in (init_model.feature_types or ()) and "c" in (dtrain.feature_types or ()):
+        before, now = (
+            [None if found is None else found.to_pylist() for _, found in part.get_categories(True).to_arrow()]
+            for part in (init_model, dtrain)
+        )
+        require_same_categories(before, now)
 
 
 def _check_name(argument: str, name: str, forbidden: str) -> None:

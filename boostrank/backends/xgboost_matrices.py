@@ -27,7 +27,12 @@ NAMES = NameCode(r"\[\]<")
 
 
 def make_matrix(
-    data: GroupedData, parameters: dict[str, Any], weights: Floats | None = None, reference: Any = None
+    data: GroupedData,
+    parameters: dict[str, Any],
+    weights: Floats | None = None,
+    reference: Any = None,
+    *,
+    exact: bool = False,
 ) -> Any:
     """The data as XGBoost takes them.
 
@@ -40,6 +45,9 @@ def make_matrix(
         Equal within a query: XGBoost takes one weight per query.
     reference : xgboost.QuantileDMatrix or xgboost.DMatrix, optional
         The matrix of the training data, for validation data: their bins and the names of their features are used.
+    exact : bool, default False
+        Store the features themselves and not their bins, so that an earlier model, which may have other bins, has its
+        own scores.
     """
     xgb = import_backend("xgboost")
     fields = {
@@ -58,7 +66,7 @@ def make_matrix(
         "missing": missing_number(parameters),
     }
     X, linear = NAMES.encode_columns(data.X), parameters.get("booster", "gbtree") == "gblinear"
-    if parameters.get("tree_method", "auto") in ("auto", "hist") and not linear:
+    if parameters.get("tree_method", "auto") in ("auto", "hist") and not linear and not exact:
         # A QuantileDMatrix stores only the bins of the features, and not a second copy of them.
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
         if issparse(X):

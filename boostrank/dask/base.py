@@ -32,7 +32,7 @@ from boostrank.dask.partitions import (
 from boostrank.dask.rows import as_rows
 from boostrank.dask.training import ClusterSpecification, Endpoint, Selection
 from boostrank.dask.workers import find_client, train_on_workers
-from boostrank.frames import QID, require_qid
+from boostrank.frames import QID, is_pandas, require_qid
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.metrics import Measure
 from boostrank.metrics.err import ExpectedReciprocalRank
@@ -132,8 +132,8 @@ class DaskRanker(BaseEstimator):
             Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
             (which is no feature then) or an index named "qid".
         sample_weight : dask Array or Series, shape (n_documents,), or array of shape (n_queries,), optional
-            Weights of documents, or of queries in order of first appearance. They are relative, as for the local
-            ranker.
+            Weights of documents, or of queries in order of first appearance, which are no Series. They are relative,
+            as for the local ranker.
         eval_set : list of (X, y, qid), optional
             Validation sets of dask collections, called "valid_0", "valid_1", ... They are evaluated over the queries of
             all workers in every round; the last one decides on early stopping.
@@ -388,6 +388,11 @@ def _query_weights(weights: Any, n_queries: int) -> Floats:
         raise ValueError(
             f"sample_weight must have one weight per query ({n_queries}), or be a dask Array or Series of one per "
             f"document that is partitioned like X; got shape {given.shape}"
+        )
+    if is_pandas(weights) or isinstance(weights, dd.Series):
+        raise ValueError(
+            "sample_weight is a Series of one weight per query, and its index is not used on Dask: pass an array, in "
+            "the sequence in which the queries first appear"
         )
     return query_weights(given.ravel(), Queries.from_sizes(np.ones(n_queries, dtype=np.int64)))
 

@@ -182,7 +182,7 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         else:
             trained = _train_on_kept(self._backend, specification, data, kept)
             if settings.values["refit"]:
-                n_rounds = trained.best_iteration - n_earlier_rounds
+                n_rounds = max(1, trained.best_iteration - n_earlier_rounds)
                 again = _train(self._backend, specification.for_refit(self._backend, n_rounds), data, [])
                 trained = trained._replace(booster=again.booster)
         warn_without_splits(self._backend, trained.booster, data.labels.differ)

@@ -194,6 +194,7 @@ def test_bad_weights_are_errors_that_name_them(rows, small):
     cases = [
         (np.ones(151), r"sample_weight must have one weight per query \(150\).*got shape \(151,\)"),
         (-np.ones(150), "sample_weight must be finite, not negative"),
+        (pd.Series(np.ones(150)), "its index is not used on Dask"),
         (y * 0, "sample_weight is zero everywhere"),
         (-1.0 - y, "partition [012]: sample_weight must be finite, not negative"),
         (y + 1, "sample_weight differs within query"),

@@ -96,6 +96,39 @@ def test_categories_go_on(ranker_class, data):
     np.testing.assert_array_equal(again.predict(frame), expected.predict(frame))
 
 
+def test_other_categories_cannot_go_on(ranker_class, data):
+    X, y, qid = data
+    frame = pd.DataFrame(X).add_prefix("x").assign(kind=pd.Categorical(np.where(y > 1, "a", "b")))
+    other = frame.assign(kind=frame["kind"].cat.reorder_categories(["b", "a"]))
+    with pytest.raises(ValueError, match="init_model was trained on columns with other categories"):
+        small(ranker_class).fit(other, y, qid, init_model=small(ranker_class).fit(frame, y, qid))
+
+
+@pytest.mark.parametrize("objective", ["softmax", "native"])
+def test_scores_of_a_model_with_other_bins_are_its_own(ranker_class, data, objective):
+    X, y, qid = data
+    first = small(ranker_class, objective, max_bin=15).fit(*VALIDATION)
+    ranker = small(ranker_class, objective).fit(X, y, qid, init_model=first, eval_set={"a": VALIDATION, "b": data})
+    for name, (features, labels, queries) in {"a": VALIDATION, "b": data}.items():
+        expected = br.ndcg_score(labels, ranker.predict(features), queries)
+        assert ranker.best_score_[name]["ndcg"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_rounds_without_splits_are_not_counted(data):
+    X, y, qid = data
+    first = small(br.LightGBMRanker).fit(X, y, qid)
+    for refit in (False, True):
+        stopping = {"early_stopping_rounds": 2, "validation_fraction": 0.3, "refit": refit}
+        ranker = small(br.LightGBMRanker, **stopping).fit(np.ones_like(X), y, qid, init_model=first)
+        assert ranker.best_iteration_ == ranker.n_estimators_ == 6
+
+
+def test_random_forests_take_no_start(data):
+    settings = {"boosting": "rf", "subsample": 0.5, "subsample_freq": 1}
+    with pytest.raises(ValueError, match="takes no init_model and no init_score"):
+        small(br.LightGBMRanker, "native", **settings).fit(*data, init_score=np.zeros(len(data[1])))
+
+
 def test_other_models_are_errors(ranker_class, data, frame):
     X, y, qid = data
     other = next(one for one in NATIVE if one is not ranker_class)
