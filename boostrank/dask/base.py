@@ -10,7 +10,6 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 from distributed import Client
@@ -18,9 +17,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.arrays import as_array
 from boostrank.backends.base import warn_without_splits
 from boostrank.dask.lazy_prediction import predict_lazily
+from boostrank.dask.lazy_weights import computed_query_weights, is_per_document
 from boostrank.dask.partitions import (
     Partitions,
     colocate_queries,
@@ -32,17 +31,15 @@ from boostrank.dask.partitions import (
 from boostrank.dask.rows import as_rows
 from boostrank.dask.training import ClusterSpecification, Endpoint, Selection
 from boostrank.dask.workers import find_client, train_on_workers
-from boostrank.frames import QID, is_pandas, require_qid
+from boostrank.frames import QID, require_qid
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.metrics import Measure
 from boostrank.metrics.err import ExpectedReciprocalRank
 from boostrank.metrics.ndcg import NDCG
-from boostrank.queries import Queries
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.settings import FitOptions, Settings, is_function
 from boostrank.segments import Bools, Floats
-from boostrank.weights import query_weights
 
 
 class DaskRanker(BaseEstimator):
@@ -160,11 +157,11 @@ class DaskRanker(BaseEstimator):
         local, features, random_state = self.local, TrainingFeatures(), settings.random_state()
         _check_columns(features, X, reset=True)
         client = find_client(self.client)
-        per_document = sample_weight if _is_per_document(sample_weight, X) else None
+        per_document = sample_weight if is_per_document(sample_weight, X) else None
         data = colocate_queries(client, X, y, qid, per_document)
         weights = None
         if sample_weight is not None and per_document is None:
-            weights = _query_weights(sample_weight, data.n_queries)
+            weights = computed_query_weights(sample_weight, data.n_queries)
         validation = []
         for i, triple in enumerate(eval_set or []):
             with _prefixed_errors(f"eval_set[{i}]"):
@@ -369,32 +366,6 @@ def _selections(data: Partitions, chosen: Bools | None = None, weights: Floats |
         if mask is None or mask.any():
             selections.append(Selection(part, mask, None if weights is None else weights[part.queries]))
     return selections
-
-
-def _is_per_document(weights: Any, X: Any) -> bool:
-    """Whether these weights are partitioned as X is, so that they are weights of documents."""
-    if not is_collection(weights):
-        return False
-    lengths = [values.shape[0] for values in (weights, X) if isinstance(values, da.Array)]
-    if len(lengths) == 2 and not np.isnan(lengths).any():
-        return bool(lengths[0] == lengths[1])
-    return bool(weights.npartitions == X.npartitions)
-
-
-def _query_weights(weights: Any, n_queries: int) -> Floats:
-    """Weights of queries in order of first appearance, computed to this process."""
-    given = as_array(weights.compute() if is_collection(weights) else weights, "sample_weight", keep_shape=True)
-    if given.shape not in {(n_queries,), (n_queries, 1)}:
-        raise ValueError(
-            f"sample_weight must have one weight per query ({n_queries}), or be a dask Array or Series of one per "
-            f"document that is partitioned like X; got shape {given.shape}"
-        )
-    if is_pandas(weights) or isinstance(weights, dd.Series):
-        raise ValueError(
-            "sample_weight is a Series of one weight per query, and its index is not used on Dask: pass an array, in "
-            "the sequence in which the queries first appear"
-        )
-    return query_weights(given.ravel(), Queries.from_sizes(np.ones(n_queries, dtype=np.int64)))
 
 
 def _sum_of_measure(part: Sequence[Any], measure: Measure) -> float:
