@@ -27,7 +27,7 @@ from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
 from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
 from boostrank.rankers.attributes import AttributesMixin
-from boostrank.rankers.eval_sets import EvalArguments, EvalSet
+from boostrank.rankers.eval_sets import EvalArguments, EvalSet, as_eval_set
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import features_and_qid, group_data
 from boostrank.rankers.prediction import PredictionMixin
@@ -75,6 +75,8 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         init_score: ArrayLike | None = None,
         position: ArrayLike | None = None,
         eval_set: EvalSet = None,
+        eval_X: Any = None,
+        eval_y: Any = None,
         eval_names: Sequence[str] | None = None,
         eval_qid: Sequence[Any] | None = None,
         eval_group: Sequence[Any] | None = None,
@@ -119,6 +121,8 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             are in a column or an index level, as in training, or in `eval_qid` or `eval_group`. The keys of a dict are
             the names of the sets. A set of the same objects `X` and `y` as in training is the training data, and needs
             no query ids. The last set that is not the training data decides on early stopping.
+        eval_X, eval_y : as X and y, or tuples of these, optional
+            Features and labels of one validation set, or of several, in place of `eval_set`.
         eval_names : list of str, optional
             Names of the validation sets. By default, set number i is "valid_i", counted from 0, and the training data
             are "training".
@@ -162,6 +166,7 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         settings = self._settings()
+        eval_set = as_eval_set(eval_set, eval_X, eval_y)
         settings.check_validation(eval_set, early_stopping_metric)
         random_state = settings.random_state()
         features = TrainingFeatures()

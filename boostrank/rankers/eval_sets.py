@@ -148,6 +148,28 @@ class EvalArguments:
         return tuples, names
 
 
+def as_eval_set(eval_set: EvalSet, eval_X: Any, eval_y: Any) -> EvalSet:
+    """The validation sets, which may be given as `eval_X` and `eval_y`: of one set, or tuples of those of several sets.
+
+    Raises
+    ------
+    ValueError
+        If only one of `eval_X` and `eval_y` is given, if they are given beside `eval_set`, or if only one of them is a
+        tuple, or their lengths differ.
+    """
+    if eval_X is None and eval_y is None:
+        return eval_set
+    if eval_set is not None:
+        raise ValueError("give either eval_set, or eval_X and eval_y")
+    if eval_X is None or eval_y is None:
+        raise ValueError(f"eval_X and eval_y belong together; {'eval_X' if eval_X is None else 'eval_y'} is missing")
+    if not isinstance(eval_X, tuple) and not isinstance(eval_y, tuple):
+        return [(eval_X, eval_y)]
+    if not (isinstance(eval_X, tuple) and isinstance(eval_y, tuple) and len(eval_X) == len(eval_y)):
+        raise ValueError("eval_X and eval_y must be those of one set, or two tuples of equal length")
+    return list(zip(eval_X, eval_y, strict=True))
+
+
 def _of_length(values: Sequence[Any] | None, n_sets: int, name: str) -> list[Any]:
     """The values as a list of one per validation set; all are None if `values` is None."""
     if values is None:

@@ -201,3 +201,21 @@ def test_metrics_of_the_training_data_are_those_of_the_model(data, parameters):
 def test_names_that_xgboost_does_not_take_are_errors(data, name, metric, message):
     with pytest.raises(ValueError, match=message):
         small(br.XGBoostRanker).fit(*data, eval_set={name: VALIDATION}, eval_metric=metric)
+
+
+def test_features_and_labels_of_sets_may_be_given_apart(ranker_class, data):
+    (X, y, qid), (other, labels, ids) = VALIDATION, br.make_ranking(n_queries=20, random_state=5)
+    expected = small(ranker_class).fit(*data, eval_set=[(X, y, qid), (other, labels, ids)]).evals_result_
+    both = small(ranker_class).fit(*data, eval_X=(X, other), eval_y=(y, labels), eval_qid=[qid, ids])
+    assert both.evals_result_ == expected
+    one = small(ranker_class).fit(*data, eval_X=X, eval_y=y, eval_group=[np.bincount(qid)])
+    assert one.evals_result_ == {"valid_0": expected["valid_0"]}
+    for arguments, message in (
+        ({"eval_X": X}, "eval_y is missing"),
+        ({"eval_y": y}, "eval_X is missing"),
+        ({"eval_X": X, "eval_y": y, "eval_set": [VALIDATION]}, "either eval_set, or eval_X and eval_y"),
+        ({"eval_X": (X, other), "eval_y": y}, "two tuples of equal length"),
+        ({"eval_X": (X, other), "eval_y": (y,)}, "two tuples of equal length"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            small(ranker_class).fit(*data, **arguments)
