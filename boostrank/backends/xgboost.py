@@ -200,9 +200,9 @@ def _check_same_categories(init_model: Any, dtrain: Any) -> None:
     and by pyarrow; without these they are not checked.
     """
     is_known = hasattr(init_model, "get_categories") and find_spec("pyarrow") is not None
-    if is_known and "c" in (init_model.feature_types or ()) and "c" in (dtrain.feature_types or ()):
+    if is_known and "c" in [*(init_model.feature_types or ()), *(dtrain.feature_types or ())]:
         before, now = (
-            [None if found is None else found.to_pylist() for _, found in part.get_categories(True).to_arrow()]
+            [found.to_pylist() for _, found in part.get_categories(True).to_arrow() if found is not None]
             for part in (init_model, dtrain)
         )
         require_same_categories(before, now)

@@ -63,6 +63,8 @@ def fit(
 ) -> None:
     """Train a ranker on a LETOR file and save the model in its backend's own format."""
     measure = parse_measure("--eval-metric", eval_metric, given(gain=gain)) if eval_metric else None
+    if measure is not None and validation is None:
+        raise ValueError("--eval-metric needs --validation: without validation queries there is no early stopping")
     settings = {
         **given(gain=gain),
         "k": k,

@@ -29,6 +29,7 @@ def test_help_names_the_commands(run):
         ("evaluate DATA TMP/scores --measures auc@5", "--measures auc@5: the measure 'auc' has no setting 'k'"),
         ("evaluate DATA TMP/scores --measures map --explain", "--explain needs an NDCG"),
         ("fit DATA TMP/m --eval-metric accuracy", "--eval-metric: unknown measure 'accuracy'"),
+        ("fit DATA TMP/m --eval-metric map", "--eval-metric needs --validation"),
         ("compare --output t.xls", "t.xls"),
         ("compare --output TMP/no/t.csv", "there is no folder"),
         ("compare --plot TMP/no/p.png", "there is no folder"),

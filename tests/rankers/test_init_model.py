@@ -100,8 +100,20 @@ def test_other_categories_cannot_go_on(ranker_class, data):
     X, y, qid = data
     frame = pd.DataFrame(X).add_prefix("x").assign(kind=pd.Categorical(np.where(y > 1, "a", "b")))
     other = frame.assign(kind=frame["kind"].cat.reorder_categories(["b", "a"]))
-    with pytest.raises(ValueError, match="init_model was trained on columns with other categories"):
-        small(ranker_class).fit(other, y, qid, init_model=small(ranker_class).fit(frame, y, qid))
+    for features in (other, frame.assign(kind=y)):
+        with pytest.raises(ValueError, match="init_model was trained on columns with other categories"):
+            small(ranker_class).fit(features, y, qid, init_model=small(ranker_class).fit(frame, y, qid))
+
+
+def test_numbers_of_categories_go_on(data):
+    X, y, qid = data
+    settings = {"feature_types": {9: "c"}}
+    codes = X.copy()
+    codes[:, 9] = y
+    first = small(br.XGBoostRanker, **settings).fit(codes, y, qid)
+    again = small(br.XGBoostRanker, **settings).fit(codes, y, qid, init_model=first)
+    expected = small(br.XGBoostRanker, n_estimators=12, **settings).fit(codes, y, qid)
+    np.testing.assert_array_equal(again.predict(codes), expected.predict(codes))
 
 
 @pytest.mark.parametrize("objective", ["softmax", "native"])
