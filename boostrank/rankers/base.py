@@ -131,14 +131,16 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping; the first one by default.
         callbacks : list, optional
-            Callbacks of the boosting library, as its own `train` takes them.
+            Callbacks of the boosting library, as its own `train` takes them. With `refit`, they are called in both
+            trainings; in the second, which has no validation sets, without those that stop early or record metrics.
         verbose : bool, int or "bar", default False
             Print the metrics after each so many rounds, or show a progress bar.
         init_model : ranker, booster, str or path, optional
             The model whose training goes on: a fitted ranker of this class, a booster of the library, or a model file.
             `n_estimators` counts the new rounds, and early stopping begins with them. With the same data and settings,
             10 rounds and then 10 more give the model of 20 rounds, unless random numbers are used or `boosting` is
-            "dart".
+            "dart". Columns with a categorical type must have the categories of that training. XGBoost then stores the
+            features themselves, not only their bins, and LightGBM takes no `init_score` besides.
 
         Returns
         -------

@@ -19,14 +19,14 @@ class Recorded:
         return [(self.name, next(self.values), self.is_higher_better)]
 
 
-def history(*sets, patience=None, metric=None, data="training data"):
+def history(*sets, patience=None, metric=None):
     """A history of validation sets with these metrics, or these values of one metric; all rounds are recorded."""
     validation = []
     for i, part in enumerate(sets):
         metrics = part if isinstance(part[0], Recorded) else [Recorded(part)]
-        validation.append(SimpleNamespace(name=f"valid_{i}", data=data if part is TRAINING else i, metrics=metrics))
+        validation.append(SimpleNamespace(name=f"valid_{i}", is_training=part is TRAINING, metrics=metrics))
     specification = SimpleNamespace(early_stopping_rounds=patience, early_stopping_metric=metric)
-    result = History(SimpleNamespace(validation=validation, specification=specification, data="training data"))
+    result = History(SimpleNamespace(validation=validation, specification=specification))
     for i, part in enumerate(sets):
         for value in part if not isinstance(part[0], Recorded) else range(N_ROUNDS):
             recorded = result.record(i, np.zeros(1))
