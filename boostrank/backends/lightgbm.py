@@ -21,7 +21,7 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.feature_names import NameCode
 from boostrank.backends.history import History
-from boostrank.backends.lightgbm_callbacks import check_callbacks
+from boostrank.backends.lightgbm_callbacks import AfterRound, check_callbacks, printing_callbacks
 from boostrank.backends.lightgbm_callbacks import without_validation as without_validation
 from boostrank.backends.lightgbm_dart import dart_callbacks
 from boostrank.backends.lightgbm_format import check_lightgbm
@@ -36,7 +36,7 @@ from boostrank.backends.model_files import (
     read_with_checksum,
     write_with_checksum,
 )
-from boostrank.backends.progress import RoundsBar, printing_period
+from boostrank.backends.progress import RoundsBar
 from boostrank.backends.query_bagging import QueryBagging, samples_queries, without_bagging
 from boostrank.dcg import DCG
 from boostrank.frames import is_pandas
@@ -81,54 +81,22 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
 def train(training: Training) -> Trained:
     """Train a booster."""
     lgb = import_backend("lightgbm")
-    specification, data, history = training.specification, training.data, History(training)
-    parameters, native = _parameters(specification), specification.native_objective
-    check_boosting(parameters, native)
-    check_callbacks(specification.callbacks)
-    _refuse_init_scores(training)
-    if data.position is not None and native != "lambdarank":
-        # LightGBM would take positions for rank_xendcg, and ignore them.
-        raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
+    specification, history = training.specification, History(training)
+    _check(training)
+    parameters = _parameters(specification)
     # LightGBM ignores categorical features in the parameters of the training: the Dataset must get them.
     categorical = parameters.pop("categorical_feature", "auto")
-    bagging = parameters if native is None and samples_queries(parameters) else None
+    bagging = parameters if specification.native_objective is None and samples_queries(parameters) else None
     if bagging is not None:
         parameters = without_bagging(bagging)
-    elif native is None:
+    elif specification.native_objective is None:
         # Without a sample, LightGBM's own bagging of queries does nothing or gives a constant model.
         parameters.pop("bagging_by_query", None)
-    if specification.init_model is not None:
-        columns = data.X.select_dtypes("category") if is_pandas(data.X) else {}
-        found = [columns[name].cat.categories.tolist() for name in columns]
-        require_same_categories(specification.init_model.pandas_categorical or [], found)
-    dataset = lgb.Dataset(
-        _plain(data.X),
-        label=data.labels.per_document,
-        group=data.queries.sizes,
-        weight=None if native is None else training.native_weights(),
-        init_score=data.init_score,
-        position=data.position,
-        params=dict(parameters),
-        categorical_feature=categorical,
-        # The scores of a model whose training goes on are computed from the features, so they must be kept.
-        free_raw_data=specification.init_model is None,
-    )
-    if native is not None:
-        parameters["objective"] = native
-        parameters.update(native_parameters(native, specification.dcg, data.labels.require_relevance(native)))
-    elif _can_split(dataset):
-        boost = training.boosting_function()
-        if bagging is not None:
-            boost = QueryBagging(boost, data.queries, bagging)
-        parameters["objective"] = lambda scores, _: boost(scores)
-    else:
-        # LightGBM refuses a custom objective if no feature can be split. Its own least squares on labels that are all 0
-        # gives every document the score 0.
-        parameters["objective"] = "regression"
-        dataset.set_label(np.zeros(data.queries.n_documents))
+    dataset = _training_data(training, parameters, categorical)
+    parameters.update(_objective(training, dataset, bagging))
     can_be_evaluated = not _changes_training_scores(parameters)
     validation = [
-        dataset if part.data is data and can_be_evaluated else _validation_data(part, dataset)
+        dataset if part.data is training.data and can_be_evaluated else _validation_data(part, dataset)
         for part in training.validation
     ]
 
@@ -136,25 +104,8 @@ def train(training: Training) -> Trained:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
         return history.record(i, scores)
 
-    # DART rescales earlier trees in every round, so the best model is not the first rounds of the last one.
-    rewritten = training.stops_early and str(parameters.get("boosting")).lower() == "dart"
-    best_model = ""
-    before = 0 if specification.init_model is None else n_rounds(specification.init_model)
-
-    def after_round(environment: Any) -> None:
-        nonlocal best_model
-        bar.advance()
-        if rewritten and history.improved():
-            best_model = environment.model.model_to_string()
-        if training.stops_early and history.should_stop():
-            raise lgb.EarlyStopException(before + history.best_round(), environment.evaluation_result_list)
-
-    # LightGBM calls callbacks in the sequence of these numbers: this one must come after those that print or record.
-    after_round.order = 40  # type: ignore[attr-defined]
-    callbacks = [*specification.callbacks, *_printing(specification), after_round]
-    if native is None:
-        callbacks += dart_callbacks(parameters)
     with RoundsBar(specification, history) as bar:
+        after_round = AfterRound(training, history, bar)
         booster = lgb.train(
             parameters,
             dataset,
@@ -163,14 +114,69 @@ def train(training: Training) -> Trained:
             valid_names=[part.name for part in training.validation] or None,
             feval=evaluate if validation else None,
             init_model=specification.init_model,
-            callbacks=callbacks,
+            callbacks=[
+                *specification.callbacks,
+                *printing_callbacks(specification),
+                *([] if specification.native_objective else dart_callbacks(parameters)),
+                after_round,
+            ],
         )
     best = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
     if training.stops_early:
         # Without splits, LightGBM ends with fewer rounds than it counts.
-        best = min(before + history.best_round() + 1, booster.current_iteration())
-    text = best_model if rewritten else booster.model_to_string(num_iteration=best)
+        best = min(after_round.n_earlier_rounds + history.best_round() + 1, booster.current_iteration())
+    text = after_round.best_model or booster.model_to_string(num_iteration=best)
     return Trained(lgb.Booster(model_str=_with_named_objective(text)), best, history.as_dict())
+
+
+def _check(training: Training) -> None:
+    """Raise an error for callbacks, parameters or data that LightGBM does not take with these."""
+    specification, data = training.specification, training.data
+    check_boosting(specification.parameters, specification.native_objective)
+    check_callbacks(specification.callbacks)
+    _refuse_init_scores(training)
+    if data.position is not None and specification.native_objective != "lambdarank":
+        # LightGBM would take positions for rank_xendcg, and ignore them.
+        raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
+    if specification.init_model is not None:
+        columns = data.X.select_dtypes("category") if is_pandas(data.X) else {}
+        found = [columns[name].cat.categories.tolist() for name in columns]
+        require_same_categories(specification.init_model.pandas_categorical or [], found)
+
+
+def _training_data(training: Training, parameters: dict[str, Any], categorical: Any) -> Any:
+    """The Dataset to train on; `categorical` are LightGBM's categorical features."""
+    data, specification = training.data, training.specification
+    return import_backend("lightgbm").Dataset(
+        _plain(data.X),
+        label=data.labels.per_document,
+        group=data.queries.sizes,
+        weight=None if specification.native_objective is None else training.native_weights(),
+        init_score=data.init_score,
+        position=data.position,
+        params=dict(parameters),
+        categorical_feature=categorical,
+        # The scores of a model whose training goes on are computed from the features, so they must be kept.
+        free_raw_data=specification.init_model is None,
+    )
+
+
+def _objective(training: Training, dataset: Any, bagging: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The parameters of the objective; `bagging` are the parameters by which queries are sampled."""
+    specification, data = training.specification, training.data
+    native = specification.native_objective
+    if native is not None:
+        relevance = data.labels.require_relevance(native)
+        return {"objective": native, **native_parameters(native, specification.dcg, relevance)}
+    if not _can_split(dataset):
+        # LightGBM refuses a custom objective if no feature can be split. Its own least squares on labels that are all 0
+        # gives every document the score 0.
+        dataset.set_label(np.zeros(data.queries.n_documents))
+        return {"objective": "regression"}
+    boost = training.boosting_function()
+    if bagging is not None:
+        boost = QueryBagging(boost, data.queries, bagging)
+    return {"objective": lambda scores, _: boost(scores)}
 
 
 def _refuse_init_scores(training: Training) -> None:
@@ -215,12 +221,6 @@ def _validation_data(part: ValidationSet, dataset: Any) -> Any:
         init_score=part.data.init_score,
         reference=dataset,
     )
-
-
-def _printing(specification: TrainingSpecification) -> list[Any]:
-    """LightGBM's callback that prints metrics, if `verbose` asks for it."""
-    period = printing_period(specification.verbose)
-    return [import_backend("lightgbm").log_evaluation(period)] if period else []
 
 
 def _plain(X: Any) -> Any:

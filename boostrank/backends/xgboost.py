@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from boostrank.backends.base import (
     Trained,
     Training,
+    TrainingSpecification,
     import_backend,
     import_onnx_converter,
     require_same_categories,
@@ -27,7 +28,12 @@ from boostrank.backends.model_files import (
     write_with_checksum,
 )
 from boostrank.backends.progress import RoundsBar, printing_period
-from boostrank.backends.xgboost_callbacks import check_callbacks, fresh_early_stopping, stopping_callbacks
+from boostrank.backends.xgboost_callbacks import (
+    check_callbacks,
+    fresh_early_stopping,
+    make_after_round,
+    stopping_callbacks,
+)
 from boostrank.backends.xgboost_callbacks import without_validation as without_validation
 from boostrank.backends.xgboost_features import check_categories as check_categories
 from boostrank.backends.xgboost_features import (
@@ -99,35 +105,16 @@ def train(training: Training) -> Trained:
     """Train a booster."""
     xgb = import_backend("xgboost")
     specification, history = training.specification, History(training)
-    if training.data.position is not None:
-        raise ValueError(
-            "XGBoost takes no position: sort the rows of each query by position, and set lambdarank_unbiased=True with "
-            "objective='rank:ndcg' or 'rank:pairwise'"
-        )
-    check_callbacks(specification.callbacks)
-    for part in training.validation:
-        _check_name("eval_names and keys of eval_set", part.name, ":-")
-    parameters = {**specification.parameters, "disable_default_eval_metric": True}
-    if specification.init_model is None:
-        # A model whose training goes on keeps its own base score.
-        parameters["base_score"] = 0.0
-    else:
-        _check_same_kind(specification.init_model, parameters)
-        check_same_missing(specification.init_model, parameters)
-    native = specification.native_objective
-    if native is not None:
-        parameters["objective"] = native
-        parameters.update(native_parameters(native, specification.dcg, training.data.labels.require_relevance(native)))
-    boost = None if native is not None else training.boosting_function()
-    goes_on = specification.init_model is not None
-    weights = training.native_weights() if native is not None else None
-    dtrain = make_matrix(training.data, parameters, weights, exact=goes_on)
-    if goes_on:
-        _check_same_categories(specification.init_model, dtrain)
-    if goes_on and dtrain.feature_names is None:
-        dtrain.feature_names = specification.init_model.feature_names
+    parameters = _parameters(training)
+    # A linear model changes as a whole in every round, and DART rescales earlier trees, so the best model is not the
+    # first rounds of the last one.
+    rewritten = parameters.get("booster") in ("dart", "gblinear")
+    _check(training, parameters, rewritten)
+    boost = None if specification.native_objective is not None else training.boosting_function()
+    dtrain = _training_matrix(training, parameters)
+    is_exact = specification.init_model is not None
     validation = [
-        dtrain if part.data is training.data else make_matrix(part.data, parameters, reference=dtrain, exact=goes_on)
+        dtrain if part.data is training.data else make_matrix(part.data, parameters, reference=dtrain, exact=is_exact)
         for part in training.validation
     ]
 
@@ -138,30 +125,8 @@ def train(training: Training) -> Trained:
             _check_name("names of eval_metric", name, ":")
         return [(name, value) for name, value, _ in results]
 
-    # DART rescales earlier trees in every round, and a linear model changes as a whole, so the best model is not the
-    # first rounds of the last one.
-    rewritten = parameters.get("booster") in ("dart", "gblinear")
-    best_model: Any = None
-
-    class AfterRound(xgb.callback.TrainingCallback):  # type: ignore[name-defined]
-        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            nonlocal best_model
-            bar.advance()
-            if not training.stops_early:
-                return False
-            if rewritten and history.improved():
-                best_model = model.copy()
-            return history.should_stop()
-
-    stops_by_callback = bool(stopping_callbacks(specification.callbacks))
-    if stops_by_callback and not validation:
-        raise ValueError("the callback EarlyStopping needs validation queries: give eval_set or validation_fraction")
-    if stops_by_callback and rewritten:
-        raise ValueError(
-            f"with booster={parameters['booster']!r}, the best model is not the first rounds of the last one: set "
-            "early_stopping_rounds of the ranker instead of the callback EarlyStopping"
-        )
     with RoundsBar(specification, history) as bar, fresh_early_stopping(specification.callbacks, history) as callbacks:
+        after_round = make_after_round(training, history, bar, keeps_best=rewritten)
         booster = xgb.train(
             training_parameters(parameters),
             dtrain,
@@ -171,19 +136,74 @@ def train(training: Training) -> Trained:
             custom_metric=evaluate if validation else None,
             verbose_eval=printing_period(specification.verbose) or False,
             xgb_model=specification.init_model,
-            callbacks=[*callbacks, AfterRound()],
+            callbacks=[*callbacks, after_round],
         )
+    best = booster.num_boosted_rounds()
     if training.stops_early:
-        before = 0 if specification.init_model is None else n_rounds(specification.init_model)
-        best = before + history.best_round() + 1
+        best = _n_earlier_rounds(specification) + history.best_round() + 1
         # Without this, predictions would use all rounds.
-        booster = best_model if rewritten else _first_rounds(booster, best)
-    elif stops_by_callback:
+        booster = after_round.best_model if rewritten else _first_rounds(booster, best)
+    elif stopping_callbacks(specification.callbacks):
         best = int(booster.attr("best_iteration")) + 1
         booster = _first_rounds(booster, best)
-    else:
-        best = booster.num_boosted_rounds()
     return Trained(remember_missing(booster, parameters), best, history.as_dict())
+
+
+def _n_earlier_rounds(specification: TrainingSpecification) -> int:
+    """Number of rounds of the model whose training goes on."""
+    return 0 if specification.init_model is None else n_rounds(specification.init_model)
+
+
+def _parameters(training: Training) -> dict[str, Any]:
+    """Parameters of XGBoost, with those of a native objective."""
+    specification = training.specification
+    parameters = {**specification.parameters, "disable_default_eval_metric": True}
+    if specification.init_model is None:
+        # A model whose training goes on keeps its own base score.
+        parameters["base_score"] = 0.0
+    native = specification.native_objective
+    if native is not None:
+        parameters["objective"] = native
+        parameters.update(native_parameters(native, specification.dcg, training.data.labels.require_relevance(native)))
+    return parameters
+
+
+def _check(training: Training, parameters: Mapping[str, Any], rewritten: bool) -> None:
+    """Raise an error for data, names, callbacks or an earlier model that XGBoost does not take with the others."""
+    specification = training.specification
+    if training.data.position is not None:
+        raise ValueError(
+            "XGBoost takes no position: sort the rows of each query by position, and set lambdarank_unbiased=True with "
+            "objective='rank:ndcg' or 'rank:pairwise'"
+        )
+    for part in training.validation:
+        _check_name("eval_names and keys of eval_set", part.name, ":-")
+    if specification.init_model is not None:
+        _check_same_kind(specification.init_model, parameters)
+        check_same_missing(specification.init_model, parameters)
+    check_callbacks(specification.callbacks)
+    if not stopping_callbacks(specification.callbacks):
+        return
+    if not training.validation:
+        raise ValueError("the callback EarlyStopping needs validation queries: give eval_set or validation_fraction")
+    if rewritten:
+        raise ValueError(
+            f"with booster={parameters['booster']!r}, the best model is not the first rounds of the last one: set "
+            "early_stopping_rounds of the ranker instead of the callback EarlyStopping"
+        )
+
+
+def _training_matrix(training: Training, parameters: dict[str, Any]) -> Any:
+    """The matrix to train on."""
+    specification = training.specification
+    weights = training.native_weights() if specification.native_objective is not None else None
+    model = specification.init_model
+    dtrain = make_matrix(training.data, parameters, weights, exact=model is not None)
+    if model is not None:
+        _check_same_categories(model, dtrain)
+        if dtrain.feature_names is None:
+            dtrain.feature_names = model.feature_names
+    return dtrain
 
 
 def _check_same_kind(init_model: Any, parameters: Mapping[str, Any]) -> None:

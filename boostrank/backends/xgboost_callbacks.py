@@ -1,4 +1,4 @@
-"""Callbacks of users in XGBoost's training."""
+"""Callbacks of XGBoost's training: those of users, and those of the rankers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from boostrank.backends.base import import_backend
+from boostrank.backends.base import Training, import_backend
 from boostrank.backends.history import History
+from boostrank.backends.progress import RoundsBar
 
 
 def check_callbacks(callbacks: Sequence[Any]) -> None:
@@ -57,3 +58,23 @@ def fresh_early_stopping(callbacks: Sequence[Any], history: History) -> Iterator
     finally:
         for callback in undirected:
             callback.maximize = None
+
+
+def make_after_round(training: Training, history: History, bar: RoundsBar, keeps_best: bool) -> Any:
+    """Make the callback that moves the progress bar and stops early.
+
+    If `keeps_best`, its attribute `best_model` is a copy of the booster after the best round.
+    """
+
+    class AfterRound(import_backend("xgboost").callback.TrainingCallback):  # type: ignore[misc]
+        best_model: Any = None
+
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            bar.advance()
+            if not training.stops_early:
+                return False
+            if keeps_best and history.improved():
+                self.best_model = model.copy()
+            return history.should_stop()
+
+    return AfterRound()

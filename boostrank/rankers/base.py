@@ -137,8 +137,8 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             Name of the metric that decides on early stopping; the first one by default.
         callbacks : list, optional
             Callbacks of the boosting library, as its own function `train` takes them. If one of them stops the
-            training early, the rounds after the best one are not kept either. The second training of `refit` leaves
-            these callbacks out.
+            training early, the rounds after the best one are not kept either. With `refit`, they are called in both
+            trainings; in the second, which has no validation sets, without those that stop early or record metrics.
         verbose : bool, int or "bar", default False
             True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
             shows the number of rounds and the metric that decides on early stopping.
@@ -147,7 +147,8 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             file.
             `n_estimators` counts the new rounds, and early stopping begins with them. With the same data and settings,
             10 rounds and then 10 more give the model of 20 rounds, unless random numbers are used or `boosting` is
-            "dart".
+            "dart". Columns with a categorical type must have the categories of that training. XGBoost then stores the
+            features themselves, not only their bins, and LightGBM takes no `init_score` besides.
 
         Returns
         -------

@@ -34,15 +34,11 @@ def record(sets, patience=None, metric=None, training=None):
     training : int, optional
         Number of the set that is the training data.
     """
-    data = object()
     validation = [
-        SimpleNamespace(
-            name=f"valid_{i}", data=data if i == training else object(), is_training=i == training, metrics=metrics
-        )
-        for i, metrics in enumerate(sets)
+        SimpleNamespace(name=f"valid_{i}", is_training=i == training, metrics=metrics) for i, metrics in enumerate(sets)
     ]
     specification = SimpleNamespace(early_stopping_rounds=patience, early_stopping_metric=metric)
-    history = History(SimpleNamespace(validation=validation, specification=specification, data=data))
+    history = History(SimpleNamespace(validation=validation, specification=specification))
     for _ in sets[0][0].results:
         for i in range(len(sets)):
             history.record(i, np.zeros(1))
