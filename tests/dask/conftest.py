@@ -28,6 +28,14 @@ N_QUERIES = 150
 EXACT = {"min_child_samples": 1, "min_child_weight": 10.0, "min_data_in_bin": 1}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Tests on a cluster are slow: most of their time is communication."""
+    for item in items:
+        if "client" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @contextmanager
 def _started_client(set_as_default):
     with (

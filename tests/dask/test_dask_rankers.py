@@ -84,7 +84,6 @@ def test_metadata_routing_is_that_of_the_local_ranker(ranker_class):
 # Attributes
 
 
-@pytest.mark.slow
 def test_attributes_are_those_of_the_local_ranker(fitted, ranker_class, data, small_local):
     local = small_local(ranker_class, k=5, gain="linear").fit(*data)
     assert vars(fitted.local).keys() == vars(local).keys()

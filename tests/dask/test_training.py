@@ -168,6 +168,7 @@ def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows, small
 
 
 @pytest.mark.parametrize(("ranker_class", "kind"), [(bd.LightGBMRanker, "column"), (bd.XGBoostRanker, "index")])
+@pytest.mark.usefixtures("client")
 def test_frames_have_names_and_query_ids(ranker_class, kind, data, small, small_local):
     X, y, qid = data
     names = [f"feature{i}" for i in range(X.shape[1])]
@@ -188,6 +189,7 @@ def test_frames_have_names_and_query_ids(ranker_class, kind, data, small, small_
     assert ranker.score(features, on_dask["y"]) == pytest.approx(local.score(X=frame[names], y=y, qid=qid), abs=1e-6)
 
 
+@pytest.mark.usefixtures("client")
 def test_categories_are_those_of_the_local_ranker(data, small):
     X, y, qid = data
     frame = pd.DataFrame(X).rename(columns=str).assign(y=y, qid=qid)
@@ -199,7 +201,6 @@ def test_categories_are_those_of_the_local_ranker(data, small):
     assert_close(ranker.predict(features).compute(), local.predict(frame.drop(columns="y")))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("convert", [csr_matrix, lambda X: X.astype(np.int32)], ids=["sparse", "integer"])
 def test_sparse_and_integer_features(ranker_class, convert, place, data, even_sizes, small, small_local):
     X, y, qid = data
@@ -210,7 +211,6 @@ def test_sparse_and_integer_features(ranker_class, convert, place, data, even_si
     assert_close(ranker.predict(features.map_blocks(convert)).compute(), local.predict(convert(X)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("convert", [csr_matrix, coo_array])
 def test_sparse_and_dense_features_give_the_same_scores(ranker_class, convert, place, data, even_sizes, small):
     X, y, qid = data
@@ -241,7 +241,6 @@ def test_columns_in_several_chunks_and_labels_in_other_chunks(client, data, smal
 # Weights
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("objective", "factor"), [("softmax", 1e-30), ("native", 1e307)])
 def test_weights_are_relative(ranker_class, objective, factor, place, data, even_sizes, small):
     X, y, qid = data
@@ -267,7 +266,6 @@ def test_weights_that_differ_within_a_query_are_errors(ranker_class, objective, 
         small(ranker_class, objective).fit(*rows, sample_weight=weights)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ranker_class", "kind"),
     [

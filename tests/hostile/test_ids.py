@@ -10,7 +10,7 @@ from hostile.ids import IDS
 from hostile.outcomes import NAMES, Fault, check_fault, check_value, named, rotated_table
 
 ENTRY_POINTS = {**METRICS, **TRAINING, **PREFERENCES, **SPLITS}
-CORE = ["ndcg", "make_scorer", "expected_ndcg", "PreferenceGraph.from_grades", "split_queries", "QueryKFold"]
+CORE = ["ndcg", "PreferenceGraph.from_grades", "QueryKFold"]
 OTHERS = [name for name in ENTRY_POINTS if name not in CORE]
 WRONG_LENGTH = ("too-short", "too-long", "matrix-of-one-column-too-short")
 #: These take ids alone, so that any number of them is right.

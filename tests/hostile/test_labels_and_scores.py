@@ -13,7 +13,7 @@ from hostile.outcomes import NAMES, Fault, check_fault, check_value, named, rota
 WITH_LABELS = {**METRICS, **TRAINING, **PREFERENCES}
 WITH_SCORES = METRICS
 LABELS_CORE = ["ndcg", "linear-ndcg", "expected_ndcg", "XGBoostRanker.fit"]
-SCORES_CORE = ["ndcg", "make_scorer", "reconcile", "expected_ndcg", "kendall_tau", "queries_needed"]
+SCORES_CORE = ["ndcg", "make_scorer", "kendall_tau"]
 #: Sums of these gains do not fit into float64; the library need not tell DCG that is not normalized.
 SUMS_OF_GAINS = ("linear-dcg", "expected_ndcg")
 MAX_EXP2_LABEL, MAX_GRADE = 1000, 6

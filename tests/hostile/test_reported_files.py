@@ -98,6 +98,7 @@ def test_silent_14_a_byte_that_is_no_text(tmp_path):
 
 
 @pytest.mark.parametrize("ranker", RANKERS)
+@pytest.mark.slow
 def test_damage_01_model_files_do_not_crash_the_process(ranker, tmp_path):
     outcomes = outcomes_in_a_process(ranker, CRASHING[ranker], tmp_path)
     wrong = {name: outcome for name, outcome in outcomes.items() if not outcome.startswith("ValueError")}
@@ -187,6 +188,7 @@ def test_damage_03_a_second_save_keeps_the_mode(models, writer, mode, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no /dev/stdout")
+@pytest.mark.slow
 def test_damage_04_predict_to_dev_stdout(models, tmp_path):
     model, data = tmp_path / "model.txt", tmp_path / "data.txt"
     models["LightGBMRanker"].save_model(model)

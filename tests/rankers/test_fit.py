@@ -169,6 +169,7 @@ def example(shared_data):
     return train, br.read_letor(shared_data / "lightgbm-example" / "rank.test", n_features=train.X.shape[1])
 
 
+@pytest.mark.slow
 def test_rankers_on_a_fold_are_better_than_chance(fold, ranker_class):
     ranker = ranker_class("softmax", k=10, n_estimators=10, random_state=0, n_jobs=1).fit(*fold.train)
     random = br.ndcg_score(fold.test.y, np.random.default_rng(0).normal(size=len(fold.test.y)), fold.test.qid, k=10)
