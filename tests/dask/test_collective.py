@@ -64,6 +64,7 @@ def test_an_error_of_one_worker_stops_all():
 
 @pytest.mark.parametrize("objective", [*SURROGATES, Softmax(hessian="exact"), "edge-logistic"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.slow
 def test_offset_and_scale_are_those_of_all_data(objective, weighted):
     random = np.random.default_rng(0)
     sizes = random.integers(1, 12, 60)
@@ -103,6 +104,7 @@ def test_a_worker_whose_weights_are_all_zero_takes_the_offset_and_scale_of_the_o
 
 @pytest.mark.parametrize("factors", [(1e308, 1e307), (5e-324, 1e-300), (1e-40, 1.0), (1e30, 2e5)])
 @pytest.mark.parametrize("loss", ["poisson", "softmax", "edge-logistic"])
+@pytest.mark.slow
 def test_weights_are_relative_to_those_of_all_workers(loss, factors):
     queries = Queries.from_sizes([2, 2])
     parts = [bind(loss, y, queries) for y in ([0, 1, 0, 3], [1, 1, 2, 0])]

@@ -41,6 +41,7 @@ def on_dask(ranker_class, data, small, small_local):
 
 @options
 @pytest.mark.parametrize("chunks", [(1000, 10), (1000, 4)])
+@pytest.mark.slow
 def test_predictions_for_arrays(options, chunks, on_dask, data):
     ranker, X = on_dask[0]["array"], data[0]
     rows = da.from_array(X, chunks=chunks)

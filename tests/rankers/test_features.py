@@ -79,6 +79,7 @@ def sparse_kinds(X):
 
 
 @pytest.mark.parametrize("parameters", [{}, {"validation_fraction": 0.3}, {"objective": "native", "weighted": True}])
+@pytest.mark.slow
 def test_sparse_and_dense_features_give_the_same_scores(ranker_class, parameters, data):
     X, y, qid = data
     X = np.where(X > 1.5, np.nan, X)

@@ -124,6 +124,7 @@ CONSISTENT = [*PAPER, *BINARY, *RANDOM]
 
 @pytest.mark.parametrize("k", [None, 2])
 @pytest.mark.parametrize("surrogate", [*CONSISTENT_SURROGATES, *OWN], ids=repr)
+@pytest.mark.slow
 def test_consistent_pairs_sort_like_the_expected_normalized_gains(surrogate, k):
     assert is_consistent(surrogate)
     for distribution in CONSISTENT:

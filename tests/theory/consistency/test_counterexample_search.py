@@ -98,6 +98,7 @@ OTHER += [("cosine", "l2"), ("cosine", "softmax"), ("pairwise-logistic", "sum"),
 
 
 @pytest.mark.parametrize(("surrogate", "normalize"), OTHER)
+@pytest.mark.slow
 def test_every_other_pair_has_a_counterexample(surrogate, normalize):
     report = check_consistency(surrogate, normalize, **FEW)
     assert not report.consistent
@@ -110,6 +111,7 @@ SETTINGS = [DCG(k=1), DCG(k=2), DCG(k=0.5), DCG(gain="linear", discount="zipf"),
 
 @pytest.mark.parametrize("dcg", SETTINGS, ids=str)
 @pytest.mark.parametrize("surrogate", ["poisson", "pnorm"])
+@pytest.mark.slow
 def test_cutoffs_gains_and_discounts_keep_what_is_consistent(surrogate, dcg):
     report = check_consistency(surrogate, dcg=dcg, **FEW)
     assert report.consistent, report

@@ -95,6 +95,7 @@ def test_no_scores_have_a_lower_expected_loss(surrogate):
 
 @pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("surrogate", [*NUMERIC, Softmax(), get_surrogate("pairwise-logistic")], ids=repr)
+@pytest.mark.slow
 def test_the_numeric_minimizer_is_that_of_scipy(surrogate):
     for distribution in some(4, n=2):
         found = optimize.minimize(

@@ -164,6 +164,7 @@ def test_simulated_lists_agree_with_the_pseudo_expectation_by_sums(discount, k):
         ("log2", ("power", 0.8), 0.03),
     ],
 )
+@pytest.mark.slow
 def test_a_million_documents_are_as_near_to_the_limit_as_the_rates_say(discount, k, left):
     values = simulate(GRADED, 1_000_000, 2, discount, k, seed=2)
     limit = theory.ndcg_limit(GRADED, discount=discount, k=k)
