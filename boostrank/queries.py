@@ -151,14 +151,15 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
 
 def _factorize(ids: NDArray[Any]) -> tuple[NDArray[np.intp], int]:
     """Number the different ids by first appearance; return the number of each row's id, and how many ids differ."""
-    # pandas would merge numbers that are equal as float64, and before version 3 strings that differ after a null
-    # character only.
-    if ids.dtype.kind not in "OUS" and ids.dtype.itemsize <= 8:
-        codes, uniques = pd.factorize(ids)
-        return codes, len(uniques)
-    numbers: dict[Any, int] = {}
+    # pandas would merge numbers that are equal as float64.
+    if ids.dtype.kind in "US" or ids.dtype.itemsize > 8:
+        ids = ids.astype(object)
     try:
-        codes = np.array([numbers.setdefault(value, len(numbers)) for value in ids.tolist()])
+        codes, uniques = pd.factorize(ids)
+        if ids.dtype == object and not np.array_equal(uniques[codes], ids):
+            # Before version 3, pandas merges strings that differ after a null character only.
+            numbers: dict[Any, int] = {}
+            return np.array([numbers.setdefault(value, len(numbers)) for value in ids.tolist()]), len(numbers)
     except TypeError as error:
         raise ValueError(f"qid must have ids that can be hashed, such as integers and str: {error}") from None
-    return codes, len(numbers)
+    return codes, len(uniques)

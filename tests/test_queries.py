@@ -143,3 +143,14 @@ def test_queries_of_sizes_are_numbered():
 
 def test_queries_of_sizes_have_the_given_ids():
     assert Queries.from_sizes([2, 1], np.array(["b", "a"])).qid.tolist() == ["b", "b", "a"]
+
+
+def test_ids_that_pandas_merges_stay_apart(monkeypatch):
+    # pandas 2 ignores what stands after a null character.
+    factorize = pd.factorize
+    monkeypatch.setattr(
+        pd, "factorize", lambda ids: factorize(np.array([str(value).split("\0")[0] for value in ids], dtype=object))
+    )
+    queries = Queries.from_qid(["a", "a\0", "a", "a\0b"])
+    assert queries.ids.tolist() == ["a", "a\0", "a\0b"]
+    assert queries.sizes.tolist() == [2, 1, 1]
