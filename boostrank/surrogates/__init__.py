@@ -7,6 +7,7 @@ name                       instance                      convex consistent      
 ``poisson``                :class:`Poisson`              yes    yes             exact
 ``logistic``               :class:`Logistic`             yes    for u in [0, 1] exact
 ``softmax``                :class:`Softmax`              yes    yes             majorant or exact
+``power``                  :class:`Power`                yes    yes             majorant or exact
 ``centered-squared``       ``Profiled(Squared())``       yes    yes             majorant or exact
 ``centered-logistic``      ``Profiled(Logistic())``      yes    for u in [0, 1] majorant or exact
 ``pnorm``                  :class:`PNorm`                yes    yes             majorant
@@ -41,6 +42,7 @@ from boostrank.surrogates.pairs import (
     PairwiseSquared,
     PairwiseSquaredHinge,
 )
+from boostrank.surrogates.power_family import Power
 from boostrank.surrogates.profiled import Profiled, Softmax
 from boostrank.surrogates.separable import Logistic, Poisson, Separable, Squared
 from boostrank.targets import CONSISTENT_NORMALIZATION
@@ -60,6 +62,7 @@ __all__ = [
     "PairwiseSquared",
     "PairwiseSquaredHinge",
     "Poisson",
+    "Power",
     "Profiled",
     "Separable",
     "Softmax",
@@ -90,6 +93,7 @@ SURROGATES: Mapping[str, Surrogate] = MappingProxyType(
             "poisson": Poisson(),
             "logistic": Logistic(),
             "softmax": Softmax(),
+            "power": Power(),
             "pnorm": PNorm(),
             "cosine": Cosine(),
             "normalized-pnorm": NormalizedPNorm(),
