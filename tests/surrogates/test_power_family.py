@@ -17,11 +17,8 @@ from boostrank.surrogates import (
     SURROGATES,
     GainWeightedPairs,
     NormalizedPNorm,
-    Poisson,
     Power,
-    Profiled,
     check,
-    get_surrogate,
 )
 from boostrank.surrogates.base import closed_form
 from boostrank.theory import LabelDistribution, check_consistency, minimizer
@@ -185,18 +182,6 @@ def test_exponent_1_is_gain_weighted_exponential_pairs(scale):
         np.testing.assert_allclose(ours, pairwise, rtol=1e-11, atol=1e-13 * size)
 
 
-@pytest.mark.parametrize("hessian", ["majorant", "exact"])
-def test_exponent_0_is_profiled_poisson(hessian):
-    data = ragged(scale=3.0)
-    softmax, profiled = Power(0, hessian=hessian), Profiled(Poisson(), hessian=hessian)
-    for one, other in zip(softmax.gradient_hessian(*data), profiled.gradient_hessian(*data), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-12)
-    # The losses differ by a term that depends on the targets only.
-    moved = data[0] + np.linspace(-1.0, 1.0, len(data[0])) ** 2
-    differences = [softmax.loss(s, *data[1:]) - profiled.loss(s, *data[1:]) for s in (data[0], moved)]
-    np.testing.assert_allclose(*differences, atol=1e-12)
-
-
 @pytest.mark.parametrize("b", [0.2, 0.5])
 def test_a_negative_exponent_is_a_normalized_norm_of_exponentials(b):
     # With q = 1 / b, the q-norm of exp(b s) is (sum exp(s))^b.
@@ -223,8 +208,10 @@ def test_losses_of_negative_exponents_are_bounded(a):
     np.testing.assert_allclose(gradient, 0.0, atol=1e-9)
 
 
-def test_the_family_is_registered():
-    assert SURROGATES["power"] == get_surrogate("power") == Power() == Power(0.25)
+def test_members_of_the_family_are_registered():
+    assert SURROGATES["softmax"] == Power(0)
+    assert SURROGATES["power"] == Power() == Power(0.25)
+    assert SURROGATES["pairwise-exponential"] == Power(1)
 
 
 # Minimizers and consistency
