@@ -184,7 +184,7 @@ class Power(Surrogate):
         log_x = queries.repeat(queries.logsumexp(scores)) - scores
         exponents = self.exponent * log_x
         # exprel(y) is (exp(y) - 1) / y, which is 1 for y = 0.
-        values = log_x * exprel(np.minimum(exponents, exponential.MAX_EXPONENT))
+        values = log_x * exprel(exponents)
         distant = exponents > exponential.MAX_EXPONENT
         if distant.any():
             values[distant] = (exponential.value(exponents[distant]) - 1.0) / self.exponent
@@ -248,10 +248,9 @@ class Power(Surrogate):
     def minimizer(self, expected: Floats) -> Floats | None:
         with np.errstate(divide="ignore"):
             scores = self.representative(np.log(expected) / (1.0 + self.exponent))
-        finite = np.isfinite(scores)
-        log_x = logsumexp(scores, axis=1, keepdims=True) - np.where(finite, scores, 0.0)
+        log_x = logsumexp(scores, axis=1, keepdims=True) - scores
         # The formula is that of the loss without its continuation for distant scores.
-        inside = self.exponent * log_x[finite] <= exponential.MAX_EXPONENT
+        inside = self.exponent * log_x[np.isfinite(scores)] <= exponential.MAX_EXPONENT
         return scores if inside.all() else None
 
 

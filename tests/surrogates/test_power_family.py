@@ -162,6 +162,17 @@ def test_the_laws_of_surrogates_hold(a):
             check(Power(a, hessian="exact"), random_state=seed)
 
 
+@pytest.mark.parametrize("surrogate", [Power(0.1, hessian="exact"), Power(1.7), Power(3, hessian="exact")], ids=repr)
+def test_rounding_does_not_make_a_hessian_negative(surrogate):
+    random = np.random.default_rng(0)
+    for size in (1, 2):
+        scores, targets = np.zeros((1000, size)), np.zeros((1000, size))
+        scores[:, 1:] = -random.uniform(10.0, 40.0, (1000, size - 1))
+        targets[:, 0] = random.random(1000)
+        _, hessian = surrogate.gradient_hessian(scores.ravel(), targets.ravel(), Queries.from_sizes([size] * 1000))
+        assert (hessian >= 0).all()
+
+
 # Members of the family
 
 
