@@ -104,8 +104,8 @@ class BaggedRanker(BaseEstimator):
     Examples
     --------
     >>> from boostrank import BaggedRanker, LightGBMRanker, make_ranking
-    >>> X, y, qid = make_ranking(n_queries=100, random_state=0)
-    >>> ranker = LightGBMRanker(n_estimators=200, early_stopping_rounds=5, k=10)
+    >>> X, y, qid = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = LightGBMRanker(n_estimators=100, early_stopping_rounds=5, k=10)
     >>> bagged = BaggedRanker(ranker, n_estimators=5, random_state=0).fit(X, y, qid=qid)
     >>> bool(np.allclose(bagged.predict(X), np.mean([member.predict(X) for member in bagged.estimators_], axis=0)))
     True
@@ -162,8 +162,8 @@ class BaggedRanker(BaseEstimator):
         Raises
         ------
         ValueError
-            For parameters and data that are invalid; if a member that is to stop early was trained on all queries, so
-            that it has no out-of-bag queries; and for ``booster="gblinear"``. After an error the ranker is unchanged.
+            For parameters and data that are invalid, and if a member that is to stop early was trained on all queries,
+            so that it has no out-of-bag queries. After an error the ranker is unchanged.
         TypeError
             If `ranker` is no LightGBMRanker and no XGBoostRanker.
         """
