@@ -94,7 +94,7 @@ def threads_per_member(n_jobs: int | None, n_members: int) -> int | None:
 
 @dataclass(frozen=True)
 class MemberTraining:
-    """What the trainings of all members have in common.
+    """The settings and the data that the trainings of all members have in common.
 
     Attributes
     ----------
