@@ -450,6 +450,15 @@ def test_parameters_of_the_ranker_are_searched(ranker_class, data):
     assert not np.allclose(weighted["test_score"], br.cross_validate(model, X, y, qid, cv=2)["test_score"])
 
 
+def test_scores_of_queries_that_were_cut_apart_are_warned_of(ranker_class, data):
+    X, y, qid = data
+    rows = np.arange(len(y)) % 5 > 0
+    model = bagged(ranker_class).fit(X[rows], y[rows], qid[rows])
+    for score in (model.score, lambda *test: br.make_scorer("ndcg@10")(model, *test)):
+        with pytest.warns(UserWarning, match="trained on other documents of 60 of the 60 scored queries"):
+            score(X[~rows], y[~rows], qid[~rows])
+
+
 class OneQuery(br.BaggedRanker):
     """The checks call ``fit(X, y)`` and ``score(X, y)``, which rankers refuse: here all rows are one query then."""
 
