@@ -170,6 +170,13 @@ class BaggedRanker(BaseEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         settings = self._check_parameters()
+        has_validation = any(
+            settings.values[name] is not None for name in ("early_stopping_rounds", "validation_fraction")
+        )
+        if eval_metric is not None and not has_validation:
+            raise ValueError(
+                "eval_metric is for the queries that members stop early on: set early_stopping_rounds of the ranker"
+            )
         random_state = as_random_state(self.random_state)
         features = TrainingFeatures()
         if isinstance(qid, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -87,9 +88,18 @@ def draw_sample(n_queries: int, n_drawn: int, bootstrap: bool, random_state: np.
 
 
 def threads_per_member(n_jobs: int | None, n_members: int) -> int | None:
-    """The number of threads of each training if several run at the same time; None if the library may choose it."""
+    """The number of threads of each training if several run at the same time; None if the library may choose it.
+
+    It is the number of processors divided by that of the trainings, and at most OMP_NUM_THREADS, which both libraries
+    read where no number is given.
+    """
     n_workers = min(joblib.effective_n_jobs(n_jobs), n_members)
-    return None if n_workers == 1 else max(1, joblib.cpu_count() // n_workers)
+    if n_workers == 1:
+        return None
+    threads = max(1, joblib.cpu_count() // n_workers)
+    # The variable may be a list of numbers, for nested levels of threads.
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return min(threads, int(limit)) if limit.isdecimal() and int(limit) else threads
 
 
 @dataclass(frozen=True)

@@ -186,6 +186,7 @@ def test_members_in_processes_are_the_same(data):
 
 def test_processors_are_divided_among_the_members(ranker_class, data, monkeypatch):
     monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     X, y, qid = data
 
     def threads(workers, **parameters):
@@ -201,7 +202,16 @@ def test_processors_are_divided_among_the_members(ranker_class, data, monkeypatc
     assert threads(2, n_jobs=5) == [5] * 3
     native = {br.LightGBMRanker: "num_threads", br.XGBoostRanker: "nthread"}[ranker_class]
     assert threads(2, n_jobs=None, **{native: 3}) == [None] * 3
-    assert bagging_members.threads_per_member(100, 100) == 1
+    for n_jobs, limit, expected in (
+        (100, "", 1),
+        (2, "3", 3),
+        (2, "3,1", 3),
+        (2, "5", 4),
+        (2, "false", 4),
+        (1, "3", None),
+    ):
+        monkeypatch.setenv("OMP_NUM_THREADS", limit)
+        assert bagging_members.threads_per_member(n_jobs, 100) == expected
 
 
 def test_early_stopping_watches_the_out_of_bag_queries(ranker_class, shuffled):
@@ -342,8 +352,10 @@ def test_a_failed_fit_changes_nothing(ranker_class, data):
     with pytest.raises(ValueError, match="y has 1579 values for the 1580 rows"):
         model.fit(X[:, :3], y[:-1], qid)
     # An error in the training of a member.
+    model.set_params(ranker__early_stopping_rounds=2)
     with pytest.raises(ValueError, match="unheard"):
         model.fit(X[:, :3], y, qid, eval_metric="unheard")
+    model.set_params(ranker__early_stopping_rounds=None)
     assert pickle.dumps(vars(model)) == before
     with pytest.raises(NotFittedError):
         clone(model).predict(X)
@@ -373,6 +385,7 @@ def test_a_failed_fit_changes_nothing(ranker_class, data):
         ({"ranker__objective": lambda y, scores: (scores - y, np.ones(len(y)))}, "function without weights"),
         ({"ranker__unknown": 1}, "neither the ranker nor"),
         ({"bootstrap": False, "ranker__early_stopping_rounds": 2}, "member 0 was trained on all 60 queries"),
+        ({"bootstrap": False, "ranker__early_stopping_rounds": 2, "n_jobs": 2}, "trained on all 60 queries"),
         ({"ranker": br.LightGBMRanker}, "the class LightGBMRanker: create an instance"),
         ({"ranker": Ridge()}, "must be a LightGBMRanker or an XGBoostRanker; got Ridge"),
         ({"ranker": make_pipeline(StandardScaler(), br.LightGBMRanker())}, "got Pipeline"),
@@ -400,6 +413,8 @@ def test_wrong_data_are_errors(ranker_class, data):
             model.fit(*arguments)
     with pytest.raises(ValueError, match="early_stopping_metric needs early_stopping_rounds"):
         model.fit(X, y, qid, early_stopping_metric="ndcg")
+    with pytest.raises(ValueError, match="eval_metric is for the queries that members stop early on"):
+        model.fit(X, y, qid, eval_metric="map")
     with pytest.raises(ValueError, match="position"):
         model.fit(X, y, qid, position=np.zeros(len(y), dtype=int))
     model.fit(X, y, qid)
@@ -448,6 +463,15 @@ def test_parameters_of_the_ranker_are_searched(ranker_class, data):
         np.testing.assert_allclose(routed.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
         weighted = br.cross_validate(model, X, y, qid, cv=2, params={"sample_weight": 1.0 + np.arange(60)})
     assert not np.allclose(weighted["test_score"], br.cross_validate(model, X, y, qid, cv=2)["test_score"])
+
+
+def test_scores_of_queries_that_were_cut_apart_are_warned_of(ranker_class, data):
+    X, y, qid = data
+    rows = np.arange(len(y)) % 5 > 0
+    model = bagged(ranker_class).fit(X[rows], y[rows], qid[rows])
+    for score in (model.score, lambda *test: br.make_scorer("ndcg@10")(model, *test)):
+        with pytest.warns(UserWarning, match="trained on other documents of 60 of the 60 scored queries"):
+            score(X[~rows], y[~rows], qid[~rows])
 
 
 class OneQuery(br.BaggedRanker):
