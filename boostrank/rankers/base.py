@@ -15,11 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import (
     Backend,
-    GroupedData,
     Trained,
-    Training,
-    TrainingSpecification,
-    ValidationSet,
     warn_without_splits,
 )
 from boostrank.dcg import DCG
@@ -27,17 +23,20 @@ from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
 from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
 from boostrank.rankers.attributes import AttributesMixin
+from boostrank.rankers.automatic import choose
+from boostrank.rankers.candidates import CandidatesMixin
 from boostrank.rankers.eval_sets import EvalArguments, EvalSet, as_eval_set
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import features_and_qid, group_data
 from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
+from boostrank.rankers.training import train, train_on_kept
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
+class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstimator):
     """A ranker on a boosting library; a subclass sets its backend and defines its parameters."""
 
     __metadata_request__fit: ClassVar = {"qid": True}
@@ -179,20 +178,29 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         n_earlier_rounds = 0 if model is None else self._backend.n_rounds(model)
         kept = settings.kept_queries(data.queries.n_queries, random_state)
         options = FitOptions(eval_metric, early_stopping_metric, callbacks, verbose, model)
-        specification = settings.for_features(features).specification(random_state, options)
+        candidates = self._make_candidates(settings, features, options, random_state, data.labels)
         given = EvalArguments(eval_set, eval_names, eval_qid, eval_group, eval_sample_weight, eval_init_score)
         parts = given.parts(X, y, qid if group is None else group)
+        validation = [part.bind(candidates[0].specification, data, features) for part in parts]
+        choice, specification = None, candidates[0].specification
+        if settings.uses_folds:
+            choice = choose(self._backend, candidates, data, settings, random_state)
+            specification = choice.specification
         if kept is None:
-            validation = [part.bind(specification, data, features) for part in parts]
-            trained = _train(self._backend, specification, data, validation)
+            trained = train(self._backend, specification, data, validation)
         else:
-            trained = _train_on_kept(self._backend, specification, data, kept)
+            trained = train_on_kept(self._backend, specification, data, kept)
             if settings.values["refit"]:
                 n_rounds = max(1, trained.best_iteration - n_earlier_rounds)
-                again = _train(self._backend, specification.for_refit(self._backend, n_rounds), data, [])
+                again = train(self._backend, specification.for_refit(self._backend, n_rounds), data, [])
                 trained = trained._replace(booster=again.booster)
+        if choice is not None and settings.chooses_rounds:
+            trained = trained._replace(evals_result={**choice.evals_result(), **trained.evals_result})
         warn_without_splits(self._backend, trained.booster, data.labels.differ)
         self._set_fitted(trained, features, n_earlier_rounds)
+        if choice is not None:
+            self._trained_objective = choice.candidate.objective
+            self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
         remember_training_queries(self, data.queries)
         return self
 
@@ -299,6 +307,8 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         """Set the attributes of a fitted ranker; `n_earlier_rounds` are those of `init_model`."""
         self.booster_, self.best_iteration_, self.evals_result_ = trained
         self._trained_objective = self.objective
+        for name in ("cv_results_", "best_params_"):
+            vars(self).pop(name, None)
         # `evals_result_` does not contain these rounds.
         self._n_earlier_rounds = n_earlier_rounds
         features.copy_to(self)
@@ -324,10 +334,13 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         """Names of the explicit parameters. scikit-learn does not look for those that ``**kwargs`` passes on."""
         return sorted(cls._defaults())
 
-    def _settings(self) -> Settings:
-        """The parameters, checked and with native parameters translated."""
-        explicit = BaseEstimator.get_params(self, deep=False)
-        return Settings.resolve(self._backend, explicit, dict(self._native), self._defaults(), self._rules)
+    def _settings(self, changed: Mapping[str, Any] = MappingProxyType({})) -> Settings:
+        """The parameters, some of them with other values, checked and with native parameters translated."""
+        defaults = self._defaults()
+        values = {**BaseEstimator.get_params(self, deep=False), **self._native, **changed}
+        explicit = {name: value for name, value in values.items() if name in defaults}
+        native = {name: value for name, value in values.items() if name not in defaults}
+        return Settings.resolve(self._backend, explicit, native, defaults, self._rules)
 
     def _importances(self, kind: Any) -> NDArray[Any]:
         rule = self._rules["importance_type"]
@@ -354,21 +367,3 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
                 "can only go on with the same features in the same sequence"
             )
         return init_model
-
-
-def _train(
-    backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: list[ValidationSet]
-) -> Trained:
-    """Check the categorical features, bind the loss to the data, and train."""
-    for one in (data, *(part.data for part in validation)):
-        backend.check_categories(one.X, specification.parameters)
-    return backend.train(Training(specification, data, specification.bind(data), validation))
-
-
-def _train_on_kept(
-    backend: Backend, specification: TrainingSpecification, data: GroupedData, kept: NDArray[np.bool_]
-) -> Trained:
-    """Train on the queries in `kept`, a mask of shape (n_queries,); the others are the validation set."""
-    held_out = data.take(~kept)
-    validation = [ValidationSet("valid_0", held_out, specification.bind_metrics(held_out))]
-    return _train(backend, specification, data.take(kept), validation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from boostrank.backends import lightgbm as lightgbm_backend
@@ -10,6 +10,7 @@ from boostrank.backends.base import Backend
 from boostrank.dcg import Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
+from boostrank.rankers.candidates import LIGHTGBM_CANDIDATES
 from boostrank.rankers.settings import RULES, Rule, integer, one_of
 from boostrank.targets import Normalize
 
@@ -120,6 +121,7 @@ class LightGBMRanker(BoostedRanker):
     """
 
     _backend: ClassVar[Backend] = lightgbm_backend
+    _candidates: ClassVar[Sequence[Mapping[str, Any]]] = LIGHTGBM_CANDIDATES
     _rules: ClassVar[Mapping[str, Rule]] = {
         **RULES,
         "num_leaves": integer(2),
@@ -137,7 +139,7 @@ class LightGBMRanker(BoostedRanker):
         discount: Discount = "log2",
         k: int | float | None = None,
         normalize: Normalize = "dcg",
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
         learning_rate: float = 0.1,
         num_leaves: int = 31,
         max_depth: int = -1,
@@ -151,6 +153,8 @@ class LightGBMRanker(BoostedRanker):
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
         refit: bool = False,
+        cv: int | None = None,
+        ensemble: str | None = None,
         importance_type: str = "split",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -176,6 +180,8 @@ class LightGBMRanker(BoostedRanker):
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
         self.refit = refit
+        self.cv = cv
+        self.ensemble = ensemble
         self.importance_type = importance_type
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +14,7 @@ from boostrank.backends.xgboost_features import adopt_missing, missing_parameter
 from boostrank.dcg import Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
+from boostrank.rankers.candidates import XGBOOST_CANDIDATES
 from boostrank.rankers.settings import NOT_NEGATIVE, RULES, Rule, integer, one_of
 from boostrank.targets import Normalize
 
@@ -136,6 +137,7 @@ class XGBoostRanker(BoostedRanker):
     """
 
     _backend: ClassVar[Backend] = xgboost_backend
+    _candidates: ClassVar[Sequence[Mapping[str, Any]]] = XGBOOST_CANDIDATES
     _rules: ClassVar[Mapping[str, Rule]] = {
         **RULES,
         "max_depth": integer(0),
@@ -155,7 +157,7 @@ class XGBoostRanker(BoostedRanker):
         discount: Discount = "log2",
         k: int | float | None = None,
         normalize: Normalize = "dcg",
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
         learning_rate: float = 0.1,
         max_depth: int = 6,
         max_leaves: int = 0,
@@ -171,6 +173,8 @@ class XGBoostRanker(BoostedRanker):
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
         refit: bool = False,
+        cv: int | None = None,
+        ensemble: str | None = None,
         importance_type: str = "gain",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -198,6 +202,8 @@ class XGBoostRanker(BoostedRanker):
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
         self.refit = refit
+        self.cv = cv
+        self.ensemble = ensemble
         self.importance_type = importance_type
         self.random_state = random_state
         self.n_jobs = n_jobs
