@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostrank.backends.base import TrainingSpecification
-from boostrank.dcg import DCG
 from boostrank.labels import Labels
 from boostrank.losses import DEFAULT_LOSS
 from boostrank.rankers.automatic import Candidate, warn_of_left_out
@@ -64,7 +63,6 @@ class CandidatesMixin:
             For a candidate that contradicts other settings, and is left out.
         """
         values, dcg, state = settings.values, settings.dcg, random_state.get_state()
-        default_metric = labels.default_measure(dcg)
 
         def specify(resolved: Settings) -> tuple[TrainingSpecification, TrainingSpecification]:
             # From a RandomState, all candidates get the same seed.
@@ -73,10 +71,12 @@ class CandidatesMixin:
             in_folds = replace(specification, early_stopping_rounds=settings.patience_in_folds)
             if specification.metrics:
                 return specification, in_folds
-            metric = labels.default_measure(DCG(dcg.k or DEFAULT_CUTOFF, dcg.gain, dcg.discount))
-            in_folds = replace(in_folds, metrics=(metric if settings.chooses_objective else default_metric,))
-            # Candidates may have another cutoff than the ranker, whose metric is that of the user.
-            return replace(specification, metrics=(default_metric,)), in_folds
+            cutoff = dcg.k or DEFAULT_CUTOFF if settings.chooses_objective else dcg.k
+            measure = labels.default_measure(replace(dcg, k=cutoff))
+            if specification.dcg != dcg:
+                # The cutoff of a candidate is that of its loss, and not that of the metric for early stopping.
+                specification = replace(specification, metrics=(labels.default_measure(dcg),))
+            return specification, replace(in_folds, metrics=(measure,))
 
         if not settings.chooses_objective:
             return [Candidate({}, values["objective"], *specify(settings))]
