@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.backends.base import Backend, GroupedData, TrainingSpecification
+from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification
 from boostrank.rankers.fold_training import FoldTrainings, make_folds
 from boostrank.rankers.settings import Settings
 from boostrank.segments import Bools, Floats
@@ -83,6 +83,11 @@ class Choice:
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
         """Values of the metrics on the folds: ``{"fold_0": {"ndcg@10": [value of each round]}, ...}``."""
         return self.candidate.trainings.evals_result()
+
+    def average(self, backend: Backend) -> Trained:
+        """The mean of the models of the folds, each with the chosen number of rounds."""
+        booster = backend.average(self.candidate.trainings.boosters(self.n_rounds))
+        return Trained(booster, backend.n_rounds(booster), self.evals_result())
 
 
 def choose(

@@ -73,7 +73,7 @@ class CandidatesMixin:
                 return specification, in_folds
             cutoff = dcg.k or DEFAULT_CUTOFF if settings.chooses_objective else dcg.k
             measure = labels.default_measure(replace(dcg, k=cutoff))
-            if specification.dcg != dcg:
+            if specification.dcg.k != dcg.k:
                 # The cutoff of a candidate is that of its loss, and not that of the metric for early stopping.
                 specification = replace(specification, metrics=(labels.default_measure(dcg),))
             return specification, replace(in_folds, metrics=(measure,))
