@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from sklearn.utils import _safe_indexing
 from boostrank.backends.custom_functions import BoundCustomObjective, BoundMetric, CustomObjective, Metric
 from boostrank.backends.feature_parameters import FeatureParameter
 from boostrank.backends.parameters import KnownParameters
+from boostrank.backends.rounds import TrainingByRounds
 from boostrank.dcg import DCG
 from boostrank.labels import Labels
 from boostrank.losses import Loss
@@ -219,25 +220,6 @@ class Trained(NamedTuple):
     evals_result: dict[str, dict[str, list[float]]]
 
 
-class TrainingByRounds(Protocol):
-    """A training that goes on round by round, so that other trainings can go on between its rounds.
-
-    Its model after n rounds is that of :meth:`Backend.train` with n rounds.
-    """
-
-    #: Whether `first_rounds` can leave out later rounds.
-    can_be_cut: bool
-
-    def next_round(self) -> NDArray[Any]:
-        """Train one more round, and return the grouped scores of the validation set after it."""
-
-    def first_rounds(self, n_rounds: int) -> Any:
-        """The booster of the first `n_rounds` rounds, and those of the model whose training goes on.
-
-        At least one round must have been trained. Unless `can_be_cut`, `n_rounds` must be the number of all of them.
-        """
-
-
 class Backend(Protocol):
     """A boosting library as the rankers use it. The modules `lightgbm` and `xgboost` of this package fulfil it."""
 
@@ -376,14 +358,6 @@ def warn_without_splits(backend: Backend, booster: Any, labels_differ: bool) -> 
             "min_child_weight, min_child_samples (LightGBM) or gamma (XGBoost)",
             stacklevel=3,
         )
-
-
-def refuse_stopping(callback: Any) -> NoReturn:
-    """Raise ValueError for a callback that ends a training on folds."""
-    raise ValueError(
-        f"the callback {callback!r} ended the training on a fold, whose number of rounds must be that of the other "
-        "folds: leave it out, and set early_stopping_rounds of the ranker"
-    )
 
 
 def with_reused_buffers(objective: BoundLoss | BoundCustomObjective) -> BoostingFunction:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import Training, import_backend, refuse_stopping
+from boostrank.backends.base import Training, import_backend
 from boostrank.backends.lightgbm_dart import dart_callbacks
 from boostrank.backends.lightgbm_format import with_named_objective
+from boostrank.backends.rounds import refuse_stopping
 
 
 class LightGBMRounds:
-    """A :class:`~boostrank.backends.base.TrainingByRounds` of LightGBM.
+    """A :class:`~boostrank.backends.rounds.TrainingByRounds` of LightGBM.
 
     Its rounds are those of ``lightgbm.train``: the same random numbers, and the same calls of callbacks.
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from boostrank.backends.base import refuse_stopping
+from boostrank.backends.rounds import refuse_stopping
 
 
 class XGBoostRounds:
-    """A :class:`~boostrank.backends.base.TrainingByRounds` of XGBoost.
+    """A :class:`~boostrank.backends.rounds.TrainingByRounds` of XGBoost.
 
     Its rounds are those of ``xgboost.train``: the same random numbers, and the same calls of callbacks.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification
 from boostrank.rankers.fold_training import FoldTrainings, make_folds
-from boostrank.rankers.settings import Settings
+from boostrank.rankers.settings import Settings, fold_name
 from boostrank.segments import Bools, Floats
 from boostrank.significance.differences import paired_differences
 
@@ -182,7 +182,7 @@ def _start(
         kept, tested = data.take(~held_out), data.take(held_out)
         for one in list(remaining):
             try:
-                one.trainings.add(f"fold_{i}", kept, tested)
+                one.trainings.add(fold_name(i), kept, tested)
             except ValueError as error:
                 if one is candidates[0]:
                     raise

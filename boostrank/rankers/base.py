@@ -30,7 +30,7 @@ from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import features_and_qid, group_data
 from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
-from boostrank.rankers.training import train, train_on_kept
+from boostrank.rankers.single_training import train, train_on_kept
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,17 +133,18 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
             scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in LightGBM. The default is NDCG with
             the ranker's `k`, `gain` and `discount`, and agreement if the labels are preferences.
         early_stopping_metric : str, optional
-            Name of the metric that decides on early stopping; the first one by default.
+            Name of the metric that decides on early stopping, and in trainings on folds; the first one by default.
         callbacks : list, optional
             Callbacks of the boosting library, as its own function `train` takes them. If one of them stops the
             training early, the rounds after the best one are not kept either. With `refit`, they are called in both
             trainings; in the second, which has no validation sets, without those that stop early or record metrics.
+            In trainings on folds, they are called without these too.
         verbose : bool, int or "bar", default False
             True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
-            shows the number of rounds and the metric that decides on early stopping.
+            shows the number of rounds and the metric that decides on early stopping. Trainings on folds show nothing.
         init_model : ranker, booster, str or path, optional
             The model whose training goes on: a fitted ranker on the same library, a booster of the library, or a model
-            file.
+            file. It should not know the training queries, if folds of these choose the objective or the rounds.
             `n_estimators` counts the new rounds, and early stopping begins with them. With the same data and settings,
             10 rounds and then 10 more give the model of 20 rounds, unless random numbers are used or `boosting` is
             "dart". Columns with a categorical type must have the categories of that training. XGBoost then stores the
@@ -181,6 +182,7 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         candidates = self._make_candidates(settings, features, options, random_state, data.labels)
         given = EvalArguments(eval_set, eval_names, eval_qid, eval_group, eval_sample_weight, eval_init_score)
         parts = given.parts(X, y, qid if group is None else group)
+        settings.refuse_fold_names([part.name for part in parts])
         validation = [part.bind(candidates[0].specification, data, features) for part in parts]
         choice, specification = None, candidates[0].specification
         if settings.uses_folds:
@@ -312,7 +314,7 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         self.booster_, self.best_iteration_, self.evals_result_ = trained
         self._trained_objective = self.objective
         for name in ("cv_results_", "best_params_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         # `evals_result_` does not contain these rounds.
         self._n_earlier_rounds = n_earlier_rounds
         features.copy_to(self)

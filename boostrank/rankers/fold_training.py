@@ -8,18 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import (
-    Backend,
-    GroupedData,
-    Training,
-    TrainingByRounds,
-    TrainingSpecification,
-    ValidationSet,
-)
+from boostrank.backends.base import Backend, GroupedData, Training, TrainingSpecification, ValidationSet
 from boostrank.backends.history import History
+from boostrank.backends.rounds import TrainingByRounds
 from boostrank.metrics.base import BoundMeasure
 from boostrank.model_selection import QueryKFold
-from boostrank.rankers.training import bind_training
+from boostrank.rankers.single_training import bind_training
 from boostrank.segments import Bools, Floats
 
 
@@ -67,8 +61,8 @@ class FoldTrainings:
         self._patience = specification.early_stopping_rounds
         self._specification = replace(specification.for_refit(backend, specification.n_rounds), verbose=False)
         self._folds: list[_Fold] = []
-        self.n_rounds, self.mean_curve = 0, []
-        self._best_round = 0
+        self.mean_curve: list[float] = []
+        self.n_rounds = self._best_round = 0
 
     def add(self, name: str, data: GroupedData, held_out: GroupedData) -> None:
         """Add the fold with this name, which trains on `data` and is evaluated on `held_out`."""
@@ -141,9 +135,7 @@ class _Fold:
         Those after the last round, and those after the best round of the mean curve.
     """
 
-    def __init__(
-        self, validation: ValidationSet, specification: TrainingSpecification, run: TrainingByRounds
-    ) -> None:
+    def __init__(self, validation: ValidationSet, specification: TrainingSpecification, run: TrainingByRounds) -> None:
         # Without the features, which then need no memory as long as the training goes on.
         light = replace(validation, data=replace(validation.data, X=None))
         self.run, self.history = run, History(Training(specification, light.data, None, [light]))

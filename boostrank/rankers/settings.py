@@ -93,6 +93,11 @@ def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == AUTO
 
 
+def fold_name(i: int) -> str:
+    """Name of fold number `i`, counted from 0, in `evals_result_`."""
+    return f"fold_{i}"
+
+
 def is_function(objective: Any) -> bool:
     """Whether the parameter `objective` is a function, and not the name of a loss or a loss."""
     return callable(objective) and not isinstance(objective, (Loss, type))
@@ -244,7 +249,10 @@ class Settings:
                 f"cv={self.values['cv']} would have no effect: it is the number of folds for objective='auto', "
                 "n_estimators='auto' and ensemble='folds'"
             )
-        for is_set, setting in ((self.chooses_rounds, "n_estimators='auto'"), (self.averages_folds, "ensemble='folds'")):
+        for is_set, setting in (
+            (self.chooses_rounds, "n_estimators='auto'"),
+            (self.averages_folds, "ensemble='folds'"),
+        ):
             if is_set and self.values["validation_fraction"] is not None:
                 raise ValueError(
                     f"give either {setting} or validation_fraction, not both: with {setting} each training query is "
@@ -254,6 +262,14 @@ class Settings:
             raise ValueError(
                 "ensemble='folds' takes no eval_set: there is no single training whose rounds could be evaluated. Use "
                 "predict and ndcg_score after fit"
+            )
+
+    def refuse_fold_names(self, names: Iterable[str]) -> None:
+        """Raise ValueError for a validation set that has the name of a fold in `evals_result_`."""
+        taken = {fold_name(i) for i in range(self.n_folds)} & set(names) if self.chooses_rounds else set()
+        if taken:
+            raise ValueError(
+                f"a validation set must not have the name {min(taken)!r}: with n_estimators='auto' it is a fold"
             )
 
     def for_features(self, features: TrainingFeatures) -> Settings:
