@@ -189,9 +189,7 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
             choice = choose(self._backend, candidates, data, settings, random_state)
             specification = choice.specification
         if choice is not None and settings.averages_folds:
-            trained = choice.average(self._backend)
-            # The metrics are those of the folds, by round of a fold.
-            n_earlier_rounds = trained.best_iteration - choice.n_rounds
+            trained = choice.average(self._backend, n_earlier_rounds)
         elif kept is None:
             trained = train(self._backend, specification, data, validation)
         else:
