@@ -19,8 +19,12 @@ from boostrank.rankers import automatic
 
 COMMON = {"n_jobs": 1, "random_state": 0, "learning_rate": 0.3}
 NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
-# The second is hopeless from the start, and a cutoff of 2 is no better than the default.
-TABLE = ({}, {"learning_rate": 1e-7, "objective": "cosine"}, {"objective": "softmax"}, {"k": 2})
+# One of the candidates never splits a leaf.
+NO_SPLITS = {"min_child_weight": 1e9}
+TABLES = {
+    "pairwise-exponential": ({}, NO_SPLITS, {"objective": "softmax"}, {"k": 2}),
+    "softmax": ({}, {"objective": "pairwise-exponential"}, {"k": 2}, NO_SPLITS),
+}
 
 
 def settings_of(parameters):
@@ -74,35 +78,29 @@ def auto(ranker_class):
 @pytest.fixture(scope="module")
 def noisy():
     """Data on which softmax is better than the default, some queries of which have no relevant document."""
-    X, y, qid = br.make_ranking(n_queries=90, random_state=5)
+    X, y, qid = br.make_ranking(n_queries=60, random_state=5)
     return X, np.where(qid % 9 == 0, 0, y), qid
 
 
+@pytest.mark.filterwarnings("ignore:no tree has a split")
 @pytest.mark.parametrize("k", [None, 3])
-@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 3, 1, 0)])
-def test_the_choice_is_that_of_separate_trainings(ranker_class, table, noisy, order, k):
-    # The second sequence of candidates has softmax as default.
-    candidates = [TABLE[i] for i in order]
-    own = {} if k is None else {"k": k}
-    if k is not None:
-        candidates = [{name: value for name, value in one.items() if name != "k"} for one in candidates]
-        candidates = [one for i, one in enumerate(candidates) if one not in candidates[:i]]
-    default = candidates[0]
-    table({}, *candidates[1:])
+@pytest.mark.parametrize("default", TABLES)
+def test_the_choice_is_that_of_separate_trainings(ranker_class, table, noisy, monkeypatch, default, k):
     X, y, qid = noisy
-    objective = default.get("objective", "pairwise-exponential")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("boostrank.rankers.candidates.DEFAULT_LOSS", objective)
-        ranker = ranker_class("auto", n_estimators=9, **COMMON, **own).fit(X, y, qid)
-        complete = [{"objective": objective, **one, **own} for one in candidates]
-        chosen, rows = expected_choice(ranker_class, complete, noisy, 9, k=k or 10)
+    monkeypatch.setattr("boostrank.rankers.candidates.DEFAULT_LOSS", default)
+    candidates, own = TABLES[default], {} if k is None else {"k": k}
+    table(*candidates)
+    ranker = ranker_class("auto", n_estimators=9, **COMMON, **own).fit(X, y, qid)
+    # The user's k takes the place of that of a candidate, which then is the default.
+    complete = [{"objective": default, **one, **own} for one in candidates if k is None or "k" not in one]
+    chosen, rows = expected_choice(ranker_class, complete, noisy, 9, k=k or 10)
     results = pd.DataFrame(ranker.cv_results_)
     for name in ("difference", "standard_error"):
         np.testing.assert_allclose(results[name], [row[name] for row in rows], atol=1e-6)
     for name in ("rounds_trained", "dropped"):
         assert results[name].tolist() == [row[name] for row in rows]
     assert results["chosen"].to_numpy().nonzero()[0].tolist() == [chosen]
-    assert results["dropped"].any()
+    assert results["dropped"].any() and not results["dropped"].all()
     assert ranker.objective_ == complete[chosen]["objective"]
     again = ranker_class(**settings_of(complete[chosen]), n_estimators=9).fit(X, y, qid)
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
@@ -125,20 +123,20 @@ def test_a_better_candidate_is_chosen_only_beyond_its_standard_error(
 def test_rounds_and_objective_come_from_the_same_trainings(ranker_class, auto, table, noisy):
     X, y, qid = noisy
     table({}, {"objective": "softmax"}, {"k": 2})
-    ranker = auto(n_estimators="auto", early_stopping_rounds=5).fit(X, y, qid)
+    ranker = auto(n_estimators="auto", early_stopping_rounds=3).fit(X, y, qid)
     results = pd.DataFrame(ranker.cv_results_)
     for i, row in results.iterrows():
         parameters = {"objective": "pairwise-exponential", **row["params"]}
         curves = []
         for train, test in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
-            one = ranker_class(**settings_of(parameters), n_estimators=60)
+            one = ranker_class(**settings_of(parameters), n_estimators=30)
             one.fit(X[train], y[train], qid[train], eval_set=[(X[test], y[test], qid[test])], eval_metric="ndcg@10")
             curves.append(one.evals_result_["valid_0"]["ndcg@10"])
         curve = np.mean(curves, axis=0)
         best = np.argmax(curve[: row["rounds_trained"]]) + 1
         np.testing.assert_array_equal(row["mean_curve"], curve[: row["rounds_trained"]])
         assert row["n_rounds"] == best
-        assert row["dropped"] or row["rounds_trained"] == best + 5
+        assert row["dropped"] or row["rounds_trained"] == best + 3
         if not row["dropped"]:
             values = values_on_folds(ranker_class, parameters, noisy, 3, best)
             default = values_on_folds(ranker_class, {}, noisy, 3, results["n_rounds"][0])
@@ -185,7 +183,7 @@ def test_early_stopping_on_a_validation_set_follows_the_choice(ranker_class, aut
     assert ranker.evals_result_ == again.evals_result_
     assert ranker.best_iteration_ == again.best_iteration_ < 50
     results = ranker.cv_results_
-    assert (results["n_rounds"] < results["rounds_trained"]).all()
+    assert (results["n_rounds"] < results["rounds_trained"]).any()
     held_out = auto(**stopping, validation_fraction=0.3).fit(X, y, qid)
     assert list(held_out.evals_result_) == ["valid_0"]
     assert list(held_out.evals_result_["valid_0"]) == ["ndcg"]
@@ -225,12 +223,12 @@ def test_the_cost_is_at_most_ten_times_that_of_one_training(
     costs = Costs(monkeypatch, ranker_class._backend)
     ranker_class(n_estimators=8, **COMMON).fit(X, y, qid)
     one, costs.total = costs.total, 0
-    # None is significantly worse than the others.
+    monkeypatch.setattr(automatic, "ERRORS_TO_DROP", 1e9)
     table({}, *({"k": 20 + i} for i in range(n_candidates - 1)))
     ranker = auto(n_estimators=8, cv=cv).fit(X, y, qid)
     assert 4 * one < costs.total <= 10 * one
     dropped = ranker.cv_results_["dropped"]
-    assert dropped.sum() == {(4, None): 0, (9, None): 7, (4, 4): 2}[n_candidates, cv]
+    assert dropped.sum() == {(4, None): 0, (9, None): 6, (4, 4): 2}[n_candidates, cv]
     assert not dropped[0]
     n_folds = cv or 3
     rows = (n_folds - 1) * ranker.cv_results_["rounds_trained"].sum() / 8 + 1
@@ -308,7 +306,7 @@ def test_weights_and_initial_scores_reach_all_trainings(ranker_class, auto, tabl
     X, y, qid = noisy
     table({}, {"objective": "softmax"})
     random = np.random.default_rng(0)
-    fit = {"sample_weight": random.uniform(0.1, 9, 90)[qid], "init_score": random.normal(size=len(y))}
+    fit = {"sample_weight": random.uniform(0.1, 9, 60)[qid], "init_score": random.normal(size=len(y))}
     ranker = auto(n_estimators=5).fit(X, y, qid, **fit)
     values = []
     for train, test in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
@@ -321,13 +319,15 @@ def test_weights_and_initial_scores_reach_all_trainings(ranker_class, auto, tabl
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
 
 
-def test_the_choice_depends_on_the_random_state_only(auto, noisy):
+def test_the_choice_depends_on_the_random_state_only(auto, table, noisy):
     X, y, qid = noisy
-    one, two = (auto(n_estimators=4, n_jobs=n, subsample=0.5).fit(X, y, qid) for n in (1, 2))
+    table({}, {"objective": "softmax"})
+    settings = {"n_estimators": 2, "subsample": 0.5, "colsample_bytree": 0.5}
+    one, two = (auto(n_jobs=n, **settings).fit(X, y, qid) for n in (1, 2))
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     for name in ("difference", "standard_error", "mean_test_score"):
         np.testing.assert_array_equal(one.cv_results_[name], two.cv_results_[name])
-    other = auto(n_estimators=4, subsample=0.5, random_state=1).fit(X, y, qid)
+    other = auto(random_state=1, **settings).fit(X, y, qid)
     assert (one.cv_results_["difference"][1:] != other.cv_results_["difference"][1:]).all()
 
 
@@ -372,8 +372,7 @@ def test_preferences_and_missing_queries_are_refused(auto, data):
 
 def test_queries_without_relevant_documents_leave_the_default(auto, data):
     X, y, qid = data
-    with pytest.warns(UserWarning, match="no tree has a split"):
-        ranker = auto(n_estimators=4).fit(X, np.zeros(len(y)), qid)
+    ranker = auto(n_estimators=4).fit(X, np.zeros(len(y)), qid)
     assert ranker.best_params_ == {}
     assert np.isnan(ranker.cv_results_["difference"]).all()
 
