@@ -7,7 +7,7 @@ import pytest
 from surrogate_samples import ALL
 
 import boostrank as br
-from boostrank.surrogates import Logistic, Poisson, Separable, Softmax, Squared, check
+from boostrank.surrogates import Logistic, Poisson, Power, Separable, Squared, check
 
 
 @pytest.mark.parametrize("surrogate", ALL, ids=repr)
@@ -64,7 +64,7 @@ class NotShiftInvariant(Squared):
     shift_invariant = True
 
 
-class NotSeparable(Softmax):
+class NotSeparable(Power):
     separable = True
 
 
