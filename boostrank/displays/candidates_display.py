@@ -96,11 +96,11 @@ class CandidatesDisplay:
                 ax.errorbar(part["difference"], rows[mask], xerr=bars, capsize=3, label=label, **style)
         ax.set_yticks(rows, [f"{row.name}  ({row.mean_test_score:.4f})" for row in table.itertuples(index=False)])
         ax.set_ylim(-0.6, len(table) - 0.4)
-        # Short lines, because the names of candidates take much of the width.
-        ax.set_title(
-            f"{measure} (mean in brackets):\ndifference to the default,\nmean over queries ± 1 standard error",
-            fontsize="medium",
+        # Short lines, because the names of candidates take much of the width; above, because the legend is below.
+        ax.set_xlabel(
+            f"{measure} (mean in brackets):\ndifference to the default,\nmean over queries ± 1 standard error"
         )
+        ax.xaxis.set_label_position("top")
         light_grid(ax, "x")
         legend_below(ax, n_columns=1)
         self.figure_, self.ax_ = ax.figure, ax

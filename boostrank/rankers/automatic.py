@@ -127,7 +127,7 @@ def choose(
     UserWarning
         For any other candidate that cannot be trained on these data, and is left out.
     """
-    folds = make_folds(data.queries.n_queries, settings.n_folds, random_state)
+    folds = make_folds(data.queries, settings.n_folds, random_state)
     started = _start(backend, candidates, data, folds)
     default = started[0]
     if settings.averages_folds and settings.patience_in_folds is not None:

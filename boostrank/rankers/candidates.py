@@ -20,13 +20,13 @@ from boostrank.rankers.settings import AUTO, FitOptions, Settings
 # among them, so that the choice is hardly ever worse than it.
 LIGHTGBM_CANDIDATES: Sequence[Mapping[str, Any]] = (
     {},
-    {"objective": "softmax"},
+    {"objective": "power"},
     {"objective": "lambdarank"},
     {"extra_trees": True, "k": 10},
 )
 XGBOOST_CANDIDATES: Sequence[Mapping[str, Any]] = (
     {},
-    {"objective": "softmax"},
+    {"objective": "power"},
     {"objective": "rank:ndcg"},
     {"colsample_bynode": 0.3, "min_child_weight": 10.0, "k": 10},
 )

@@ -13,11 +13,12 @@ from boostrank.backends.history import History
 from boostrank.backends.rounds import TrainingByRounds
 from boostrank.metrics.base import BoundMeasure
 from boostrank.model_selection import QueryKFold
+from boostrank.queries import Queries
 from boostrank.rankers.single_training import bind_training
 from boostrank.segments import Bools, Floats
 
 
-def make_folds(n_queries: int, n_folds: int, random_state: np.random.RandomState) -> list[Bools]:
+def make_folds(queries: Queries, n_folds: int, random_state: np.random.RandomState) -> list[Bools]:
     """Masks of the queries that each fold holds out, shape (n_queries,); each query is held out once.
 
     Raises
@@ -25,12 +26,13 @@ def make_folds(n_queries: int, n_folds: int, random_state: np.random.RandomState
     ValueError
         If there are fewer queries than folds.
     """
-    if n_queries < n_folds:
+    if queries.n_queries < n_folds:
         raise ValueError(
-            f"cv={n_folds} folds need at least {n_folds} training queries; got {n_queries}: set cv to a smaller "
-            "number, or give objective and n_estimators, which then need no folds"
+            f"cv={n_folds} folds need at least {n_folds} training queries; got {queries.n_queries} "
+            f"(n_samples={queries.n_documents}): set cv to a smaller number, or choose the objective and n_estimators, "
+            "which then need no folds"
         )
-    numbers = np.arange(n_queries)
+    numbers = np.arange(queries.n_queries)
     splitter = QueryKFold(n_folds, shuffle=True, random_state=random_state)
     return [np.isin(numbers, held_out) for _, held_out in splitter.split(numbers, groups=numbers)]
 

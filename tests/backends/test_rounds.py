@@ -1,4 +1,4 @@
-"""Trainings that go on round by round: after n rounds they have the model and the scores of one training of n rounds."""
+"""Trainings that go on round by round: after n rounds they have the model and the scores of one training with n."""
 
 from dataclasses import replace
 
@@ -65,7 +65,10 @@ def test_rounds_are_those_of_one_training(parts, name, continued):
         specification = replace(specification, init_model=model)
     # The rounds of two trainings alternate, and neither changes the other.
     runs = [_start(backend, specification, data, held_out), _start(backend, specification, held_out, data)]
-    scores = [[run.next_round() for run in runs][0] for _ in range(N_ROUNDS)]
+    scores = []
+    for _ in range(N_ROUNDS):
+        after_round, _ = [run.next_round() for run in runs]
+        scores.append(after_round)
     for n in (1, 5, N_ROUNDS):
         expected = backend.predict(_train(backend, replace(specification, n_rounds=n), data).booster, held_out.X)
         # DART rescales its trees, in another sequence than predictions add them up.
@@ -96,9 +99,7 @@ def test_callbacks_get_the_rounds_of_the_whole_training(parts):
         specification = replace(plain, callbacks=(callback,))
         run = _start(backend, specification, data, held_out)
         scores = [run.next_round() for _ in range(N_ROUNDS)][-1]
-        np.testing.assert_array_equal(
-            scores, backend.predict(_train(backend, specification, data).booster, held_out.X)
-        )
+        np.testing.assert_array_equal(scores, backend.predict(_train(backend, specification, data).booster, held_out.X))
         assert (scores != backend.predict(_train(backend, plain, data).booster, held_out.X)).any()
 
 
