@@ -17,6 +17,7 @@ name                       instance                      convex consistent      
 ``pairwise-squared``       :class:`PairwiseSquared`      yes    yes             majorant
 ``pairwise-squared-hinge`` :class:`PairwiseSquaredHinge` yes    yes             majorant
 ``pairwise-hinge``         :class:`PairwiseHinge`        yes    no              of the squared hinge
+``consistent-lambdarank``  :class:`ConsistentLambdaRank` yes    yes             majorant or exact
 ========================== ============================= ====== =============== ====================
 
 "consistent" means that the minimizer of the expected loss sorts like the expected targets ``E[u]``.
@@ -42,12 +43,14 @@ from boostrank.surrogates.pairs import (
     PairwiseSquaredHinge,
 )
 from boostrank.surrogates.profiled import Profiled, Softmax
+from boostrank.surrogates.rank_weighted import ConsistentLambdaRank
 from boostrank.surrogates.separable import Logistic, Poisson, Separable, Squared
 from boostrank.targets import CONSISTENT_NORMALIZATION
 
 __all__ = [
     "SURROGATES",
     "Composite",
+    "ConsistentLambdaRank",
     "Cosine",
     "GainWeightedPairs",
     "HessianKind",
@@ -98,6 +101,7 @@ SURROGATES: Mapping[str, Surrogate] = MappingProxyType(
             "pairwise-squared": PairwiseSquared(),
             "pairwise-squared-hinge": PairwiseSquaredHinge(),
             "pairwise-hinge": PairwiseHinge(),
+            "consistent-lambdarank": ConsistentLambdaRank(),
         }
     )
 )

@@ -62,6 +62,12 @@ class Surrogate(ABC):
     #: Whether the loss is least in the limit of infinitely long scores, and only their direction matters there.
     least_at_infinite_length: ClassVar[bool] = False
 
+    #: Whether the loss is a sum of terms with weights that depend on the scores, and the gradient is that for fixed
+    #: weights. Then there is one loss for every choice of weights, and no single loss with this gradient. Such a
+    #: surrogate defines `at`. It is consistent if, for every distribution of targets, the minimizers for all weights
+    #: sort like the expected targets.
+    reweighted: ClassVar[bool] = False
+
     @property
     def target_bounds(self) -> tuple[float, float]:
         """Smallest and largest target for which the loss is bounded below; a subclass may set it as an attribute."""
@@ -100,6 +106,23 @@ class Surrogate(ABC):
 
         The parameters are those of :meth:`loss`. The property `hessian` says which kind of Hessian it is.
         """
+
+    def at(self, scores: Floats, queries: Segments) -> Surrogate:
+        """The loss with the weights that belong to these scores; the surrogate itself unless it is `reweighted`.
+
+        Parameters
+        ----------
+        scores : ndarray, shape (n_documents,)
+            Grouped by query.
+        queries : Segments
+
+        Returns
+        -------
+        Surrogate
+            A loss for these queries only. At the same `scores`, it has the same loss, gradient and Hessian as this
+            surrogate. At other scores, its weights stay the same. Its gradient is the derivative of its loss.
+        """
+        return self
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
         """The score that, given to all documents of all queries, minimizes the weighted total loss.
