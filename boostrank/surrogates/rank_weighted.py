@@ -60,8 +60,13 @@ is 0 at ``x*_ij``, no term is negative, and a term is 0 only if ``w_ij(s) = 0`` 
   if ``eta < 2 <F, s - s*> / ||F||^2``.
 
 **Steps.** The Hessian of the term of a pair is ``w_ij f_ij''(x_ij)`` times ``[[1, -1], [-1, 1]]``, whose eigenvalues
-are 0 and 2. So twice the diagonal of the Hessian is a majorant. A Newton step with it is a descent direction of
-``L_w`` for the weights of the step, and a sufficiently damped one does not increase ``L_w``.
+are 0 and 2. So twice the diagonal of the Hessian is a majorant ``D``. Newton steps ``-g_i / D_i`` that are clipped to
+``[-1/2, 1/2]`` never increase ``L_w`` for the weights of the step. Proof: since the third derivative of ``f_ij`` is at
+most ``f_ij''`` in size, a change of ``x`` by ``t`` with ``|t| <= 1`` adds at most ``f_ij' t + (e - 2) f_ij'' t^2``
+(Bach, "Self-concordant analysis for logistic regression", 2010). So steps ``-c_i g_i / D_i`` with ``0 <= c_i <= 1`` add
+at most the sum of ``-c_i g_i^2 / D_i + (e - 2) c_i^2 g_i^2 / D_i``, where no term is positive. Without the limit, a
+step can be too long where scores are far from ``log E[u]``, because the curvature decreases like ``exp(-|x|)``. Trees
+limit steps, because a leaf sums gradients and Hessians over documents of many queries, and by the learning rate.
 
 LambdaMART
 ----------
@@ -77,17 +82,17 @@ Here ``u_i - u_j`` is replaced by both targets, ``u_i`` in favour of document ``
 
 What is known
 -------------
-Pairs of this form with equal weights are :class:`~boostrank.surrogates.PairwiseLogistic`, and those of RankNet (Burges
-et al., "Learning to rank using gradient descent", ICML 2005) with the target probability ``u_i / (u_i + u_j)`` and the
-pair weight ``u_i + u_j``. That ``log v`` balances all pairs at the same time is a property of the model of Bradley and
-Terry ("Rank analysis of incomplete block designs", Biometrika 1952), whose likelihood is ``L_w`` if ``w_ij u_i`` counts
-how often ``i`` won against ``j``. Weights ``|d(r_i) - d(r_j)|`` of the current ranks are those of LambdaRank. LambdaLoss
-(Wang et al., "The LambdaLoss framework for ranking metric optimization", CIKM 2018) derives LambdaRank as an
-expectation maximization of a bound, whose weights depend on the labels. Duchi, Mackey and Jordan ("On the consistency
-of ranking algorithms", ICML 2010) show that pairwise losses of preferences are not consistent in general; here the
-pairs come from one target per document. We know of no publication that combines the two: weights of the current ranks
-and scores, which do not depend on the labels, with pairs that one vector of scores balances; nor of one that shows
-that the reweighted iteration has no other zero and converges.
+With equal weights, the loss is :class:`~boostrank.surrogates.PairwiseLogistic`, and that of RankNet (Burges et al.,
+"Learning to rank using gradient descent", ICML 2005) with the target probability ``u_i / (u_i + u_j)`` and the pair
+weight ``u_i + u_j``. That ``log v`` balances all pairs at the same time is a property of the model of Bradley and Terry
+("Rank analysis of incomplete block designs", Biometrika 1952), whose negative log-likelihood is ``L_w`` if ``w_ij u_i``
+counts how often ``i`` won against ``j``. Weights ``|d(r_i) - d(r_j)|`` of the current ranks are those of LambdaRank.
+LambdaLoss (Wang et al., "The LambdaLoss framework for ranking metric optimization", CIKM 2018) derives the weights of
+LambdaRank, which depend on the labels, from a mixture model over rankings. Duchi, Mackey and Jordan ("On the
+consistency of ranking algorithms", ICML 2010) show that pairwise losses are not consistent for preferences in general;
+here each document has one target, so that preferences cannot contradict each other. We know of no publication that
+combines weights of the current ranks and scores, without labels, with pairs that one vector of scores balances, and of
+none that shows that the reweighted iteration then has no other zero and converges from all starts.
 """
 
 from __future__ import annotations
