@@ -60,6 +60,9 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     - If `consistent` is True, the minimizers of expected losses sort like the expected targets, for 40 random
       distributions of targets (Ravikumar, Tewari and Yang, AISTATS 2011, Theorem 6).
       :func:`boostrank.theory.check_consistency` searches much longer for a counterexample.
+    - If `reweighted` is True, the surrogate and its `at` agree at the scores that `at` is given. The laws of derivatives
+      and of minimizers hold for the loss with fixed weights. If it is convex, every zero of the expected gradient is
+      the minimizer for the weights of these scores, and so sorts like the expected targets too.
     - If `minimizer` has a closed form, no other scores have a smaller expected loss.
 
     Parameters
@@ -129,6 +132,7 @@ def _check_traits(surrogate: Surrogate) -> None:
         "separable",
         "linear_in_targets",
         "shift_invariant",
+        "reweighted",
         "least_at_infinite_length",
     ):
         if not isinstance(getattr(surrogate, name), bool):
@@ -170,6 +174,9 @@ def _check_queries(surrogate: Surrogate, sample: _Sample) -> None:
 
 
 def _check_derivatives(surrogate: Surrogate, sample: _Sample) -> None:
+    fixed = surrogate.at(sample.scores, sample.queries)
+    if not _same(_results(surrogate, sample), _results(fixed, sample)):
+        _fail(surrogate, "at the scores that at() is given, its loss, gradient or Hessian differs")
     gradient, hessian = surrogate.gradient_hessian(*sample)
     slopes, matrix = _differentiate(surrogate, sample)
     _compare(surrogate, gradient, slopes, "the gradient is not the derivative of the loss")
@@ -192,9 +199,10 @@ def _differentiate(surrogate: Surrogate, sample: _Sample) -> tuple[Floats, Float
     scores, targets, queries = sample
     n = len(scores)
     copies = Segments.from_sizes(np.tile(queries.sizes, n))
+    fixed = surrogate.at(np.tile(scores, n), copies)
     # There are n copies of all queries. In copy i, document i has moved.
     below, above = (
-        _results(surrogate, _Sample((scores + step * np.eye(n)).ravel(), np.tile(targets, n), copies))
+        _results(fixed, _Sample((scores + step * np.eye(n)).ravel(), np.tile(targets, n), copies))
         for step in (-STEP, STEP)
     )
     losses, gradients, _ = ((above - below) / (2.0 * STEP)).reshape(3, n, n)
@@ -305,7 +313,7 @@ def _check_minimizers(surrogate: Surrogate, random: np.random.Generator) -> None
 
 def _check_consistency(expectation: _Expectation, scores: Floats) -> None:
     """Check that scores with the least expected loss sort like the expected targets."""
-    surrogate, targets, probabilities = expectation
+    surrogate, targets, probabilities, _ = expectation
     expected = expectation.targets_mean
     low, high = _finite_bounds(surrogate)
     better = expected[:, None] - expected[None, :] > MIN_TARGET_GAP * (high - low)
@@ -336,12 +344,14 @@ def _check_minimizer(expectation: _Expectation, scores: Floats, others: Floats) 
 class _Expectation(NamedTuple):
     """A surrogate and a distribution of the targets of one query.
 
-    `targets` has shape (n_outcomes, n_documents), `probabilities` has shape (n_outcomes,).
+    `targets` has shape (n_outcomes, n_documents), `probabilities` has shape (n_outcomes,). `weights_at` are the scores
+    to which the weights of a reweighted surrogate belong, shape (n_documents,).
     """
 
     surrogate: Surrogate
     targets: Floats
     probabilities: Floats
+    weights_at: Floats
 
     @property
     def targets_mean(self) -> Floats:
@@ -351,8 +361,9 @@ class _Expectation(NamedTuple):
         n_outcomes, n_documents = self.targets.shape
         outcomes = Segments.from_sizes(np.full(n_outcomes, n_documents))
         tiled = np.tile(scores, n_outcomes)
-        loss = self.probabilities @ self.surrogate.loss(tiled, self.targets.ravel(), outcomes)
-        gradient = self.surrogate.gradient_hessian(tiled, self.targets.ravel(), outcomes)[0]
+        fixed = self.surrogate.at(np.tile(self.weights_at, n_outcomes), outcomes)
+        loss = self.probabilities @ fixed.loss(tiled, self.targets.ravel(), outcomes)
+        gradient = fixed.gradient_hessian(tiled, self.targets.ravel(), outcomes)[0]
         return float(loss), self.probabilities @ gradient.reshape(self.targets.shape)
 
     def minimize(self) -> Floats:
@@ -365,7 +376,9 @@ def _draw_expectation(
 ) -> _Expectation:
     low, high = _finite_bounds(surrogate)
     targets = low + (high - low) * random.choice(TARGET_LEVELS, (n_outcomes, n_documents))
-    return _Expectation(surrogate, targets, random.dirichlet(np.ones(n_outcomes)))
+    probabilities = random.dirichlet(np.ones(n_outcomes))
+    weights_at = random.normal(size=n_documents) if surrogate.reweighted else np.zeros(n_documents)
+    return _Expectation(surrogate, targets, probabilities, weights_at)
 
 
 def _single(n_documents: int) -> Segments:

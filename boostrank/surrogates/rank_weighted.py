@@ -119,7 +119,7 @@ NO_DOCUMENT = -1e300
 
 
 class _LogisticPairs(Surrogate):
-    """What the losses of this module have in common: traits, and the minimizer ``log E[u]`` plus a constant."""
+    """Traits of the losses of this module, and their minimizer, ``log E[u]`` plus a constant."""
 
     consistent: ClassVar[bool] = True
     linear_in_targets: ClassVar[bool] = True
