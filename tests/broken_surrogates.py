@@ -24,6 +24,7 @@ def changed(base, loss=nothing, gradient=nothing, diagonal=nothing, **members):
 
 
 def variant(base, **members):
+    """A surrogate like `base`, with other members."""
     return type("Variant", (base,), members)()
 
 
@@ -173,6 +174,12 @@ class SortsByPowers(Surrogate):
         return scores - targets**self.exponent, np.ones_like(scores)
 
 
+class EqualScores(SortsByPowers):
+    """Its minimizer is 0 for all documents, because targets less than 1 to the power of infinity are 0."""
+
+    exponent = np.inf
+
+
 class SortsByRoots(SortsByPowers):
     """Its minimizer is the mean of the eighth roots of the targets."""
 
@@ -235,6 +242,18 @@ class LargestTarget(Surrogate):
         return slope * largest, slope * (1.0 - slope) * largest
 
 
+class SquaredTargets(Surrogate):
+    """Its Hessian is linear in the targets, because it is 0, but its gradient is not."""
+
+    linear_in_targets = True
+
+    def loss(self, scores, targets, queries):
+        return queries.sum(scores * targets**2)
+
+    def gradient_hessian(self, scores, targets, queries):
+        return targets**2, np.zeros_like(scores)
+
+
 class Concave(Surrogate):
     """The squares of the scores times -curvature / 2, for queries of some sizes."""
 
@@ -247,6 +266,16 @@ class Concave(Surrogate):
     def gradient_hessian(self, scores, targets, queries):
         curvature = -self.curvature * np.isin(queries.repeat(queries.sizes), self.sizes)
         return curvature * scores, curvature
+
+
+class Saddle(Surrogate):
+    """The product of the scores of each pair of documents: the diagonal of its Hessian is 0."""
+
+    def loss(self, scores, targets, queries):
+        return (queries.sum(scores) ** 2 - queries.sum(scores**2)) / 2
+
+    def gradient_hessian(self, scores, targets, queries):
+        return queries.repeat(queries.sum(scores)) - scores, np.zeros_like(scores)
 
 
 class DiagonalAsMajorant(Softmax):

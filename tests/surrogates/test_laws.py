@@ -88,7 +88,7 @@ def test_check_takes_instances_only():
         (OneLoss(), r"loss must have shape \(5,\); got \(\)"),
         (NotFinite(), "Hessian is not finite"),
         (GradientNotFinite(), "gradient is not finite"),
-        (MixesQueries(), "scores or targets of one query change"),
+        (MixesQueries(), "loss, gradient or Hessian of a query depends on the other queries"),
         (FirstRowCounts(), "permuting the documents"),
         (SortsByPowers(), "consistent is True, but for expected targets"),
         (SortsByRoots(), "consistent is True, but for expected targets"),

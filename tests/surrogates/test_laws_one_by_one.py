@@ -8,12 +8,15 @@ import pytest
 from broken_surrogates import (
     Concave,
     DiagonalAsMajorant,
+    EqualScores,
     ForgottenBounds,
     HalfMajorant,
     LargestTarget,
+    Saddle,
     ShortScores,
     SortsByPowers,
     SortsByPowersOfHighTargets,
+    SquaredTargets,
     WrongMinimizer,
     changed,
     variant,
@@ -40,7 +43,7 @@ def assert_breaks(surrogate, complaint):
     ],
 )
 def test_queries_must_not_change_one_result_of_others(surrogate):
-    assert_breaks(surrogate, "the scores or targets of one query change the loss, gradient or Hessian of another$")
+    assert_breaks(surrogate, "the loss, gradient or Hessian of a query depends on the other queries$")
 
 
 # The terms of gradients are less than the tolerance of derivatives.
@@ -83,6 +86,10 @@ def test_every_result_of_a_separable_surrogate_must_be_separable(surrogate):
 def test_linearity_is_more_than_homogeneity():
     assert_breaks(LargestTarget(), "the gradients of two parts of the targets do not add up")
     check(variant(LargestTarget, linear_in_targets=False))
+
+
+def test_the_gradient_must_be_linear_where_the_hessian_is():
+    assert_breaks(SquaredTargets(), "the gradients of two parts of the targets do not add up")
 
 
 # Where the gradient is wrong, among the scores, targets and queries that are tried.
@@ -158,12 +165,13 @@ def test_target_bounds_are_two_numbers(bounds):
     [
         (Concave(), "convex is True, but .* has the negative eigenvalue -1$"),
         (variant(Concave, sizes=(1,)), "convex is True, but .* has the negative eigenvalue -1$"),
-        (HalfMajorant(), "the Hessian is not a majorant: .* the eigenvalue -0.5$"),
+        (Saddle(), "convex is True, but .* has the negative eigenvalue -1$"),
+        (HalfMajorant(), "the Hessian is not a majorant: .* has eigenvalue -0.5$"),
         (
             changed(Squared, diagonal=lambda s, u, q: -0.25 * q.repeat(q.sizes == 1), hessian="majorant"),
-            "the Hessian is not a majorant: .* the eigenvalue -0.25$",
+            "the Hessian is not a majorant: .* has eigenvalue -0.25$",
         ),
-        (DiagonalAsMajorant(), "the Hessian is not a majorant: .* the eigenvalue -0"),
+        (DiagonalAsMajorant(), "the Hessian is not a majorant: .* has eigenvalue -0"),
     ],
 )
 def test_complaints_about_matrices_give_the_least_eigenvalue(surrogate, complaint):
@@ -233,7 +241,8 @@ def mean_plus(error):
             lambda error: variant(Squared, minimizer=lambda self, expected: expected + error),
             *(7.0e-4, 7.1e-4, "minimizer gives"),
         ),
-        (lambda error: variant(SortsByPowers, exponent=1.0 + error), 0.01, 3.0, "consistent is True"),
+        # Squares of targets sort the expected targets wrongly too, but only those that differ by less than 0.03.
+        (lambda error: variant(SortsByPowers, exponent=1.0 + error), 1.0, 1.5, "consistent is True"),
     ],
 )
 def test_errors_pass_up_to_the_tolerance(make, passes, fails, complaint):
@@ -272,7 +281,7 @@ def test_methods_get_valid_arguments():
     assert Counter(shapes) == {(1, 2): 10, (1, 3): 20, (1, 4): 10}
 
 
-@pytest.mark.parametrize("surrogate", [SortsByPowersOfHighTargets(), variant(SortsByPowers, exponent=0)])
+@pytest.mark.parametrize("surrogate", [SortsByPowersOfHighTargets(), EqualScores()])
 def test_gaps_of_targets_are_relative_and_equal_scores_do_not_sort(surrogate):
     assert_breaks(surrogate, "consistent is True, but for expected targets")
 
