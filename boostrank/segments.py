@@ -284,12 +284,14 @@ class Segments:
 
     def blocks(self, n_rows: int = BLOCK_ROWS) -> list[Block]:
         """Divide the segments into blocks of at most `n_rows` rows; a longer segment is one block."""
-        return self._blocks if n_rows == BLOCK_ROWS else self._divide(n_rows)
+        if n_rows not in self._blocks:
+            self._blocks[n_rows] = self._divide(n_rows)
+        return self._blocks[n_rows]
 
     @cached_property
-    def _blocks(self) -> list[Block]:
+    def _blocks(self) -> dict[int, list[Block]]:
         # Cached because metrics and objectives use the blocks in every round, with their cached sizes and positions.
-        return self._divide(BLOCK_ROWS)
+        return {}
 
     def _divide(self, n_rows: int) -> list[Block]:
         blocks = []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from boostrank.segments import Bools, Floats, Segments
+from boostrank.segments import BLOCK_ROWS, Bools, Floats, Segments
 
 HessianKind = Literal["exact", "majorant"]
 # Normalized gains exceed an upper bound by rounding: the ideal DCG of one document divides a gain by itself times d(1).
@@ -67,6 +67,11 @@ class Surrogate(ABC):
     #: surrogate defines `at`. It is consistent if, for every distribution of targets, the minimizers for all weights
     #: sort like the expected targets.
     reweighted: ClassVar[bool] = False
+    #: Type of the scores that an objective computes gradients of. A surrogate for which another type than float64 is
+    #: faster must return gradients and Hessians for both types.
+    score_type: ClassVar[type[np.floating[Any]]] = np.float64
+    #: Number of documents that an objective computes gradients of together, unless a query has more.
+    block_rows: ClassVar[int] = BLOCK_ROWS
 
     @property
     def target_bounds(self) -> tuple[float, float]:

@@ -105,17 +105,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.segments import Bools, Floats, Ints, Segments
+from boostrank.segments import BLOCK_ROWS, Bools, Floats, Ints, Segments
 from boostrank.setting_checks import check_count
 from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
 
 # Largest number of pairs that are computed together, unless one document has more. Then the arrays of a block stay in
 # the second-level cache.
-BLOCK_PAIRS = 32_768
+BLOCK_PAIRS = 65_536
 # It is added to the distance of two scores, by which a weight is divided. It is that of LightGBM.
 MIN_DISTANCE = 0.01
 # The score of the entries of a matrix that are no documents. Their target is 0, so that they change no sum.
-NO_DOCUMENT = -1e300
+NO_DOCUMENT = -1e37
 
 
 class _LogisticPairs(Surrogate):
@@ -149,7 +149,9 @@ class ConsistentLambdaRank(_LogisticPairs):
     often sorted by label, and weights must not depend on labels. If all scores of a query are equal, its weights are
     not divided by the distance, as in LightGBM.
 
-    Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time.
+    Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time. They are computed with the
+    precision of the scores. Objectives pass them as float32, which halves the time. A rounded score changes weights,
+    but no weight then depends on labels, so that the minimizer stays the same.
 
     Parameters
     ----------
@@ -181,6 +183,8 @@ class ConsistentLambdaRank(_LogisticPairs):
     hessian: HessianKind = field(default="majorant", kw_only=True)
 
     reweighted: ClassVar[bool] = True
+    score_type = np.float32
+    block_rows: ClassVar[int] = 8 * BLOCK_ROWS
 
     def __post_init__(self) -> None:
         check_hessian(self.hessian)
@@ -199,10 +203,10 @@ class ConsistentLambdaRank(_LogisticPairs):
         return losses
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        targets = np.append(targets, 0.0)
+        targets = np.append(targets, 0.0).astype(scores.dtype)
         gradient, hessian = np.zeros_like(targets), np.zeros_like(targets)
         # Newly allocated memory for every block would take more time than the arithmetic.
-        buffers = [_buffer(queries), _buffer(queries)]
+        buffers = [_buffer(queries, scores), _buffer(queries, scores)]
         for pairs in self._blocks(scores, queries):
             second_wins, to_first = (_view(buffer, pairs.difference.shape) for buffer in buffers)
             with np.errstate(over="ignore"):
@@ -240,7 +244,7 @@ class ConsistentLambdaRank(_LogisticPairs):
 
     def _blocks(self, scores: Floats, queries: Segments) -> Iterator[_PairBlock]:
         """The pairs of a document of the top and any document, in blocks; each array is valid until the next block."""
-        scores, buffer = np.append(scores, NO_DOCUMENT), _buffer(queries)
+        buffer, scores = _buffer(queries, scores), np.append(scores, NO_DOCUMENT).astype(scores.dtype)
         for segments, unsorted in queries.size_classes:
             size = unsorted.shape[1]
             n_top = size if self.truncation is None else min(self.truncation, size)
@@ -256,7 +260,7 @@ class ConsistentLambdaRank(_LogisticPairs):
                     top = slice(rank, min(rank + n_ranks, n_top))
                     difference = _view(buffer, (len(rows), top.stop - rank, size))
                     np.subtract(s[:, top, None], s[:, None, :], out=difference)
-                    gaps = np.abs(discounts[top, None] - discounts)
+                    gaps = np.abs(discounts[top, None] - discounts).astype(scores.dtype)
                     yield _PairBlock(segments[part], rows, top, n_top, difference, gaps, is_divided)
 
 
@@ -292,15 +296,16 @@ class WeightedPairs(_LogisticPairs):
         values = targets[self.first] * np.logaddexp(0.0, -difference)
         values += targets[self.second] * np.logaddexp(0.0, difference)
         query = queries.repeat(np.arange(queries.n_segments))[self.first]
-        return np.bincount(query, self.weight * values, queries.n_segments)
+        losses: Floats = np.bincount(query, self.weight * values, queries.n_segments).astype(np.float64, copy=False)
+        return losses
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         difference, n = scores[self.first] - scores[self.second], len(scores)
         first_wins, second_wins = (np.exp(-np.logaddexp(0.0, sign * difference)) for sign in (-1.0, 1.0))
         slope = self.weight * (targets[self.second] * first_wins - targets[self.first] * second_wins)
         curvature = self.weight * (targets[self.first] + targets[self.second]) * first_wins * second_wins
-        gradient = np.bincount(self.first, slope, n) - np.bincount(self.second, slope, n)
-        hessian = np.bincount(self.first, curvature, n) + np.bincount(self.second, curvature, n)
+        gradient: Any = np.bincount(self.first, slope, n) - np.bincount(self.second, slope, n)
+        hessian: Any = np.bincount(self.first, curvature, n) + np.bincount(self.second, curvature, n)
         return gradient, hessian * (2.0 if self.hessian == "majorant" else 1.0)
 
 
@@ -353,14 +358,14 @@ class _PairBlock(NamedTuple):
 
 def _row_sums(matrices: Floats, factors: Floats | None = None) -> Floats:
     """``sum_j matrices[i, :, j] * factors[i, j]``, by default with factors 1; matrix products are fastest."""
-    columns = np.ones((matrices.shape[2], 1)) if factors is None else factors[:, :, None]
+    columns = np.ones((matrices.shape[2], 1), matrices.dtype) if factors is None else factors[:, :, None]
     sums: Floats = (matrices @ columns)[..., 0]
     return sums
 
 
 def _column_sums(matrices: Floats, factors: Floats | None = None) -> Floats:
     """``sum_j matrices[i, j, :] * factors[i, j]``, by default with factors 1."""
-    rows = np.ones((1, matrices.shape[1])) if factors is None else factors[:, None, :]
+    rows = np.ones((1, matrices.shape[1]), matrices.dtype) if factors is None else factors[:, None, :]
     sums: Floats = (rows @ matrices)[:, 0]
     return sums
 
@@ -385,9 +390,9 @@ def _tie_sequence(n: int) -> Ints:
     return sequence
 
 
-def _buffer(queries: Segments) -> Floats:
-    """An array with room for the pairs of any block."""
-    return np.empty(max(BLOCK_PAIRS, queries.size_classes[-1].rows.shape[1]))
+def _buffer(queries: Segments, scores: Floats) -> Floats:
+    """An array with room for the pairs of any block, of the type of the scores."""
+    return np.empty(max(BLOCK_PAIRS, queries.size_classes[-1].rows.shape[1]), scores.dtype)
 
 
 def _view(buffer: Floats, shape: tuple[int, ...]) -> Floats:

@@ -1,15 +1,20 @@
 """Pairs weighted by the current ranks: held to a double loop, and the field that their consistency rests on."""
 
 import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import expit
 
 from boostrank.queries import Queries
-from boostrank.surrogates import ConsistentLambdaRank, PairwiseLogistic
-from boostrank.surrogates.rank_weighted import _tie_sequence
+from boostrank.surrogates import ConsistentLambdaRank, PairwiseLogistic, Surrogate, check
+from boostrank.surrogates.rank_weighted import WeightedPairs, _tie_sequence
+from boostrank.theory import LabelDistribution, check_consistency
 
 SETTINGS = [
     ConsistentLambdaRank(),
@@ -263,3 +268,126 @@ def test_long_queries_need_little_memory():
         gradient, hessian = surrogate.gradient_hessian(random.normal(size=n), targets, queries)
         assert gradient.sum() == pytest.approx(0.0, abs=1e-9 * np.abs(gradient).sum())
         assert (hessian > 0).all()
+
+
+def test_results_have_the_precision_of_the_scores():
+    random, sizes = np.random.default_rng(3), [30, 1, 120, 7]
+    queries, n = Queries.from_sizes(sizes), sum(sizes)
+    # Ties have to be the same in both types.
+    scores, targets = random.normal(size=n).astype(np.float32), random.random(n) * random.integers(0, 2, n)
+    scores[:15] = scores[100:150] = 0.25
+    double = ConsistentLambdaRank().gradient_hessian(scores.astype(np.float64), targets, queries)
+    for ours, theirs in zip(ConsistentLambdaRank().gradient_hessian(scores, targets, queries), double, strict=True):
+        assert (ours.dtype, theirs.dtype) == (np.float32, np.float64)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def both_gains(u, v):
+    return u, v
+
+
+def both_gains_by_gap(u, v):
+    return np.abs(u - v) * u, np.abs(u - v) * v
+
+
+def gap_of_the_better(u, v):
+    return np.maximum(u - v, 0.0), np.maximum(v - u, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelWeighted(Surrogate):
+    """Logistic pairs with weights of the current ranks, times any terms of two targets; `fixed` are fixed weights."""
+
+    terms: object
+    fixed: WeightedPairs | None = None
+
+    consistent: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
+    reweighted: ClassVar[bool] = True
+    hessian = "majorant"
+
+    def at(self, scores, queries):
+        return self if self.fixed else replace(self, fixed=ConsistentLambdaRank(truncation=None).at(scores, queries))
+
+    def slopes(self, scores, targets, queries):
+        pairs = self.at(scores, queries).fixed
+        first, second = pairs.weight * np.array(self.terms(targets[pairs.first], targets[pairs.second]))
+        return pairs, first, second, scores[pairs.first] - scores[pairs.second]
+
+    def loss(self, scores, targets, queries):
+        pairs, first, second, margin = self.slopes(scores, targets, queries)
+        values = first * np.logaddexp(0, -margin) + second * np.logaddexp(0, margin)
+        return np.array(
+            [values[np.isin(pairs.first, rows)].sum() for rows in split(np.arange(len(scores)), queries.sizes)]
+        )
+
+    def gradient_hessian(self, scores, targets, queries):
+        pairs, first, second, margin = self.slopes(scores, targets, queries)
+        slope = second * expit(margin) - first * expit(-margin)
+        curvature = 2.0 * (first + second) * expit(margin) * expit(-margin)
+        gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
+        for rows, sign in ((pairs.first, 1.0), (pairs.second, -1.0)):
+            np.add.at(gradient, rows, sign * slope)
+            np.add.at(hessian, rows, curvature)
+        return gradient, hessian
+
+
+def test_the_laws_find_weights_that_depend_on_labels():
+    check(LabelWeighted(both_gains))
+    for terms in (both_gains_by_gap, gap_of_the_better):
+        with pytest.raises(ValueError, match="consistent is True, but for expected targets"):
+            check(LabelWeighted(terms))
+
+
+def test_the_search_finds_counterexamples_to_weights_that_depend_on_labels():
+    assert check_consistency(LabelWeighted(both_gains), n_distributions=60).consistent
+    one = LabelWeighted(both_gains_by_gap), LabelWeighted(gap_of_the_better)
+    for surrogate, least_regret in zip(one, (0.02, 1e-4), strict=True):
+        report = check_consistency(surrogate, n_distributions=100)
+        assert not report.consistent
+        assert report.regret > least_regret
+        # The scores are a zero of the expected gradient: the minimizer for their own weights.
+        distribution, query = report.counterexample, Queries.from_sizes([report.counterexample.n_documents])
+        outcomes = [LabelDistribution([labels], [1.0]).bayes_scores() for labels in distribution.labels]
+        gradients = [surrogate.gradient_hessian(report.minimizer, u, query)[0] for u in outcomes]
+        np.testing.assert_allclose(distribution.probabilities @ gradients, 0.0, atol=1e-6)
+
+
+def test_no_optimal_scores_are_a_fixed_point_of_lambdamart():
+    # Scores that rank optimally have the same weights if these are not divided by the distance. The minimizer for these
+    # weights does not rank optimally. So no scores that do are a zero of the expected gradient.
+    distribution, one = LabelDistribution([[2, 1, 1], [0, 3, 2]], [0.38, 0.62]), Queries.from_sizes([3])
+    optimal = distribution.bayes_scores()
+    weights = ConsistentLambdaRank(divide_by_distance=False).at(optimal, one)
+    outcomes = [LabelDistribution([labels], [1.0]).bayes_scores() for labels in distribution.labels]
+    found = {}
+    for terms in (gap_of_the_better, both_gains):
+        fixed = LabelWeighted(terms, weights)
+        found[terms] = minimize(
+            lambda s, fixed=fixed: distribution.probabilities @ [fixed.loss(s, u, one)[0] for u in outcomes],
+            np.zeros(3),
+            tol=1e-10,
+        ).x
+    assert np.argsort(optimal).tolist() == np.argsort(found[both_gains]).tolist() == [0, 2, 1]
+    assert found[gap_of_the_better][0] > found[gap_of_the_better][2] + 0.5
+
+
+class OtherAt(ConsistentLambdaRank):
+    """Its gradient has other weights than the loss that it says it is the gradient of."""
+
+    def at(self, scores, queries):
+        return ConsistentLambdaRank(truncation=None, divide_by_distance=False).at(scores, queries)
+
+
+class NotReweighted(ConsistentLambdaRank):
+    """Its gradient is that for fixed weights, but it does not say so."""
+
+    def at(self, scores, queries):
+        return self
+
+
+def test_the_laws_hold_at_to_the_gradient():
+    with pytest.raises(ValueError, match=r"at the scores that at\(\) is given, its loss, gradient or Hessian differs"):
+        check(OtherAt())
+    with pytest.raises(ValueError, match="the gradient is not the derivative of the loss"):
+        check(NotReweighted())
