@@ -20,8 +20,8 @@ SCORE_SIZES = [0.1, 1.0, 3.0]
 STEP, DERIVATIVE_TOLERANCE = 1e-5, 1e-4
 # Largest difference of results that differ because of rounding, or because an iteration stops early.
 ROUNDING_TOLERANCE = 1e-6
-# A score at which the loss of one document must not decrease outward any more, apart from a slope of this size. If the
-# target bounds are infinite, it is tested for a target of this size.
+# At scores of this size, the loss must not decrease outward, apart from a slope of this size. Infinite target bounds
+# are replaced by targets of this size.
 DISTANT_SCORE, MAX_OUTWARD_DESCENT, DISTANT_TARGET = 1e6, 1e-3, 1e3
 # Numbers of documents and of outcomes of the distributions of targets.
 DISTRIBUTIONS = [(2, 2), (3, 2), (3, 3), (4, 3)] * 10
@@ -355,7 +355,7 @@ def _compare(surrogate: Surrogate, values: Floats, expected: Floats, complaint: 
 
 
 def _tolerance(derivatives: Floats) -> float:
-    """Largest error of numeric derivatives."""
+    """Largest difference from these numeric derivatives that counts as a numeric error."""
     return DERIVATIVE_TOLERANCE * max(1.0, float(np.abs(derivatives).max()))
 
 

@@ -286,7 +286,7 @@ def test_gaps_of_targets_are_relative_and_equal_scores_do_not_sort(surrogate):
     assert_breaks(surrogate, "consistent is True, but for expected targets")
 
 
-def test_gaps_of_scores_are_relative():
+def test_minimizing_scores_may_be_short():
     check(ShortScores())
 
 
