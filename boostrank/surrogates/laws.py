@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from boostrank.segments import Floats, Segments
 from boostrank.surrogates.base import Surrogate, closed_form
+from boostrank.surrogates.expectation import TARGET_LEVELS, Expectation, draw_expectation, finite_bounds
 from boostrank.surrogates.separable import Separable
 
 # Numbers of documents of the queries.
@@ -28,8 +28,6 @@ DISTRIBUTIONS = [(2, 2), (3, 2), (3, 3), (4, 3)] * 10
 # Expected targets that differ by more than this, relative to the range of targets, must have different minimizing
 # scores.
 MIN_TARGET_GAP = 0.03
-# Levels of the targets whose expected loss is minimized. Few and different levels find inconsistent losses soonest.
-TARGET_LEVELS = [0.02, 0.3, 0.6, 0.95]
 # Length of scores for which a loss that is least in the limit of infinite length is nearly least.
 INFINITE_LENGTH = 1e6
 
@@ -60,6 +58,9 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     - If `consistent` is True, the minimizers of expected losses sort like the expected targets, for 40 random
       distributions of targets (Ravikumar, Tewari and Yang, AISTATS 2011, Theorem 6).
       :func:`boostrank.theory.check_consistency` searches much longer for a counterexample.
+    - If `reweighted` is True, `at` gives the same results at the scores of the weights. The laws of derivatives and of
+      minimizers hold for the loss with fixed weights. If it is convex, every zero of the expected gradient is the
+      minimizer for the weights of these scores, and so sorts like the expected targets too.
     - If `minimizer` has a closed form, no other scores have a smaller expected loss.
 
     Parameters
@@ -109,17 +110,11 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
 
 def _sample(surrogate: Surrogate, size: float, random: np.random.Generator) -> _Sample:
     """Random scores of this size, and random targets within the bounds; the last query has the smallest target only."""
-    low, high = _finite_bounds(surrogate)
+    low, high = finite_bounds(surrogate)
     n_documents = sum(SIZES)
     shares = random.random(n_documents) * random.integers(0, 2, n_documents)
     shares[-SIZES[-1] :] = 0.0
     return _Sample(size * random.normal(size=n_documents), low + (high - low) * shares, Segments.from_sizes(SIZES))
-
-
-def _finite_bounds(surrogate: Surrogate) -> tuple[float, float]:
-    """The part of the surrogate's target bounds that is in [0, 1]."""
-    low, high = surrogate.target_bounds
-    return max(low, 0.0), min(high, 1.0)
 
 
 def _check_traits(surrogate: Surrogate) -> None:
@@ -129,6 +124,7 @@ def _check_traits(surrogate: Surrogate) -> None:
         "separable",
         "linear_in_targets",
         "shift_invariant",
+        "reweighted",
         "least_at_infinite_length",
     ):
         if not isinstance(getattr(surrogate, name), bool):
@@ -138,7 +134,7 @@ def _check_traits(surrogate: Surrogate) -> None:
     bounds = surrogate.target_bounds
     if not isinstance(bounds, tuple) or len(bounds) != 2 or not bounds[0] < bounds[1]:
         _fail(surrogate, f"target_bounds must be a tuple of two numbers, the smaller one first; got {bounds!r}")
-    low, high = _finite_bounds(surrogate)
+    low, high = finite_bounds(surrogate)
     if not low < high:
         _fail(surrogate, f"target_bounds must include normalized gains, which are from 0 to 1; got {bounds!r}")
 
@@ -170,6 +166,9 @@ def _check_queries(surrogate: Surrogate, sample: _Sample) -> None:
 
 
 def _check_derivatives(surrogate: Surrogate, sample: _Sample) -> None:
+    fixed = surrogate.at(sample.scores, sample.queries)
+    if not _same(_results(surrogate, sample), _results(fixed, sample)):
+        _fail(surrogate, "at the scores that at() is given, its loss, gradient or Hessian differs")
     gradient, hessian = surrogate.gradient_hessian(*sample)
     slopes, matrix = _differentiate(surrogate, sample)
     _compare(surrogate, gradient, slopes, "the gradient is not the derivative of the loss")
@@ -190,9 +189,10 @@ def _differentiate(surrogate: Surrogate, sample: _Sample) -> tuple[Floats, Float
     scores, targets, queries = sample
     n = len(scores)
     copies = Segments.from_sizes(np.tile(queries.sizes, n))
+    fixed = surrogate.at(np.tile(scores, n), copies)
     # There are n copies of all queries, which do not change the results of each other. In copy i, document i has moved.
     below, above = (
-        _results(surrogate, _Sample((scores + step * np.eye(n)).ravel(), np.tile(targets, n), copies))
+        _results(fixed, _Sample((scores + step * np.eye(n)).ravel(), np.tile(targets, n), copies))
         for step in (-STEP, STEP)
     )
     losses, gradients, _ = ((above - below) / (2.0 * STEP)).reshape(3, n, n)
@@ -274,7 +274,7 @@ def _check_dual(surrogate: Surrogate) -> None:
     """Check that `inverse_slope` inverts the slope, and that a loss with a `dual` of its own is 0 where it is least."""
     if not isinstance(surrogate, Separable):
         return
-    low, high = _finite_bounds(surrogate)
+    low, high = finite_bounds(surrogate)
     targets = low + (high - low) * np.array(TARGET_LEVELS)
     scores = surrogate.inverse_slope(targets)
     slopes = surrogate.slope_curvature(scores)[0]
@@ -290,7 +290,7 @@ def _check_dual(surrogate: Surrogate) -> None:
 def _check_minimizers(surrogate: Surrogate, random: np.random.Generator) -> None:
     """Check how minimizers of expected losses sort, and the closed form of `minimizer`."""
     for n_documents, n_outcomes in DISTRIBUTIONS:
-        expectation = _draw_expectation(surrogate, n_documents, n_outcomes, random)
+        expectation = draw_expectation(surrogate, n_documents, n_outcomes, random)
         formula = closed_form(surrogate, expectation.targets_mean[None])
         if formula is None and not surrogate.consistent:
             return
@@ -301,11 +301,11 @@ def _check_minimizers(surrogate: Surrogate, random: np.random.Generator) -> None
             _check_minimizer(expectation, formula[0], scores)
 
 
-def _check_consistency(expectation: _Expectation, scores: Floats) -> None:
+def _check_consistency(expectation: Expectation, scores: Floats) -> None:
     """Check that scores with the least expected loss sort like the expected targets."""
-    surrogate, targets, probabilities = expectation
+    surrogate, targets, probabilities, _ = expectation
     expected = expectation.targets_mean
-    low, high = _finite_bounds(surrogate)
+    low, high = finite_bounds(surrogate)
     better = expected[:, None] - expected[None, :] > MIN_TARGET_GAP * (high - low)
     wrong = better & (scores[:, None] <= scores[None, :])
     if wrong.any():
@@ -317,7 +317,7 @@ def _check_consistency(expectation: _Expectation, scores: Floats) -> None:
         )
 
 
-def _check_minimizer(expectation: _Expectation, scores: Floats, others: Floats) -> None:
+def _check_minimizer(expectation: Expectation, scores: Floats, others: Floats) -> None:
     """Check that the scores that `minimizer` gives have no larger expected loss than others."""
     surrogate = expectation.surrogate
     scores = scores * (INFINITE_LENGTH if surrogate.least_at_infinite_length else 1.0)
@@ -329,41 +329,6 @@ def _check_minimizer(expectation: _Expectation, scores: Floats, others: Floats) 
             f"{expectation.targets_mean.round(4).tolist()}, with the expected loss {loss:g}, but other scores have "
             f"the expected loss {least:g}",
         )
-
-
-class _Expectation(NamedTuple):
-    """A surrogate and a distribution of the targets of one query.
-
-    `targets` has shape (n_outcomes, n_documents), `probabilities` has shape (n_outcomes,).
-    """
-
-    surrogate: Surrogate
-    targets: Floats
-    probabilities: Floats
-
-    @property
-    def targets_mean(self) -> Floats:
-        return self.probabilities @ self.targets
-
-    def loss_gradient(self, scores: Floats) -> tuple[float, Floats]:
-        n_outcomes, n_documents = self.targets.shape
-        outcomes = Segments.from_sizes(np.full(n_outcomes, n_documents))
-        tiled = np.tile(scores, n_outcomes)
-        loss = self.probabilities @ self.surrogate.loss(tiled, self.targets.ravel(), outcomes)
-        gradient = self.surrogate.gradient_hessian(tiled, self.targets.ravel(), outcomes)[0]
-        return float(loss), self.probabilities @ gradient.reshape(self.targets.shape)
-
-    def minimize(self) -> Floats:
-        """Scores with the least expected loss; without constraints, SciPy uses the method BFGS."""
-        return np.asarray(minimize(self.loss_gradient, np.zeros(self.targets.shape[1]), jac=True).x)
-
-
-def _draw_expectation(
-    surrogate: Surrogate, n_documents: int, n_outcomes: int, random: np.random.Generator
-) -> _Expectation:
-    low, high = _finite_bounds(surrogate)
-    targets = low + (high - low) * random.choice(TARGET_LEVELS, (n_outcomes, n_documents))
-    return _Expectation(surrogate, targets, random.dirichlet(np.ones(n_outcomes)))
 
 
 def _single(n_documents: int) -> Segments:
