@@ -15,7 +15,7 @@ LOSSES: Mapping[str, Loss] = MappingProxyType({**SURROGATES, **EDGE_LOSSES})
 
 #: The default loss of rankers. Without tuning, it was the best of the consistent surrogates on held-out queries of four
 #: training sets (benchmarks/README.md, "Defaults").
-DEFAULT_LOSS = "pairwise-exponential"
+DEFAULT_LOSS = "consistent-lambdarank"
 
 
 def get_loss(loss: str | Loss) -> Loss:

@@ -227,6 +227,9 @@ class Backend(Protocol):
     NATIVE_OBJECTIVES: tuple[str, ...]
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
+    #: Values for the losses of boostrank, by the names in the ranker, of parameters that are None. Those losses have the
+    #: mean Hessian 1, so that the same limits and penalties fit all data, which is not true of other objectives.
+    LOSS_DEFAULTS: Mapping[str, float]
     #: Native parameters that concern single features, by canonical name.
     FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
     #: Name of feature i in the models if the training data had no names, for `str.format`.

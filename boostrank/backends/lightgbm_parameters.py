@@ -34,6 +34,8 @@ PARAMETERS: Mapping[str, str] = {
     "n_jobs": "num_threads",
     "verbosity": "verbosity",
 }
+#: Numbers of documents, chosen by NDCG on held-out training queries (benchmarks/defaults.py).
+LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 50.0}
 #: Names of all parameters of the ranker that LightGBM has too, by their canonical names there.
 EXPLICIT: Mapping[str, str] = {
     **{native: name for name, native in PARAMETERS.items()},

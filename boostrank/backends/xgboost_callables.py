@@ -55,7 +55,7 @@ def xgboost_objective(
 
     Parameters
     ----------
-    objective : str, Surrogate or EdgeLoss, default "pairwise-exponential"
+    objective : str, Surrogate or EdgeLoss, default "consistent-lambdarank"
         A name in :data:`boostrank.losses.LOSSES`, or an instance. For an EdgeLoss, each pair of documents of a query
         with different labels is a preference.
     gain, discount, k

@@ -40,6 +40,8 @@ PARAMETERS: Mapping[str, str] = {
     "n_jobs": "nthread",
     "verbosity": "verbosity",
 }
+#: Numbers of documents, chosen by NDCG on held-out training queries (benchmarks/defaults.py).
+LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 50.0, "min_child_weight": 20.0}
 #: Names of all parameters of the ranker that XGBoost has too, by their canonical names there.
 EXPLICIT: Mapping[str, str] = {
     **{native: name for name, native in PARAMETERS.items()},

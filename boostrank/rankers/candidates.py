@@ -20,15 +20,15 @@ from boostrank.rankers.settings import AUTO, FitOptions, Settings
 # among them, so that the choice is hardly ever worse than it.
 LIGHTGBM_CANDIDATES: Sequence[Mapping[str, Any]] = (
     {},
-    {"objective": "power"},
+    {"extra_trees": True},
+    {"objective": "pairwise-exponential", "extra_trees": True},
     {"objective": "lambdarank"},
-    {"extra_trees": True, "k": 10},
 )
 XGBOOST_CANDIDATES: Sequence[Mapping[str, Any]] = (
     {},
-    {"objective": "power"},
+    {"max_depth": 4},
+    {"objective": "pairwise-exponential", "max_depth": 4, "colsample_bynode": 0.3},
     {"objective": "rank:ndcg"},
-    {"colsample_bynode": 0.3, "min_child_weight": 10.0, "k": 10},
 )
 #: Cutoff of the NDCG by which the objective of a ranker without `k` is chosen.
 DEFAULT_CUTOFF = 10

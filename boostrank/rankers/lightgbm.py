@@ -20,7 +20,7 @@ class LightGBMRanker(BoostedRanker):
 
     Parameters
     ----------
-    objective : str, Surrogate, EdgeLoss or callable, default "pairwise-exponential"
+    objective : str, Surrogate, EdgeLoss or callable, default "consistent-lambdarank"
         A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss
         of :mod:`boostrank.preferences` ("edge-logistic"); or LightGBM's "lambdarank" or "rank_xendcg". LightGBM's
         objectives have their own targets: `gain` is passed on to "lambdarank", and `discount` and `k` are only used in
@@ -50,8 +50,11 @@ class LightGBMRanker(BoostedRanker):
     learning_rate, num_leaves, max_depth, min_child_samples, min_child_weight, subsample, subsample_freq
         As in ``lightgbm.LGBMRanker``. The mean Hessian of a surrogate is 1 before the first round, so that
         `min_child_weight` is about a number of documents.
-    colsample_bytree, reg_alpha, reg_lambda
+    colsample_bytree, reg_alpha
         As in ``lightgbm.LGBMRanker``.
+    reg_lambda : float, optional
+        As in ``lightgbm.LGBMRanker``. By default 50 for the losses of boostrank, where it is about a number of
+        documents, and LightGBM's own default, 0, for its objectives and for functions.
     early_stopping_rounds : int, optional
         Training stops when the deciding metric has not improved for this number of rounds: `early_stopping_metric` of
         `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps
@@ -194,7 +197,7 @@ class LightGBMRanker(BoostedRanker):
         subsample_freq: int = 0,
         colsample_bytree: float = 1.0,
         reg_alpha: float = 0.0,
-        reg_lambda: float = 0.0,
+        reg_lambda: float | None = None,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
         refit: bool = False,

@@ -29,7 +29,7 @@ class XGBoostRanker(BoostedRanker):
 
     Parameters
     ----------
-    objective : str, Surrogate, EdgeLoss or callable, default "pairwise-exponential"
+    objective : str, Surrogate, EdgeLoss or callable, default "consistent-lambdarank"
         A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss
         of :mod:`boostrank.preferences` ("edge-logistic"); or XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map".
         XGBoost's objectives have their own targets: `gain` is passed on to "rank:ndcg", which knows only "exp2" and
@@ -61,9 +61,12 @@ class XGBoostRanker(BoostedRanker):
         XGBoost's default is 0.3, with which most objectives overfit small data sets within 100 rounds.
     max_depth, max_leaves, grow_policy, gamma, subsample, colsample_bytree, tree_method, max_bin
         As in ``xgboost.XGBRanker``.
-    min_child_weight, reg_alpha, reg_lambda
-        As in ``xgboost.XGBRanker``. The mean Hessian of a surrogate is 1 before the first round, so that
-        `min_child_weight` and `reg_lambda` are about numbers of documents.
+    min_child_weight, reg_lambda : float, optional
+        As in ``xgboost.XGBRanker``. The mean Hessian of a surrogate is 1 before the first round, so that both are about
+        numbers of documents. By default 20 and 50 for the losses of boostrank, and XGBoost's own defaults, 1 and 1, for
+        its objectives, for functions and for linear models.
+    reg_alpha : float, default 0
+        As in ``xgboost.XGBRanker``.
     early_stopping_rounds : int, optional
         Training stops when the deciding metric has not improved for this number of rounds: `early_stopping_metric` of
         `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps
@@ -207,12 +210,12 @@ class XGBoostRanker(BoostedRanker):
         max_depth: int = 6,
         max_leaves: int = 0,
         grow_policy: str = "depthwise",
-        min_child_weight: float = 1.0,
+        min_child_weight: float | None = None,
         gamma: float = 0.0,
         subsample: float = 1.0,
         colsample_bytree: float = 1.0,
         reg_alpha: float = 0.0,
-        reg_lambda: float = 1.0,
+        reg_lambda: float | None = None,
         tree_method: str = "hist",
         max_bin: int = 256,
         early_stopping_rounds: int | None = None,

@@ -24,7 +24,7 @@ EQUIVALENCE = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"], NO_EQUIVALENCE
 )
 OF_QUERIES = EQUIVALENCE | {"check_sample_weights_not_overwritten": ROW_WEIGHTS}
-EXPECTED_FAILURES = {"squared": EQUIVALENCE, "pairwise-exponential": EQUIVALENCE, "lambdarank": OF_QUERIES}
+EXPECTED_FAILURES = {"squared": EQUIVALENCE, "consistent-lambdarank": EQUIVALENCE, "lambdarank": OF_QUERIES}
 
 
 class OneQuery:
