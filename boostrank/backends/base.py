@@ -300,6 +300,14 @@ class Backend(Protocol):
     def to_onnx(self, booster: Any) -> Any:
         """Convert the booster to an ``onnx.ModelProto``."""
 
+    def average(self, boosters: Sequence[Any]) -> Any:
+        """Return one booster whose score of every row is the mean of the scores of these, at least one.
+
+        It has the rounds of the first booster, then those of the second, ..., each tree with outputs divided by the
+        number of boosters; of linear models it has the mean of each coefficient. Raises ValueError for models that do
+        not take the same features.
+        """
+
 
 def import_backend(name: str) -> ModuleType:
     """Import a boosting library; the ImportError of one that is missing says how to install it."""
@@ -326,6 +334,16 @@ def require_same_categories(before: list[Any], now: list[Any]) -> None:
             "init_model was trained on columns with other categories, or with the same in another sequence: give the "
             f"columns of X the categories of that training, {str(before)[:200]}; got {str(now)[:200]}"
         )
+
+
+def require_same_models(what: str, values: Sequence[Any]) -> None:
+    """Raise ValueError if a property, of which `values` has one for each model to average, is not the same for all."""
+    for value in values[1:]:
+        if value != values[0]:
+            raise ValueError(
+                f"models can only be averaged if they have the same {what}; got {str(values[0])[:200]} and "
+                f"{str(value)[:200]}"
+            )
 
 
 def warn_without_splits(backend: Backend, booster: Any, labels_differ: bool) -> None:

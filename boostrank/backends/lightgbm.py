@@ -21,6 +21,7 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.feature_names import NameCode
 from boostrank.backends.history import History
+from boostrank.backends.lightgbm_average import average as average
 from boostrank.backends.lightgbm_callbacks import AfterRound, check_callbacks, printing_callbacks
 from boostrank.backends.lightgbm_callbacks import without_validation as without_validation
 from boostrank.backends.lightgbm_dart import dart_callbacks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -28,6 +27,7 @@ from boostrank.backends.model_files import (
     write_with_checksum,
 )
 from boostrank.backends.progress import RoundsBar, printing_period
+from boostrank.backends.xgboost_average import average as average
 from boostrank.backends.xgboost_callbacks import (
     check_callbacks,
     fresh_early_stopping,
@@ -35,6 +35,7 @@ from boostrank.backends.xgboost_callbacks import (
     stopping_callbacks,
 )
 from boostrank.backends.xgboost_callbacks import without_validation as without_validation
+from boostrank.backends.xgboost_documents import from_document, to_document
 from boostrank.backends.xgboost_features import check_categories as check_categories
 from boostrank.backends.xgboost_features import (
     check_same_missing,
@@ -243,10 +244,10 @@ def _first_rounds(booster: Any, n: int) -> Any:
     part = booster[:n]
     if "c" not in (booster.feature_types or ()):
         return part
-    whole, document = (json.loads(model.save_raw("json")) for model in (booster, part))
+    whole, document = to_document(booster), to_document(part)
     trees = document["learner"]["gradient_booster"]["model"]
     trees["cats"] = whole["learner"]["gradient_booster"]["model"]["cats"]
-    return import_backend("xgboost").Booster(model_file=bytearray(json.dumps(document).encode()))
+    return from_document(document)
 
 
 def check_booster(booster: Any) -> None:

@@ -5,7 +5,8 @@ least 46 of the 48 checks of ``check_estimator`` of scikit-learn 1.9, and 45 wit
 others repeat rows of a query, which changes its ideal DCG, or give them different weights.
 """
 
+from boostrank.rankers.bagging import BaggedRanker
 from boostrank.rankers.lightgbm import LightGBMRanker
 from boostrank.rankers.xgboost import XGBoostRanker
 
-__all__ = ["LightGBMRanker", "XGBoostRanker"]
+__all__ = ["BaggedRanker", "LightGBMRanker", "XGBoostRanker"]
