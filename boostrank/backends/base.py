@@ -17,6 +17,7 @@ from sklearn.utils import _safe_indexing
 from boostrank.backends.custom_functions import BoundCustomObjective, BoundMetric, CustomObjective, Metric
 from boostrank.backends.feature_parameters import FeatureParameter
 from boostrank.backends.parameters import KnownParameters
+from boostrank.backends.rounds import TrainingByRounds
 from boostrank.dcg import DCG
 from boostrank.labels import Labels
 from boostrank.losses import Loss
@@ -251,6 +252,9 @@ class Backend(Protocol):
 
     def train(self, training: Training) -> Trained:
         """Train a booster."""
+
+    def start(self, training: Training) -> TrainingByRounds:
+        """Begin a training that goes on round by round; it has one validation set, and does not stop early."""
 
     def check_booster(self, booster: Any) -> None:
         """Raise TypeError if an object is no booster of this library."""
