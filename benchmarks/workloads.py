@@ -15,6 +15,8 @@ LAMBDAMART = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg"}
 #: Number of features and mean number of documents of a query in MSLR-WEB10K.
 N_FEATURES, N_DOCUMENTS = 136, 120
 SYNTHETIC_QUERIES = 600
+#: Name of the synthetic data set.
+SYNTHETIC = "synthetic"
 
 
 def leaf_parameters(library, leaves):
@@ -73,7 +75,7 @@ def read_folds(data):
         A folder of LETOR folds, LightGBM's example folder or one LETOR file (each cut into five folds), or "synthetic".
     """
     path = Path(data)
-    if data == "synthetic":
+    if data == SYNTHETIC:
         folds = br.query_folds(br.Dataset(*br.make_ranking(SYNTHETIC_QUERIES, random_state=0)), random_state=0)
     elif path.is_file():
         folds = br.query_folds(br.read_letor(path), random_state=0)
