@@ -3,8 +3,8 @@
 python benchmarks/quality_report.py FOLDER [--output FOLDER]
 
 Everything is NDCG@10 of test queries, each the mean over seeds; queries without a relevant document are left out. A
-method is left out of a data set if the runs of some of its folds are missing. Intervals are 95% bootstrap intervals over
-queries, and p-values those of paired randomization tests.
+method is left out of a data set if the runs of some of its folds are missing. Intervals are 95% intervals of the
+bootstrap over queries, and p-values those of paired randomization tests.
 
 quality_PROTOCOL.csv has a row for each data set and method: its mean, and its difference to LightGBM's LambdaMART. For
 methods on XGBoost there is a second row, with the difference to XGBoost's. Seconds are those of training and
@@ -12,11 +12,14 @@ prediction on a fold, next to other jobs.
 
 quality_headline.csv has a row for each of our methods and each peer: the mean over data sets of the mean difference, in
 which all data sets have the same weight. Its interval is of resamples of the queries of each set, and its p-value of
-random signs of the differences of all queries. Won and lost are data sets with p <= 0.05, or with p <= 0.05 after Holm's
-correction for the number of data sets. "best peer" is on each data set the peer with the best mean on its test queries.
-Synthetic data have rows of their own. The picture has the differences in the protocol "untuned".
+random signs of the differences of all queries. Won and lost are the data sets on which it is significantly better and
+worse, at 5%, and with "_holm" after Holm's correction for the number of data sets. "best peer" is on each data set the
+peer with the best mean on its test queries, which is not known in advance. Synthetic data have rows of their own.
+
+The picture has the differences in the protocol "untuned".
 """
 
+import itertools
 from pathlib import Path
 
 import matplotlib
@@ -49,7 +52,7 @@ def values_by_method(runs):
     """
     values = {}
     for data, of_data in runs.groupby("data", sort=False):
-        folds = sorted(of_data["fold"].unique())
+        folds = sorted(of_data["fold"].unique().tolist())
         values[data] = {}
         for method, of_method in of_data.groupby("method", sort=False):
             by_fold = of_method.groupby("fold")["ndcg@10"].agg(lambda lists: np.mean(list(lists), axis=0))
@@ -95,7 +98,7 @@ def table_by_set(runs, values):
 
 
 def headline(values, ours, peers):
-    """A row for each of our methods and each peer, over all data sets that have both; ``best peer`` is another peer."""
+    """A row for each of our methods and each peer, and the best peer of each data set, over all sets that have both."""
     differences = {}
     for data, of_data in values.items():
         of_peers = {name: of_data[name] for name in peers if name in of_data}
@@ -106,10 +109,8 @@ def headline(values, ours, peers):
                 if method in of_data:
                     differences.setdefault((method, peer), {})[data] = of_data[method] - theirs
     resampled = _resampled_by_set(differences, list(values))
-    order = [
-        pair for method in ours for pair in [(method, peer) for peer in [*peers, BEST_PEER]] if pair in differences
-    ]
-    return pd.DataFrame([_headline_row(*pair, differences[pair], resampled[pair]) for pair in order])
+    pairs = [pair for pair in itertools.product(ours, [*peers, BEST_PEER]) if pair in differences]
+    return pd.DataFrame([_headline_row(*pair, differences[pair], resampled[pair]) for pair in pairs])
 
 
 def _resampled_by_set(differences, data_sets):
@@ -143,56 +144,54 @@ def _headline_row(method, peer, by_set, resampled):
 def plot(table, heads, path):
     """Differences of our rankers to the LambdaMART of their library, by data set and in the mean, with intervals."""
     plt = import_pyplot()
-    queries = table.groupby("data")["queries"].first().sort_values()
-    names = ["mean", *sorted(queries.index, key=lambda name: (name != SYNTHETIC, queries[name]))]
-    labels = [name if name == "mean" else f"{name} ({queries[name]})" for name in names]
-    means = heads.rename(columns={"peer": "baseline"}).assign(data="mean")
-    means = means[(means["protocol"] == "untuned") & (means["kind"] == "real")]
-    shown = pd.concat([table.dropna(subset="difference"), means]).set_index(["baseline", "method", "data"])
-    panels = {baseline: methods for baseline, methods in PANELS.items() if baseline in shown.index}
-    limit = _limit(shown.loc[list(panels)])
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(9, 0.48 * len(names) + 1.3), sharey=True, squeeze=False, layout="constrained"
-    )
+    queries = table.groupby("data")["queries"].first()
+    real = queries.drop(SYNTHETIC, errors="ignore").sort_values()
+    # From the bottom to the top.
+    rows = [*queries.index.intersection([SYNTHETIC]), "mean", *real.index]
+    labels = [f"mean of {len(real)} sets" if row == "mean" else f"{row} ({queries[row]})" for row in rows]
+    means = heads[(heads["protocol"] == "untuned") & (heads["kind"] == "real")].rename(columns={"peer": "baseline"})
+    shown = pd.concat([table, means.assign(data="mean")]).set_index(["baseline", "method", "data"])
+    keys = [(baseline, method) for baseline, methods in PANELS.items() for method in methods]
+    shown = shown[shown.index.droplevel("data").isin(keys)].sort_index()
+    limit = half_width(shown)
     looks = ({"color": style.BLUE, "marker": "o"}, {"color": style.ORANGE, "marker": "s", "markerfacecolor": "white"})
-    for ax, (baseline, methods) in zip(axes[0], panels.items(), strict=True):
-        for i, ((method, title), look) in enumerate(zip(methods.items(), looks, strict=True)):
-            if (baseline, method) in shown.index:
-                part = shown.loc[(baseline, method)].reindex(names)
-                draw_intervals(ax, part, np.arange(len(names)) + 0.16 - 0.32 * i, limit, label=title, **look)
+    size = {"figsize": (9, 0.48 * len(rows) + 1.3), "layout": "constrained"}
+    figure, axes = plt.subplots(1, len(PANELS), sharey=True, **size)
+    for ax, (baseline, methods) in zip(axes, PANELS.items(), strict=True):
         ax.axvline(0, color=style.BLACK, linewidth=0.8)
-        ax.axhline(0.5, color=style.GREY, linewidth=0.8)
+        ax.axhline(rows.index("mean") + 0.5, color=style.GREY, linewidth=0.8)
+        for (method, title), look, shift in zip(methods.items(), looks, (0.16, -0.16), strict=True):
+            if (baseline, method) in shown.index:
+                part = shown.loc[(baseline, method)].reindex(rows)
+                draw_intervals(ax, part, np.arange(len(rows)) + shift, limit, label=title, **look)
         ax.set_xlim(-limit, limit)
+        ax.locator_params(axis="x", nbins=6)
         ax.set_title(f"{next(iter(methods))} minus {baseline}", fontsize="medium")
         style.light_grid(ax, "x")
-    axes[0, 0].set_yticks(range(len(names)), labels)
-    axes[0, 0].set_ylim(-0.6, len(names) - 0.4)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
-    figure.supxlabel(
-        "difference of NDCG@10 with default parameters, 95% intervals (numbers of queries)", fontsize="medium"
-    )
+    axes[0].set_yticks(range(len(rows)), labels)
+    axes[0].set_ylim(-0.6, len(rows) - 0.4)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
+    figure.supxlabel("difference of NDCG@10 with default parameters (95% interval)", fontsize="medium")
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
-def _limit(shown):
-    """Half of the width of a panel: all differences and most intervals are inside."""
+def half_width(shown):
+    """The largest difference that a panel shows: all means and most ends of intervals are inside."""
     ends = shown[["low", "high"]].abs().max(axis=1)
-    return max(1.2 * shown["difference"].abs().max(), 1.15 * ends.quantile(0.8), 1e-3)
+    return max(1.4 * shown["difference"].abs().max(), 1.2 * ends.quantile(0.8), 1e-3)
 
 
-def draw_intervals(ax, part, height, limit, **look):
+def draw_intervals(ax, part, heights, limit, **look):
     """Draw a point and its interval at each height; an end beyond the limit is an arrow and its number."""
-    ax.plot(part["difference"], height, linestyle="", markersize=5, zorder=3, **look)
-    ax.hlines(
-        height, part["low"].clip(lower=-limit), part["high"].clip(upper=limit), color=look["color"], linewidth=1.3
-    )
-    for sign, ends in ((-1, part["low"]), (1, part["high"])):
-        for y, end in zip(height, ends, strict=True):
+    inside, line = part[["low", "high"]].clip(-limit, limit), {"color": look["color"], "linewidth": 1.3}
+    ax.hlines(heights, inside["low"], inside["high"], **line)
+    ax.plot(part["difference"], heights, linestyle="", markersize=5, **look)
+    for column, sign, arrow, side in (("low", -1, "<", "left"), ("high", 1, ">", "right")):
+        for height, end in zip(heights, part[column], strict=True):
             if sign * end > limit:
-                ax.plot(0.985 * sign * limit, y, marker="<" if sign < 0 else ">", color=look["color"], markersize=4)
-                side = "left" if sign < 0 else "right"
-                ax.annotate(f"{end:+.3f}", (0.96 * sign * limit, y), ha=side, va="bottom", fontsize="x-small")
+                ax.plot(0.98 * sign * limit, height, arrow, color=look["color"], markersize=4)
+                ax.annotate(f"{end:+.3f}", (0.96 * sign * limit, height), ha=side, va="bottom", fontsize="x-small")
 
 
 def of_protocol(runs, protocol):
