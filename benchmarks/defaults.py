@@ -1,189 +1,148 @@
-"""Which objective and which k the rankers should have by default: NDCG@10 without any tuning.
+"""Which loss and which parameters the rankers should have by default: NDCG@10 on held-out training queries.
 
-python benchmarks/defaults.py DATA ... --runs FOLDER                     # all losses, on validation queries
-python benchmarks/defaults.py DATA ... --runs FOLDER --inner 3 --objectives cosine,softmax     # some, with less noise
-python benchmarks/defaults.py DATA ... --runs FOLDER --test cosine:10    # the choice, on test queries
+python benchmarks/defaults.py DATA ... --runs FOLDER [--splits 1] [--jobs 2]
 
-DATA as for quality.py. Objectives are trained with the default parameters of the library, with k = 10 and without k.
-With k = 10 there are also two kinds of random trees, which may matter as much as the loss: random thresholds
-(extra_trees of LightGBM), and 0.3 of the features at each node. XGBoost is also trained with LightGBM's learning rate
-and its minimum of 20 documents in a leaf. Differences are to the LambdaMART of the library with its default trees.
-With --inner N the queries that are not for testing are cut into N folds, each of which is held out once, and trees are
-not random. In the mean all data sets have the same weight. Each fold of a library is a file in FOLDER, so that an
-interrupted run continues where it stopped.
+DATA as for quality.py. In each fold, the queries that are not for testing are divided `--splits` times at random into
+three quarters to train on and one quarter to hold out; test queries are not used. Each candidate is trained with the
+other parameters at their defaults. The table, defaults.csv, has its differences to the LambdaMART of the library (that
+of its own ranker, with default parameters), by data set and in the mean over the real data sets, with standard errors.
+A query that is held out several times counts once, with its mean. Queries without a relevant document are left out.
+"worse" is the number of real data sets on which the difference is below minus two standard errors.
 
-The table is defaults_validation.csv, defaults_inner3.csv or defaults_test.csv.
+To add a candidate, add a row to a table; only what is new is trained.
 """
 
-import json
+import itertools
+import os
+import re
 import warnings
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
-from quality import write_run
+from jobs import read_results, run_jobs
+from quality_methods import LAMBDARANK, OURS, PEERS, RANK_NDCG, RUNNING
 from reporting import make_parser, publish
-from rich.progress import track
-from workloads import LAMBDAMART, RANKERS, read_folds
+from workloads import SYNTHETIC, data_name, read_folds, training_queries
 
 import boostrank as br
-from boostrank.significance import bootstrap_interval
-from boostrank.surrogates import SURROGATES
+from boostrank.estimators import accept_qid
 
-OBJECTIVES = [*SURROGATES, "edge-logistic"]
-TREES = {
-    "lightgbm": {"": {}, "extra trees": {"extra_trees": True}, "0.3 a node": {"feature_fraction_bynode": 0.3}},
-    "xgboost": {
-        "": {"learning_rate": 0.3},
-        "0.3 a node": {"learning_rate": 0.3, "colsample_bynode": 0.3},
-        "rate 0.1": {"learning_rate": 0.1},
-        "20 a leaf": {"learning_rate": 0.3, "min_child_weight": 20.0},
-        "rate 0.1, 20 a leaf": {"learning_rate": 0.1, "min_child_weight": 20.0},
-    },
+HELD_OUT = 0.25
+OBJECTIVES = {
+    "pairwise-exponential": "pairwise-exponential",
+    "power 0.25": br.surrogates.Power(0.25),
+    "power 0.5": br.surrogates.Power(0.5),
+    "softmax": "softmax",
+    "consistent-lambdarank": "consistent-lambdarank",
 }
-RANDOM_TREES = ("extra trees", "0.3 a node")
-#: The trees that our rankers have by default; the empty name stands for the default of the library.
-CHOSEN = {"lightgbm": "", "xgboost": "rate 0.1"}
+#: Each objective is trained with each of these.
+PARAMETERS = {
+    "lightgbm": [
+        {},
+        {"path_smooth": 20.0},
+        {"reg_lambda": 50.0},
+        {"feature_fraction_bynode": 0.5},
+        {"num_leaves": 15},
+    ],
+    "xgboost": [
+        {},
+        {"min_child_weight": 20.0},
+        {"reg_lambda": 50.0},
+        {"colsample_bynode": 0.5},
+        {"max_depth": 4},
+    ],
+}
+#: The LambdaMART of each library, as its own ranker trains it by default.
+BASELINES = {peer.library: peer for peer in PEERS if peer.name in (LAMBDARANK, RANK_NDCG)}
 
 
-def candidates(library, objectives, with_random_trees):
-    """Objective, k and kind of trees of everything that is trained; random trees with k = 10 only."""
-    for trees in TREES[library]:
-        if trees in RANDOM_TREES and not with_random_trees:
-            continue
-        yield LAMBDAMART[library], 10, trees
-        for objective in objectives:
-            yield objective, 10, trees
-            if trees not in RANDOM_TREES:
-                yield objective, None, trees
+def text_of(parameters):
+    """Parameters as text, which identifies them in files and tables."""
+    return ", ".join(f"{name}={value}" for name, value in parameters.items())
 
 
-def ndcg(library, candidate, train, held_out):
-    """NDCG@10 of each query that is held out, NaN if it has no relevant document."""
-    objective, k, trees = candidate
-    ranker = RANKERS[library](objective, k=k, random_state=0, n_jobs=1, **TREES[library][trees])
+def candidates(library):
+    """Name of the objective and parameters of each candidate; the baseline is the first one, and has no objective."""
+    return [(None, {}), *itertools.product(OBJECTIVES, PARAMETERS[library])]
+
+
+def run(data, number, split, library, objective, parameters):
+    """One job: NDCG@10 of each query that is held out, NaN if it has no relevant document."""
+    X, y, qid = training_queries(read_folds(data)[number])
+    kept, held_out = br.split_queries(qid, HELD_OUT, random_state=split)
+    make = BASELINES[library].make if objective is None else OURS[library]
+    loss = {} if objective is None else {"objective": OBJECTIVES[objective]}
+    ranker = accept_qid(make(**loss, **RUNNING[library], random_state=split, **parameters))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        scores = ranker.fit(*train).predict(held_out.X)
-    return br.ndcg_score(held_out.y, scores, held_out.qid, k=10, empty="skip", per_query=True).tolist()
+        scores = ranker.fit(X[kept], y[kept], qid[kept]).predict(X[held_out])
+    y, qid = y[held_out], qid[held_out]
+    return {
+        "data": data_name(data),
+        "library": library,
+        "objective": objective or "LambdaMART",
+        "parameters": text_of(parameters),
+        # The queries in the sequence in which they first appear, which is that of their values.
+        "query": pd.unique(qid).tolist(),
+        "ndcg": br.ndcg_score(y, scores, qid, k=10, empty="skip", per_query=True).tolist(),
+    }
 
 
-def splits(fold, n_inner):
-    """Pairs of data to train on and data to hold out, of the queries that are not for testing."""
-    if n_inner is None:
-        return [(fold.train, fold.validation)]
-    parts = (fold.train, fold.validation)
-    # Both parts of a fold may use the same query ids.
-    qid = np.concatenate([pd.factorize(part.qid)[0] + i * len(fold.train.qid) for i, part in enumerate(parts)])
-    stack = partial(sp.vstack, format="csr") if sp.issparse(fold.train.X) else np.concatenate
-    X, y = stack([part.X for part in parts]), np.concatenate([part.y for part in parts])
-    inner = br.QueryKFold(n_inner, shuffle=True, random_state=0).split(X, y, qid)
-    return [[br.Dataset(X[rows], y[rows], qid[rows]) for rows in pair] for pair in inner]
-
-
-def run(data, number, library, tried, n_inner, test):
-    """Objective, k, trees and NDCG@10 of each query that is held out, for each candidate on one fold."""
-    fold = read_folds(data)[number]
-    parts = [(fold.train, fold.test)] if test else splits(fold, n_inner)
-    return [[*candidate, [value for part in parts for value in ndcg(library, candidate, *part)]] for candidate in tried]
-
-
-def chosen_candidates(library, choice):
-    """LambdaMART with the default trees of the library, the choice, and LambdaMART with the trees of the choice."""
-    objective, _, k = choice.partition(":")
-    tried = [(LAMBDAMART[library], 10, ""), (objective, int(k) if k else None, CHOSEN[library])]
-    if CHOSEN[library]:
-        tried.append((LAMBDAMART[library], 10, CHOSEN[library]))
-    return tried
-
-
-def measure(data_sets, folder, objectives, n_inner, choice, n_jobs):
-    """A row per data set, library, candidate and query."""
-    prefix = f"inner{n_inner}" if n_inner else "validation"
-    if choice:
-        prefix = f"test-{choice.replace(':', '-')}"
+def jobs_of(arguments):
+    """File and arguments of each job."""
     jobs = {}
-    for data in data_sets:
-        for number in range(len(read_folds(data))):
-            for library in RANKERS:
-                if choice:
-                    tried = chosen_candidates(library, choice)
-                else:
-                    tried = list(candidates(library, objectives, with_random_trees=n_inner is None))
-                path = folder / f"{prefix}-{Path(data).name}-{number}-{library}.json"
-                jobs[path] = (data, number, library, tried, n_inner, bool(choice))
-    with ProcessPoolExecutor(n_jobs) as pool:
-        results = {path: pool.submit(run, *job) for path, job in jobs.items() if not path.exists()}
-        for path, result in track(results.items()):
-            write_run(path, result.result())
+    for data in arguments.data:
+        for number, split in itertools.product(range(len(read_folds(data))), range(arguments.splits)):
+            for library in OURS:
+                for objective, parameters in candidates(library):
+                    names = (data_name(data), number, split, library, objective, text_of(parameters))
+                    path = arguments.runs / (re.sub(r"[^\w.=-]+", "_", "-".join(map(str, names))) + ".json")
+                    jobs[path] = (data, number, split, library, objective, parameters)
+    return jobs
+
+
+def difference_table(results):
+    """A row for each candidate: its differences to the baseline of its library, by data set and in the mean."""
+    rows = pd.DataFrame(results).explode(["query", "ndcg"]).astype({"ndcg": float}).dropna(subset="ndcg")
+    by_query = rows.groupby(["library", "objective", "parameters", "data", "query"], sort=False)["ndcg"].mean()
+    # A query has a row, and a candidate a column.
+    values = by_query.unstack(["objective", "parameters"])
     tables = []
-    for path, (data, number, library, *_) in jobs.items():
-        table = pd.DataFrame(json.loads(path.read_text()), columns=["objective", "k", "trees", "ndcg"])
-        tables.append(table.assign(data=Path(data).name, fold=number, library=library))
-    return pd.concat(tables).explode("ndcg").astype({"ndcg": float}).fillna({"ndcg": 0.0})
-
-
-def difference_table(rows, library):
-    """A row per candidate: its differences to LambdaMART, and their mean over the data sets."""
-    rows = rows.assign(k=rows["k"].map(lambda k: "" if pd.isna(k) else f"{k:.0f}"))
-    means = rows.pivot_table("ndcg", ["objective", "k", "trees"], "data", sort=False)
-    differences = means - means.loc[(LAMBDAMART[library], "10", "")]
-    differences.insert(0, "mean", differences.mean(axis=1))
-    table = differences.reset_index().rename_axis(columns=None)
-    table.insert(0, "library", library)
-    return table.sort_values(["objective", "k", "trees"])
-
-
-def choice_table(rows, library):
-    """A row per data set: the choice against LambdaMART on test queries, each with its default parameters."""
-    table = []
-    for data, part in rows.groupby("data", sort=False):
-        is_lambdamart, has_default_trees = part["objective"] == LAMBDAMART[library], part["trees"] == ""
-        theirs, ours = (part[kind]["ndcg"].to_numpy() for kind in (is_lambdamart & has_default_trees, ~is_lambdamart))
-        test = br.permutation_test(ours, theirs, random_state=0)
-        interval = bootstrap_interval(ours, theirs, random_state=0)
-        table.append(
-            {
-                "library": library,
-                "data": data,
-                "lambdamart": theirs.mean(),
-                "lambdamart_chosen_trees": part[is_lambdamart & ~has_default_trees]["ndcg"].mean(),
-                "choice": ours.mean(),
-                "difference": test.difference,
-                "low": interval.low,
-                "high": interval.high,
-                "p": test.p_value,
-            }
-        )
-    mean = sum(row["difference"] for row in table) / len(table)
-    return pd.DataFrame([*table, {"library": library, "data": "mean", "difference": mean}])
+    for library, of_library in values.groupby("library", sort=False):
+        of_library = of_library.dropna(axis="columns", how="all")
+        differences = of_library.sub(of_library["LambdaMART", ""], axis=0).drop(columns="LambdaMART", level=0)
+        by_set = differences.groupby("data", sort=False)
+        means, errors = by_set.mean().T, by_set.sem().T
+        real = [name for name in means if name != SYNTHETIC]
+        table = pd.DataFrame({"library": library, "mean": means[real].mean(axis=1, skipna=False)})
+        table["mean_se"] = np.sqrt((errors[real] ** 2).sum(axis=1)) / len(real)
+        table["worse"] = (means[real] < -2 * errors[real]).sum(axis=1)
+        for name in means:
+            table[name], table[f"{name}_se"] = means[name], errors[name]
+        tables.append(table.reset_index().sort_values("mean", ascending=False, kind="stable"))
+    table = pd.concat(tables)
+    return table[["library", *table.columns.drop("library")]]
 
 
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("data", nargs="+", help="as for quality.py")
-    parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each fold")
-    parser.add_argument("--objectives", default=",".join(OBJECTIVES), help="separated by commas; all by default")
-    parser.add_argument("--inner", type=int, help="number of folds of the queries that are not for testing")
-    parser.add_argument("--test", metavar="OBJECTIVE[:K]", help="measure this choice, on test queries")
-    parser.add_argument("--jobs", type=int, default=2, help="folds at the same time, of one thread each")
+    parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each job")
+    parser.add_argument("--splits", type=int, default=1, help="number of divisions of the training queries of a fold")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each")
     arguments = parser.parse_args()
-    arguments.runs.mkdir(parents=True, exist_ok=True)
-    objectives = arguments.objectives.split(",")
-    rows = measure(arguments.data, arguments.runs, objectives, arguments.inner, arguments.test, arguments.jobs)
-    by_library = rows.groupby("library", sort=False)
-    if arguments.test:
-        table = pd.concat([choice_table(part, library) for library, part in by_library])
-        name, title = "test", f"NDCG@10 on test queries: LambdaMART and {arguments.test}, without tuning"
-    else:
-        table = pd.concat([difference_table(part, library) for library, part in by_library])
-        name = f"inner{arguments.inner}" if arguments.inner else "validation"
-        title = "Differences of NDCG@10 to the LambdaMART of the library, without tuning, on queries that are held out"
-    formats = dict.fromkeys(rows["data"].unique(), "+.4f")
-    publish(table, f"defaults_{name}", arguments.output, title=title, seeds="0", formats=formats)
+    run_jobs(run, jobs_of(arguments), arguments.jobs)
+    table = difference_table(read_results(arguments.runs))
+    differences = [name for name in table if f"{name}_se" in table]
+    publish(
+        table,
+        "defaults",
+        arguments.output,
+        title="Differences of NDCG@10 to the LambdaMART of the library on held-out training queries",
+        seeds=", ".join(map(str, range(arguments.splits))),
+        formats={**dict.fromkeys(differences, "+.4f"), **{f"{name}_se": ".4f" for name in differences}},
+    )
 
 
 if __name__ == "__main__":

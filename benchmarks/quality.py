@@ -1,106 +1,86 @@
-"""NDCG of every method on every data set, with equal budgets: the runs that quality_report.py makes tables of.
+"""NDCG@10 of our rankers and those of LightGBM, XGBoost and CatBoost: the runs that quality_report.py reads.
 
-python benchmarks/quality.py DATA ... --runs FOLDER [--draws 8] [--seeds 1] [--jobs 2] [--methods A,B]
+python benchmarks/quality.py DATA ... --runs FOLDER [--protocols untuned,early-stopping,tuned] [--jobs 2] [--seeds 1]
 
-DATA is a folder of LETOR folds (MQ2008, MSLR-WEB10K), LightGBM's example folder, one LETOR file (cut into five folds),
-or the word "synthetic". For each method, fold and seed there are equally many draws of the hyperparameters, all trained
-on the training queries of the fold. The draw with the best NDCG@10 on the validation queries predicts the test queries,
-once. Each such job is a file in FOLDER, so that an interrupted run continues where it stopped.
+DATA is a folder of LETOR folds (MQ2008, MSLR-WEB10K), LightGBM's example folder or one LETOR file (each cut into five
+folds), or the word "synthetic". Every ranker predicts the test queries of each fold, once. The protocols are:
+
+untuned         every ranker with its default parameters, trained on all queries that are not for testing
+early-stopping  up to 1000 rounds, learning rate 0.1 (CatBoost has its own), 50 rounds without a better NDCG@10 on the
+                validation queries, which are the same for all; rankers that find the number of rounds by themselves
+                are trained on all queries that are not for testing
+tuned           equally many draws of the hyperparameters for each ranker, with early stopping as above but up to 300
+                rounds and 30 without improvement; the draw with the best NDCG@10 on the validation queries is chosen
+
+Each job is a file in FOLDER, so that an interrupted run continues where it stopped. After a change of a method, delete
+its files.
 """
 
 import argparse
-import json
 import os
-import time
+import re
 import warnings
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from quality_methods import METHODS, draw, train
-from reporting import versions
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from workloads import read_folds
+from jobs import run_jobs
+from quality_methods import PROTOCOLS, fit
+from reporting import PACKAGES, versions
+from workloads import data_name, read_folds
 
 import boostrank as br
 
-CUTOFFS = (1, 5, 10, None)
+
+def run(protocol, data, method_name, number, seed, n_draws):
+    """One job: train one method on one fold, and measure it on the test queries."""
+    method, fold = PROTOCOLS[protocol][method_name], read_folds(data)[number]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranker, record = fit(method, protocol, fold, seed, n_draws)
+        scores = ranker.predict(fold.test.X)
+    # NaN where a query has no relevant document: the report leaves these queries out.
+    values = br.ndcg_score(fold.test.y, scores, fold.test.qid, k=10, empty="skip", per_query=True)
+    names = {"protocol": protocol, "data": data_name(data), "method": method.name, "library": method.library}
+    record.update(is_ours=method.is_ours, fold=number, seed=seed, versions=versions((*PACKAGES, "catboost")))
+    return {**names, **record, "ndcg@10": values.tolist()}
 
 
-def run(data, method_name, fold_number, seed, n_draws):
-    """One job: train every draw of one method on one fold, and measure the best draw on the test queries."""
-    method, fold = METHODS[method_name], read_folds(data)[fold_number]
-    best_value, best_number, best_predict = None, None, None
-    draws, start = [], time.perf_counter()
-    for number in range(n_draws):
-        settings = draw(method, seed, number)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            value, rounds, predict = train(method, settings, fold, seed)
-        draws.append({"settings": settings, "validation": value, "rounds": rounds})
-        if best_value is None or value > best_value:
-            best_value, best_number, best_predict = value, number, predict
-    y, scores, qid = fold.test.y, best_predict(fold.test.X), fold.test.qid
-    # NaN where a query has no relevant document: the report counts these queries in several ways.
-    test = {str(k): br.ndcg_score(y, scores, qid, k=k, empty="skip", per_query=True).tolist() for k in CUTOFFS}
-    return {
-        "data": Path(data).name,
-        "method": method_name,
-        "fold": fold.name,
-        "seed": seed,
-        "chosen": best_number,
-        "draws": draws,
-        "test": test,
-        "seconds": time.perf_counter() - start,
-        "versions": versions(),
-    }
+def choose_methods(protocol, names):
+    """The methods of a protocol that are asked for, or all."""
+    return [name for name in PROTOCOLS[protocol] if names is None or name in names]
 
 
-def write_run(path, result):
-    """Write a result as JSON, in one step: an interrupted run leaves no incomplete file."""
-    draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(result))
-    os.replace(draft, path)
-
-
-def missing_jobs(data_sets, methods, seeds, folder, n_draws):
-    """Path and parameters of each job that is not done yet; all methods of a fold follow each other."""
-    for seed in range(seeds):
-        for data in data_sets:
-            for fold in range(len(read_folds(data))):
-                for method in methods:
-                    name = f"{Path(data).name}-{fold}-{seed}-{n_draws}-{method}".replace(" ", "_").replace(":", "_")
-                    path = folder / f"{name}.json"
-                    if not path.exists():
-                        yield path, (data, method, fold, seed, n_draws)
+def jobs_of(arguments):
+    """File and arguments of each job; all methods of a fold follow each other."""
+    jobs = {}
+    for protocol in arguments.protocols:
+        title = f"tuned{arguments.draws}" if protocol == "tuned" else protocol
+        for seed in range(arguments.seeds):
+            for data in arguments.data:
+                for fold in range(len(read_folds(data)))[: arguments.folds]:
+                    for method in choose_methods(protocol, arguments.methods):
+                        name = re.sub(r"[^\w.-]+", "_", f"{title}-{data_name(data)}-{fold}-{seed}-{method}")
+                        job = (protocol, data, method, fold, seed, arguments.draws)
+                        jobs[arguments.runs / f"{name}.json"] = job
+    return jobs
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="+")
     parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each job")
-    parser.add_argument("--draws", type=int, default=8)
+    parser.add_argument("--protocols", type=lambda text: text.split(","), default=list(PROTOCOLS))
+    parser.add_argument("--methods", type=lambda text: text.split(";"), help="names separated by semicolons")
+    parser.add_argument("--draws", type=int, default=8, help="number of draws of hyperparameters of a tuned method")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--folds", type=int, help="only the first folds of each data set, for a trial")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each")
-    parser.add_argument("--methods", default=",".join(METHODS))
     arguments = parser.parse_args()
-    methods = arguments.methods.split(",")
-    unknown = set(methods) - set(METHODS)
-    if unknown:
-        parser.error(f"unknown methods {sorted(unknown)}; known are {', '.join(METHODS)}")
-    arguments.runs.mkdir(parents=True, exist_ok=True)
-    jobs = list(missing_jobs(arguments.data, methods, arguments.seeds, arguments.runs, arguments.draws))
-    columns = (TextColumn("{task.description:<32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, TextColumn("left"), TimeRemainingColumn())
-    with progress, ProcessPoolExecutor(arguments.jobs) as pool:
-        task = progress.add_task("", total=len(jobs))
-        running = {pool.submit(run, *parameters): (path, parameters) for path, parameters in jobs}
-        for done in as_completed(running):
-            path, (data, method, *_) = running[done]
-            try:
-                write_run(path, done.result())
-            except Exception as error:
-                progress.console.print(f"{path.name}: {type(error).__name__}: {str(error).splitlines()[0]}")
-            progress.update(task, advance=1, description=f"{Path(data).name} {method}")
+    if unknown := set(arguments.protocols) - set(PROTOCOLS):
+        parser.error(f"unknown protocols {sorted(unknown)}; known are {', '.join(PROTOCOLS)}")
+    known = {name for protocol in arguments.protocols for name in PROTOCOLS[protocol]}
+    if unknown := set(arguments.methods or ()) - known:
+        parser.error(f"unknown methods {sorted(unknown)}; known are {'; '.join(sorted(known))}")
+    run_jobs(run, jobs_of(arguments), arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,27 @@
-"""The methods of quality.py, the space that their hyperparameters are drawn from, and how they are trained.
+"""The methods of quality.py: tables of the rankers of each protocol, and how they are made and trained.
 
-All methods share one space for their trees and get the same draws of it; each method has hyperparameters of its own
-besides. The number of rounds is found on the validation queries: by NDCG@10, or for our losses by NDCG@k with the k of
-their targets.
+To add a method, add a row to a table. `make` gets the parameters of the ranker that the protocol sets, such as
+`random_state`, under the names of its library, and returns the unfitted ranker.
 """
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
+import catboost
+import lightgbm
 import numpy as np
-from workloads import make_ranker
+import xgboost
+from workloads import leaf_parameters, training_queries
 
 import boostrank as br
-from boostrank.queries import Queries
-from boostrank.surrogates import SURROGATES
+from boostrank.estimators import accept_qid
 
-MAX_ROUNDS, PATIENCE = 300, 30
-#: The shared space: draws are log-uniform between two floats, uniform among the values of a list.
+#: Rounds, patience and learning rate of the protocol "early-stopping"; CatBoost has its own learning rate.
+MAX_ROUNDS, PATIENCE, LEARNING_RATE = 1000, 50, 0.1
+#: Rounds and patience of the protocol "tuned".
+MAX_ROUNDS_TUNED, PATIENCE_TUNED = 300, 30
+#: The shared space of "tuned": draws are log-uniform between two floats of a tuple, uniform among the values of a list.
 TREES = {
     "learning_rate": (0.03, 0.2),
     "leaves": [7, 15, 31, 63],
@@ -25,62 +30,176 @@ TREES = {
     "colsample": [0.3, 0.6, 1.0],
     "reg_lambda": (0.01, 10.0),
 }
-CUTOFFS = {"k": [None, 5, 10]}
-LAMBDARANK = {"lambdarank_truncation_level": [10, 20, 30, 100], "lambdarank_norm": [True, False]}
-XGBOOST_PAIRS = {
-    "lambdarank_pair_method": ["topk", "mean"],
-    "lambdarank_num_pair_per_sample": [1, 4, 10, 32],
-    "lambdarank_normalization": [True, False],
+#: Parameters that say how the libraries run.
+RUNNING = {
+    "lightgbm": {"n_jobs": 1, "verbosity": -1},
+    "xgboost": {"n_jobs": 1},
+    "catboost": {"thread_count": 1, "allow_writing_files": False, "logging_level": "Silent"},
 }
-NORMS = {"q": [2.0, 3.0, 6.0, None]}
-EPSILONS = {"epsilon": [0.1, 0.3, 1.0]}
-#: The losses that "auto" chooses from; it draws one of them with the other hyperparameters.
-AUTO = {"objective": ["softmax", "logistic", "centered-squared", "squared", "cosine", "pairwise-squared"]}
+#: NDCG@10 as the metric for early stopping of the libraries' own rankers; ours have an argument of `fit`.
+METRICS = {
+    "lightgbm": {"eval_at": 10},
+    "xgboost": {"eval_metric": "ndcg@10"},
+    "catboost": {"eval_metric": "NDCG:top=10;type=Exp"},
+}
 
 
 class Method(NamedTuple):
-    """A library, the title of the method, the objective, and the hyperparameters of the method alone."""
+    """A row of a table of methods.
 
+    Attributes
+    ----------
+    name : str
+        Unique in its protocol.
+    library : str
+        "lightgbm", "xgboost" or "catboost".
+    is_ours : bool
+        Whether the ranker is one of boostrank, and not one of the library.
+    make : callable
+        Function of the parameters of the ranker that returns it, unfitted.
+    own : mapping of str to list or tuple
+        For "tuned": the hyperparameters that only this method has.
+    validates_itself : bool
+        For "early-stopping": the ranker gets all training queries, and finds the number of rounds without further data.
+    """
+
+    name: str
     library: str
-    title: str
-    objective: str
-    own: dict[str, Any]
-
-    @property
-    def name(self):
-        """Library and title."""
-        return f"{self.library} {self.title}"
-
-    @property
-    def is_ours(self):
-        """Whether the loss is one of boostrank."""
-        return self.objective in (*SURROGATES, "edge-logistic", "auto")
+    is_ours: bool
+    make: Callable[..., Any]
+    own: Mapping[str, Any] = {}
+    validates_itself: bool = False
 
 
-NATIVE = [
-    Method("lightgbm", "lambdarank", "lambdarank", LAMBDARANK),
-    Method("lightgbm", "rank_xendcg", "rank_xendcg", {}),
-    Method("lightgbm", "regression", "squared/none", {}),
-    Method("xgboost", "rank:ndcg", "rank:ndcg", XGBOOST_PAIRS),
-    Method("xgboost", "rank:pairwise", "rank:pairwise", XGBOOST_PAIRS),
-    Method("xgboost", "rank:map", "rank:map", XGBOOST_PAIRS),
-    Method("catboost", "YetiRank", "YetiRank", {}),
-    Method("catboost", "QueryRMSE", "QueryRMSE", {}),
-    Method("catboost", "QuerySoftMax", "QuerySoftMax", {}),
-    Method("catboost", "LambdaMart", "LambdaMart:metric=NDCG", {}),
+def bagged(**parameters):
+    """The mean of ten rankers on samples of the training queries."""
+    seed = parameters["random_state"]
+    return br.BaggedRanker(br.LightGBMRanker(**parameters), n_estimators=10, random_state=seed)
+
+
+def power(make, exponent, **parameters):
+    """A ranker with the loss of the power family that has this exponent."""
+    return make(br.surrogates.Power(exponent), **parameters)
+
+
+def cosine(make, epsilon, **parameters):
+    """A ranker with the cosine loss that has this epsilon."""
+    return make(br.surrogates.Cosine(epsilon), **parameters)
+
+
+#: Names under which the report finds the peers that differences are to.
+LAMBDARANK, RANK_NDCG = "LGBMRanker", "XGBRanker"
+OURS = {"lightgbm": br.LightGBMRanker, "xgboost": br.XGBoostRanker}
+XENDCG = partial(lightgbm.LGBMRanker, objective="rank_xendcg")
+PEERS = [
+    Method(LAMBDARANK, "lightgbm", False, lightgbm.LGBMRanker),
+    Method("LGBMRanker rank_xendcg", "lightgbm", False, XENDCG),
+    Method(RANK_NDCG, "xgboost", False, xgboost.XGBRanker),
+    Method("CatBoostRanker", "catboost", False, catboost.CatBoostRanker),
+]
+
+UNTUNED = [
+    *PEERS,
+    Method("LightGBMRanker", "lightgbm", True, br.LightGBMRanker),
+    Method("XGBoostRanker", "xgboost", True, br.XGBoostRanker),
+    Method("LightGBMRanker auto", "lightgbm", True, partial(br.LightGBMRanker, "auto")),
+    Method("XGBoostRanker auto", "xgboost", True, partial(br.XGBoostRanker, "auto")),
+    Method("BaggedRanker", "lightgbm", True, bagged),
 ]
 
 
-def our_methods(library):
-    """Every surrogate, RankNet and "auto" in one library."""
-    own = {"pnorm": NORMS, "normalized-pnorm": NORMS, "cosine": EPSILONS}
-    for name in SURROGATES:
-        yield Method(library, name, name, {**CUTOFFS, **own.get(name, {})})
-    yield Method(library, "edge-logistic", "edge-logistic", {})
-    yield Method(library, "auto", "auto", {**CUTOFFS, **AUTO})
+def early_stopping_methods():
+    """The peers, and for each library the ways in which our rankers find the number of rounds."""
+    yield from PEERS
+    hold_out = {"validation_fraction": 0.2, "n_estimators": MAX_ROUNDS, "early_stopping_rounds": PATIENCE}
+    for library, make in OURS.items():
+        name = make.__name__
+        yield Method(name, library, True, make)
+        ways = {
+            "refit": {**hold_out, "refit": True},
+            "rounds auto": {"n_estimators": "auto"},
+            "folds": {"n_estimators": "auto", "ensemble": "folds"},
+            "auto, rounds auto": {"objective": "auto", "n_estimators": "auto"},
+        }
+        for title, parameters in ways.items():
+            yield Method(f"{name} {title}", library, True, partial(make, **parameters), validates_itself=True)
 
 
-METHODS = {method.name: method for method in [*NATIVE, *our_methods("lightgbm"), *our_methods("xgboost")]}
+def tuned_methods():
+    """The peers and the losses among which tuning may choose, with the hyperparameters that only they have."""
+    own = {
+        LAMBDARANK: {"lambdarank_truncation_level": [10, 20, 30, 100], "lambdarank_norm": [True, False]},
+        RANK_NDCG: {
+            "lambdarank_pair_method": ["topk", "mean"],
+            "lambdarank_num_pair_per_sample": [1, 4, 10, 32],
+            "lambdarank_normalization": [True, False],
+        },
+    }
+    for peer in PEERS:
+        yield peer._replace(own=own.get(peer.name, {}))
+    cutoffs = {"k": [None, 5, 10]}
+    for library, make in OURS.items():
+        name = make.__name__
+        yield Method(name, library, True, make, cutoffs)
+        exponents = {"exponent": [-0.25, 0.0, 0.25, 0.5, 1.0]}
+        yield Method(f"{name} power", library, True, partial(power, make), {**cutoffs, **exponents})
+        consistent = partial(make, "consistent-lambdarank")
+        yield Method(f"{name} consistent-lambdarank", library, True, consistent, cutoffs)
+        epsilons = {"epsilon": [0.1, 0.3, 1.0]}
+        yield Method(f"{name} cosine", library, True, partial(cosine, make), {**cutoffs, **epsilons})
+
+
+PROTOCOLS = {
+    protocol: {method.name: method for method in methods}
+    for protocol, methods in {
+        "untuned": UNTUNED,
+        "early-stopping": early_stopping_methods(),
+        "tuned": tuned_methods(),
+    }.items()
+}
+
+
+def fit(method, protocol, fold, seed, n_draws):
+    """The fitted ranker of a method, and what is to be recorded about it."""
+    running = {**RUNNING[method.library], "random_state": seed}
+    if protocol == "tuned":
+        return fit_best_draw(method, running, fold, seed, n_draws)
+    if protocol == "untuned" or method.validates_itself:
+        ranker = accept_qid(method.make(**running))
+        arguments = {"eval_metric": "ndcg@10"} if method.validates_itself else {}
+        ranker.fit(*training_queries(fold), **arguments)
+    else:
+        rate = {} if method.library == "catboost" else {"learning_rate": LEARNING_RATE}
+        ranker = fit_with_early_stopping(method, {**running, **rate}, fold, MAX_ROUNDS, PATIENCE)
+    # "auto" says which candidate it chose.
+    choice = repr(ranker.best_params_) if hasattr(ranker, "best_params_") else None
+    return ranker, {"rounds": int(ranker.best_iteration_), "choice": choice}
+
+
+def fit_with_early_stopping(method, parameters, fold, rounds, patience):
+    """Train on the training queries without the validation queries, which decide on the number of rounds."""
+    stopping = {"n_estimators": rounds, "early_stopping_rounds": patience}
+    evaluation = [tuple(fold.validation)]
+    if method.is_ours:
+        return method.make(**parameters, **stopping).fit(*fold.train, eval_set=evaluation, eval_metric="ndcg@10")
+    ranker = accept_qid(method.make(**parameters, **stopping, **METRICS[method.library]))
+    return ranker.fit(*fold.train, eval_set=evaluation)
+
+
+def fit_best_draw(method, running, fold, seed, n_draws):
+    """Train all draws of the hyperparameters; the one with the best NDCG@10 on the validation queries is returned."""
+    best, best_value, draws = None, -np.inf, []
+    for number in range(n_draws):
+        settings = draw(method, seed, number)
+        parameters = {**running, **library_parameters(method.library, settings)}
+        parameters.update({name: settings[name] for name in method.own})
+        ranker = fit_with_early_stopping(method, parameters, fold, MAX_ROUNDS_TUNED, PATIENCE_TUNED)
+        X, y, qid = fold.validation
+        value = float(br.ndcg_score(y, ranker.predict(X), qid, k=10))
+        draws.append({"settings": settings, "validation": value, "rounds": int(ranker.best_iteration_)})
+        if value > best_value:
+            best, best_value = ranker, value
+    return best, {"draws": draws}
 
 
 def draw(method, seed, number):
@@ -91,92 +210,22 @@ def draw(method, seed, number):
     return settings
 
 
-def train(method, settings, fold, seed):
-    """Train on one fold: NDCG@10 on its validation queries, rounds, and a function from features to scores."""
-    if method.library == "catboost":
-        return _train_catboost(method, settings, fold, seed)
-    return _train_booster(method, settings, fold, seed)
-
-
-def _train_booster(method, settings, fold, seed):
-    own = {name: settings[name] for name in method.own}
-    objective, _, normalize = own.pop("objective", method.objective).partition("/")
-    of_surrogate = {name: own.pop(name) for name in ("q", "epsilon") if own.get(name) is not None}
-    # Without a q, the p-norms take the choice of the paper, log(m) + 2.
-    own.pop("q", None)
-    parameters = {
-        "k": own.pop("k", 10),
-        "normalize": normalize or "dcg",
-        "n_estimators": MAX_ROUNDS,
-        "early_stopping_rounds": PATIENCE,
-        "learning_rate": settings["learning_rate"],
-        "subsample": settings["subsample"],
-        "colsample_bytree": settings["colsample"],
-        "reg_lambda": settings["reg_lambda"],
-        "random_state": seed,
-        "n_jobs": 1,
-        **own,
-    }
-    if method.library == "lightgbm":
-        parameters.update(min_child_samples=settings["min_child"], subsample_freq=1)
-    else:
-        parameters["min_child_weight"] = settings["min_child"]
-    surrogate = replace(SURROGATES[objective], **of_surrogate) if of_surrogate else objective
-    ranker = make_ranker(method.library, surrogate, settings["leaves"], **parameters)
-    X, y, qid = fold.train
-    # Mean average precision takes relevant and irrelevant documents only.
-    ranker.fit(X, y >= 1 if objective == "rank:map" else y, qid, eval_set=[tuple(fold.validation)])
-    return _ndcg10(fold.validation, ranker.predict(fold.validation.X)), ranker.best_iteration_, ranker.predict
-
-
-def _train_catboost(method, settings, fold, seed):
-    from catboost import CatBoost
-
-    parameters = {
-        "loss_function": method.objective,
-        "iterations": MAX_ROUNDS,
-        "learning_rate": settings["learning_rate"],
-        # CatBoost grows symmetric trees: the number of leaves is a power of 2, and there is no minimum of documents.
-        "depth": int(np.log2(settings["leaves"] + 1)),
-        "bootstrap_type": "Bernoulli",
-        "subsample": settings["subsample"],
-        "rsm": settings["colsample"],
-        "l2_leaf_reg": settings["reg_lambda"],
-        "random_seed": seed,
-        "thread_count": 1,
-        "allow_writing_files": False,
-        "logging_level": "Silent",
-        # CatBoost stops by its own NDCG@10, in which empty queries count 1 and ties are ranked in the worst way. Of the
-        # rounds until then, the best is the one with the best NDCG@10 as the other methods compute it.
-        "eval_metric": "NDCG:top=10;type=Exp",
-        "od_type": "Iter",
-        "od_wait": PATIENCE,
-        "use_best_model": False,
-    }
-    model = CatBoost(parameters).fit(_pool(fold.train), eval_set=_pool(fold.validation))
-    values = [_ndcg10(fold.validation, scores) for scores in model.staged_predict(_dense(fold.validation.X))]
-    rounds = int(np.argmax(values)) + 1
-    return values[rounds - 1], rounds, lambda X: model.predict(_dense(X), ntree_end=rounds)
-
-
-def _pool(data):
-    from catboost import Pool
-
-    queries = Queries.from_qid(data.qid)
-    X, y = queries.group(_dense(data.X)), queries.group(data.y)
-    return Pool(X, y, group_id=np.repeat(np.arange(queries.n_queries), queries.sizes))
-
-
-def _dense(X):
-    return X.toarray() if hasattr(X, "toarray") else X
-
-
-def _ndcg10(data, scores):
-    return float(br.ndcg_score(data.y, scores, data.qid, k=10))
-
-
 def _draw_one(choices, random):
     if isinstance(choices, tuple):
         low, high = choices
         return float(np.exp(random.uniform(np.log(low), np.log(high))))
     return choices[random.integers(len(choices))]
+
+
+def library_parameters(library, settings):
+    """The settings of the trees under the names of a library."""
+    shared = {name: settings[name] for name in ("learning_rate", "subsample", "reg_lambda")}
+    leaves, min_child, colsample = settings["leaves"], settings["min_child"], settings["colsample"]
+    if library == "catboost":
+        # CatBoost grows symmetric trees: the number of leaves is a power of 2, and there is no minimum of documents.
+        depth = int(np.log2(leaves + 1))
+        return {**shared, "depth": depth, "bootstrap_type": "Bernoulli", "colsample_bylevel": colsample}
+    shared.update(leaf_parameters(library, leaves), colsample_bytree=colsample)
+    if library == "lightgbm":
+        return {**shared, "min_child_samples": min_child, "subsample_freq": 1}
+    return {**shared, "min_child_weight": min_child}

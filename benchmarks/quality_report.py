@@ -1,140 +1,239 @@
-"""Table and picture of the runs of quality.py.
+"""Tables and picture of the runs of quality.py.
 
-python benchmarks/quality_report.py FOLDER [--baseline "lightgbm lambdarank"] [--output FOLDER]
+python benchmarks/quality_report.py FOLDER [--output FOLDER]
 
-A row per data set and method: mean NDCG over the test queries of all folds, each query the mean over seeds; the
-difference to the baseline at NDCG@10 with its 95% paired bootstrap interval, the p-value of the paired randomization
-test adjusted for the number of methods (Holm), and queries won, tied and lost. In the two columns named "empty" the
-queries without a relevant document count 1 or not at all; elsewhere they count 0. Only the seeds for which most methods
-are complete are used. Rows are sorted by data set, library and method, and not by NDCG, because on real data the
-differences are not significant.
+Everything is NDCG@10 of test queries, each the mean over seeds; queries without a relevant document are left out. A
+method is left out of a data set if the runs of some of its folds are missing. Intervals are 95% intervals of the
+bootstrap over queries, and p-values those of paired randomization tests.
+
+quality_PROTOCOL.csv has a row for each data set and method: its mean, and its difference to LightGBM's LambdaMART. For
+methods on XGBoost there is a second row, with the difference to XGBoost's. Seconds are those of training and
+prediction on a fold, next to other jobs.
+
+quality_headline.csv has a row for each of our methods and each peer: the mean over data sets of the mean difference, in
+which all data sets have the same weight. Its interval is of resamples of the queries of each set, and its p-value of
+random signs of the differences of all queries. Won and lost are the data sets on which it is significantly better and
+worse, at 5%, and with "_holm" after Holm's correction for the number of data sets. "best peer" is on each data set the
+peer with the best mean on its test queries, which is not known in advance. Synthetic data have rows of their own.
+
+The picture has the differences in the protocol "untuned".
 """
 
-import json
+import itertools
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pandas as pd
-from quality_methods import METHODS
-from reporting import make_parser, markdown, picture_path, publish
+from jobs import read_results
+from quality_methods import LAMBDARANK, PROTOCOLS, RANK_NDCG
+from reporting import make_parser, picture_path, publish
+from workloads import SYNTHETIC
 
 import boostrank as br
 from boostrank.displays import import_pyplot, style
 from boostrank.significance import bootstrap_interval, holm
+from boostrank.significance.bootstrap import resampled_means
 
-#: Columns by cutoff, which is text in the files of quality.py.
-CUTOFFS = {"1": "ndcg@1", "5": "ndcg@5", "10": "ndcg@10", "None": "ndcg"}
-
-
-def read(folder):
-    """A row per run: data, method, fold, seed, budget, and NDCG@k of the test queries, NaN for empty queries."""
-    runs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
-    if not runs:
-        raise SystemExit(f"no results in {folder}")
-    table = pd.DataFrame(runs)
-    table["budget"] = table["draws"].map(len)
-    if table["budget"].nunique() > 1:
-        raise SystemExit(f"budgets differ: {table['budget'].value_counts().to_dict()} draws; report equal ones only")
-    return table
+LEVEL, N_RESAMPLES = 0.05, 10_000
+BEST_PEER = "best peer"
+#: The panels of the picture: a baseline, and the methods whose differences to it are shown.
+PANELS = {
+    LAMBDARANK: {"LightGBMRanker": "default", "LightGBMRanker auto": '"auto"'},
+    RANK_NDCG: {"XGBoostRanker": "default", "XGBoostRanker auto": '"auto"'},
+}
 
 
-def complete(runs):
-    """Runs of the seeds for which most methods have all folds, so that all are tested on the same queries."""
-    n_folds = runs.groupby(["seed", "method"])["fold"].nunique()
-    methods = n_folds[n_folds == runs["fold"].nunique()].reset_index().groupby("seed")["method"].agg(set)
-    seeds = methods.index[methods.map(len) == methods.map(len).max()]
-    return runs[runs["seed"].isin(seeds) & runs["method"].isin(set.intersection(*methods[seeds]))]
+def values_by_method(runs):
+    """NDCG@10 of each test query by data set and method: ``{data: {method: array of shape (n_queries,)}}``.
 
-
-def by_query(runs, k):
-    """NDCG@k with a row per method and a column per test query of all folds; the mean over seeds."""
+    Each is the mean over seeds, without queries that have no relevant document. Methods for which a fold is missing
+    that other methods have are printed, and left out.
+    """
     values = {}
-    for method, of_method in runs.groupby("method"):
-        folds = [np.mean([test[k] for test in of_fold["test"]], axis=0) for _, of_fold in of_method.groupby("fold")]
-        values[method] = np.concatenate(folds)
-    return pd.DataFrame(values).T
+    for data, of_data in runs.groupby("data", sort=False):
+        folds = sorted(of_data["fold"].unique().tolist())
+        values[data] = {}
+        for method, of_method in of_data.groupby("method", sort=False):
+            by_fold = of_method.groupby("fold")["ndcg@10"].agg(lambda lists: np.mean(list(lists), axis=0))
+            if missing := sorted(set(folds) - set(by_fold.index)):
+                print(f"{of_method['protocol'].iloc[0]}, {data}: {method} has no runs of the folds {missing}; left out")
+                continue
+            all_queries = np.concatenate(by_fold[folds].tolist())
+            values[data][method] = all_queries[~np.isnan(all_queries)]
+    return values
 
 
-def table_of(data, runs, baseline):
-    """The rows of one data set."""
-    values = {name: by_query(runs, k) for k, name in CUTOFFS.items()}
-    ten = values["ndcg@10"]
-    zero = ten.fillna(0.0)
-    tests = {name: br.permutation_test(row, zero.loc[baseline], random_state=0) for name, row in zero.iterrows()}
-    others = [name for name in zero.index if name != baseline]
-    adjusted = dict(zip(others, holm([tests[name].p_value for name in others]), strict=True))
+def compare(values, baseline):
+    """Difference of a method to a baseline on one data set, as columns of a table."""
+    test = br.permutation_test(values, baseline)
+    low, high = bootstrap_interval(values, baseline, n_resamples=N_RESAMPLES)
+    return {
+        "difference": test.difference,
+        "low": low,
+        "high": high,
+        "p": test.p_value,
+        "wins": test.wins,
+        "ties": test.ties,
+        "losses": test.losses,
+    }
+
+
+def table_by_set(runs, values):
+    """A row for each data set, method and baseline; the baseline of all has a row without a difference."""
+    about = runs.groupby("method")[["library", "is_ours"]].first()
+    seconds = runs.groupby(["data", "method"])["seconds"].mean()
     rows = []
-    for name in zero.index:
-        method, test = METHODS[name], tests[name]
-        row = {"data": data, "library": method.library, "method": method.title}
-        row["folds"], row["seeds"] = runs["fold"].nunique(), runs["seed"].nunique()
-        for cutoff, part in values.items():
-            row[cutoff] = part.loc[name].fillna(0.0).mean()
-        row["ndcg@10_empty_one"], row["ndcg@10_empty_skipped"] = ten.loc[name].fillna(1.0).mean(), ten.loc[name].mean()
-        if name != baseline:
-            interval = bootstrap_interval(zero.loc[name], zero.loc[baseline], random_state=0)
-            row.update(difference=test.difference, low=interval.low, high=interval.high, p_holm=adjusted[name])
-            row.update(wins=test.wins, ties=test.ties, losses=test.losses)
-        rows.append(row)
-    return pd.DataFrame(rows).astype({"wins": "Int64", "ties": "Int64", "losses": "Int64"})
+    for data, of_data in values.items():
+        for method, own in of_data.items():
+            row = {"data": data, "library": about["library"][method], "method": method, "queries": len(own)}
+            row.update(seconds=seconds[data, method], **{"ndcg@10": own.mean()})
+            baselines = [LAMBDARANK, RANK_NDCG] if row["library"] == "xgboost" else [LAMBDARANK]
+            baselines = [name for name in baselines if name in of_data and name != method]
+            rows += [{**row, "baseline": name, **compare(own, of_data[name])} for name in baselines] or [row]
+    columns = ["data", "library", "method", "queries", "seconds", "ndcg@10", "baseline"]
+    columns += ["difference", "low", "high", "p", "wins", "ties", "losses"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.astype(dict.fromkeys(["wins", "ties", "losses"], "Int64"))
 
 
-def summary(table):
-    """NDCG@10 with a row per method and a column per data set; a star where it differs from the baseline."""
-    stars = np.where(table["p_holm"] < 0.05, "*", "")
-    cells = table.assign(cell=table["ndcg@10"].map("{:.4f}".format) + stars)
-    return cells.pivot(index=["library", "method"], columns="data", values="cell").reset_index()
+def headline(values, ours, peers):
+    """A row for each of our methods and each peer, and the best peer of each data set, over all sets that have both."""
+    differences = {}
+    for data, of_data in values.items():
+        of_peers = {name: of_data[name] for name in peers if name in of_data}
+        if of_peers:
+            of_peers[BEST_PEER] = max(of_peers.values(), key=np.mean)
+        for method in ours:
+            for peer, theirs in of_peers.items():
+                if method in of_data:
+                    differences.setdefault((method, peer), {})[data] = of_data[method] - theirs
+    resampled = _resampled_by_set(differences, list(values))
+    pairs = [pair for pair in itertools.product(ours, [*peers, BEST_PEER]) if pair in differences]
+    return pd.DataFrame([_headline_row(*pair, differences[pair], resampled[pair]) for pair in pairs])
 
 
-def plot(table, baseline, path):
-    """Differences to the baseline at NDCG@10 with their intervals, a panel per data set."""
+def _resampled_by_set(differences, data_sets):
+    """Mean differences in resamples of the queries of each set, a list with an array for each set of the pair."""
+    resampled = {pair: [] for pair in differences}
+    for number, data in enumerate(data_sets):
+        pairs = [pair for pair, by_set in differences.items() if data in by_set]
+        if not pairs:
+            continue
+        rows = np.array([differences[pair][data] for pair in pairs])
+        means = resampled_means(rows, N_RESAMPLES, np.random.default_rng([0, number]))
+        for pair, row in zip(pairs, means, strict=True):
+            resampled[pair].append(row)
+    return resampled
+
+
+def _headline_row(method, peer, by_set, resampled):
+    means = pd.Series({data: values.mean() for data, values in by_set.items()})
+    p = [br.permutation_test(values, np.zeros(len(values))).p_value for values in by_set.values()]
+    low, high = np.quantile(np.mean(resampled, axis=0), [0.025, 0.975])
+    # The sum of these is the mean over sets, times the number of sets.
+    weighted = np.concatenate([values / len(values) for values in by_set.values()])
+    row = {"method": method, "peer": peer, "sets": len(means), "difference": means.mean(), "low": low, "high": high}
+    row["p"] = br.permutation_test(weighted, np.zeros(len(weighted))).p_value
+    for suffix, p_values in (("", np.array(p)), ("_holm", holm(p))):
+        row[f"won{suffix}"] = int(((means > 0) & (p_values <= LEVEL)).sum())
+        row[f"lost{suffix}"] = int(((means < 0) & (p_values <= LEVEL)).sum())
+    return {**row, "worst_set": means.idxmin(), "worst_difference": means.min()}
+
+
+def plot(table, heads, path):
+    """Differences of our rankers to the LambdaMART of their library, by data set and in the mean, with intervals."""
     plt = import_pyplot()
-    data_sets = list(table["data"].unique())
-    table = table.assign(name=table["library"] + " " + table["method"]).dropna(subset="difference")
-    names = sorted(table["name"].unique(), reverse=True)
-    height = np.arange(len(names))
-    figure, axes = plt.subplots(
-        1, len(data_sets), figsize=(9, 0.22 * len(names) + 1.2), sharey=True, squeeze=False, layout="constrained"
-    )
-    ours = np.array([METHODS[name].is_ours for name in names])
-    for ax, data in zip(axes[0], data_sets, strict=True):
-        part = table[table["data"] == data].set_index("name").reindex(names)
-        lengths = np.abs(part[["low", "high"]].sub(part["difference"], axis=0)).T.to_numpy()
-        for chosen, color, label in ((ours, style.BLUE, "ours"), (~ours, style.ORANGE, "the libraries' own")):
-            look = {"fmt": "o", "markersize": 4, "linewidth": 1, "color": color, "label": label}
-            ax.errorbar(part["difference"][chosen], height[chosen], xerr=lengths[:, chosen], **look)
+    queries = table.groupby("data")["queries"].first()
+    real = queries.drop(SYNTHETIC, errors="ignore").sort_values()
+    # From the bottom to the top.
+    rows = [*queries.index.intersection([SYNTHETIC]), "mean", *real.index]
+    labels = [f"mean of {len(real)} sets" if row == "mean" else f"{row} ({queries[row]})" for row in rows]
+    means = heads[(heads["protocol"] == "untuned") & (heads["kind"] == "real")].rename(columns={"peer": "baseline"})
+    shown = pd.concat([table, means.assign(data="mean")]).set_index(["baseline", "method", "data"])
+    keys = [(baseline, method) for baseline, methods in PANELS.items() for method in methods]
+    shown = shown[shown.index.droplevel("data").isin(keys)].sort_index()
+    limit = half_width(shown)
+    looks = ({"color": style.BLUE, "marker": "o"}, {"color": style.ORANGE, "marker": "s", "markerfacecolor": "white"})
+    size = {"figsize": (9, 0.48 * len(rows) + 1.3), "layout": "constrained"}
+    figure, axes = plt.subplots(1, len(PANELS), sharey=True, **size)
+    for ax, (baseline, methods) in zip(axes, PANELS.items(), strict=True):
         ax.axvline(0, color=style.BLACK, linewidth=0.8)
-        ax.set_title(data, fontsize="medium")
+        ax.axhline(rows.index("mean") + 0.5, color=style.GREY, linewidth=0.8)
+        for (method, title), look, shift in zip(methods.items(), looks, (0.16, -0.16), strict=True):
+            if (baseline, method) in shown.index:
+                part = shown.loc[(baseline, method)].reindex(rows)
+                draw_intervals(ax, part, np.arange(len(rows)) + shift, limit, label=title, **look)
+        ax.set_xlim(-limit, limit)
+        ax.locator_params(axis="x", nbins=6)
+        ax.set_title(f"{next(iter(methods))} minus {baseline}", fontsize="medium")
         style.light_grid(ax, "x")
-    axes[0, 0].set_yticks(height, names, fontsize="small")
-    axes[0, 0].set_ylim(-1, len(names))
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
-    figure.supxlabel(f"NDCG@10 minus that of {baseline}, 95% intervals", fontsize="medium")
+    axes[0].set_yticks(range(len(rows)), labels)
+    axes[0].set_ylim(-0.6, len(rows) - 0.4)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
+    figure.supxlabel("difference of NDCG@10 with default parameters (95% interval)", fontsize="medium")
     figure.savefig(path, dpi=120)
     plt.close(figure)
+
+
+def half_width(shown):
+    """The largest difference that a panel shows: all means and most ends of intervals are inside."""
+    ends = shown[["low", "high"]].abs().max(axis=1)
+    return max(1.4 * shown["difference"].abs().max(), 1.2 * ends.quantile(0.8), 1e-3)
+
+
+def draw_intervals(ax, part, heights, limit, **look):
+    """Draw a point and its interval at each height; an end beyond the limit is an arrow and its number."""
+    inside, line = part[["low", "high"]].clip(-limit, limit), {"color": look["color"], "linewidth": 1.3}
+    ax.hlines(heights, inside["low"], inside["high"], **line)
+    ax.plot(part["difference"], heights, linestyle="", markersize=5, **look)
+    for column, sign, arrow, side in (("low", -1, "<", "left"), ("high", 1, ">", "right")):
+        for height, end in zip(heights, part[column], strict=True):
+            if sign * end > limit:
+                ax.plot(0.98 * sign * limit, height, arrow, color=look["color"], markersize=4)
+                ax.annotate(f"{end:+.3f}", (0.96 * sign * limit, height), ha=side, va="bottom", fontsize="x-small")
+
+
+def of_protocol(runs, protocol):
+    """The runs of the methods in the table of a protocol, in its sequence; refuses tuned runs of different budgets."""
+    known = list(PROTOCOLS[protocol])
+    part = runs[(runs["protocol"] == protocol) & runs["method"].isin(known)]
+    if "draws" in part and (budgets := part["draws"].dropna().map(len)).nunique() > 1:
+        raise SystemExit(f"budgets differ: {budgets.value_counts().to_dict()} runs by draws; keep those of one budget")
+    return part.iloc[np.lexsort([part["method"].map(known.index), part["data"]])]
 
 
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("folder", type=Path, help="the folder of the runs of quality.py")
-    parser.add_argument("--baseline", default="lightgbm lambdarank")
     arguments = parser.parse_args()
     matplotlib.use("Agg")
-    runs = read(arguments.folder)
-    parts = [table_of(data, complete(part), arguments.baseline) for data, part in runs.groupby("data")]
-    table = pd.concat(parts).sort_values(["data", "library", "method"])
-    publish(
-        table,
-        "quality",
-        arguments.output,
-        title=f"NDCG of each method with {runs['budget'].iloc[0]} draws of hyperparameters; "
-        f"differences to {arguments.baseline} at NDCG@10",
-        seeds=", ".join(map(str, sorted(runs["seed"].unique()))),
-        notes=[f"runs were made with {runs['versions'].iloc[0]}"],
-    )
-    print(f"\nNDCG@10; * differs from {arguments.baseline} at 5%\n\n{markdown(summary(table))}")
-    plot(table, arguments.baseline, picture_path("quality", arguments.output))
+    runs = pd.DataFrame(read_results(arguments.folder))
+    about = {"seeds": ", ".join(map(str, sorted(runs["seed"].unique())))}
+    about["notes"] = [f"runs were made with {text}" for text in runs["versions"].unique()]
+    tables, heads = {}, []
+    for protocol in PROTOCOLS:
+        part = of_protocol(runs, protocol)
+        if part.empty:
+            continue
+        values = values_by_method(part)
+        tables[protocol] = table_by_set(part, values)
+        ours, peers = (part.loc[part["is_ours"] == flag, "method"].unique() for flag in (True, False))
+        for kind in ("real", SYNTHETIC):
+            of_kind = {data: of_data for data, of_data in values.items() if (data == SYNTHETIC) == (kind == SYNTHETIC)}
+            head = headline(of_kind, ours, peers)
+            head.insert(0, "protocol", protocol)
+            head.insert(1, "kind", kind)
+            heads.append(head)
+    for protocol, table in tables.items():
+        title = f"NDCG@10 of each method, and its difference to LambdaMART; protocol {protocol!r}"
+        publish(table, f"quality_{protocol.replace('-', '_')}", arguments.output, title=title, **about)
+    heads = pd.concat(heads)
+    title = "Mean differences of NDCG@10 over data sets, of our methods to each peer"
+    formats = {"worst_difference": "+.4f"}
+    publish(heads, "quality_headline", arguments.output, title=title, formats=formats, **about)
+    if "untuned" in tables:
+        plot(tables["untuned"], heads, picture_path("quality", arguments.output))
 
 
 if __name__ == "__main__":

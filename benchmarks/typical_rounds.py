@@ -8,13 +8,12 @@ data set.
 """
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from reporting import make_parser, publish
 from rich.progress import track
-from workloads import read_folds
+from workloads import data_name, read_folds
 
 import boostrank as br
 from boostrank.surrogates import SURROGATES
@@ -29,12 +28,6 @@ def best_round(objective, fold, rounds, threads):
         warnings.simplefilter("ignore")
         ranker.fit(*fold.train, eval_set=[tuple(fold.validation)])
     return int(np.argmax(ranker.evals_result_["valid_0"]["ndcg@10"])) + 1
-
-
-def data_name(data):
-    """Name of a data set: that of its folder, or "synthetic"."""
-    path = Path(data)
-    return path.parent.name if path.is_file() else path.name
 
 
 def main():
