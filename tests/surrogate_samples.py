@@ -16,7 +16,7 @@ OTHER_SETTINGS = [
     NormalizedPNorm(q=2.5),
     Cosine(epsilon=0.3),
     *(Power(exponent) for exponent in (-0.75, -0.25, 0.5, 2)),
-    Power(0, max_step=1),
+    *(Power(exponent) for exponent in (0, 0.25)),
     Power(0.1, max_step=0.5),
 ]
 DEFAULT_HESSIANS = [*SURROGATES.values(), *OTHER_SETTINGS, *OWN]

@@ -375,7 +375,7 @@ def test_the_scale_is_one_where_nothing_can_be_learned():
 def test_bind_makes_the_objective_of_its_arguments():
     labels, queries, scores = ragged()
     arguments = queries, DCG(k=1, gain="linear"), "l2", np.arange(5.0)
-    ours, theirs = bind("softmax", labels, *arguments), Objective(Power(0), labels, *arguments)
+    ours, theirs = bind("softmax", labels, *arguments), Objective(Power(0, max_step=1.0), labels, *arguments)
     assert (ours.surrogate, ours.queries, ours.scale) == (theirs.surrogate, queries, theirs.scale)
     np.testing.assert_array_equal(ours.targets, theirs.targets)
     np.testing.assert_array_equal(ours.gradient_hessian(scores), theirs.gradient_hessian(scores))

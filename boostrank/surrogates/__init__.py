@@ -6,8 +6,8 @@ name                       instance                      convex consistent      
 ``squared``                :class:`Squared`              yes    yes             exact
 ``poisson``                :class:`Poisson`              yes    yes             exact
 ``logistic``               :class:`Logistic`             yes    for u in [0, 1] exact
-``softmax``                ``Power(0)``                  yes    yes             majorant or exact
-``power``                  ``Power(0.25)``               yes    yes             majorant or exact
+``softmax``                ``Power(0, max_step=1)``      yes    yes             majorant or exact
+``power``                  ``Power(0.25, max_step=1)``   yes    yes             majorant or exact
 ``centered-squared``       ``Profiled(Squared())``       yes    yes             majorant or exact
 ``centered-logistic``      ``Profiled(Logistic())``      yes    for u in [0, 1] majorant or exact
 ``pnorm``                  :class:`PNorm`                yes    yes             majorant
@@ -22,7 +22,9 @@ name                       instance                      convex consistent      
 ========================== ============================= ====== =============== ====================
 
 :class:`Power` with other exponents gives the other members of its family, of which those with a negative exponent are
-not convex. "consistent" means that the minimizer of the expected loss sorts like the expected targets ``E[u]``.
+not convex. Its `max_step` limits Newton steps, which would be long for relevant documents with a low rank where the
+exponent is small: on held-out queries, softmax without a limit has less NDCG (benchmarks/defaults.py). "consistent"
+means that the minimizer of the expected loss sorts like the expected targets ``E[u]``.
 
 To add a surrogate, write its class in a file of this folder, and enter an instance in :data:`SURROGATES` and a row in
 this table. If it is separable, its profiled form is added under the name "centered-NAME". Rankers, commands and tests
@@ -93,8 +95,8 @@ SURROGATES: Mapping[str, Surrogate] = MappingProxyType(
             "squared": Squared(),
             "poisson": Poisson(),
             "logistic": Logistic(),
-            "softmax": Power(0),
-            "power": Power(),
+            "softmax": Power(0, max_step=1.0),
+            "power": Power(0.25, max_step=1.0),
             "pnorm": PNorm(),
             "cosine": Cosine(),
             "normalized-pnorm": NormalizedPNorm(),
@@ -125,7 +127,7 @@ def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
     Examples
     --------
     >>> get_surrogate("softmax")
-    Power(exponent=0, hessian='majorant', max_step=None)
+    Power(exponent=0, hessian='majorant', max_step=1.0)
     >>> get_surrogate("centered-logistic")
     Profiled(potential=Logistic(), hessian='majorant')
     >>> get_surrogate(PNorm(q=3))

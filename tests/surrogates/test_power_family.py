@@ -220,8 +220,8 @@ def test_losses_of_negative_exponents_are_bounded(a):
 
 
 def test_members_of_the_family_are_registered():
-    assert SURROGATES["softmax"] == Power(0)
-    assert SURROGATES["power"] == Power() == Power(0.25)
+    assert SURROGATES["softmax"] == Power(0, max_step=1)
+    assert SURROGATES["power"] == Power(0.25, max_step=1) == Power(max_step=1)
     assert SURROGATES["pairwise-exponential"] == Power(1)
 
 
