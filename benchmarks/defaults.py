@@ -27,28 +27,33 @@ from workloads import SYNTHETIC, data_name, read_folds, training_queries
 
 import boostrank as br
 from boostrank.estimators import accept_qid
+from boostrank.losses import DEFAULT_LOSS
 
 HELD_OUT = 0.25
 OBJECTIVES = {
     "pairwise-exponential": "pairwise-exponential",
-    "power 0.25": br.surrogates.Power(0.25),
-    "power 0.5": br.surrogates.Power(0.5),
+    "power": "power",
     "softmax": "softmax",
+    "softmax, steps of any length": br.surrogates.Power(0),
+    "softmax, exact Hessian": br.surrogates.Power(0, hessian="exact"),
     "consistent-lambdarank": "consistent-lambdarank",
+    "consistent-lambdarank, exact Hessian": br.surrogates.ConsistentLambdaRank(hessian="exact"),
+    "consistent-lambdarank, all pairs": br.surrogates.ConsistentLambdaRank(truncation=None),
 }
-#: Each objective is trained with each of these.
+#: The penalties that a library has by default; those of our losses are the result of this script.
+LIBRARY_DEFAULTS = {"lightgbm": {"reg_lambda": 0.0}, "xgboost": {"reg_lambda": 1.0, "min_child_weight": 1.0}}
+#: With the default loss, other parameters are tried too, beside the penalties that were chosen.
 PARAMETERS = {
     "lightgbm": [
-        {},
-        {"path_smooth": 20.0},
-        {"reg_lambda": 50.0},
+        {"reg_lambda": 0.0, "path_smooth": 20.0},
+        {"reg_lambda": 100.0},
         {"feature_fraction_bynode": 0.5},
         {"num_leaves": 15},
+        {"extra_trees": True},
     ],
     "xgboost": [
-        {},
-        {"min_child_weight": 20.0},
-        {"reg_lambda": 50.0},
+        {"min_child_weight": 1.0},
+        {"reg_lambda": 20.0},
         {"colsample_bynode": 0.5},
         {"max_depth": 4},
     ],
@@ -64,7 +69,8 @@ def text_of(parameters):
 
 def candidates(library):
     """Name of the objective and parameters of each candidate; the baseline is the first one, and has no objective."""
-    return [(None, {}), *itertools.product(OBJECTIVES, PARAMETERS[library])]
+    with_all = itertools.product(OBJECTIVES, [{}, LIBRARY_DEFAULTS[library]])
+    return [(None, {}), *with_all, *((DEFAULT_LOSS, parameters) for parameters in PARAMETERS[library])]
 
 
 def run(data, number, split, library, objective, parameters):

@@ -101,7 +101,7 @@ from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
 class Power(Surrogate):
     """The loss ``sum_i u_i (x_i^a - 1) / a`` with ``x_i = sum_j exp(s_j - s_i)`` and the exponent ``a > -1``.
 
-    ``Power(0)`` is softmax cross entropy, ``sum_i u_i log x_i``; with ``max_step=1`` it is named "softmax". ``Power(1)``,
+    ``Power(0)`` is softmax cross entropy, ``sum_i u_i log x_i``, and named "softmax" with ``max_step=1``. ``Power(1)``,
     named "pairwise-exponential", is ``sum_i u_i sum_{j != i} exp(s_j - s_i)``, the gain-weighted pairs
     (:class:`~boostrank.surrogates.GainWeightedPairs`) with ``phi(d) = exp(-d)``. A smaller exponent looks more at the
     top of the list. Losses with a negative exponent ``-b`` are at most ``sum_i u_i / b``, and not convex.
