@@ -13,7 +13,8 @@ from scipy.special import expit
 
 from boostrank.queries import Queries
 from boostrank.surrogates import ConsistentLambdaRank, PairwiseLogistic, Surrogate, check
-from boostrank.surrogates.rank_weighted import WeightedPairs, _tie_sequence
+from boostrank.surrogates.rank_weighted import _tie_sequence
+from boostrank.surrogates.weighted_pairs import WeightedPairs
 from boostrank.theory import LabelDistribution, check_consistency
 
 SETTINGS = [
