@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from boostrank.surrogates import Logistic, Poisson, Separable, Softmax, Squared, Surrogate
+from boostrank.surrogates import Logistic, Poisson, Power, Separable, Squared, Surrogate
 
 
 def nothing(scores, targets, queries):
@@ -62,7 +62,7 @@ class NotShiftInvariant(Squared):
     shift_invariant = True
 
 
-class NotSeparable(Softmax):
+class NotSeparable(Power):
     separable = True
 
 
@@ -278,11 +278,11 @@ class Saddle(Surrogate):
         return queries.repeat(queries.sum(scores)) - scores, np.zeros_like(scores)
 
 
-class DiagonalAsMajorant(Softmax):
-    """The exact diagonal of the Hessian of softmax, which is no majorant."""
+class DiagonalAsMajorant(Power):
+    """The exact diagonal of the Hessian in place of a majorant."""
 
     def gradient_hessian(self, scores, targets, queries):
-        return Softmax(hessian="exact").gradient_hessian(scores, targets, queries)
+        return Power(hessian="exact").gradient_hessian(scores, targets, queries)
 
 
 class SortsByPowersOfHighTargets(SortsByPowers):

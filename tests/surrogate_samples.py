@@ -6,15 +6,31 @@ import numpy as np
 from oracles import Arc, FlatBowl, SteepBowl, numeric_hessians, slices
 
 from boostrank.queries import Queries
-from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Profiled
+from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Power, Profiled
 
 OWN = [Arc(), SteepBowl(), FlatBowl(), Profiled(Arc())]
-OTHER_SETTINGS = [Profiled(Poisson()), PNorm(q=2), PNorm(q=3.5), NormalizedPNorm(q=2.5), Cosine(epsilon=0.3)]
+OTHER_SETTINGS = [
+    Profiled(Poisson()),
+    PNorm(q=2),
+    PNorm(q=3.5),
+    NormalizedPNorm(q=2.5),
+    Cosine(epsilon=0.3),
+    *(Power(exponent) for exponent in (-0.75, -0.25, 0.5, 2)),
+    Power(0, max_step=1),
+    Power(0.1, max_step=0.5),
+]
 DEFAULT_HESSIANS = [*SURROGATES.values(), *OTHER_SETTINGS, *OWN]
+
+
+def has_exact_hessian(surrogate):
+    """Whether the kind of Hessian is a setting, and ``"exact"`` is possible with the other settings."""
+    if isinstance(surrogate, Power):
+        return surrogate.exponent >= 0 and surrogate.max_step is None
+    return any(field.name == "hessian" for field in dataclasses.fields(surrogate))
+
+
 EXACT_HESSIANS = [
-    dataclasses.replace(surrogate, hessian="exact")
-    for surrogate in DEFAULT_HESSIANS
-    if any(field.name == "hessian" for field in dataclasses.fields(surrogate))
+    dataclasses.replace(surrogate, hessian="exact") for surrogate in DEFAULT_HESSIANS if has_exact_hessian(surrogate)
 ]
 ALL = [*DEFAULT_HESSIANS, *EXACT_HESSIANS]
 SIZES = [4, 1, 3, 2, 6]

@@ -17,14 +17,14 @@ from boostrank.surrogates import (
     Logistic,
     NormalizedPNorm,
     PNorm,
+    Power,
     Profiled,
-    Softmax,
     get_surrogate,
     is_consistent,
 )
 from boostrank.targets import NORMALIZATIONS
 
-SURROGATES = [*SURROGATES.values(), Arc(), SteepBowl(), Profiled(Arc()), Softmax(hessian="exact")]
+SURROGATES = [*SURROGATES.values(), Arc(), SteepBowl(), Profiled(Arc()), Power(0, hessian="exact")]
 SEPARABLE = [surrogate for surrogate in SURROGATES if surrogate.separable]
 SIZES = [3, 1, 5, 2, 4]
 
@@ -182,7 +182,7 @@ def test_a_common_factor_of_the_weights_changes_nothing(surrogate, factor):
 @pytest.mark.parametrize("shapes", [((1,), (1,)), ((15,), ()), ((1,), (15,)), ((15,), (15, 1))])
 @pytest.mark.parametrize("weights", [None, [1.0] * 5])
 def test_derivatives_of_another_shape_are_errors(shapes, weights):
-    class Wrong(Softmax):
+    class Wrong(Power):
         def gradient_hessian(self, scores, targets, queries):
             return tuple(np.ones(shape) for shape in shapes)
 
@@ -375,7 +375,7 @@ def test_the_scale_is_one_where_nothing_can_be_learned():
 def test_bind_makes_the_objective_of_its_arguments():
     labels, queries, scores = ragged()
     arguments = queries, DCG(k=1, gain="linear"), "l2", np.arange(5.0)
-    ours, theirs = bind("softmax", labels, *arguments), Objective(Softmax(), labels, *arguments)
+    ours, theirs = bind("softmax", labels, *arguments), Objective(Power(0), labels, *arguments)
     assert (ours.surrogate, ours.queries, ours.scale) == (theirs.surrogate, queries, theirs.scale)
     np.testing.assert_array_equal(ours.targets, theirs.targets)
     np.testing.assert_array_equal(ours.gradient_hessian(scores), theirs.gradient_hessian(scores))
@@ -426,7 +426,7 @@ def test_bad_settings_are_errors():
 def test_a_surrogate_says_which_scores_it_is_given():
     given = []
 
-    class Recorder(Softmax):
+    class Recorder(Power):
         score_type = np.float32
         block_rows = 5
 

@@ -17,6 +17,7 @@ from sklearn.utils import _safe_indexing
 from boostrank.backends.custom_functions import BoundCustomObjective, BoundMetric, CustomObjective, Metric
 from boostrank.backends.feature_parameters import FeatureParameter
 from boostrank.backends.parameters import KnownParameters
+from boostrank.backends.rounds import TrainingByRounds
 from boostrank.dcg import DCG
 from boostrank.labels import Labels
 from boostrank.losses import Loss
@@ -252,6 +253,9 @@ class Backend(Protocol):
     def train(self, training: Training) -> Trained:
         """Train a booster."""
 
+    def start(self, training: Training) -> TrainingByRounds:
+        """Begin a training that goes on round by round; it has one validation set, and does not stop early."""
+
     def check_booster(self, booster: Any) -> None:
         """Raise TypeError if an object is no booster of this library."""
 
@@ -300,6 +304,14 @@ class Backend(Protocol):
     def to_onnx(self, booster: Any) -> Any:
         """Convert the booster to an ``onnx.ModelProto``."""
 
+    def average(self, boosters: Sequence[Any]) -> Any:
+        """Return one booster whose score of every row is the mean of the scores of these, at least one.
+
+        It has the rounds of the first booster, then those of the second, ..., each tree with outputs divided by the
+        number of boosters; of linear models it has the mean of each coefficient. Raises ValueError for models that do
+        not take the same features.
+        """
+
 
 def import_backend(name: str) -> ModuleType:
     """Import a boosting library; the ImportError of one that is missing says how to install it."""
@@ -326,6 +338,16 @@ def require_same_categories(before: list[Any], now: list[Any]) -> None:
             "init_model was trained on columns with other categories, or with the same in another sequence: give the "
             f"columns of X the categories of that training, {str(before)[:200]}; got {str(now)[:200]}"
         )
+
+
+def require_same_models(what: str, values: Sequence[Any]) -> None:
+    """Raise ValueError if a property, of which `values` has one for each model to average, is not the same for all."""
+    for value in values[1:]:
+        if value != values[0]:
+            raise ValueError(
+                f"models can only be averaged if they have the same {what}; got {str(values[0])[:200]} and "
+                f"{str(value)[:200]}"
+            )
 
 
 def warn_without_splits(backend: Backend, booster: Any, labels_differ: bool) -> None:

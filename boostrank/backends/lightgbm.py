@@ -21,15 +21,17 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.feature_names import NameCode
 from boostrank.backends.history import History
+from boostrank.backends.lightgbm_average import average as average
 from boostrank.backends.lightgbm_callbacks import AfterRound, check_callbacks, printing_callbacks
 from boostrank.backends.lightgbm_callbacks import without_validation as without_validation
 from boostrank.backends.lightgbm_dart import dart_callbacks
-from boostrank.backends.lightgbm_format import check_lightgbm
+from boostrank.backends.lightgbm_format import check_lightgbm, with_named_objective
 from boostrank.backends.lightgbm_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm_parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.lightgbm_parameters import check_boosting
 from boostrank.backends.lightgbm_parameters import check_categories as check_categories
 from boostrank.backends.lightgbm_parameters import known_parameters as known_parameters
+from boostrank.backends.lightgbm_rounds import LightGBMRounds
 from boostrank.backends.model_files import (
     BLANK_CHECKSUM,
     CHECKSUM_FIELD,
@@ -82,23 +84,7 @@ def train(training: Training) -> Trained:
     """Train a booster."""
     lgb = import_backend("lightgbm")
     specification, history = training.specification, History(training)
-    _check(training)
-    parameters = _parameters(specification)
-    # LightGBM ignores categorical features in the parameters of the training: the Dataset must get them.
-    categorical = parameters.pop("categorical_feature", "auto")
-    bagging = parameters if specification.native_objective is None and samples_queries(parameters) else None
-    if bagging is not None:
-        parameters = without_bagging(bagging)
-    elif specification.native_objective is None:
-        # Without a sample, LightGBM's own bagging of queries does nothing or gives a constant model.
-        parameters.pop("bagging_by_query", None)
-    dataset = _training_data(training, parameters, categorical)
-    parameters.update(_objective(training, dataset, bagging))
-    can_be_evaluated = not _changes_training_scores(parameters)
-    validation = [
-        dataset if part.data is training.data and can_be_evaluated else _validation_data(part, dataset)
-        for part in training.validation
-    ]
+    parameters, dataset, validation = _prepare(training)
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float, bool]]:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
@@ -126,7 +112,35 @@ def train(training: Training) -> Trained:
         # Without splits, LightGBM ends with fewer rounds than it counts.
         best = min(after_round.n_earlier_rounds + history.best_round() + 1, booster.current_iteration())
     text = after_round.best_model or booster.model_to_string(num_iteration=best)
-    return Trained(lgb.Booster(model_str=_with_named_objective(text)), best, history.as_dict())
+    return Trained(lgb.Booster(model_str=with_named_objective(text)), best, history.as_dict())
+
+
+def start(training: Training) -> LightGBMRounds:
+    """Begin a training that goes on round by round; its last validation set is scored after each round."""
+    return LightGBMRounds(training, *_prepare(training))
+
+
+def _prepare(training: Training) -> tuple[dict[str, Any], Any, list[Any]]:
+    """The parameters of LightGBM with the objective, the Dataset to train on, and those of the validation sets."""
+    specification = training.specification
+    _check(training)
+    parameters = _parameters(specification)
+    # LightGBM ignores categorical features in the parameters of the training: the Dataset must get them.
+    categorical = parameters.pop("categorical_feature", "auto")
+    bagging = parameters if specification.native_objective is None and samples_queries(parameters) else None
+    if bagging is not None:
+        parameters = without_bagging(bagging)
+    elif specification.native_objective is None:
+        # Without a sample, LightGBM's own bagging of queries does nothing or gives a constant model.
+        parameters.pop("bagging_by_query", None)
+    dataset = _training_data(training, parameters, categorical)
+    parameters.update(_objective(training, dataset, bagging))
+    can_be_evaluated = not _changes_training_scores(parameters)
+    validation = [
+        dataset if part.data is training.data and can_be_evaluated else _validation_data(part, dataset)
+        for part in training.validation
+    ]
+    return parameters, dataset, validation
 
 
 def _check(training: Training) -> None:
@@ -331,20 +345,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 def to_onnx(booster: Any) -> Any:
     """Convert the booster to an ``onnx.ModelProto``."""
     onnxmltools, matrix = import_onnx_converter()
-    text = _with_named_objective(booster.model_to_string())
+    text = with_named_objective(booster.model_to_string())
     if "\nis_linear=1\n" in text:
         raise ValueError("onnxmltools ignores the linear models in the leaves: train without linear_tree for ONNX")
     plain = import_backend("lightgbm").Booster(model_str=text)
     return onnxmltools.convert_lightgbm(plain, initial_types=[("X", matrix([None, booster.num_feature()]))])
-
-
-def _with_named_objective(text: str) -> str:
-    """Return the text of a model with the objective "regression" in place of a custom one.
-
-    LightGBM writes no name for a custom objective, but converters and explainers need one. The scores of "regression"
-    are the plain sums over trees.
-    """
-    if "\nobjective=" in text:
-        return text
-    text = text.replace("\nfeature_names=", "\nobjective=regression\nfeature_names=", 1)
-    return text.replace("\n[objective: custom]\n", "\n[objective: regression]\n", 1)

@@ -202,3 +202,15 @@ def _integers(text: str, name: str) -> Ints:
     if not _INTEGERS.fullmatch(text):
         raise ValueError(f"{name} are not integers")
     return np.array(list(map(int, text.split())), dtype=np.int64)
+
+
+def with_named_objective(text: str) -> str:
+    """Return the text of a model with the objective "regression" in place of a custom one.
+
+    LightGBM writes no name for a custom objective, but converters and explainers need one. The scores of "regression"
+    are the plain sums over trees.
+    """
+    if "\nobjective=" in text:
+        return text
+    text = text.replace("\nfeature_names=", "\nobjective=regression\nfeature_names=", 1)
+    return text.replace("\n[objective: custom]\n", "\n[objective: regression]\n", 1)

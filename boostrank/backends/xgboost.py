@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -28,6 +27,7 @@ from boostrank.backends.model_files import (
     write_with_checksum,
 )
 from boostrank.backends.progress import RoundsBar, printing_period
+from boostrank.backends.xgboost_average import average as average
 from boostrank.backends.xgboost_callbacks import (
     check_callbacks,
     fresh_early_stopping,
@@ -35,6 +35,7 @@ from boostrank.backends.xgboost_callbacks import (
     stopping_callbacks,
 )
 from boostrank.backends.xgboost_callbacks import without_validation as without_validation
+from boostrank.backends.xgboost_documents import from_document, to_document
 from boostrank.backends.xgboost_features import check_categories as check_categories
 from boostrank.backends.xgboost_features import (
     check_same_missing,
@@ -53,6 +54,7 @@ from boostrank.backends.xgboost_prediction import booster_name, is_linear
 from boostrank.backends.xgboost_prediction import contributions as contributions
 from boostrank.backends.xgboost_prediction import leaves as leaves
 from boostrank.backends.xgboost_prediction import predict as predict
+from boostrank.backends.xgboost_rounds import XGBoostRounds
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
 
@@ -105,18 +107,8 @@ def train(training: Training) -> Trained:
     """Train a booster."""
     xgb = import_backend("xgboost")
     specification, history = training.specification, History(training)
-    parameters = _parameters(training)
-    # A linear model changes as a whole in every round, and DART rescales earlier trees, so the best model is not the
-    # first rounds of the last one.
-    rewritten = parameters.get("booster") in ("dart", "gblinear")
-    _check(training, parameters, rewritten)
-    boost = None if specification.native_objective is not None else training.boosting_function()
-    dtrain = _training_matrix(training, parameters)
-    is_exact = specification.init_model is not None
-    validation = [
-        dtrain if part.data is training.data else make_matrix(part.data, parameters, reference=dtrain, exact=is_exact)
-        for part in training.validation
-    ]
+    parameters, boost, dtrain, validation = _prepare(training)
+    rewritten = _is_rewritten(parameters)
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float]]:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
@@ -131,7 +123,7 @@ def train(training: Training) -> Trained:
             training_parameters(parameters),
             dtrain,
             num_boost_round=specification.n_rounds,
-            obj=None if boost is None else lambda scores, _: boost(scores),
+            obj=boost,
             evals=[(matrix, part.name) for matrix, part in zip(validation, training.validation, strict=True)],
             custom_metric=evaluate if validation else None,
             verbose_eval=printing_period(specification.verbose) or False,
@@ -147,6 +139,47 @@ def train(training: Training) -> Trained:
         best = int(booster.attr("best_iteration")) + 1
         booster = _first_rounds(booster, best)
     return Trained(remember_missing(booster, parameters), best, history.as_dict())
+
+
+def start(training: Training) -> XGBoostRounds:
+    """Begin a training that goes on round by round; its last validation set is scored after each round."""
+    parameters, boost, dtrain, validation = _prepare(training)
+    specification = training.specification
+    # XGBoost has one stream of random numbers for all boosters. Trainings whose rounds alternate would take the numbers
+    # of each other, so that every round has its own seed.
+    settings = {**training_parameters(parameters), "seed_per_iteration": True}
+    booster = import_backend("xgboost").Booster(settings, [dtrain, *validation], model_file=specification.init_model)
+    n_earlier = _n_earlier_rounds(specification)
+
+    def first_rounds(n: int) -> Any:
+        part = booster if n_earlier + n == n_rounds(booster) else _first_rounds(booster, n_earlier + n)
+        return remember_missing(part.copy(), parameters)
+
+    return XGBoostRounds(
+        booster, boost, dtrain, validation[-1], specification.callbacks, first_rounds, not _is_rewritten(parameters)
+    )
+
+
+def _prepare(training: Training) -> tuple[dict[str, Any], Any, Any, list[Any]]:
+    """The parameters of XGBoost, its custom objective or None, the matrix to train on, and those of validation sets."""
+    specification, parameters = training.specification, _parameters(training)
+    _check(training, parameters, _is_rewritten(parameters))
+    boost = None if specification.native_objective is not None else training.boosting_function()
+    dtrain = _training_matrix(training, parameters)
+    is_exact = specification.init_model is not None
+    validation = [
+        dtrain if part.data is training.data else make_matrix(part.data, parameters, reference=dtrain, exact=is_exact)
+        for part in training.validation
+    ]
+    return parameters, None if boost is None else lambda scores, _: boost(scores), dtrain, validation
+
+
+def _is_rewritten(parameters: Mapping[str, Any]) -> bool:
+    """Whether the best model is not the first rounds of the last one.
+
+    A linear model changes as a whole in every round, and DART rescales earlier trees.
+    """
+    return parameters.get("booster") in ("dart", "gblinear")
 
 
 def _n_earlier_rounds(specification: TrainingSpecification) -> int:
@@ -243,10 +276,10 @@ def _first_rounds(booster: Any, n: int) -> Any:
     part = booster[:n]
     if "c" not in (booster.feature_types or ()):
         return part
-    whole, document = (json.loads(model.save_raw("json")) for model in (booster, part))
+    whole, document = to_document(booster), to_document(part)
     trees = document["learner"]["gradient_booster"]["model"]
     trees["cats"] = whole["learner"]["gradient_booster"]["model"]["cats"]
-    return import_backend("xgboost").Booster(model_file=bytearray(json.dumps(document).encode()))
+    return from_document(document)
 
 
 def check_booster(booster: Any) -> None:

@@ -66,7 +66,8 @@ def compare(
         typer.Option(
             help="Objectives, separated by commas: surrogates (softmax), surrogates with other targets "
             "(softmax/softmax is ListNet), losses of edges (edge-logistic), and objectives of LightGBM (lambdarank) or "
-            "XGBoost (rank:ndcg), which run on their own library only. The first one is the baseline.",
+            "XGBoost (rank:ndcg), which run on their own library only, and auto, which chooses one of several by "
+            "cross-validation over the training queries. The first one is the baseline.",
             show_default=False,
         ),
     ] = None,

@@ -15,6 +15,7 @@ from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
 from boostrank.losses import LOSSES
 from boostrank.metrics import MEASURES, Measure, get_measure
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
+from boostrank.rankers.settings import AUTO
 from boostrank.surrogates import SURROGATES
 from boostrank.targets import NORMALIZATIONS
 
@@ -74,6 +75,17 @@ EmptyOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+def parse_rounds(text: str) -> int | str:
+    """The number of rounds of ``--rounds``, or "auto"."""
+    if text == AUTO:
+        return AUTO
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"--rounds must be a number of at least 1, or auto; got {text!r}")
+    return int(text)
+
+
 RoundsOption = Annotated[int, typer.Option(min=1, help="Maximum number of boosting rounds.")]
 PatienceOption = Annotated[
     int,
@@ -150,7 +162,7 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
     rankers: dict[str, Any] = {}
     for spec in (part.strip() for part in objectives.split(",")):
         objective, _, normalize = spec.partition("/")
-        known = (*LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES)
+        known = (*LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES, AUTO)
         if objective not in known:
             raise ValueError(f"unknown objective {objective!r}; use one of {', '.join(known)}")
         if normalize and (normalize not in NORMALIZATIONS or objective not in SURROGATES):

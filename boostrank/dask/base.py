@@ -293,6 +293,12 @@ class DaskRanker(BaseEstimator):
         """The settings of the local ranker; raises ValueError for those that are invalid."""
         settings = self.local._settings()
         settings.check_validation(eval_set, early_stopping_metric)
+        if settings.uses_folds:
+            raise ValueError(
+                "objective='auto', n_estimators='auto' and ensemble='folds' are not possible on a cluster: choose them "
+                "on a sample of the queries with the local ranker, or set validation_fraction and "
+                "early_stopping_rounds"
+            )
         if is_function(settings.values["objective"]):
             raise ValueError(
                 "a function as objective is not possible on a cluster, because each worker knows only its own queries: "

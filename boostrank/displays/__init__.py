@@ -5,6 +5,7 @@ matplotlib is imported when something is drawn.
 """
 
 from boostrank.displays.breakdown_display import DCGBreakdownDisplay
+from boostrank.displays.candidates_display import CandidatesDisplay
 from boostrank.displays.comparison_display import ComparisonDisplay
 from boostrank.displays.ndcg_curve_display import NDCGCurveDisplay
 from boostrank.displays.style import import_pyplot
@@ -12,6 +13,7 @@ from boostrank.displays.tie_display import TieRangeDisplay
 from boostrank.displays.training_display import TrainingCurveDisplay
 
 __all__ = [
+    "CandidatesDisplay",
     "ComparisonDisplay",
     "DCGBreakdownDisplay",
     "NDCGCurveDisplay",

@@ -35,7 +35,10 @@ class AttributesMixin:
 
     @property
     def n_estimators_(self) -> int:
-        """Number of boosting rounds of the model; rounds after the best one are not kept."""
+        """Number of boosting rounds of the model; rounds after the best one are not kept.
+
+        With ``ensemble="folds"``, it is the number of rounds of all models together.
+        """
         check_is_fitted(self, "booster_")
         return self._backend.n_rounds(self.booster_)
 

@@ -15,11 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import (
     Backend,
-    GroupedData,
     Trained,
-    Training,
-    TrainingSpecification,
-    ValidationSet,
     warn_without_splits,
 )
 from boostrank.dcg import DCG
@@ -27,17 +23,20 @@ from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
 from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
 from boostrank.rankers.attributes import AttributesMixin
+from boostrank.rankers.automatic import choose
+from boostrank.rankers.candidates import CandidatesMixin
 from boostrank.rankers.eval_sets import EvalArguments, EvalSet, as_eval_set
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import features_and_qid, group_data
 from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
+from boostrank.rankers.single_training import train, train_on_kept
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
+class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstimator):
     """A ranker on a boosting library; a subclass sets its backend and defines its parameters."""
 
     __metadata_request__fit: ClassVar = {"qid": True}
@@ -134,17 +133,18 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in LightGBM. The default is NDCG with
             the ranker's `k`, `gain` and `discount`, and agreement if the labels are preferences.
         early_stopping_metric : str, optional
-            Name of the metric that decides on early stopping; the first one by default.
+            Name of the metric that decides on early stopping, and in trainings on folds; the first one by default.
         callbacks : list, optional
             Callbacks of the boosting library, as its own function `train` takes them. If one of them stops the
             training early, the rounds after the best one are not kept either. With `refit`, they are called in both
             trainings; in the second, which has no validation sets, without those that stop early or record metrics.
+            In trainings on folds, they are called without these too.
         verbose : bool, int or "bar", default False
             True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
-            shows the number of rounds and the metric that decides on early stopping.
+            shows the number of rounds and the metric that decides on early stopping. Trainings on folds show nothing.
         init_model : ranker, booster, str or path, optional
             The model whose training goes on: a fitted ranker on the same library, a booster of the library, or a model
-            file.
+            file. It should not know the training queries, if folds of these choose the objective or the rounds.
             `n_estimators` counts the new rounds, and early stopping begins with them. With the same data and settings,
             10 rounds and then 10 more give the model of 20 rounds, unless random numbers are used or `boosting` is
             "dart". Columns with a categorical type must have the categories of that training. XGBoost then stores the
@@ -179,20 +179,32 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         n_earlier_rounds = 0 if model is None else self._backend.n_rounds(model)
         kept = settings.kept_queries(data.queries.n_queries, random_state)
         options = FitOptions(eval_metric, early_stopping_metric, callbacks, verbose, model)
-        specification = settings.for_features(features).specification(random_state, options)
+        candidates = self._make_candidates(settings, features, options, random_state, data.labels)
         given = EvalArguments(eval_set, eval_names, eval_qid, eval_group, eval_sample_weight, eval_init_score)
         parts = given.parts(X, y, qid if group is None else group)
-        if kept is None:
-            validation = [part.bind(specification, data, features) for part in parts]
-            trained = _train(self._backend, specification, data, validation)
+        settings.refuse_fold_names([part.name for part in parts])
+        validation = [part.bind(candidates[0].specification, data, features) for part in parts]
+        choice, specification = None, candidates[0].specification
+        if settings.uses_folds:
+            choice = choose(self._backend, candidates, data, settings, random_state)
+            specification = choice.specification
+        if choice is not None and settings.averages_folds:
+            trained = choice.average(self._backend, n_earlier_rounds)
+        elif kept is None:
+            trained = train(self._backend, specification, data, validation)
         else:
-            trained = _train_on_kept(self._backend, specification, data, kept)
+            trained = train_on_kept(self._backend, specification, data, kept)
             if settings.values["refit"]:
                 n_rounds = max(1, trained.best_iteration - n_earlier_rounds)
-                again = _train(self._backend, specification.for_refit(self._backend, n_rounds), data, [])
+                again = train(self._backend, specification.for_refit(self._backend, n_rounds), data, [])
                 trained = trained._replace(booster=again.booster)
+        if choice is not None and settings.chooses_rounds:
+            trained = trained._replace(evals_result={**choice.evals_result(), **trained.evals_result})
         warn_without_splits(self._backend, trained.booster, data.labels.differ)
         self._set_fitted(trained, features, n_earlier_rounds)
+        if choice is not None:
+            self._trained_objective = choice.candidate.objective
+            self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
         remember_training_queries(self, data.queries)
         return self
 
@@ -299,6 +311,8 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         """Set the attributes of a fitted ranker; `n_earlier_rounds` are those of `init_model`."""
         self.booster_, self.best_iteration_, self.evals_result_ = trained
         self._trained_objective = self.objective
+        for name in ("cv_results_", "best_params_"):
+            self.__dict__.pop(name, None)
         # `evals_result_` does not contain these rounds.
         self._n_earlier_rounds = n_earlier_rounds
         features.copy_to(self)
@@ -324,10 +338,13 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         """Names of the explicit parameters. scikit-learn does not look for those that ``**kwargs`` passes on."""
         return sorted(cls._defaults())
 
-    def _settings(self) -> Settings:
-        """The parameters, checked and with native parameters translated."""
-        explicit = BaseEstimator.get_params(self, deep=False)
-        return Settings.resolve(self._backend, explicit, dict(self._native), self._defaults(), self._rules)
+    def _settings(self, changed: Mapping[str, Any] = MappingProxyType({})) -> Settings:
+        """The parameters, some of them with other values, checked and with native parameters translated."""
+        defaults = self._defaults()
+        values = {**BaseEstimator.get_params(self, deep=False), **self._native, **changed}
+        explicit = {name: value for name, value in values.items() if name in defaults}
+        native = {name: value for name, value in values.items() if name not in defaults}
+        return Settings.resolve(self._backend, explicit, native, defaults, self._rules)
 
     def _importances(self, kind: Any) -> NDArray[Any]:
         rule = self._rules["importance_type"]
@@ -354,21 +371,3 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
                 "can only go on with the same features in the same sequence"
             )
         return init_model
-
-
-def _train(
-    backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: list[ValidationSet]
-) -> Trained:
-    """Check the categorical features, bind the loss to the data, and train."""
-    for one in (data, *(part.data for part in validation)):
-        backend.check_categories(one.X, specification.parameters)
-    return backend.train(Training(specification, data, specification.bind(data), validation))
-
-
-def _train_on_kept(
-    backend: Backend, specification: TrainingSpecification, data: GroupedData, kept: NDArray[np.bool_]
-) -> Trained:
-    """Train on the queries in `kept`, a mask of shape (n_queries,); the others are the validation set."""
-    held_out = data.take(~kept)
-    validation = [ValidationSet("valid_0", held_out, specification.bind_metrics(held_out))]
-    return _train(backend, specification, data.take(kept), validation)

@@ -52,9 +52,23 @@ POSITIVE = Rule("a number above 0", lambda value: is_number(value) and value > 0
 SHARE = Rule("a number above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1)
 PART = Rule("a fraction above 0 and below 1", lambda value: is_number(value) and 0 < value < 1)
 FLAG = Rule("True or False", lambda value: isinstance(value, (bool, np.bool_)))
+#: Value of `objective` and `n_estimators` that stands for a choice by cross-validation.
+AUTO = "auto"
+#: Value of `ensemble` that stands for the mean of the models of the folds.
+FOLDS = "folds"
+#: Largest number of rounds with ``n_estimators="auto"``.
+MAX_ROUNDS = 2000
+#: `early_stopping_rounds` with ``n_estimators="auto"``, if it is None.
+DEFAULT_PATIENCE = 50
+#: Number of folds, if `cv` is None: with ``objective="auto"``, and without it. With three folds, four candidates cost
+#: at most nine times as much as one training. With five folds, models of folds have more of the training queries.
+CANDIDATE_FOLDS, DEFAULT_FOLDS = 3, 5
 #: Rules of the parameters that both rankers have.
 RULES: Mapping[str, Rule] = {
-    "n_estimators": integer(1),
+    "n_estimators": Rule(
+        "an integer of at least 1, or 'auto'",
+        lambda value: _is_auto(value) or integer(1).accepts(value),
+    ),
     "learning_rate": POSITIVE,
     "min_child_weight": NOT_NEGATIVE,
     "subsample": SHARE,
@@ -64,14 +78,39 @@ RULES: Mapping[str, Rule] = {
     "early_stopping_rounds": integer(1),
     "validation_fraction": PART,
     "refit": FLAG,
+    "cv": integer(2),
+    "ensemble": one_of(FOLDS),
     "n_jobs": integer(),
     "verbosity": integer(),
 }
 
 
+#: Parameters besides those of the boosting library that may be None.
+OPTIONAL = ("early_stopping_rounds", "validation_fraction", "cv", "ensemble")
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO
+
+
+def fold_name(i: int) -> str:
+    """Name of fold number `i`, counted from 0, in `evals_result_`."""
+    return f"fold_{i}"
+
+
 def is_function(objective: Any) -> bool:
     """Whether the parameter `objective` is a function, and not the name of a loss or a loss."""
     return callable(objective) and not isinstance(objective, (Loss, type))
+
+
+def as_random_state(seed: Any) -> np.random.RandomState:
+    """A generator of random numbers from a parameter `random_state`; raises ValueError if it is none."""
+    try:
+        return check_random_state(seed)
+    except ValueError as error:
+        raise ValueError(
+            f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got {seed!r}"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -158,21 +197,89 @@ class Settings:
                 raise ValueError(f"{name}={translated[name]!r} would have no effect: {reason}")
         return cls(backend, translated, handed_on, unused)
 
+    @property
+    def chooses_objective(self) -> bool:
+        """Whether the objective is chosen by cross-validation."""
+        return _is_auto(self.values["objective"])
+
+    @property
+    def chooses_rounds(self) -> bool:
+        """Whether the number of rounds is chosen by cross-validation."""
+        return _is_auto(self.values["n_estimators"])
+
+    @property
+    def averages_folds(self) -> bool:
+        """Whether the model is the mean of those of the folds."""
+        return self.values["ensemble"] == FOLDS
+
+    @property
+    def uses_folds(self) -> bool:
+        """Whether models are trained on folds of the training queries."""
+        return self.chooses_objective or self.chooses_rounds or self.averages_folds
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.values["cv"] or (CANDIDATE_FOLDS if self.chooses_objective else DEFAULT_FOLDS))
+
+    @property
+    def patience_in_folds(self) -> int | None:
+        """The trainings on folds end when the mean curve has not improved for this number of rounds; None for never."""
+        patience = self.values["early_stopping_rounds"]
+        return DEFAULT_PATIENCE if patience is None and self.chooses_rounds else patience
+
+    @property
+    def dcg(self) -> DCG:
+        """Gain, discount and cutoff."""
+        return DCG(self.values["k"], self.values["gain"], self.values["discount"])
+
     def check_validation(self, eval_set: Any, early_stopping_metric: str | None = None) -> None:
         """Raise ValueError for settings that contradict each other or `eval_set`, or if this is no list or dict."""
         if eval_set is not None and (hasattr(eval_set, "shape") or not isinstance(eval_set, Iterable)):
             raise ValueError(f"eval_set must be a list or dict of (X, y, qid); got {type(eval_set).__name__}")
         fraction, patience = self.values["validation_fraction"], self.values["early_stopping_rounds"]
-        if early_stopping_metric is not None and patience is None:
+        self._check_folds(eval_set)
+        if early_stopping_metric is not None and patience is None and not self.uses_folds:
             raise ValueError("early_stopping_metric needs early_stopping_rounds")
         if eval_set and fraction is not None:
             raise ValueError("give either eval_set or validation_fraction, not both")
-        if patience is not None and not eval_set and fraction is None:
+        validates = eval_set or fraction is not None or self.chooses_rounds or self.averages_folds
+        if patience is not None and not validates:
             raise ValueError("early_stopping_rounds needs validation queries: give eval_set or validation_fraction")
         if self.values["refit"] and (fraction is None or patience is None):
             raise ValueError(
                 "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the "
                 "number of rounds that was found on held-out queries"
+            )
+
+    def _check_folds(self, eval_set: Any) -> None:
+        """Raise ValueError for settings that contradict trainings on folds, or that have no effect without folds."""
+        if self.values["cv"] is not None and not self.uses_folds:
+            raise ValueError(
+                f"cv={self.values['cv']} would have no effect: it is the number of folds for objective='auto', "
+                "n_estimators='auto' and ensemble='folds'"
+            )
+        for is_set, setting in (
+            (self.chooses_rounds, "n_estimators='auto'"),
+            (self.averages_folds, "ensemble='folds'"),
+        ):
+            if is_set and self.values["validation_fraction"] is not None:
+                raise ValueError(
+                    f"give either {setting} or validation_fraction, not both: with {setting} each training query is "
+                    "held out by one of the folds"
+                )
+        if self.averages_folds and eval_set:
+            raise ValueError(
+                "ensemble='folds' takes no eval_set: there is no single training whose rounds could be evaluated. Use "
+                "predict and ndcg_score after fit"
+            )
+
+    def refuse_fold_names(self, names: Iterable[str]) -> None:
+        """Raise ValueError for a validation set that has the name of a fold in `evals_result_`."""
+        taken = {fold_name(i) for i in range(self.n_folds)} & set(names) if self.chooses_rounds else set()
+        if taken:
+            raise ValueError(
+                f"a validation set must not have the name {min(taken)!r}: with n_estimators='auto' it is a fold"
             )
 
     def for_features(self, features: TrainingFeatures) -> Settings:
@@ -188,13 +295,7 @@ class Settings:
 
     def random_state(self) -> np.random.RandomState:
         """A generator of the random numbers of one call of ``fit``, from the parameter `random_state`."""
-        seed = self.values["random_state"]
-        try:
-            return check_random_state(seed)
-        except ValueError as error:
-            raise ValueError(
-                f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got {seed!r}"
-            ) from error
+        return as_random_state(self.values["random_state"])
 
     def kept_queries(self, n_queries: int, random_state: np.random.RandomState) -> NDArray[np.bool_] | None:
         """Mask of the queries to train on, or None if `validation_fraction` holds no queries out."""
@@ -214,10 +315,10 @@ class Settings:
             loss = get_loss(objective)
         return TrainingSpecification(
             loss=loss,
-            dcg=DCG(values["k"], values["gain"], values["discount"]),
+            dcg=self.dcg,
             normalize=values["normalize"],
             parameters=self.parameters(random_state),
-            n_rounds=int(values["n_estimators"]),
+            n_rounds=MAX_ROUNDS if self.chooses_rounds else int(values["n_estimators"]),
             early_stopping_rounds=values["early_stopping_rounds"],
             early_stopping_metric=options.early_stopping_metric,
             metrics=as_metrics(options.eval_metric),
@@ -239,7 +340,7 @@ class Settings:
 
 
 def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
-    known, custom = (*LOSSES, *backend.NATIVE_OBJECTIVES), is_function(objective)
+    known, custom = (*LOSSES, *backend.NATIVE_OBJECTIVES, AUTO), is_function(objective)
     if not isinstance(objective, Loss) and not (isinstance(objective, str) and objective in known) and not custom:
         raise ValueError(
             f"objective must be a Surrogate, an EdgeLoss, a function or one of {', '.join(known)}; got {objective!r}"
@@ -251,6 +352,6 @@ def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
 def _check_values(values: Mapping[str, Any], rules: Mapping[str, Rule], optional: Mapping[str, str]) -> None:
     """Raise ValueError for a value that breaks its rule. None leaves the choice to the boosting library."""
     for name, rule in rules.items():
-        may_be_none = name in optional or name in ("early_stopping_rounds", "validation_fraction")
+        may_be_none = name in optional or name in OPTIONAL
         if not (values[name] is None and may_be_none) and not rule.accepts(values[name]):
             raise ValueError(f"{name} must be {rule.description}; got {values[name]!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +14,7 @@ from boostrank.backends.xgboost_features import adopt_missing, missing_parameter
 from boostrank.dcg import Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
+from boostrank.rankers.candidates import XGBOOST_CANDIDATES
 from boostrank.rankers.settings import NOT_NEGATIVE, RULES, Rule, integer, one_of
 from boostrank.targets import Normalize
 
@@ -36,14 +37,26 @@ class XGBoostRanker(BoostedRanker):
         weight[, group]]) -> (gradient, hessian)`` gets labels, scores, weights (None without `sample_weight`) and sizes
         of queries, grouped by query. It applies the weights itself, and `gain`, `discount` and `k` are only used in
         `score` and early stopping.
+
+        "auto" chooses by cross-validation over the training queries among a few candidates,
+        ``boostrank.rankers.candidates.XGBOOST_CANDIDATES``, "rank:ndcg" among them. The first one, the default
+        objective, is kept unless another one is better by more than one standard error of the difference, paired by
+        query: the difference of the deciding metric of `fit`, by default NDCG with the ranker's `gain`, `discount` and
+        `k`, 10 if `k` is None. Queries without a relevant document do not count. Candidates that are worse than the
+        best one by more than two standard errors after a quarter or half of the rounds are dropped. Parameters of the
+        ranker that are not at their default take the place of those of candidates. With 3 folds, this costs at most 10
+        times as much as one training.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
         :class:`boostrank.dcg.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
         :func:`boostrank.targets.make_targets`.
-    n_estimators : int, default 100
-        Number of boosting rounds.
+    n_estimators : int or "auto", default 100
+        Number of boosting rounds. "auto" takes the number at which the mean over `cv` folds of the training queries of
+        the deciding metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this
+        mean has not improved for `early_stopping_rounds` rounds, 50 if that is None, and after 2000 rounds. A
+        validation set is then only evaluated.
     learning_rate : float, default 0.1
         XGBoost's default is 0.3, with which most objectives overfit small data sets within 100 rounds.
     max_depth, max_leaves, grow_policy, gamma, subsample, colsample_bytree, tree_method, max_bin
@@ -54,12 +67,20 @@ class XGBoostRanker(BoostedRanker):
     early_stopping_rounds : int, optional
         Training stops when the deciding metric has not improved for this number of rounds: `early_stopping_metric` of
         `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps
-        the rounds up to the best one.
+        the rounds up to the best one. With `objective="auto"`, candidates are judged at the best round of their mean
+        over folds, instead of after all rounds.
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set.
     refit : bool, default False
         After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
         the number of rounds that was found.
+    cv : int, optional
+        Number of folds of the training queries for `objective="auto"`, `n_estimators="auto"` and `ensemble="folds"`.
+        They are drawn with `random_state`, and each query is held out by one fold. By default 5, and 3 with
+        `objective="auto"`: a candidate costs ``cv - 1`` trainings.
+    ensemble : {"folds"}, optional
+        "folds" averages the models of the folds, instead of training on all queries. `n_estimators` is the number of
+        rounds of each of them.
     importance_type : str, default "gain"
         Kind of importance in `feature_importances_`: "weight", "gain", "cover", "total_gain" or "total_cover".
     random_state : int, RandomState or None
@@ -99,17 +120,42 @@ class XGBoostRanker(BoostedRanker):
     booster_ : xgboost.Booster
     best_iteration_ : int
         Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
-        its rounds.
+        its rounds. With `ensemble="folds"`, that of each of the averaged models.
     evals_result_ : dict of str to dict of str to list of float
         Values of each metric on each validation set, one for each round of this training:
         ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
-        `eval_names`; the queries that `validation_fraction` holds out are "valid_0". Empty without validation sets.
+        `eval_names`; the queries that `validation_fraction` holds out are "valid_0". With `n_estimators="auto"` or
+        `ensemble="folds"`, the held-out queries of the folds are "fold_0", "fold_1", ... Empty without validation sets.
     best_score_ : dict of str to dict of str to float
         The values in round `best_iteration_`, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
     n_estimators_, n_iter_ : int
-        Number of rounds of the model, equal to `best_iteration_`: rounds after the best one are not kept.
+        Number of rounds of the model, equal to `best_iteration_`: rounds after the best one are not kept. With
+        `ensemble="folds"`, that of all averaged models together.
     objective_ : str, Surrogate, EdgeLoss or callable
-        The parameter `objective` with which the model was trained; models that were read from a file have none.
+        The parameter `objective` with which the model was trained, the chosen one if it was "auto"; models that were
+        read from a file have none.
+    best_params_ : dict
+        With folds: the parameters of the chosen candidate, in which it differs from the ranker with the default
+        objective.
+    cv_results_ : dict of str to ndarray of shape (n_candidates,)
+        With folds: the results of the candidates, from which ``pandas.DataFrame(cv_results_)`` makes a table.
+        :class:`boostrank.displays.CandidatesDisplay` plots them. Without `objective="auto"` there is one candidate.
+
+        params, objective
+            Its parameters, as in `best_params_`, and its objective.
+        metric
+            Name of the deciding metric.
+        n_rounds
+            Number of rounds at which it is judged.
+        mean_test_score
+            Mean of the deciding metric over the folds, after this number of rounds.
+        difference, standard_error
+            Mean over the held-out queries with a relevant document of its value minus that of the first candidate, and
+            the standard error of this mean; for a dropped candidate, when it was dropped.
+        rounds_trained, dropped, chosen
+            Number of rounds that it was trained, and whether it was dropped before the end or chosen.
+        mean_curve
+            Mean of the deciding metric over the folds after each round, shape (rounds_trained,).
     feature_name_ : list of str
         Names of the features; for features without names, those that XGBoost makes up.
     feature_importances_ : ndarray, shape (n_features_in_,)
@@ -136,6 +182,7 @@ class XGBoostRanker(BoostedRanker):
     """
 
     _backend: ClassVar[Backend] = xgboost_backend
+    _candidates: ClassVar[Sequence[Mapping[str, Any]]] = XGBOOST_CANDIDATES
     _rules: ClassVar[Mapping[str, Rule]] = {
         **RULES,
         "max_depth": integer(0),
@@ -155,7 +202,7 @@ class XGBoostRanker(BoostedRanker):
         discount: Discount = "log2",
         k: int | float | None = None,
         normalize: Normalize = "dcg",
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
         learning_rate: float = 0.1,
         max_depth: int = 6,
         max_leaves: int = 0,
@@ -171,6 +218,8 @@ class XGBoostRanker(BoostedRanker):
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
         refit: bool = False,
+        cv: int | None = None,
+        ensemble: str | None = None,
         importance_type: str = "gain",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -198,6 +247,8 @@ class XGBoostRanker(BoostedRanker):
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
         self.refit = refit
+        self.cv = cv
+        self.ensemble = ensemble
         self.importance_type = importance_type
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -6,21 +6,23 @@ name                       instance                      convex consistent      
 ``squared``                :class:`Squared`              yes    yes             exact
 ``poisson``                :class:`Poisson`              yes    yes             exact
 ``logistic``               :class:`Logistic`             yes    for u in [0, 1] exact
-``softmax``                :class:`Softmax`              yes    yes             majorant or exact
+``softmax``                ``Power(0)``                  yes    yes             majorant or exact
+``power``                  ``Power(0.25)``               yes    yes             majorant or exact
 ``centered-squared``       ``Profiled(Squared())``       yes    yes             majorant or exact
 ``centered-logistic``      ``Profiled(Logistic())``      yes    for u in [0, 1] majorant or exact
 ``pnorm``                  :class:`PNorm`                yes    yes             majorant
 ``cosine``                 :class:`Cosine`               no     yes             majorant
 ``normalized-pnorm``       :class:`NormalizedPNorm`      no     yes             majorant
 ``pairwise-logistic``      :class:`PairwiseLogistic`     yes    yes             majorant
-``pairwise-exponential``   :class:`PairwiseExponential`  yes    yes             majorant
+``pairwise-exponential``   ``Power(1)``                  yes    yes             majorant or exact
 ``pairwise-squared``       :class:`PairwiseSquared`      yes    yes             majorant
 ``pairwise-squared-hinge`` :class:`PairwiseSquaredHinge` yes    yes             majorant
 ``pairwise-hinge``         :class:`PairwiseHinge`        yes    no              of the squared hinge
 ``consistent-lambdarank``  :class:`ConsistentLambdaRank` yes    yes             majorant or exact
 ========================== ============================= ====== =============== ====================
 
-"consistent" means that the minimizer of the expected loss sorts like the expected targets ``E[u]``.
+:class:`Power` with other exponents gives the other members of its family, of which those with a negative exponent are
+not convex. "consistent" means that the minimizer of the expected loss sorts like the expected targets ``E[u]``.
 
 To add a surrogate, write its class in a file of this folder, and enter an instance in :data:`SURROGATES` and a row in
 this table. If it is separable, its profiled form is added under the name "centered-NAME". Rankers, commands and tests
@@ -36,13 +38,13 @@ from boostrank.surrogates.laws import check
 from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
 from boostrank.surrogates.pairs import (
     GainWeightedPairs,
-    PairwiseExponential,
     PairwiseHinge,
     PairwiseLogistic,
     PairwiseSquared,
     PairwiseSquaredHinge,
 )
-from boostrank.surrogates.profiled import Profiled, Softmax
+from boostrank.surrogates.power_family import Power
+from boostrank.surrogates.profiled import Profiled
 from boostrank.surrogates.rank_weighted import ConsistentLambdaRank
 from boostrank.surrogates.separable import Logistic, Poisson, Separable, Squared
 from boostrank.targets import CONSISTENT_NORMALIZATION
@@ -57,15 +59,14 @@ __all__ = [
     "Logistic",
     "NormalizedPNorm",
     "PNorm",
-    "PairwiseExponential",
     "PairwiseHinge",
     "PairwiseLogistic",
     "PairwiseSquared",
     "PairwiseSquaredHinge",
     "Poisson",
+    "Power",
     "Profiled",
     "Separable",
-    "Softmax",
     "Squared",
     "Surrogate",
     "check",
@@ -76,11 +77,11 @@ __all__ = [
 
 def _with_profiles(surrogates: dict[str, Surrogate]) -> dict[str, Surrogate]:
     """The surrogates, with the profiled form of each separable one as "centered-NAME" unless it has its own name."""
-    already_profiled = [surrogate.potential for surrogate in surrogates.values() if isinstance(surrogate, Profiled)]
     result: dict[str, Surrogate] = {}
     for name, surrogate in surrogates.items():
         result[name] = surrogate
-        if isinstance(surrogate, Separable) and surrogate not in already_profiled:
+        # The profiled form of Poisson is softmax.
+        if isinstance(surrogate, Separable) and surrogate != Poisson():
             result[f"centered-{name}"] = Profiled(surrogate)
     return result
 
@@ -92,12 +93,13 @@ SURROGATES: Mapping[str, Surrogate] = MappingProxyType(
             "squared": Squared(),
             "poisson": Poisson(),
             "logistic": Logistic(),
-            "softmax": Softmax(),
+            "softmax": Power(0),
+            "power": Power(),
             "pnorm": PNorm(),
             "cosine": Cosine(),
             "normalized-pnorm": NormalizedPNorm(),
             "pairwise-logistic": PairwiseLogistic(),
-            "pairwise-exponential": PairwiseExponential(),
+            "pairwise-exponential": Power(1),
             "pairwise-squared": PairwiseSquared(),
             "pairwise-squared-hinge": PairwiseSquaredHinge(),
             "pairwise-hinge": PairwiseHinge(),
@@ -123,7 +125,7 @@ def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
     Examples
     --------
     >>> get_surrogate("softmax")
-    Softmax(hessian='majorant')
+    Power(exponent=0, hessian='majorant', max_step=None)
     >>> get_surrogate("centered-logistic")
     Profiled(potential=Logistic(), hessian='majorant')
     >>> get_surrogate(PNorm(q=3))

@@ -49,8 +49,6 @@ class Surrogate(ABC):
     #: the expected targets. With the targets of ``normalize="dcg"`` the surrogate is then NDCG consistent (Ravikumar,
     #: Tewari and Yang, AISTATS 2011, Theorem 6). It is a declaration; :func:`boostrank.surrogates.check` tests it.
     consistent: ClassVar[bool] = False
-    #: Whether the loss is convex in the scores.
-    convex: ClassVar[bool] = True
     #: Whether the loss is a sum over documents, so that weights may differ within a query.
     separable: ClassVar[bool] = False
     #: Whether the gradient is linear in the targets: apart from terms that do not depend on the scores, the loss is a
@@ -72,6 +70,11 @@ class Surrogate(ABC):
     score_type: ClassVar[type[np.floating[Any]]] = np.float64
     #: Number of documents that an objective computes gradients of together, unless a query has more.
     block_rows: ClassVar[int] = BLOCK_ROWS
+
+    @property
+    def convex(self) -> bool:
+        """Whether the loss is convex in the scores; a subclass may set it as an attribute."""
+        return True
 
     @property
     def target_bounds(self) -> tuple[float, float]:

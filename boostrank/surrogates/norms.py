@@ -141,7 +141,7 @@ class NormalizedPNorm(_QNorm):
 
     epsilon: float = 1.0
 
-    convex: ClassVar[bool] = False
+    convex = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

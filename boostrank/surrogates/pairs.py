@@ -23,6 +23,9 @@ Because the scores have the sum 0, ``2 U - C`` is positive. Hence ``s_i`` increa
 class probabilities as targets it is the hinge of Weston and Watkins for classification, which is not consistent
 either.)
 
+*The exponential function*, ``phi(d) = exp(-d)``, gives a loss of the power family, ``Power(1)``, whose gradient and
+Hessian take O(m) time (:mod:`boostrank.surrogates.power_family`).
+
 **Weights of documents.** A weight ``w_i`` of document ``i`` multiplies the pairs that it comes first in, and so its
 target. The expected loss is then the loss at ``v = E[w u]``, and by the same proof its minimizer sorts like ``v``. Let
 the label of document ``i`` be known only with the probability ``p_i``, which does not depend on the label. Then weights
@@ -38,7 +41,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostrank.exponential import MAX_EXPONENT
 from boostrank.margins import get_margin
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.surrogates.base import Surrogate
@@ -119,34 +121,6 @@ class PairwiseLogistic(GainWeightedPairs):
     """
 
     margin: ClassVar[str] = "logistic"
-
-
-@dataclass(frozen=True)
-class PairwiseExponential(GainWeightedPairs):
-    """Gain-weighted pairs with ``phi(d) = exp(-d)``.
-
-    The loss is a product of sums over documents, ``(sum_i u_i exp(-s_i)) (sum_j exp(s_j)) - sum_i u_i``, so that
-    gradient and Hessian of a query of m documents take O(m) time. For margins below -50, the exponential function is
-    replaced by its second-order Taylor polynomial, which does not overflow (:mod:`boostrank.exponential`). If two
-    scores of a query differ by more than 50, gradient and Hessian are computed pair by pair.
-
-    Examples
-    --------
-    >>> surrogate, queries = PairwiseExponential(), Segments.from_sizes([3])
-    >>> surrogate.gradient_hessian(np.zeros(3), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
-    [-1.5, 0.0, 1.5]
-    """
-
-    margin: ClassVar[str] = "exponential"
-
-    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        highest, lowest = queries.max(scores), queries.min(scores)
-        if (highest - lowest).max() > MAX_EXPONENT:
-            return super()._exact(scores, targets, queries)
-        centred = scores - queries.repeat(0.5 * (highest + lowest))
-        up, down = np.exp(centred), targets * np.exp(-centred)
-        as_loser, as_winner = up * queries.repeat(queries.sum(down)), down * queries.repeat(queries.sum(up))
-        return as_loser - as_winner, as_loser + as_winner - 2.0 * targets
 
 
 @dataclass(frozen=True)

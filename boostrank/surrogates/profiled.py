@@ -28,7 +28,7 @@ from typing import ClassVar
 
 from boostrank.segments import Floats, Segments
 from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian, is_defined_with
-from boostrank.surrogates.separable import Poisson, Separable
+from boostrank.surrogates.separable import Separable
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Profiled(Surrogate):
     ``Profiled(Squared())``, named "centered-squared", is least squares between scores and targets that are centred
     within each query; its minimizer is ``E[u_j]`` minus the mean over the query. ``Profiled(Logistic())``, named
     "centered-logistic", is the cross entropy of probabilities whose sum over a query is that of the targets; its
-    minimizer is found numerically. ``Profiled(Poisson())`` is :class:`Softmax`.
+    minimizer is found numerically. ``Profiled(Poisson())`` is softmax cross entropy, ``Power(0)`` of
+    :class:`~boostrank.surrogates.Power`, apart from a term of the loss that depends on the targets only.
 
     Parameters
     ----------
@@ -58,11 +59,11 @@ class Profiled(Surrogate):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.surrogates import Squared
+    >>> from boostrank.surrogates import Poisson, Power, Squared
     >>> scores, targets, queries = np.array([1.0, 0.0]), np.array([0.2, 0.6]), Segments.from_sizes([2])
     >>> Profiled(Poisson()).gradient_hessian(scores, targets, queries)[0].round(4).tolist()
     [0.3848, -0.3848]
-    >>> Softmax().gradient_hessian(scores, targets, queries)[0].round(4).tolist()
+    >>> Power(0).gradient_hessian(scores, targets, queries)[0].round(4).tolist()
     [0.3848, -0.3848]
     >>> Profiled(Squared()).gradient_hessian(np.array([7.0, 7.0]), np.array([1.0, 0.0]), queries)[0].tolist()
     [-0.5, 0.5]
@@ -88,50 +89,16 @@ class Profiled(Surrogate):
         return self.potential.loss(scores + queries.repeat(intercept), targets, queries)
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        slope, curvature = self._profiled_slope_curvature(scores, queries.sum(targets), queries)
+        intercept = self.potential.intercept(scores, queries.sum(targets), queries)
+        slope, curvature = self.potential.slope_curvature(scores + queries.repeat(intercept))
         if self.hessian == "exact":
             total = queries.sum(curvature)
             total[total == 0.0] = 1.0
             curvature = curvature * (1.0 - curvature / queries.repeat(total))
         return slope - targets, curvature
 
-    def _profiled_slope_curvature(self, scores: Floats, mass: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        intercept = self.potential.intercept(scores, mass, queries)
-        return self.potential.slope_curvature(scores + queries.repeat(intercept))
-
     def minimizer(self, expected: Floats) -> Floats | None:
         if not is_defined_with(type(self.potential), "profiled_minimizer", "slope_curvature"):
             return None
         scores = self.potential.profiled_minimizer(expected)
         return None if scores is None else self.representative(scores)
-
-
-@dataclass(frozen=True)
-class Softmax(Profiled):
-    """Softmax cross entropy with targets whose sum is not scaled to 1: ``Profiled(Poisson())``.
-
-    With ``U = sum_j u_j`` and ``p = softmax(s)``, the loss is ``U logsumexp(s) - <u, s>`` plus a term that does not
-    depend on ``s``, which makes it the generalized Kullback-Leibler divergence between ``u`` and ``U p``. The gradient
-    is ``U p_j - u_j``. The minimizer is ``log E[u]`` plus a constant.
-
-    ListNet (Cao et al., "Learning to rank: from pairwise approach to listwise approach", ICML 2007) differs from it
-    only in the targets, those of ``normalize="softmax"`` or ``normalize="sum"``, with which it is not consistent.
-
-    Parameters
-    ----------
-    hessian : {"majorant", "exact"}, default "majorant"
-        The majorant ``U p_j``, or the exact diagonal ``U p_j (1 - p_j)``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Softmax(hessian="exact").gradient_hessian(np.zeros(2), np.array([1.0, 0.2]), Segments.from_sizes([2]))
-    (array([-0.4,  0.4]), array([0.3, 0.3]))
-    """
-
-    linear_in_targets: ClassVar[bool] = True
-    potential: Separable = field(default=Poisson(), init=False, repr=False)
-
-    def _profiled_slope_curvature(self, scores: Floats, mass: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        expected = queries.softmax(scores, mass)
-        return expected, expected

@@ -76,6 +76,20 @@ def test_fit_stops_early_by_the_measure_that_is_named(run, folder, tmp_path):
     assert rounds["mrr"] != rounds["ndcg@1"]
 
 
+def test_fit_chooses_the_objective_and_the_rounds(run, folder, tmp_path):
+    path, model = folder / "all.txt", tmp_path / "m"
+    options = ["--objective", "auto", "--rounds", "auto", "--patience", 3, "--leaves", 7]
+    out = " ".join(run("fit", path, model, *options, "--eval-metric", "mrr").split())
+    settings = {"n_estimators": "auto", "early_stopping_rounds": 3, "num_leaves": 7, "random_state": 0}
+    data = br.read_letor(path)
+    ranker = br.LightGBMRanker("auto", **settings).fit(*data, eval_metric=br.get_measure("mrr"))
+    changed = {"objective": ranker.objective_, **ranker.best_params_}
+    assert "chosen: " + ", ".join(f"{name}={value}" for name, value in changed.items()) in out
+    assert f" {ranker.best_iteration_} rounds," in out
+    loaded = br.LightGBMRanker().load_model(model)
+    np.testing.assert_array_equal(loaded.predict(data.X), ranker.predict(data.X))
+
+
 def test_evaluate_explains_what_other_libraries_compute(run, folder, tmp_path, data):
     _, y, qid = data
     values = np.random.default_rng(0).integers(0, 4, len(y)) / 4

@@ -21,7 +21,7 @@ from boostrank.metrics.auc import AUC
 from boostrank.metrics.ndcg import NDCG
 from boostrank.objective import Objective, bind, get_loss
 from boostrank.queries import Queries
-from boostrank.surrogates import SURROGATES, Softmax
+from boostrank.surrogates import SURROGATES, Power
 
 
 def run_together(function, arguments):
@@ -62,7 +62,7 @@ def test_an_error_of_one_worker_stops_all():
     assert run_together(outcome, [None, None]) == [None, None]
 
 
-@pytest.mark.parametrize("objective", [*SURROGATES, Softmax(hessian="exact"), "edge-logistic"])
+@pytest.mark.parametrize("objective", [*SURROGATES, Power(0, hessian="exact"), "edge-logistic"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 @pytest.mark.slow
 def test_offset_and_scale_are_those_of_all_data(objective, weighted):

@@ -187,6 +187,14 @@ def test_bad_data_are_errors_that_name_them(client, rows, data, small):
     assert set(client.nthreads()) == workers
 
 
+def test_choices_by_folds_are_only_local(rows, small):
+    X, y, qid = rows
+    for settings in ({"objective": "auto"}, {"n_estimators": "auto"}, {"ensemble": "folds"}):
+        ranker = small(bd.LightGBMRanker).set_params(**settings)
+        with pytest.raises(ValueError, match="ensemble='folds' are not possible on a cluster"):
+            ranker.fit(X, y, qid)
+
+
 def test_bad_weights_are_errors_that_name_them(rows, small):
     X, y, qid = rows
     ranker = small(bd.LightGBMRanker, "cosine")

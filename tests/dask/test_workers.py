@@ -15,7 +15,7 @@ from xgboost import collective
 
 import boostrank.dask as bd
 from boostrank.dask.workers import _gather
-from boostrank.surrogates import Softmax
+from boostrank.surrogates import Power
 
 #: Rounds of a training that is to be stopped: they take longer than any limit below.
 MANY_ROUNDS = 3_000
@@ -23,7 +23,7 @@ MANY_ROUNDS = 3_000
 LIMIT = 60
 
 
-class Overflowing(Softmax):
+class Overflowing(Power):
     """Fails after the first round, on the second worker."""
 
     def gradient_hessian(self, scores, targets, queries):
@@ -33,7 +33,7 @@ class Overflowing(Softmax):
         return gradient, hessian
 
 
-class Slow(Softmax):
+class Slow(Power):
     """Takes time for every round, and notes on the worker that the training runs."""
 
     def gradient_hessian(self, scores, targets, queries):

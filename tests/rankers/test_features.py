@@ -143,6 +143,14 @@ def test_categories_keep_their_meaning(ranker_class, data):
     np.testing.assert_array_equal(small(ranker_class).fit(polars, y, qid).predict(polars), expected)
 
 
+def test_names_that_are_not_ascii_are_kept_with_categories_and_early_stopping(ranker_class, data):
+    X, y, qid = data
+    frame = named(X).rename(columns={"x0": "größe"}).assign(kind=pd.Categorical(np.array(["a", "b"])[qid % 2]))
+    ranker = small(ranker_class, early_stopping_rounds=2, validation_fraction=0.3).fit(frame, y, qid)
+    assert ranker.predict(frame).shape == (len(y),)
+    assert ranker._backend.feature_names(ranker.booster_) == list(frame.columns)
+
+
 def test_missing_values(ranker_class, data):
     X, y, qid = data
     holes = np.where(X > 1, np.nan, X)

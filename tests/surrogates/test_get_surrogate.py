@@ -10,7 +10,7 @@ from sklearn.base import clone
 from surrogate_samples import ALL, EXACT_HESSIANS
 
 import boostrank.surrogates
-from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Softmax, get_surrogate
+from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Power, get_surrogate
 
 every = pytest.mark.parametrize("surrogate", ALL, ids=repr)
 
@@ -34,7 +34,7 @@ def test_different_settings_and_classes_are_different():
     assert PNorm(q=3) != PNorm(q=4)
     assert Cosine() != NormalizedPNorm(q=2)
     assert Cosine(epsilon=2.0) != Cosine()
-    assert Softmax() != Softmax(hessian="exact")
+    assert Power(0) != Power(0, hessian="exact")
 
 
 @pytest.mark.parametrize("surrogate", SURROGATES.values(), ids=repr)
@@ -50,7 +50,7 @@ def test_names_give_default_surrogates_and_instances_themselves(name):
     assert get_surrogate(surrogate) is surrogate
 
 
-@pytest.mark.parametrize("name", ["hinge", "", "Softmax", None, 3, Softmax, ["softmax"]], ids=repr)
+@pytest.mark.parametrize("name", ["hinge", "", "Power", None, 3, Power, ["softmax"]], ids=repr)
 def test_unknown_names_are_errors_that_list_the_known(name):
     with pytest.raises(ValueError, match=r"unknown surrogate .*squared, poisson"):
         get_surrogate(name)
@@ -65,5 +65,5 @@ def test_bad_kinds_of_hessian_are_errors(surrogate, hessian):
 
 def test_settings_can_be_replaced():
     assert dataclasses.replace(Cosine(), epsilon=2) == Cosine(epsilon=2)
-    assert dataclasses.replace(Softmax(), hessian="exact") == Softmax(hessian="exact")
+    assert dataclasses.replace(Power(0), hessian="exact") == Power(0, hessian="exact")
     assert dataclasses.replace(PNorm(), q=3) == PNorm(q=3)

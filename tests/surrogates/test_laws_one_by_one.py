@@ -23,7 +23,7 @@ from broken_surrogates import (
 )
 
 from boostrank.segments import Segments
-from boostrank.surrogates import Logistic, Softmax, Squared, check
+from boostrank.surrogates import Logistic, Power, Squared, check
 
 
 def assert_breaks(surrogate, complaint):
@@ -62,9 +62,9 @@ def test_permutations_must_permute_every_result(surrogate):
 @pytest.mark.parametrize(
     "surrogate",
     [
-        changed(Softmax, loss=lambda s, u, q: 5e-5 * q.sum(s)),
-        changed(Softmax, gradient=lambda s, u, q: 5e-5 * np.tanh(s)),
-        changed(Softmax, diagonal=lambda s, u, q: s**2),
+        changed(Power, loss=lambda s, u, q: 5e-5 * q.sum(s)),
+        changed(Power, gradient=lambda s, u, q: 5e-5 * np.tanh(s)),
+        changed(Power, diagonal=lambda s, u, q: s**2),
     ],
 )
 def test_shifts_must_change_no_result(surrogate):
@@ -213,11 +213,11 @@ def mean_plus(error):
         ),
         (lambda error: variant(Concave, curvature=error), 0.9e-4, 1.1e-4, "convex is True"),
         (
-            lambda error: changed(Softmax, loss=lambda *sample: error * first_is_best(*sample)),
+            lambda error: changed(Power, loss=lambda *sample: error * first_is_best(*sample)),
             *(0.9e-6, 9e-6, "permuting the documents"),
         ),
         (
-            lambda error: changed(Softmax, loss=lambda *sample: 1e6 + error * first_is_best(*sample), consistent=False),
+            lambda error: changed(Power, loss=lambda *sample: 1e6 + error * first_is_best(*sample), consistent=False),
             *(0.9, 1.2, "permuting the documents"),
         ),
         # Of 16 losses (s - u)^2 / 2, the total changes by 1.6 (s - mean + 0.05) from s to s + 0.1.

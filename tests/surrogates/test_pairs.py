@@ -10,14 +10,13 @@ from boostrank.margins import get_margin
 from boostrank.queries import Queries
 from boostrank.surrogates import (
     GainWeightedPairs,
-    PairwiseExponential,
     PairwiseHinge,
     PairwiseLogistic,
     PairwiseSquared,
     PairwiseSquaredHinge,
 )
 
-PAIRS = [PairwiseLogistic(), PairwiseExponential(), PairwiseSquared(), PairwiseSquaredHinge(), PairwiseHinge()]
+PAIRS = [PairwiseLogistic(), PairwiseSquared(), PairwiseSquaredHinge(), PairwiseHinge()]
 every = pytest.mark.parametrize("surrogate", PAIRS, ids=repr)
 
 

@@ -7,33 +7,37 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from oracles import Arc
-from surrogate_samples import assert_same, ragged
+from scipy.special import xlogy
+from surrogate_samples import ragged
 
 import boostrank as br
 from boostrank.exponential import MAX_EXPONENT
 from boostrank.queries import Queries
-from boostrank.surrogates import SURROGATES, Logistic, Poisson, Profiled, Separable, Softmax, Squared
+from boostrank.surrogates import SURROGATES, Logistic, Poisson, Power, Profiled, Separable, Squared
 from boostrank.theory import check_consistency
 
 
 @pytest.mark.parametrize("hessian", ["majorant", "exact"])
-def test_softmax_is_profiled_poisson(hessian):
-    assert_same(Softmax(hessian=hessian), Profiled(Poisson(), hessian=hessian), ragged(scale=3.0))
-
-
-def test_softmax_is_profiled_poisson_for_the_largest_targets_within_the_range_of_the_exponential():
-    large = math.exp(MAX_EXPONENT - 1.0)
-    data = np.array([0.0, 1.0]), np.array([large, 3.0]), Queries.from_sizes([2])
-    total = large + 3.0
-    probabilities = np.exp([0.0, 1.0]) / (1.0 + math.e)
-    expected = large * math.log(large / (total * probabilities[0])) + 3 * math.log(3 / (total * probabilities[1]))
-    assert Softmax().loss(*data)[0] == pytest.approx(expected, rel=1e-6)
-    assert_same(Softmax(), Profiled(Poisson()), data)
+@pytest.mark.parametrize("largest", [1.0, math.exp(MAX_EXPONENT - 1.0)], ids=["gains", "as large as the exponential"])
+def test_softmax_is_profiled_poisson(hessian, largest):
+    scores, targets, queries = ragged(scale=3.0)
+    targets = targets * largest
+    softmax, profiled = Power(0, hessian=hessian), Profiled(Poisson(), hessian=hessian)
+    derivatives = (each.gradient_hessian(scores, targets, queries) for each in (softmax, profiled))
+    for one, other in zip(*derivatives, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12 * largest)
+    # The losses differ by a term that depends on the targets only.
+    total = queries.sum(targets)
+    term = xlogy(total, total) - queries.sum(xlogy(targets, targets))
+    difference = softmax.loss(scores, targets, queries) - profiled.loss(scores, targets, queries)
+    np.testing.assert_allclose(difference, term, atol=1e-8 * largest)
 
 
 def test_every_separable_surrogate_has_a_profiled_form_by_name():
     profiled = {surrogate.potential for surrogate in SURROGATES.values() if isinstance(surrogate, Profiled)}
-    assert profiled == {surrogate for surrogate in SURROGATES.values() if isinstance(surrogate, Separable)}
+    separable = {surrogate for surrogate in SURROGATES.values() if isinstance(surrogate, Separable)}
+    # The profiled form of Poisson is softmax, which must not have a second name.
+    assert profiled == separable - {Poisson()}
     assert SURROGATES["centered-logistic"] == Profiled(Logistic())
     assert "centered-poisson" not in SURROGATES
 

@@ -24,7 +24,8 @@ is proportional to ``d - d'``.
 decrease by the best step along the negative gradient shows that ``F(s) - inf F >= ||grad F(s)||^2 / (2 L)``. Therefore
 ``C = 1 / (2 L)`` with ``g(s) = E[grad W(s)]``. For a Bregman divergence that is the strong convexity of ``psi``,
 ``D_psi >= C ||.||^2``. (The paper leaves out the usual factor 1/2.) In the table, ``q`` is the exponent of the p-norm
-surrogates, ``1/p + 1/q = 1``, and ``B_r`` is the largest ``||u||_r`` of all labels.
+surrogates, ``1/p + 1/q = 1``, and ``B_r`` is the largest ``||u||_r`` of all labels. For the power family ``a`` is its
+exponent, and ``p = 1 / (1 + a)``; softmax is the limit ``a = 0``.
 
 ======================== ==== =================== ================================================================
 surrogate                norm C                   reason
@@ -33,12 +34,16 @@ squared                  2    1/2                 ``D_psi`` is half of the squar
 logistic                 2    2                   ``w'' <= 1/4``
 pnorm                    p    1/(2 (q - 1))       ``1/2 ||.||_q^2`` is ``(q - 1)``-smooth in the q-norm
 softmax                  1    1/(2 B_1)           logsumexp is 1-smooth in the maximum norm (Pinsker's inequality)
+power, -1/2 <= a < 0     p    1/(2 (1 + a) B_p)   normalized-pnorm at the scores ``exp(b s)``, divided by ``b = -a``
 poisson                  1    1/(2 B_1)           its excess loss is at least that of softmax at the same ``s``
 cosine, normalized-pnorm p    1/(2 (q - 1) B_p)   its excess loss bounds that of pnorm at a multiple of ``s``
 ======================== ==== =================== ================================================================
 
 A profiled surrogate has the constant of its potential, because the Schur complement of a Hessian is not larger than the
-Hessian. Softmax is poisson profiled. For other surrogates no constant is known here, and you must pass one.
+Hessian. The loss of the power family with the exponent ``a = -b`` is ``sum_i u_i (1 - p_i^b) / b``, where ``p_i^b`` is
+``t_i / ||t||_q`` with ``t_i = exp(b s_i)`` and ``q = 1 / b``. Its excess loss is that of normalized-pnorm at ``t``
+divided by ``b``, and ``t`` sorts like ``s``. Hence its constant is that of normalized-pnorm divided by ``b``. For other
+surrogates no constant is known here, and you must pass one.
 
 **Surrogates that the theorem does not cover.** As printed, it covers squared, logistic and pnorm.
 
@@ -79,6 +84,7 @@ from boostrank.surrogates import (
     NormalizedPNorm,
     PNorm,
     Poisson,
+    Power,
     Profiled,
     Squared,
     Surrogate,
@@ -101,7 +107,7 @@ class StrongConvexity(NamedTuple):
     norm: float
 
 
-Constant = Callable[[Any, int, DCG], StrongConvexity]
+Constant = Callable[[Any, int, DCG], StrongConvexity | None]
 
 
 def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | None = None) -> StrongConvexity:
@@ -143,14 +149,15 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
     base = chosen.potential if isinstance(chosen, Profiled) else chosen
     # Subclasses of the classes in the table are not looked up, since they may have another loss.
     constant = CONSTANTS.get(type(base))
-    if constant is None:
+    result = None if constant is None else constant(base, int(n_documents), DCG() if dcg is None else dcg)
+    if result is None:
         known = ", ".join(kind.__name__ for kind in CONSTANTS)
         raise ValueError(
-            f"no strong convexity constant is known for {chosen!r}. Constants are known for {known}, and for Profiled "
-            "with one of these as potential, as Softmax is. If you know a constant, pass "
+            f"no strong convexity constant is known for {chosen!r}. Constants are known for {known} (Power with an "
+            "exponent from -1/2 to 0), and for Profiled with one of these as potential. If you know a constant, pass "
             "convexity=StrongConvexity(constant, norm)"
         )
-    return constant(base, int(n_documents), DCG() if dcg is None else dcg)
+    return result
 
 
 def discount_constant(n_documents: int, dcg: DCG | None = None, *, norm: float = 2.0, sharp: bool = False) -> float:
@@ -265,6 +272,13 @@ def _of_p_norm(surrogate: Any, n_documents: int, dcg: DCG) -> StrongConvexity:
     return StrongConvexity(1.0 / (2.0 * (q - 1.0)), conjugate(q))
 
 
+def _of_power(surrogate: Any, n_documents: int, dcg: DCG) -> StrongConvexity | None:
+    if not -0.5 <= surrogate.exponent <= 0:
+        return None
+    norm = 1.0 / (1.0 + surrogate.exponent)
+    return StrongConvexity(norm / (2.0 * max_target_norm(n_documents, dcg, norm)), norm)
+
+
 def _of_normalized_p_norm(surrogate: Any, n_documents: int, dcg: DCG) -> StrongConvexity:
     constant, norm = _of_p_norm(surrogate, n_documents, dcg)
     return StrongConvexity(constant / max_target_norm(n_documents, dcg, norm), norm)
@@ -275,6 +289,7 @@ CONSTANTS: dict[type[Surrogate], Constant] = {
     Squared: _in_euclidean_norm(0.5),
     Logistic: _in_euclidean_norm(2.0),
     Poisson: _of_cross_entropy,
+    Power: _of_power,
     PNorm: _of_p_norm,
     NormalizedPNorm: _of_normalized_p_norm,
     Cosine: _of_normalized_p_norm,

@@ -17,8 +17,8 @@ from boostrank.surrogates import (
     Logistic,
     NormalizedPNorm,
     PNorm,
+    Power,
     Separable,
-    Softmax,
     Squared,
     Surrogate,
     get_surrogate,
@@ -329,7 +329,7 @@ class Narrow(Logistic):
 
 
 @dataclass(frozen=True)
-class NotItsGradient(Softmax):
+class NotItsGradient(Power):
     """A gradient of another loss."""
 
     def gradient_hessian(self, scores, targets, queries):
@@ -371,6 +371,6 @@ def test_targets_out_of_bounds_are_left_out():
 
 def test_consistency_in_the_limit_of_cosine_and_profiled_losses_is_not_lost_to_rounding():
     rare = [LabelDistribution([[5, 0, 1, 0], [0, 1, 0, 0]], [p, 1 - p]) for p in (0.01, 0.001, 1e-4)]
-    for surrogate in (Cosine(), Cosine(epsilon=1e-3), NormalizedPNorm(), get_surrogate("centered-logistic"), Softmax()):
+    for surrogate in (Cosine(), Cosine(epsilon=1e-3), NormalizedPNorm(), get_surrogate("centered-logistic"), Power(0)):
         report = check_consistency(surrogate, n_distributions=1, distributions=rare)
         assert report.consistent, report

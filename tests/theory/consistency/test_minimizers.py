@@ -18,9 +18,9 @@ from boostrank.surrogates import (
     PairwiseHinge,
     PNorm,
     Poisson,
+    Power,
     Profiled,
     Separable,
-    Softmax,
     Squared,
     Surrogate,
     get_surrogate,
@@ -95,7 +95,7 @@ def test_no_scores_have_a_lower_expected_loss(surrogate):
 
 
 @pytest.mark.usefixtures("few_starts")
-@pytest.mark.parametrize("surrogate", [*NUMERIC, Softmax(), get_surrogate("pairwise-logistic")], ids=repr)
+@pytest.mark.parametrize("surrogate", [*NUMERIC, Power(0), get_surrogate("pairwise-logistic")], ids=repr)
 @pytest.mark.slow
 def test_the_numeric_minimizer_is_that_of_scipy(surrogate):
     for distribution in some(4, n=2):
@@ -165,7 +165,7 @@ def test_labels_without_any_gain_have_minimizers_too(surrogate):
 
 def test_representatives_are_centred_or_of_length_one(few_starts):
     for distribution in some(4, n=1):
-        for surrogate in (Softmax(), CENTERED_SQUARED, CENTERED_LOGISTIC, get_surrogate("pairwise-squared")):
+        for surrogate in (Power(0), CENTERED_SQUARED, CENTERED_LOGISTIC, get_surrogate("pairwise-squared")):
             assert minimizer(surrogate, distribution).sum() == pytest.approx(0.0, abs=1e-10)
         for method in ("closed", "numeric"):
             assert np.linalg.norm(minimizer(Cosine(), distribution, method=method)) == pytest.approx(1.0)
@@ -199,7 +199,7 @@ def test_losses_with_kinks_are_minimized_too():
 
 def test_the_ellipsoid_method_bounds_what_it_may_miss():
     batch = DistributionBatch.of(some(3, n=30))
-    for surrogate in (Squared(), Softmax(), PairwiseHinge()):
+    for surrogate in (Squared(), Power(0), PairwiseHinge()):
         loss = ExpectedLoss(surrogate, batch, batch.targets())
         solution = minimize_convex(loss, np.full((30, 3), 0.3))
         assert solution.solved.all()

@@ -17,8 +17,8 @@ from boostrank.surrogates import (
     NormalizedPNorm,
     PNorm,
     Poisson,
+    Power,
     Profiled,
-    Softmax,
     Squared,
     get_surrogate,
 )
@@ -42,7 +42,9 @@ from boostrank.theory.consistency.regret_bounds import max_target_norm
 BOUNDED = [
     Squared(),
     Logistic(),
-    Softmax(),
+    Power(0),
+    Power(-0.1),
+    Power(-0.5),
     Poisson(),
     get_surrogate("centered-squared"),
     pytest.param(get_surrogate("centered-logistic"), marks=pytest.mark.slow),  # without a closed form
@@ -118,7 +120,7 @@ def test_no_constant_is_smaller_than_the_sharp_one_for_least_squares(m):
     assert regret_bound("squared", excess, m) > 2 * sharp
 
 
-@pytest.mark.parametrize("surrogate", [Squared(), Logistic(), Softmax(), PNorm(q=3), PNorm(q=6)], ids=repr)
+@pytest.mark.parametrize("surrogate", [Squared(), Logistic(), Power(0), PNorm(q=3), PNorm(q=6)], ids=repr)
 def test_the_constants_are_those_of_the_excess(surrogate):
     m, ratios = 3, []
     batch = DistributionBatch.of(distributions(m, 100, seed=1))
@@ -232,7 +234,7 @@ def test_tied_scores_can_lose_half_of_the_margin():
     assert SECTION_3_2_1.ndcg_regret([0.0, 0.0]) == pytest.approx(ndcg_margin(SECTION_3_2_1) / 2)
 
 
-@pytest.mark.parametrize("surrogate", [Squared(), Softmax(), Logistic(), PNorm(), Cosine()], ids=repr)
+@pytest.mark.parametrize("surrogate", [Squared(), Power(0), Logistic(), PNorm(), Cosine()], ids=repr)
 def test_the_low_noise_bound_is_never_violated(surrogate):
     m, random = 4, np.random.default_rng(0)
     for dcg in (DCG(), DCG(k=2)):
@@ -290,7 +292,7 @@ def test_jensen_lets_the_bound_hold_for_means_over_queries_of_any_length():
         batch = DistributionBatch.of(distributions(m, 50, seed=3))
         scores = np.random.default_rng(m).normal(size=(50, m))
         total += batch.ndcg_regret(scores).tolist()
-        parts += excess_losses(Softmax(), batch, batch.targets(), scores).tolist()
+        parts += excess_losses(Power(0), batch, batch.targets(), scores).tolist()
     assert np.mean(total) <= regret_bound("softmax", np.mean(parts), 7)
 
 
@@ -310,10 +312,14 @@ def test_constants_by_name():
     assert strong_convexity("poisson", 9) == strong_convexity("softmax", 9) == strong_convexity(Profiled(Poisson()), 9)
     assert strong_convexity("softmax", 9) == pytest.approx((DCG().discounts(9).sum() / 18, 1.0))
     assert strong_convexity("cosine", 9, DCG(k=1)) == pytest.approx((0.5 / 3, 2.0))
+    # At exp(s / 2), twice the loss of cosine.
+    assert strong_convexity(Power(-0.5), 9, DCG(k=1)) == pytest.approx((1.0 / 3, 2.0))
+    assert strong_convexity(Power(-1e-9), 9) == pytest.approx(strong_convexity("softmax", 9))
 
 
 def test_surrogates_without_a_constant_are_refused_unless_one_is_given():
-    for surrogate in (*(name for name in SURROGATES if name.startswith("pairwise")), Arc(), Profiled(Arc()), Steeper()):
+    pairs = [name for name in SURROGATES if name.startswith("pairwise")]
+    for surrogate in (*pairs, Power(0.25), Power(-0.75), Arc(), Profiled(Arc()), Steeper()):
         with pytest.raises(ValueError, match="no strong convexity constant is known"):
             regret_bound(surrogate, 0.1, 5)
     # The curvature of Arc is at most 5/4.

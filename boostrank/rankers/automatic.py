@@ -1,0 +1,287 @@
+"""Choice of the objective and of the number of rounds by cross-validation over the training queries."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification
+from boostrank.rankers.fold_training import FoldTrainings, make_folds
+from boostrank.rankers.settings import Settings, fold_name
+from boostrank.segments import Bools, Floats
+from boostrank.significance.differences import paired_differences
+
+#: A candidate replaces the default if it is better by more than this number of standard errors of the difference.
+ERRORS_TO_REPLACE = 1.0
+#: A candidate is dropped early if it is worse than the best one by more than this number of standard errors.
+ERRORS_TO_DROP = 2.0
+#: The shares of all rounds after which candidates may be dropped.
+SHARES = (0.25, 0.5)
+#: Largest cost of ``objective="auto"`` with at most four folds, in rounds times rows of one fit on all queries.
+MAX_COST = 10
+
+
+@dataclass
+class Candidate:
+    """One of the specifications among which cross-validation chooses.
+
+    Attributes
+    ----------
+    parameters : mapping of str to object
+        The parameters of the ranker in which it differs from the first candidate.
+    objective : str, Surrogate, EdgeLoss or callable
+        The parameter `objective`.
+    specification : TrainingSpecification
+        That of the training on all queries.
+    fold_specification : TrainingSpecification
+        That of the trainings on folds.
+    trainings : FoldTrainings
+        Its trainings on the folds.
+    dropped : bool
+        Whether it was dropped before the end.
+    difference, standard_error : float
+        Mean over queries of its value minus that of the first candidate, and the standard error of this mean; NaN
+        before they are compared.
+    """
+
+    parameters: Mapping[str, Any]
+    objective: Any
+    specification: TrainingSpecification
+    fold_specification: TrainingSpecification
+    trainings: FoldTrainings = field(init=False)
+    dropped: bool = False
+    difference: float = float("nan")
+    standard_error: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The result of :func:`choose`.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        The chosen one.
+    specification : TrainingSpecification
+        That of the training on all queries, with the chosen number of rounds.
+    n_rounds : int
+        Number of rounds at which the candidate was judged.
+    cv_results : dict of str to ndarray
+        The attribute `cv_results_` of a ranker.
+    """
+
+    candidate: Candidate
+    specification: TrainingSpecification
+    n_rounds: int
+    cv_results: dict[str, Any]
+
+    def evals_result(self) -> dict[str, dict[str, list[float]]]:
+        """Values of the metrics on the folds: ``{"fold_0": {"ndcg@10": [value of each round]}, ...}``."""
+        return self.candidate.trainings.evals_result()
+
+    def average(self, backend: Backend, n_earlier_rounds: int) -> Trained:
+        """The mean of the models of the folds, each with the chosen number of rounds, and those of `init_model`."""
+        booster = backend.average(self.candidate.trainings.boosters(self.n_rounds))
+        return Trained(booster, n_earlier_rounds + self.n_rounds, self.evals_result())
+
+
+def choose(
+    backend: Backend,
+    candidates: Sequence[Candidate],
+    data: GroupedData,
+    settings: Settings,
+    random_state: np.random.RandomState,
+) -> Choice:
+    """Train candidates on the folds, and choose one of them and its number of rounds.
+
+    All candidates are trained on the same folds, and compared by the differences of the deciding metric on the held-out
+    queries that have a relevant document. The first one is kept unless another one is better by more than
+    :data:`ERRORS_TO_REPLACE` standard errors of the mean difference. Early in the training, candidates that are worse
+    than the best one by more than :data:`ERRORS_TO_DROP` standard errors are dropped, except the first one.
+
+    Parameters
+    ----------
+    backend : Backend
+    candidates : list of Candidate
+        The first one is the default. With `early_stopping_rounds` in their specifications for folds, each is judged at
+        the best round of its mean curve, otherwise after all rounds.
+    data : GroupedData
+        The training queries.
+    settings : Settings
+        Those of the ranker.
+    random_state : RandomState
+        Draws the folds.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer queries than folds, or if the first candidate cannot be trained on these data.
+
+    Warns
+    -----
+    UserWarning
+        For any other candidate that cannot be trained on these data, and is left out.
+    """
+    folds = make_folds(data.queries, settings.n_folds, random_state)
+    started = _start(backend, candidates, data, folds)
+    default = started[0]
+    if settings.averages_folds and settings.patience_in_folds is not None:
+        _require_cuts(started)
+    if len(started) == 1:
+        while not default.trainings.has_ended:
+            default.trainings.next_round()
+        default.difference = default.standard_error = 0.0
+        chosen = default
+    else:
+        relevant = _has_relevant_documents(data, folds)
+        _train_all(started, relevant, len(folds))
+        better = [one for one in started if one.difference > ERRORS_TO_REPLACE * one.standard_error]
+        chosen = max((one for one in better if not one.dropped), key=lambda one: one.difference, default=default)
+    specification, n_rounds = chosen.specification, chosen.trainings.judged_round
+    if settings.chooses_rounds:
+        specification = specification.for_refit(backend, n_rounds)
+    return Choice(chosen, specification, n_rounds, _results(started, chosen))
+
+
+def _require_cuts(candidates: Sequence[Candidate]) -> None:
+    """Raise ValueError if the model of a fold cannot be that of fewer rounds than were trained."""
+    if not all(one.trainings.can_be_cut for one in candidates):
+        raise ValueError(
+            "ensemble='folds' cannot take the first rounds of models of DART, which rescales earlier trees, nor of "
+            "linear models: give n_estimators as a number, without early_stopping_rounds"
+        )
+
+
+def _train_all(candidates: Sequence[Candidate], relevant: Bools, n_folds: int) -> None:
+    """Train the candidates round by round, drop some of them early, and compare the others at the end."""
+    stages, n_rounds = _stages(candidates[0].fold_specification), 0
+    while going := [one for one in candidates if not one.dropped and not one.trainings.has_ended]:
+        for one in going:
+            one.trainings.next_round()
+        n_rounds += 1
+        if n_rounds in stages:
+            limit = _n_going_on(len(candidates), n_folds) if n_rounds == stages[0] else len(candidates)
+            _drop(candidates, relevant, limit)
+    _compare(candidates, relevant)
+
+
+def _start(
+    backend: Backend, candidates: Sequence[Candidate], data: GroupedData, folds: Sequence[Bools]
+) -> list[Candidate]:
+    """Begin the trainings of the candidates on all folds; returns those that can be trained on these data."""
+    for one in candidates:
+        one.trainings = FoldTrainings(backend, one.fold_specification)
+    remaining = list(candidates)
+    # One fold after another, so that only one copy of the features exists at a time.
+    for i, held_out in enumerate(folds):
+        kept, tested = data.take(~held_out), data.take(held_out)
+        for one in list(remaining):
+            try:
+                one.trainings.add(fold_name(i), kept, tested)
+            except ValueError as error:
+                if one is candidates[0]:
+                    raise
+                warn_of_left_out(one.parameters, error)
+                remaining.remove(one)
+    return remaining
+
+
+def warn_of_left_out(parameters: Mapping[str, Any], error: Exception) -> None:
+    """Warn of a candidate that cannot be trained."""
+    warnings.warn(f"objective='auto' leaves out the candidate {dict(parameters)}: {error}", stacklevel=4)
+
+
+def _has_relevant_documents(data: GroupedData, folds: Sequence[Bools]) -> Bools:
+    """Whether each held-out query has a relevant document, one fold after another, shape (n_queries,)."""
+    relevant = data.queries.max(data.labels.require_relevance("auto")) > 0
+    return np.concatenate([relevant[held_out] for held_out in folds])
+
+
+def _stages(specification: TrainingSpecification) -> list[int]:
+    """The numbers of rounds after which candidates may be dropped.
+
+    With early stopping, the number of rounds of the end is not known: then these are `early_stopping_rounds`, twice as
+    many, four times as many, ...
+    """
+    n_rounds, patience = specification.n_rounds, specification.early_stopping_rounds
+    if patience is None:
+        return sorted({ceil(share * n_rounds) for share in SHARES} - {n_rounds})
+    return [patience * 2**i for i in range(n_rounds.bit_length()) if patience * 2**i < n_rounds]
+
+
+def _n_going_on(n_candidates: int, n_folds: int) -> int:
+    """Largest number of candidates that go on after the first stage, such that all costs at most :data:`MAX_COST` fits.
+
+    A candidate costs ``n_folds - 1`` fits, because each query is trained on by all folds except one. At least two
+    candidates go on.
+
+    Examples
+    --------
+    >>> _n_going_on(n_candidates=4, n_folds=3), _n_going_on(n_candidates=8, n_folds=3)
+    (4, 3)
+    """
+    spent = n_candidates * (n_folds - 1) * SHARES[0]
+    rest = (n_folds - 1) * (1 - SHARES[0])
+    # One fit is that on all queries at the end.
+    return max(2, int((MAX_COST - 1 - spent) / rest))
+
+
+def _drop(candidates: Sequence[Candidate], relevant: Bools, limit: int) -> None:
+    """Drop candidates that are significantly worse than the best one, and so many that at most `limit` remain."""
+    default, *others = [one for one in candidates if not one.dropped]
+    values = {id(one): one.trainings.per_query()[relevant] for one in (default, *others)}
+    means = {key: float(np.nanmean(value)) if len(value) else 0.0 for key, value in values.items()}
+    best = values[max(means, key=lambda key: means[key])]
+    _compare(candidates, relevant)
+    others.sort(key=lambda one: -means[id(one)])
+    for place, one in enumerate(others):
+        difference, standard_error = _mean_difference(best, values[id(one)])
+        one.dropped = place >= limit - 1 or difference > ERRORS_TO_DROP * standard_error
+
+
+def _compare(candidates: Sequence[Candidate], relevant: Bools) -> None:
+    """Set the differences to the first candidate, of those that were not dropped."""
+    default = candidates[0].trainings.per_query()[relevant]
+    for one in candidates:
+        if not one.dropped:
+            values = one.trainings.per_query()[relevant]
+            one.difference, one.standard_error = _mean_difference(values, default)
+
+
+def _mean_difference(values: Floats, baseline: Floats) -> tuple[float, float]:
+    """Mean of the paired differences, and its standard error; NaN for less than two queries."""
+    if (~np.isnan(baseline)).sum() < 2:
+        return float("nan"), float("nan")
+    differences = paired_differences(values, baseline)
+    return float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(len(differences)))
+
+
+def _results(candidates: Sequence[Candidate], chosen: Candidate) -> dict[str, Any]:
+    """The attribute `cv_results_` of a ranker."""
+    trainings = [one.trainings for one in candidates]
+    return {
+        "params": _objects([dict(one.parameters) for one in candidates]),
+        "objective": _objects([one.objective for one in candidates]),
+        "metric": _objects([one.deciding_metric for one in trainings]),
+        "n_rounds": np.array([one.judged_round for one in trainings]),
+        "mean_test_score": np.array([one.mean_curve[one.judged_round - 1] for one in trainings]),
+        "difference": np.array([one.difference for one in candidates]),
+        "standard_error": np.array([one.standard_error for one in candidates]),
+        "rounds_trained": np.array([one.n_rounds for one in trainings]),
+        "dropped": np.array([one.dropped for one in candidates]),
+        "chosen": np.array([one is chosen for one in candidates]),
+        "mean_curve": _objects([np.array(one.mean_curve) for one in trainings]),
+    }
+
+
+def _objects(values: Sequence[Any]) -> Any:
+    """An array of these objects, also where they are arrays of equal length."""
+    array = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        array[i] = value
+    return array

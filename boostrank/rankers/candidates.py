@@ -1,0 +1,111 @@
+"""The candidates among which ``objective="auto"`` chooses, and how they are made from the settings of a ranker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostrank.backends.base import TrainingSpecification
+from boostrank.labels import Labels
+from boostrank.losses import DEFAULT_LOSS
+from boostrank.rankers.automatic import Candidate, warn_of_left_out
+from boostrank.rankers.features import TrainingFeatures
+from boostrank.rankers.settings import AUTO, FitOptions, Settings
+
+# Candidates differ in what decides between data sets: how much a loss looks at the top of the list, and how hard the
+# trees fit. The first one is the default, which has no parameters of its own. The objective of the boosting library is
+# among them, so that the choice is hardly ever worse than it.
+LIGHTGBM_CANDIDATES: Sequence[Mapping[str, Any]] = (
+    {},
+    {"objective": "power"},
+    {"objective": "lambdarank"},
+    {"extra_trees": True, "k": 10},
+)
+XGBOOST_CANDIDATES: Sequence[Mapping[str, Any]] = (
+    {},
+    {"objective": "power"},
+    {"objective": "rank:ndcg"},
+    {"colsample_bynode": 0.3, "min_child_weight": 10.0, "k": 10},
+)
+#: Cutoff of the NDCG by which the objective of a ranker without `k` is chosen.
+DEFAULT_CUTOFF = 10
+
+
+class CandidatesMixin:
+    """The candidates of a ranker; a subclass of the ranker sets the table of them."""
+
+    _candidates: ClassVar[Sequence[Mapping[str, Any]]]
+
+    def _make_candidates(
+        self,
+        settings: Settings,
+        features: TrainingFeatures,
+        options: FitOptions,
+        random_state: np.random.RandomState,
+        labels: Labels,
+    ) -> list[Candidate]:
+        """The specifications among which the training chooses; there is only one unless ``objective="auto"``.
+
+        A value that the user set takes the place of that of a candidate, and a candidate that is then equal to an
+        earlier one is left out. A parameter that has its default counts as not set.
+
+        Raises
+        ------
+        ValueError
+            If the objective is to be chosen, and the labels are preferences.
+
+        Warns
+        -----
+        UserWarning
+            For a candidate that contradicts other settings, and is left out.
+        """
+        values, dcg, state = settings.values, settings.dcg, random_state.get_state()
+
+        def specify(resolved: Settings) -> tuple[TrainingSpecification, TrainingSpecification]:
+            # From a RandomState, all candidates get the same seed.
+            random_state.set_state(state)
+            specification = resolved.for_features(features).specification(random_state, options)
+            in_folds = replace(specification, early_stopping_rounds=settings.patience_in_folds)
+            if specification.metrics:
+                return specification, in_folds
+            cutoff = dcg.k or DEFAULT_CUTOFF if settings.chooses_objective else dcg.k
+            measure = labels.default_measure(replace(dcg, k=cutoff))
+            if specification.dcg.k != dcg.k:
+                # The cutoff of a candidate is that of its loss, and not that of the metric for early stopping.
+                specification = replace(specification, metrics=(labels.default_measure(dcg),))
+            return specification, replace(in_folds, metrics=(measure,))
+
+        if not settings.chooses_objective:
+            return [Candidate({}, values["objective"], *specify(settings))]
+        labels.require_relevance(AUTO)
+        candidates: list[Candidate] = []
+        for parameters in self._candidates:
+            own = {name: value for name, value in parameters.items() if name not in self._given(settings)}
+            if any(own == one.parameters for one in candidates):
+                continue
+            changed = {"objective": DEFAULT_LOSS, **own}
+            try:
+                specifications = specify(self._settings(changed))
+            except ValueError as error:
+                if not own:
+                    raise
+                warn_of_left_out(own, error)
+                continue
+            candidates.append(Candidate(own, changed["objective"], *specifications))
+        return candidates
+
+    def _given(self, settings: Settings) -> set[str]:
+        """Names of the parameters that the user set, except `objective`."""
+        defaults = self._defaults()
+        explicit = {name for name, value in settings.values.items() if not np.array_equal(value, defaults[name])}
+        return (explicit | set(settings.native)) - {"objective"}
+
+    def _settings(self, changed: Mapping[str, Any]) -> Settings:
+        raise NotImplementedError
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        raise NotImplementedError

@@ -1,0 +1,178 @@
+"""Trainings on folds of the training queries, all of which go on round by round at the same time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostrank.backends.base import Backend, GroupedData, Training, TrainingSpecification, ValidationSet
+from boostrank.backends.history import History
+from boostrank.backends.rounds import TrainingByRounds
+from boostrank.metrics.base import BoundMeasure
+from boostrank.model_selection import QueryKFold
+from boostrank.queries import Queries
+from boostrank.rankers.single_training import bind_training
+from boostrank.segments import Bools, Floats
+
+
+def make_folds(queries: Queries, n_folds: int, random_state: np.random.RandomState) -> list[Bools]:
+    """Masks of the queries that each fold holds out, shape (n_queries,); each query is held out once.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer queries than folds.
+    """
+    if queries.n_queries < n_folds:
+        raise ValueError(
+            f"cv={n_folds} folds need at least {n_folds} training queries; got {queries.n_queries} "
+            f"(n_samples={queries.n_documents}): set cv to a smaller number, or choose the objective and n_estimators, "
+            "which then need no folds"
+        )
+    numbers = np.arange(queries.n_queries)
+    splitter = QueryKFold(n_folds, shuffle=True, random_state=random_state)
+    return [np.isin(numbers, held_out) for _, held_out in splitter.split(numbers, groups=numbers)]
+
+
+class FoldTrainings:
+    """The trainings of one specification on all folds, which go on together round by round.
+
+    One metric decides: `early_stopping_metric`, or the first metric if this is None. Its mean over the folds by round
+    is the mean curve.
+
+    Parameters
+    ----------
+    backend : Backend
+    specification : TrainingSpecification
+        Its number of rounds is the largest one. If it has `early_stopping_rounds`, the trainings end when the mean
+        curve has not improved for this number of rounds.
+
+    Attributes
+    ----------
+    n_rounds : int
+        Number of rounds that were trained.
+    mean_curve : list of float
+        Mean over folds of the deciding metric after each round.
+    """
+
+    def __init__(self, backend: Backend, specification: TrainingSpecification) -> None:
+        self._backend, self._max_rounds = backend, specification.n_rounds
+        self._patience = specification.early_stopping_rounds
+        self._specification = replace(specification.for_refit(backend, specification.n_rounds), verbose=False)
+        self._folds: list[_Fold] = []
+        self.mean_curve: list[float] = []
+        self.n_rounds = self._best_round = 0
+
+    def add(self, name: str, data: GroupedData, held_out: GroupedData) -> None:
+        """Add the fold with this name, which trains on `data` and is evaluated on `held_out`."""
+        metrics = self._specification.bind_metrics(held_out)
+        validation = ValidationSet(name, held_out, metrics)
+        run = self._backend.start(bind_training(self._backend, self._specification, data, [validation]))
+        self._folds.append(_Fold(validation, self._specification, run))
+
+    def next_round(self) -> None:
+        """Train one more round on each fold."""
+        self.n_rounds += 1
+        values = []
+        for fold in self._folds:
+            fold.next_round()
+            values.append(fold.deciding_value)
+        self.mean_curve.append(float(np.mean(values)))
+        sign = 1.0 if self._folds[0].is_higher_better else -1.0
+        best = int(np.argmax(sign * np.asarray(self.mean_curve))) + 1
+        if best == self.n_rounds:
+            for fold in self._folds:
+                fold.best_scores = fold.scores
+        self._best_round = best
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether there are no more rounds to train."""
+        is_patient = self._patience is None or self.n_rounds - self._best_round < self._patience
+        return self.n_rounds == self._max_rounds or not is_patient
+
+    @property
+    def judged_round(self) -> int:
+        """Number of rounds of the models that are judged: the best of the mean curve, or all without early stopping."""
+        return self.n_rounds if self._patience is None else self._best_round
+
+    @property
+    def deciding_metric(self) -> str:
+        """Name of the deciding metric."""
+        return self._folds[0].deciding_metric
+
+    @property
+    def can_be_cut(self) -> bool:
+        """Whether the models can be those of fewer rounds than were trained."""
+        return all(fold.run.can_be_cut for fold in self._folds)
+
+    def per_query(self) -> Floats:
+        """Value of the deciding metric on each query at the judged round, one fold after another, shape (n_queries,).
+
+        Raises
+        ------
+        ValueError
+            If the deciding metric is a function of the user, which has no values of single queries.
+        """
+        return np.concatenate([fold.per_query(best=self._patience is not None) for fold in self._folds])
+
+    def boosters(self, n_rounds: int) -> list[Any]:
+        """The boosters of the first `n_rounds` rounds, one for each fold."""
+        return [fold.run.first_rounds(n_rounds) for fold in self._folds]
+
+    def evals_result(self) -> dict[str, dict[str, list[float]]]:
+        """Values of all metrics by fold, metric and round: ``{"fold_0": {"ndcg@10": [value of each round]}, ...}``."""
+        return {name: values for fold in self._folds for name, values in fold.history.as_dict().items()}
+
+
+class _Fold:
+    """The training on one fold, its metrics by round, and the scores of its held-out queries.
+
+    Attributes
+    ----------
+    scores, best_scores : ndarray, shape (n_documents,)
+        Those after the last round, and those after the best round of the mean curve.
+    """
+
+    def __init__(self, validation: ValidationSet, specification: TrainingSpecification, run: TrainingByRounds) -> None:
+        # Without the features, which then need no memory as long as the training goes on.
+        light = replace(validation, data=replace(validation.data, X=None))
+        self.run, self.history = run, History(Training(specification, light.data, None, [light]))
+        self._name, self._metrics = validation.name, validation.metrics
+        self.scores: NDArray[Any] = np.empty(0)
+        self.best_scores: NDArray[Any] = self.scores
+
+    def next_round(self) -> None:
+        """Train one more round, and evaluate it."""
+        self.scores = self.run.next_round()
+        self.history.record(0, self.scores)
+
+    @property
+    def deciding_metric(self) -> str:
+        return self._last()[0]
+
+    @property
+    def deciding_value(self) -> float:
+        return self._last()[1]
+
+    @property
+    def is_higher_better(self) -> bool:
+        return bool(self.history.is_higher_better(self._name, self.deciding_metric))
+
+    def per_query(self, best: bool) -> Floats:
+        name = self.deciding_metric
+        for metric in self._metrics:
+            if isinstance(metric, BoundMeasure) and str(metric) == name:
+                return metric.per_query(self.best_scores if best else self.scores)
+        raise ValueError(
+            f"objective='auto' compares the values of single queries, which the function {name!r} of eval_metric does "
+            "not have: give a measure first, such as 'ndcg@10', or its name as early_stopping_metric"
+        )
+
+    def _last(self) -> tuple[str, float]:
+        last = self.history.last()
+        assert last is not None
+        return last

@@ -1,0 +1,29 @@
+"""One training of a backend: on all queries, or on some of them with the others as validation set."""
+
+from __future__ import annotations
+
+from boostrank.backends.base import Backend, GroupedData, Trained, Training, TrainingSpecification, ValidationSet
+from boostrank.segments import Bools
+
+
+def bind_training(
+    backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: list[ValidationSet]
+) -> Training:
+    """Check the categorical features, and bind the loss to the data."""
+    for one in (data, *(part.data for part in validation)):
+        backend.check_categories(one.X, specification.parameters)
+    return Training(specification, data, specification.bind(data), validation)
+
+
+def train(
+    backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: list[ValidationSet]
+) -> Trained:
+    """Check the categorical features, bind the loss to the data, and train."""
+    return backend.train(bind_training(backend, specification, data, validation))
+
+
+def train_on_kept(backend: Backend, specification: TrainingSpecification, data: GroupedData, kept: Bools) -> Trained:
+    """Train on the queries in `kept`, a mask of shape (n_queries,); the others are the validation set."""
+    held_out = data.take(~kept)
+    validation = [ValidationSet("valid_0", held_out, specification.bind_metrics(held_out))]
+    return train(backend, specification, data.take(kept), validation)

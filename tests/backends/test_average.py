@@ -1,0 +1,272 @@
+"""The average of models against the mean of their predictions, and as a model: files, SHAP values, ONNX."""
+
+import json
+
+import lightgbm as lgb
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import treelite
+import xgboost as xgb
+
+import boostrank as br
+from boostrank.backends.lightgbm_format import check_lightgbm
+from boostrank.backends.xgboost_format import check_xgboost
+
+KINDS = [
+    (br.LightGBMRanker, {}),
+    (br.LightGBMRanker, {"objective": "lambdarank"}),
+    (br.LightGBMRanker, {"boosting": "dart", "drop_rate": 0.5}),
+    (br.LightGBMRanker, {"boosting": "dart", "drop_rate": 0.5, "linear_tree": True}),
+    (br.LightGBMRanker, {"objective": "lambdarank", "boosting": "rf", "subsample": 0.5, "subsample_freq": 1}),
+    (br.LightGBMRanker, {"linear_tree": True}),
+    (br.LightGBMRanker, {"num_leaves": 3, "min_gain_to_split": 4.0}),
+    (br.XGBoostRanker, {}),
+    (br.XGBoostRanker, {"objective": "rank:ndcg", "lambdarank_unbiased": True}),
+    (br.XGBoostRanker, {"booster": "dart", "rate_drop": 0.5}),
+    (br.XGBoostRanker, {"booster": "dart", "rate_drop": 0.5, "num_parallel_tree": 3, "subsample": 0.5}),
+    (br.XGBoostRanker, {"num_parallel_tree": 3, "subsample": 0.5}),
+    (br.XGBoostRanker, {"grow_policy": "lossguide", "max_leaves": 5}),
+    (br.XGBoostRanker, {"tree_method": "exact", "gamma": 3.0}),
+    (br.XGBoostRanker, {"missing": 1.0}),
+]
+by_kind = pytest.mark.parametrize(
+    ("ranker_class", "parameters"), KINDS, ids=lambda value: getattr(value, "__name__", None)
+)
+by_class = pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+TOLERANCE = {br.LightGBMRanker: 1e-13, br.XGBoostRanker: 2e-6}
+
+
+@pytest.fixture(scope="module")
+def frame(data):
+    """Features of all kinds: numbers, with missing ones, and categories with names, also missing ones."""
+    X, y, _ = data
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random(X.shape) < 0.2, np.nan, X).round(1)
+    codes = np.clip(y.astype(int) + rng.integers(-1, 3, len(y)), -1, 2)
+    kinds = pd.Categorical.from_codes(codes, ["low", "middle", "high"])
+    return pd.DataFrame(X, columns=["größe 1", *(f"x{i}" for i in range(1, X.shape[1]))]).assign(kind=kinds)
+
+
+def train(ranker_class, X, data, rounds=(3, 7, 5), **parameters):
+    """Rankers of different numbers of rounds, each trained on other queries."""
+    _, y, sizes = data
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    rankers = []
+    for seed, n in enumerate(rounds):
+        rows = np.flatnonzero(qid % 3 != seed)
+        ranker = ranker_class(n_estimators=n, random_state=seed, n_jobs=1, **parameters)
+        part = X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
+        rankers.append(ranker.fit(part, y[rows], qid[rows]))
+    return rankers
+
+
+def averaged(rankers, path=None):
+    """A ranker with the average of the boosters; with a path, it is written and read."""
+    ranker = rankers[0]
+    booster = ranker._backend.average([one.booster_ for one in rankers])
+    path.parent.mkdir(exist_ok=True)
+    ranker._backend.save(booster, path)
+    return type(ranker)().load_model(path)
+
+
+def assert_mean(ranker, rankers, X):
+    expected = np.mean([one.predict(X) for one in rankers], axis=0)
+    assert np.ptp(expected) > 0
+    tolerance = TOLERANCE[type(ranker)]
+    np.testing.assert_allclose(ranker.predict(X), expected, rtol=tolerance, atol=tolerance)
+
+
+@by_kind
+def test_scores_are_the_mean_of_the_scores(ranker_class, parameters, data, frame, tmp_path):
+    numbers = frame.drop(columns="kind").to_numpy()
+    matrix = sp.csr_array(np.nan_to_num(numbers))
+    for X in (numbers, matrix, frame.drop(columns="kind") if parameters.get("tree_method") == "exact" else frame):
+        rankers = train(ranker_class, X, data, **parameters)
+        ranker = averaged(rankers, tmp_path / "model.txt")
+        assert_mean(ranker, rankers, X)
+        assert ranker.n_estimators_ == sum(one.n_estimators_ for one in rankers)
+        if X is frame:
+            assert ranker.get_feature_importances()["kind"] > 0
+
+
+@by_kind
+def test_other_properties_are_those_of_the_trees_of_all_models(ranker_class, parameters, data, frame, tmp_path):
+    X = frame.drop(columns="kind")
+    rankers = train(ranker_class, X, data, **parameters)
+    ranker = averaged(rankers, tmp_path / "model.json")
+    tolerance = {"rtol": 1e-5, "atol": 1e-5}
+    leaves = np.hstack([one.predict(X, pred_leaf=True) for one in rankers])
+    np.testing.assert_array_equal(ranker.predict(X, pred_leaf=True), leaves)
+    counts = {"importance_type": "split" if ranker_class is br.LightGBMRanker else "weight"}
+    importances = sum(one.get_feature_importances(**counts).sort_index() for one in rankers)
+    pd.testing.assert_series_equal(ranker.get_feature_importances(**counts).sort_index(), importances, rtol=1e-6)
+    assert importances.sum() > 0
+    # The rounds of a model are the same in the average.
+    second = {"start_iteration": rankers[0].n_estimators_, "num_iteration": rankers[1].n_estimators_}
+    base = ranker._backend.base_score(ranker.booster_)
+    np.testing.assert_allclose(3 * (ranker.predict(X, **second) - base), rankers[1].predict(X), **tolerance)
+    *_, last = ranker.staged_predict(X)
+    np.testing.assert_allclose(last, ranker.predict(X), **tolerance)
+    if "linear_tree" in parameters:
+        with pytest.raises(ValueError, match="no contributions"):
+            ranker.predict(X, pred_contrib=True)
+        return
+    contributions = np.mean([one.predict(X, pred_contrib=True) for one in rankers], axis=0)
+    np.testing.assert_allclose(ranker.predict(X, pred_contrib=True), contributions, **tolerance)
+
+
+@by_kind
+def test_files_have_the_structure_of_a_model(ranker_class, parameters, data, frame, tmp_path):
+    X = frame if parameters.get("tree_method") != "exact" else frame.drop(columns="kind")
+    booster = averaged(train(ranker_class, X, data, **parameters), tmp_path / "model.ubj").booster_
+    if ranker_class is br.LightGBMRanker:
+        text = booster.model_to_string()
+        check_lightgbm(text)
+        assert "\naverage_output" not in text
+    else:
+        for kind in ("json", "ubj"):
+            check_xgboost(bytes(booster.save_raw(kind)))
+        assert json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gbtree"
+
+
+@by_class
+def test_onnx_and_treelite_give_the_same_scores(ranker_class, data, frame, tmp_path):
+    # Rounded features are between the thresholds of splits, so that float32 does not move a row to another leaf.
+    X = frame.drop(columns="kind").to_numpy().astype(np.float32)
+    parameters = {"boosting": "dart"} if ranker_class is br.LightGBMRanker else {"booster": "dart", "rate_drop": 0.5}
+    rankers = train(ranker_class, X, data, **parameters)
+    ranker = averaged(rankers, tmp_path / "model.json")
+    session = onnxruntime.InferenceSession(ranker.to_onnx().SerializeToString())
+    np.testing.assert_allclose(session.run(None, {"X": X})[0].ravel(), ranker.predict(X), atol=1e-5)
+    frontend = treelite.frontend
+    load = frontend.load_lightgbm_model if ranker_class is br.LightGBMRanker else frontend.load_xgboost_model
+    scores = treelite.gtil.predict(load(str(tmp_path / "model.json")), X).ravel()
+    np.testing.assert_allclose(scores, ranker.predict(X), atol=1e-5)
+
+
+@by_class
+def test_one_model_is_its_own_average(ranker_class, data, frame, tmp_path):
+    rankers = train(ranker_class, frame, data, rounds=(4,))
+    np.testing.assert_array_equal(averaged(rankers, tmp_path / "model").predict(frame), rankers[0].predict(frame))
+
+
+@by_class
+def test_an_average_of_averages_and_of_continued_models(ranker_class, data, frame, tmp_path):
+    first = train(ranker_class, frame, data, rounds=(2, 3))
+    _, y, sizes = data
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    continued = ranker_class(n_estimators=2, n_jobs=1).fit(frame, y, qid, init_model=first[0])
+    both = [averaged(first, tmp_path / "first"), continued]
+    assert_mean(averaged(both, tmp_path / "both"), both, frame)
+
+
+@by_class
+def test_models_without_a_split(ranker_class, data, frame, tmp_path):
+    rankers = train(ranker_class, frame, data)
+    _, y, sizes = data
+    constant = ranker_class(n_estimators=2, n_jobs=1, min_child_weight=1e9)
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        constant.fit(frame, y, np.repeat(np.arange(len(sizes)), sizes))
+    both = [constant, rankers[1]]
+    assert_mean(averaged(both, tmp_path / "model"), both, frame)
+
+
+def test_ranges_and_categories_of_features_are_those_of_all_models_of_lightgbm(data, tmp_path):
+    X, y, sizes = data
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    X = np.column_stack([X[:, 0], np.where(qid < 20, 1.0, X[:, 1]), np.ones(len(y)), np.where(qid < 20, qid % 3, 5)])
+    # Neither part has the whole range of the first feature.
+    parts = [(qid < 20) & (X[:, 0] > -1), (qid >= 20) & (X[:, 0] < 1)]
+    rankers = [
+        br.LightGBMRanker(n_estimators=2, n_jobs=1, categorical_feature=[3]).fit(X[rows], y[rows], qid[rows])
+        for rows in parts
+    ]
+    infos = averaged(rankers, tmp_path / "model").booster_.dump_model()["feature_infos"]
+    used = np.concatenate([X[rows] for rows in parts])
+    assert infos["Column_0"] == {"min_value": used[:, 0].min(), "max_value": used[:, 0].max(), "values": []}
+    later = X[parts[1], 1]
+    assert infos["Column_1"] == {"min_value": later.min(), "max_value": later.max(), "values": []}
+    assert "Column_2" not in infos
+    assert {0, 1, 2} <= set(infos["Column_3"]["values"])
+
+
+def test_a_booster_of_lightgbm_counts_up_to_its_best_iteration(data):
+    X, y, _ = data
+    boosters = [
+        lgb.train({"verbosity": -1, "objective": objective, "num_threads": 1}, lgb.Dataset(X, y), 6)
+        for objective in ("regression", "poisson")
+    ]
+    boosters[0].best_iteration = 2
+    average = br.LightGBMRanker._backend.average(boosters)
+    root, expected = (model.dump_model()["tree_info"][0]["tree_structure"] for model in (average, boosters[0]))
+    assert root["internal_value"] == pytest.approx(expected["internal_value"] / 2, rel=1e-5)
+    scores = [boosters[0].predict(X, num_iteration=2), boosters[1].predict(X, raw_score=True)]
+    np.testing.assert_allclose(average.predict(X, raw_score=True), np.mean(scores, axis=0), rtol=1e-12)
+
+
+def test_base_scores_of_xgboost_are_averaged(data):
+    X, y, _ = data
+    matrix = xgb.DMatrix(X, y > 1)
+    settings = [{"objective": "binary:logistic"}, {"base_score": 7.25}, {"base_score": -1.0, "booster": "dart"}]
+    boosters = [xgb.train(one, matrix, 3) for one in settings]
+    average = br.XGBoostRanker._backend.average(boosters)
+    scores = np.mean([one.predict(matrix, output_margin=True) for one in boosters], axis=0)
+    np.testing.assert_allclose(average.predict(matrix), scores, atol=1e-6)
+
+
+@pytest.mark.parametrize("missing", [None, 1.0])
+def test_linear_models_are_averaged_by_their_coefficients(missing, data, frame, tmp_path):
+    parameters = {"booster": "gblinear", "verbosity": 0, **({} if missing is None else {"missing": missing})}
+    for X in (frame.drop(columns="kind").to_numpy(), sp.csr_array(data[0].round())):
+        rankers = train(br.XGBoostRanker, X, data, **parameters)
+        ranker = averaged(rankers, tmp_path / "model.json")
+        assert_mean(ranker, rankers, X)
+        assert ranker.n_estimators_ == 15
+        contributions = np.mean([np.asarray(one.predict(data[0], pred_contrib=True)) for one in rankers], axis=0)
+        np.testing.assert_allclose(ranker.predict(data[0], pred_contrib=True), contributions, atol=1e-6)
+    matrix = xgb.DMatrix(data[0], data[1])
+    boosters = [xgb.train({"booster": "gblinear", "base_score": base}, matrix, 3) for base in (2.0, -7.0)]
+    average = br.XGBoostRanker._backend.average(boosters)
+    scores = np.mean([one.predict(matrix) for one in boosters], axis=0)
+    np.testing.assert_allclose(average.predict(matrix), scores, atol=1e-5)
+
+
+def test_attributes_of_one_model_of_xgboost_are_not_those_of_the_average(data):
+    X, y, _ = data
+    boosters = [xgb.train({}, xgb.DMatrix(X, y), 3) for _ in range(2)]
+    for booster in boosters:
+        booster.set_attr(best_iteration="1", boostrank_missing="1.0")
+    assert br.XGBoostRanker._backend.average(boosters).attributes() == {"boostrank_missing": "1.0"}
+
+
+@by_class
+def test_models_that_take_other_rows_are_refused(ranker_class, data, frame):
+    average = ranker_class._backend.average
+    frame = frame[["x1", "x2", "kind"]]
+    boosters = {
+        "same": train(ranker_class, frame, data, rounds=(2,))[0].booster_,
+        "same names": train(ranker_class, frame.rename(columns={"x1": "z"}), data, rounds=(2,))[0].booster_,
+        "same categories": train(
+            ranker_class,
+            frame.assign(kind=frame["kind"].cat.reorder_categories(["high", "low", "middle"])),
+            data,
+            rounds=(2,),
+        )[0].booster_,
+    }
+    if ranker_class is br.XGBoostRanker:
+        others = {
+            "same numbers of features": (data[0], {}),
+            "same types of features": (frame.assign(x1=frame["x1"].fillna(0).astype(int)), {}),
+            "same missing": (frame, {"missing": 3.0}),
+            "same num_parallel_tree": (frame, {"num_parallel_tree": 2}),
+            "gblinear": (frame.assign(kind=frame["x2"]), {"booster": "gblinear", "verbosity": 0}),
+        }
+        for message, (X, parameters) in others.items():
+            boosters[message] = train(ranker_class, X, data, rounds=(2,), **parameters)[0].booster_
+    average([boosters["same"]] * 2)
+    for message in list(boosters)[1:]:
+        with pytest.raises(ValueError, match=message):
+            average([boosters["same"], boosters[message]])

@@ -1,0 +1,411 @@
+"""The choice of the objective by cross-validation over the training queries.
+
+The oracle trains each candidate on each fold by itself, for each number of rounds at which candidates are compared.
+"""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import _num_samples
+
+import boostrank as br
+from boostrank.rankers import automatic
+
+COMMON = {"n_jobs": 1, "random_state": 0, "learning_rate": 0.3}
+NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
+# One of the candidates never splits a leaf.
+NO_SPLITS = {"min_child_weight": 1e9}
+TABLES = {
+    "pairwise-exponential": ({}, NO_SPLITS, {"objective": "softmax"}, {"k": 2}),
+    "softmax": ({}, {"objective": "pairwise-exponential"}, {"k": 2}, NO_SPLITS),
+}
+
+
+def settings_of(parameters):
+    return {"objective": "pairwise-exponential", **COMMON, **parameters}
+
+
+def values_on_folds(ranker_class, parameters, data, n_folds, n_rounds, k=10):
+    """NDCG@k of each held-out query with a relevant document, after so many rounds, in the sequence of the queries."""
+    X, y, qid = data
+    values = pd.Series(index=np.unique(qid), dtype=float)
+    for train, test in br.QueryKFold(n_folds, shuffle=True, random_state=0).split(X, groups=qid):
+        ranker = ranker_class(**settings_of(parameters), n_estimators=n_rounds).fit(X[train], y[train], qid[train])
+        ids = np.unique(qid[test])
+        values[ids] = br.ndcg_score(y[test], ranker.predict(X[test]), qid[test], k=k, per_query=True)
+    relevant = pd.Series(y).groupby(qid).max() > 0
+    return values[relevant[relevant].index].to_numpy()
+
+
+def mean_and_error(difference):
+    return difference.mean(), difference.std(ddof=1) / np.sqrt(len(difference))
+
+
+def expected_choice(ranker_class, table, data, n_rounds, n_folds=3, k=10):
+    """Index of the chosen candidate; for each, difference, standard error, rounds, and whether it was dropped."""
+    rows = [{"difference": 0.0, "standard_error": 0.0, "rounds_trained": n_rounds, "dropped": False} for _ in table]
+    alive = list(range(len(table)))
+    for stage in (-(-n_rounds // 4), -(-n_rounds // 2), n_rounds):
+        values = {i: values_on_folds(ranker_class, table[i], data, n_folds, stage, k) for i in alive}
+        best = max(values.values(), key=np.mean)
+        for i in list(alive):
+            rows[i]["difference"], rows[i]["standard_error"] = mean_and_error(values[i] - values[0])
+            loss, error = mean_and_error(best - values[i])
+            if stage < n_rounds and i > 0 and loss > 2 * error:
+                rows[i].update(dropped=True, rounds_trained=stage)
+                alive.remove(i)
+    better = [i for i in alive if rows[i]["difference"] > rows[i]["standard_error"]]
+    return max(better, key=lambda i: rows[i]["difference"], default=0), rows
+
+
+@pytest.fixture
+def table(ranker_class, monkeypatch):
+    """A function that sets the table of candidates."""
+    return lambda *candidates: monkeypatch.setattr(ranker_class, "_candidates", candidates)
+
+
+@pytest.fixture
+def auto(ranker_class):
+    return lambda **settings: ranker_class("auto", **{**COMMON, **settings})
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Data on which softmax is better than the default, some queries of which have no relevant document."""
+    X, y, qid = br.make_ranking(n_queries=60, random_state=5)
+    return X, np.where(qid % 9 == 0, 0, y), qid
+
+
+@pytest.mark.filterwarnings("ignore:no tree has a split")
+@pytest.mark.parametrize("k", [None, 3])
+@pytest.mark.parametrize("default", TABLES)
+def test_the_choice_is_that_of_separate_trainings(ranker_class, table, noisy, monkeypatch, default, k):
+    X, y, qid = noisy
+    monkeypatch.setattr("boostrank.rankers.candidates.DEFAULT_LOSS", default)
+    candidates, own = TABLES[default], {} if k is None else {"k": k}
+    table(*candidates)
+    ranker = ranker_class("auto", n_estimators=9, **COMMON, **own).fit(X, y, qid)
+    # The user's k takes the place of that of a candidate, which then is the default.
+    complete = [{"objective": default, **one, **own} for one in candidates if k is None or "k" not in one]
+    chosen, rows = expected_choice(ranker_class, complete, noisy, 9, k=k or 10)
+    results = pd.DataFrame(ranker.cv_results_)
+    for name in ("difference", "standard_error"):
+        np.testing.assert_allclose(results[name], [row[name] for row in rows], atol=1e-6)
+    for name in ("rounds_trained", "dropped"):
+        assert results[name].tolist() == [row[name] for row in rows]
+    assert results["chosen"].to_numpy().nonzero()[0].tolist() == [chosen]
+    assert set(results["dropped"]) == {False, True}
+    assert ranker.objective_ == complete[chosen]["objective"]
+    again = ranker_class(**settings_of(complete[chosen]), n_estimators=9).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
+
+
+@pytest.mark.parametrize(("errors", "expected"), [(1.0, True), (1e9, False)])
+def test_a_better_candidate_is_chosen_only_beyond_its_standard_error(
+    auto, table, noisy, monkeypatch, ranker_class, errors, expected
+):
+    monkeypatch.setattr(automatic, "ERRORS_TO_REPLACE", errors)
+    monkeypatch.setattr("boostrank.rankers.candidates.DEFAULT_LOSS", "cosine")
+    table({}, {"objective": NATIVE[ranker_class]}, {"objective": "softmax"})
+    ranker = auto(n_estimators=9, learning_rate=0.01).fit(*noisy)
+    results = pd.DataFrame(ranker.cv_results_)
+    assert (results["difference"][1:] > results["standard_error"][1:]).any() or not expected
+    assert ranker.objective_ == (results["objective"][results["difference"].idxmax()] if expected else "cosine")
+    assert ranker.best_params_ == results["params"][results["chosen"]].iloc[0]
+
+
+def test_rounds_and_objective_come_from_the_same_trainings(ranker_class, auto, table, noisy):
+    X, y, qid = noisy
+    table({}, {"objective": "softmax"}, {"k": 2})
+    ranker = auto(n_estimators="auto", early_stopping_rounds=3).fit(X, y, qid)
+    results = pd.DataFrame(ranker.cv_results_)
+    for i, row in results.iterrows():
+        parameters = {"objective": "pairwise-exponential", **row["params"]}
+        curves = []
+        for train, test in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
+            one = ranker_class(**settings_of(parameters), n_estimators=30)
+            one.fit(X[train], y[train], qid[train], eval_set=[(X[test], y[test], qid[test])], eval_metric="ndcg@10")
+            curves.append(one.evals_result_["valid_0"]["ndcg@10"])
+        curve = np.mean(curves, axis=0)
+        best = np.argmax(curve[: row["rounds_trained"]]) + 1
+        np.testing.assert_array_equal(row["mean_curve"], curve[: row["rounds_trained"]])
+        assert row["n_rounds"] == best
+        assert row["dropped"] or row["rounds_trained"] == best + 3
+        if not row["dropped"]:
+            values = values_on_folds(ranker_class, parameters, noisy, 3, best)
+            default = values_on_folds(ranker_class, {}, noisy, 3, results["n_rounds"][0])
+            expected = mean_and_error(values - default)
+            np.testing.assert_allclose(results.loc[i, ["difference", "standard_error"]].astype(float), expected)
+    chosen = results[results["chosen"]].iloc[0]
+    again = ranker_class(**settings_of(chosen["params"]), n_estimators=chosen["n_rounds"]).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
+    assert list(ranker.evals_result_) == ["fold_0", "fold_1", "fold_2"]
+    assert ranker.best_iteration_ == chosen["n_rounds"]
+
+
+def test_the_metric_of_fit_decides(ranker_class, auto, table, noisy):
+    X, y, qid = noisy
+    table({}, {"objective": "softmax"})
+
+    def first(y, scores):
+        return "first", 1.0, True
+
+    ranker = auto(n_estimators=8).fit(X, y, qid, eval_metric=[first, "map"], early_stopping_metric="map")
+    values = {name: [] for name in ("pairwise-exponential", "softmax")}
+    for train, test in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
+        for name, found in values.items():
+            one = ranker_class(**settings_of({"objective": name}), n_estimators=8).fit(X[train], y[train], qid[train])
+            part = br.get_measure("map")(y[test], one.predict(X[test]), qid[test], per_query=True)
+            found.append(part[np.unique(qid[test]) % 9 > 0])
+    expected = mean_and_error(np.concatenate(values["softmax"]) - np.concatenate(values["pairwise-exponential"]))
+    results = ranker.cv_results_
+    np.testing.assert_allclose([results["difference"][1], results["standard_error"][1]], expected, atol=1e-6)
+    assert results["metric"].tolist() == ["map", "map"]
+    with pytest.raises(ValueError, match="the function 'first' of eval_metric does not have"):
+        auto(n_estimators=8).fit(X, y, qid, eval_metric=first)
+
+
+def test_early_stopping_on_a_validation_set_follows_the_choice(ranker_class, auto, table, noisy):
+    X, y, qid = noisy
+    table({}, {"objective": "softmax"}, {"k": 2})
+    test = br.make_ranking(n_queries=20, random_state=9)
+    stopping = {"n_estimators": 50, "early_stopping_rounds": 4}
+    ranker = auto(**stopping).fit(X, y, qid, eval_set=[test])
+    one = settings_of({"objective": ranker.objective_, **ranker.best_params_})
+    again = ranker_class(**one, **stopping).fit(X, y, qid, eval_set=[test], eval_metric="ndcg")
+    np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
+    assert ranker.evals_result_ == again.evals_result_
+    assert ranker.best_iteration_ == again.best_iteration_ < 50
+    results = ranker.cv_results_
+    assert (results["n_rounds"] < results["rounds_trained"]).any()
+    held_out = auto(**stopping, validation_fraction=0.3).fit(X, y, qid)
+    assert list(held_out.evals_result_) == ["valid_0"]
+    assert list(held_out.evals_result_["valid_0"]) == ["ndcg"]
+
+
+class Costs:
+    """Counts rounds times rows of all trainings of a backend."""
+
+    def __init__(self, monkeypatch, backend):
+        self.total = 0
+        start, train = backend.start, backend.train
+
+        def counting_start(training):
+            run, rows = start(training), training.data.queries.n_documents
+            next_round = run.next_round
+
+            def counted():
+                self.total += rows
+                return next_round()
+
+            run.next_round = counted
+            return run
+
+        def counting_train(training):
+            self.total += training.data.queries.n_documents * training.specification.n_rounds
+            return train(training)
+
+        monkeypatch.setattr(backend, "start", counting_start)
+        monkeypatch.setattr(backend, "train", counting_train)
+
+
+@pytest.mark.parametrize(("n_candidates", "cv"), [(4, None), (9, None), (4, 4)])
+def test_the_cost_is_at_most_ten_times_that_of_one_training(
+    ranker_class, auto, table, noisy, monkeypatch, n_candidates, cv
+):
+    X, y, qid = noisy
+    costs = Costs(monkeypatch, ranker_class._backend)
+    ranker_class(n_estimators=8, **COMMON).fit(X, y, qid)
+    one, costs.total = costs.total, 0
+    monkeypatch.setattr(automatic, "ERRORS_TO_DROP", 1e9)
+    table({}, *({"k": 20 + i} for i in range(n_candidates - 1)))
+    ranker = auto(n_estimators=8, cv=cv).fit(X, y, qid)
+    assert 4 * one < costs.total <= 10 * one
+    dropped = ranker.cv_results_["dropped"]
+    assert dropped.sum() == {(4, None): 0, (9, None): 6, (4, 4): 2}[n_candidates, cv]
+    assert not dropped[0]
+    n_folds = cv or 3
+    rows = (n_folds - 1) * ranker.cv_results_["rounds_trained"].sum() / 8 + 1
+    assert costs.total / one == pytest.approx(rows, rel=0.02)
+
+
+def test_the_tables_cost_at_most_ten_times_one_training(ranker_class, auto, noisy, monkeypatch):
+    costs = Costs(monkeypatch, ranker_class._backend)
+    ranker_class(n_estimators=12, **COMMON).fit(*noisy)
+    one, costs.total = costs.total, 0
+    monkeypatch.setattr(automatic, "ERRORS_TO_DROP", 1e9)
+    ranker = auto(n_estimators=12).fit(*noisy)
+    assert len(ranker.cv_results_["params"]) == len(ranker_class._candidates)
+    assert costs.total <= 10 * one
+
+
+def test_the_default_is_never_dropped(auto, table, noisy, monkeypatch):
+    monkeypatch.setattr("boostrank.rankers.candidates.DEFAULT_LOSS", "squared")
+    table({}, {"objective": "softmax"})
+    X, y, qid = noisy
+    # Levels of queries that squared loss has to learn, and softmax has not.
+    ranker = auto(n_estimators=8, learning_rate=0.05).fit(X, y, qid)
+    assert not ranker.cv_results_["dropped"][0]
+    assert ranker.cv_results_["rounds_trained"][0] == 8
+
+
+def test_what_the_user_set_stays(ranker_class, auto, table, noisy):
+    X, y, qid = noisy
+    table({}, {"k": 10}, {"colsample_bytree": 0.5, "k": 10}, {"min_child_weight": 5.0})
+    ranker = auto(n_estimators=3).fit(X, y, qid)
+    assert ranker.cv_results_["params"].tolist() == [
+        {},
+        {"k": 10},
+        {"colsample_bytree": 0.5, "k": 10},
+        {"min_child_weight": 5.0},
+    ]
+    # With the user's k, the second candidate is the default.
+    ranker = auto(n_estimators=3, k=5, min_child_weight=3.0).fit(X, y, qid)
+    assert ranker.cv_results_["params"].tolist() == [{}, {"colsample_bytree": 0.5}]
+    assert ranker.cv_results_["metric"].tolist() == ["ndcg@5", "ndcg@5"]
+    chosen = settings_of({**ranker.best_params_, "k": 5, "min_child_weight": 3.0})
+    np.testing.assert_array_equal(ranker.predict(X), ranker_class(**chosen, n_estimators=3).fit(X, y, qid).predict(X))
+
+
+def test_native_parameters_of_the_user_stay_under_all_their_names(noisy):
+    table = br.LightGBMRanker("auto", n_estimators=2, **COMMON)
+    for own in ({"extra_trees": True}, {"extra_tree": False}):
+        ranker = clone(table).set_params(**own).fit(*noisy)
+        names = [set(one) for one in ranker.cv_results_["params"]]
+        assert {"extra_trees"} not in [one & {"extra_trees"} for one in names]
+        assert names[-1] == {"k"}
+    ranker = clone(table).set_params(extra_trees=True, k=10).fit(*noisy)
+    assert all("k" not in one for one in ranker.cv_results_["params"])
+    assert len(ranker.cv_results_["params"]) == len(br.LightGBMRanker._candidates) - 1
+
+
+def test_candidates_that_cannot_be_trained_are_left_out(ranker_class, auto, noisy):
+    X, y, qid = noisy
+    native = NATIVE[ranker_class]
+    with pytest.warns(UserWarning, match=f"objective='auto' leaves out the candidate .*{native}.*label"):
+        ranker = auto(n_estimators=3).fit(X, y / 2, qid)
+    assert native not in ranker.cv_results_["objective"]
+    assert len(ranker.cv_results_["objective"]) == len(ranker_class._candidates) - 1
+    with pytest.warns(UserWarning, match="normalize='sum' has no meaning for the objective"):
+        ranker = auto(n_estimators=3, normalize="sum").fit(X, y, qid)
+    assert native not in ranker.cv_results_["objective"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        auto(n_estimators=3).fit(X, y, qid)
+
+
+def test_weights_and_initial_scores_reach_all_trainings(ranker_class, auto, table, noisy):
+    X, y, qid = noisy
+    table({}, {"objective": "softmax"})
+    random = np.random.default_rng(0)
+    fit = {"sample_weight": random.uniform(0.1, 9, 60)[qid], "init_score": random.normal(size=len(y))}
+    ranker = auto(n_estimators=5).fit(X, y, qid, **fit)
+    values = []
+    for train, test in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
+        part = {name: value[train] for name, value in fit.items()}
+        one = ranker_class(n_estimators=5, **COMMON).fit(X[train], y[train], qid[train], **part)
+        scores = one.predict(X[test]) + fit["init_score"][test]
+        values.append(br.ndcg_score(y[test], scores, qid[test], k=10))
+    assert ranker.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(values))
+    again = ranker_class(ranker.objective_, n_estimators=5, **COMMON).fit(X, y, qid, **fit)
+    np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
+
+
+def test_the_choice_depends_on_the_random_state_only(auto, table, noisy):
+    X, y, qid = noisy
+    table({}, {"objective": "softmax"})
+    settings = {"n_estimators": 2, "subsample": 0.5, "colsample_bytree": 0.5}
+    one, two = (auto(n_jobs=n, **settings).fit(X, y, qid) for n in (1, 2))
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    for name in ("difference", "standard_error", "mean_test_score"):
+        np.testing.assert_array_equal(one.cv_results_[name], two.cv_results_[name])
+    other = auto(random_state=1, **settings).fit(X, y, qid)
+    assert (one.cv_results_["difference"][1:] != other.cv_results_["difference"][1:]).all()
+
+
+def test_an_ensemble_of_the_chosen_objective(ranker_class, auto, table, noisy):
+    X, y, qid = noisy
+    table({}, {"objective": "softmax"})
+    ranker = auto(n_estimators=5, ensemble="folds").fit(X, y, qid)
+    predictions = []
+    for train, _ in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
+        one = ranker_class(ranker.objective_, n_estimators=5, **COMMON).fit(X[train], y[train], qid[train])
+        predictions.append(one.predict(X))
+    np.testing.assert_allclose(ranker.predict(X), np.mean(predictions, axis=0), atol=1e-6)
+
+
+def test_clones_pickles_and_grids(auto, table, noisy):
+    X, y, qid = noisy
+    table({}, {"objective": "softmax"})
+    ranker = auto(n_estimators=3).fit(X, y, qid)
+    assert ranker.get_params()["objective"] == clone(ranker).objective == "auto"
+    copied = pickle.loads(pickle.dumps(ranker))
+    np.testing.assert_array_equal(copied.predict(X), ranker.predict(X))
+    assert copied.best_params_ == ranker.best_params_
+    frame = pd.DataFrame(X).assign(qid=qid)
+    frame.columns = frame.columns.astype(str)
+    grid = GridSearchCV(clone(ranker), {"objective": ["auto", "softmax"]}, cv=br.QueryKFold(3), error_score="raise")
+    grid.fit(frame, y)
+    assert grid.best_score_ > 0
+    search = br.grid_search(clone(ranker), {"n_estimators": ["auto", 2]}, X, y, qid, cv=3)
+    assert set(search.best_params_) == {"n_estimators"}
+
+
+def test_preferences_and_missing_queries_are_refused(auto, data):
+    X, y, qid = data
+    with pytest.raises(ValueError, match="'auto' needs relevance labels; for preferences use one of edge-logistic"):
+        auto().fit(X, br.PreferenceGraph.from_grades(y, qid))
+    few = qid < 2
+    with pytest.raises(ValueError, match="cv=3 folds need at least 3 training queries; got 2"):
+        auto().fit(X[few], y[few], qid[few])
+    with pytest.raises(ValueError, match="early_stopping_rounds needs validation queries"):
+        auto(early_stopping_rounds=5).fit(X, y, qid)
+
+
+def test_queries_without_relevant_documents_leave_the_default(auto, data):
+    X, y, qid = data
+    ranker = auto(n_estimators=4).fit(X, np.zeros(len(y)), qid)
+    assert ranker.best_params_ == {}
+    assert np.isnan(ranker.cv_results_["difference"]).all()
+
+
+class ManyQueries:
+    """The checks call ``fit(X, y)`` and ``score(X, y)``: here the rows are four queries then."""
+
+    def fit(self, X, y, qid=None, *, sample_weight=None):
+        qid = np.arange(_num_samples(X)) % 4 if qid is None else qid
+        return super().fit(X, y, qid, sample_weight=sample_weight)
+
+    def score(self, X, y, qid=None):
+        return super().score(X, y, np.arange(_num_samples(X)) % 4 if qid is None else qid)
+
+
+class LightGBMAuto(ManyQueries, br.LightGBMRanker):
+    pass
+
+
+class XGBoostAuto(ManyQueries, br.XGBoostRanker):
+    pass
+
+
+CHECKED = [
+    LightGBMAuto("auto", n_estimators="auto", early_stopping_rounds=2, n_jobs=1, min_child_samples=1, ensemble="folds"),
+    XGBoostAuto("auto", n_estimators=2, n_jobs=1),
+]
+REASON = "weights of rows are weights within queries, and other rows are other queries and folds"
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": REASON,
+    "check_sample_weight_equivalence_on_sparse_data": REASON,
+}
+
+
+@pytest.mark.filterwarnings("ignore:no tree has a split", "ignore:objective='auto' leaves out")
+@parametrize_with_checks(CHECKED, expected_failed_checks=lambda ranker: EXPECTED_FAILURES)
+def test_ranker_passes_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)

@@ -1,0 +1,273 @@
+"""The number of rounds by cross-validation over the training queries, and the mean of the models of the folds.
+
+The oracle trains one ranker per fold, by itself, and looks at the mean of the recorded metrics.
+"""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+
+import boostrank as br
+
+PATIENCE = 5
+COMMON = {"n_jobs": 1, "random_state": 0, "learning_rate": 0.3}
+# XGBoost has one stream of random numbers for all boosters, so that in trainings on folds each round has its own seed.
+SAMPLED = {
+    br.LightGBMRanker: {"extra_trees": True, "colsample_bytree": 0.5, "subsample": 0.7, "subsample_freq": 1},
+    br.XGBoostRanker: {"subsample": 0.6, "colsample_bytree": 0.5, "seed_per_iteration": True},
+}
+
+
+def folds_of(X, qid, n_folds, seed=0):
+    return list(br.QueryKFold(n_folds, shuffle=True, random_state=seed).split(X, groups=qid))
+
+
+def fold_rankers(make, data, n_folds, n_rounds, metric="ndcg", seed=0, **fit):
+    """A ranker for each fold, trained for all rounds, and the mean over folds of the metric after each round."""
+    X, y, qid = data
+    rankers = []
+    for train, test in folds_of(X, qid, n_folds, seed):
+        arguments = {name: value[train] for name, value in fit.items()}
+        ranker = make(n_estimators=n_rounds)
+        part = (X[test], y[test], qid[test])
+        settings = {} if metric == "ndcg" else {"eval_metric": metric}
+        init = {"eval_init_score": [fit["init_score"][test]]} if "init_score" in fit else {}
+        rankers.append(ranker.fit(X[train], y[train], qid[train], eval_set=[part], **arguments, **settings, **init))
+    return rankers, np.mean([ranker.evals_result_["valid_0"][metric] for ranker in rankers], axis=0)
+
+
+def rounds_of(curve, patience=PATIENCE):
+    """The best number of rounds, and the number of rounds until there was no better one for so long."""
+    best = 0
+    for i in range(len(curve)):
+        if curve[i] > curve[best]:
+            best = i
+        if i - best == patience:
+            return best + 1, i + 1
+    raise AssertionError("the curve does not end")
+
+
+@pytest.fixture
+def make(ranker_class):
+    return lambda **settings: ranker_class(**{**COMMON, **settings})
+
+
+@pytest.mark.parametrize("kind", ["plain", "sampled", "weights", "init_score", "metric"])
+def test_rounds_are_the_best_of_the_mean_over_separate_trainings(ranker_class, data, kind):
+    X, y, qid = data
+    random = np.random.default_rng(0)
+    fit, metric = {}, "ndcg"
+    if kind == "weights":
+        fit["sample_weight"] = np.repeat(random.uniform(0.1, 5, len(np.unique(qid))), np.bincount(qid)[np.unique(qid)])
+    elif kind == "init_score":
+        fit["init_score"] = random.normal(size=len(y))
+    elif kind == "metric":
+        metric = "map"
+    settings = {**COMMON, **(SAMPLED[ranker_class] if kind == "sampled" else {})}
+
+    def make(**changed):
+        return ranker_class(**settings, **changed)
+
+    _, curve = fold_rankers(make, data, 4, 60, metric, **fit)
+    best, trained = rounds_of(curve)
+    ranker = make(n_estimators="auto", cv=4, early_stopping_rounds=PATIENCE)
+    ranker.fit(X, y, qid, **fit, **({} if metric == "ndcg" else {"eval_metric": ["map", "ndcg@3"]}))
+    assert ranker.n_estimators_ == ranker.best_iteration_ == ranker.n_iter_ == best
+    np.testing.assert_array_equal(ranker.cv_results_["mean_curve"][0], curve[:trained])
+    assert ranker.cv_results_["n_rounds"].tolist() == [best]
+    assert ranker.cv_results_["rounds_trained"].tolist() == [trained]
+    assert ranker.cv_results_["mean_test_score"].tolist() == [curve[best - 1]]
+    assert ranker.cv_results_["metric"].tolist() == [metric]
+    assert 1 < best < 60 - PATIENCE
+    again = make(n_estimators=best).fit(X, y, qid, **fit)
+    np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
+
+
+def test_the_rounds_of_a_metric_of_which_lower_is_better(make, data):
+    X, y, qid = data
+
+    def loss(y, scores):
+        return "loss", float(np.mean((y - scores) ** 2)), False
+
+    _, curve = fold_rankers(make, data, 3, 60)
+    ranker = make(n_estimators="auto", cv=3, early_stopping_rounds=PATIENCE)
+    ranker.fit(X, y, qid, eval_metric=["ndcg", loss], early_stopping_metric="loss")
+    found = np.mean([metrics["loss"] for metrics in ranker.evals_result_.values()], axis=0)
+    assert ranker.best_iteration_ == np.argmin(found) + 1 == len(found) - PATIENCE
+    np.testing.assert_array_equal(found, ranker.cv_results_["mean_curve"][0])
+    recorded = np.mean([metrics["ndcg"] for metrics in ranker.evals_result_.values()], axis=0)
+    np.testing.assert_array_equal(recorded[:60], curve[: len(recorded)])
+
+
+def test_defaults_are_five_folds_and_a_patience_of_fifty(make, data):
+    X, y, qid = data
+    _, curve = fold_rankers(make, data, 5, 150)
+    best, trained = rounds_of(curve, 50)
+    ranker = make(n_estimators="auto").fit(X, y, qid)
+    assert (ranker.best_iteration_, len(ranker.cv_results_["mean_curve"][0])) == (best, trained)
+    assert list(ranker.evals_result_) == [f"fold_{i}" for i in range(5)]
+
+
+def test_rounds_end_at_the_largest_number(make, data, monkeypatch):
+    monkeypatch.setattr("boostrank.rankers.settings.MAX_ROUNDS", 3)
+    ranker = make(n_estimators="auto", learning_rate=0.01, cv=2).fit(*data)
+    assert ranker.cv_results_["rounds_trained"].tolist() == [3]
+
+
+def test_a_validation_set_is_evaluated_and_does_not_decide(make, data):
+    X, y, qid = data
+    settings = {"n_estimators": "auto", "cv": 3, "early_stopping_rounds": PATIENCE}
+    alone = make(**settings).fit(X, y, qid)
+    # The training queries would never stop the training.
+    ranker = make(**settings).fit(X, y, qid, eval_set={"test": (X.copy(), y, qid)})
+    np.testing.assert_array_equal(ranker.predict(X), alone.predict(X))
+    assert list(ranker.evals_result_) == ["fold_0", "fold_1", "fold_2", "test"]
+    assert len(ranker.evals_result_["test"]["ndcg"]) == ranker.best_iteration_
+    values = [ranker.evals_result_[f"fold_{i}"]["ndcg"][ranker.best_iteration_ - 1] for i in range(3)]
+    assert [ranker.best_score_[f"fold_{i}"]["ndcg"] for i in range(3)] == values
+    assert np.mean(values) == pytest.approx(ranker.cv_results_["mean_test_score"][0])
+    np.testing.assert_allclose(ranker.best_score_["test"]["ndcg"], ranker.score(X, y, qid), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_estimators", [7, "auto"])
+def test_an_ensemble_is_the_mean_of_separate_models(make, data, n_estimators):
+    X, y, qid = data
+    rankers, curve = fold_rankers(make, data, 3, 60)
+    best = 7 if n_estimators == 7 else rounds_of(curve)[0]
+    patience = None if n_estimators == 7 else PATIENCE
+    ranker = make(ensemble="folds", n_estimators=n_estimators, cv=3, early_stopping_rounds=patience).fit(X, y, qid)
+    mean = np.mean([one.predict(X, num_iteration=best) for one in rankers], axis=0)
+    np.testing.assert_allclose(ranker.predict(X), mean, rtol=1e-5, atol=1e-6)
+    assert ranker.best_iteration_ == best
+    assert ranker.n_estimators_ == 3 * best
+    assert np.mean([one["ndcg"] for one in ranker.best_score_.values()]) == pytest.approx(curve[best - 1])
+
+
+def test_an_ensemble_with_early_stopping_is_cut_within_its_rounds(make, data):
+    found = make(ensemble="folds", n_estimators="auto", cv=3, early_stopping_rounds=PATIENCE).fit(*data)
+    limited = make(ensemble="folds", n_estimators=500, cv=3, early_stopping_rounds=PATIENCE).fit(*data)
+    np.testing.assert_array_equal(found.predict(data[0]), limited.predict(data[0]))
+    few = make(ensemble="folds", n_estimators=2, cv=3, early_stopping_rounds=PATIENCE).fit(*data)
+    assert few.n_estimators_ == 3 * few.best_iteration_ <= 6
+
+
+def test_models_that_cannot_be_cut(data):
+    X, y, qid = data
+    dart = br.LightGBMRanker(boosting="dart", ensemble="folds", n_estimators=4, cv=3, **COMMON)
+    rankers, _ = fold_rankers(lambda **changed: clone(dart).set_params(ensemble=None, cv=None, **changed), data, 3, 4)
+    mean = np.mean([one.predict(X) for one in rankers], axis=0)
+    np.testing.assert_allclose(dart.fit(X, y, qid).predict(X), mean, rtol=1e-9)
+    with pytest.raises(ValueError, match="ensemble='folds' cannot take the first rounds"):
+        dart.set_params(n_estimators="auto").fit(X, y, qid)
+    # One fit with the chosen number of rounds is possible.
+    ranker = clone(dart).set_params(ensemble=None, n_estimators="auto", early_stopping_rounds=PATIENCE).fit(X, y, qid)
+    again = br.LightGBMRanker(boosting="dart", n_estimators=ranker.best_iteration_, **COMMON).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
+
+
+@pytest.mark.parametrize("settings", [{"n_estimators": "auto"}, {"n_estimators": 5, "ensemble": "folds"}])
+def test_all_kinds_of_features_and_rows_in_any_sequence(make, data, settings):
+    X, y, qid = data
+    settings = {**settings, "cv": 3}
+    if settings["n_estimators"] == "auto":
+        settings["early_stopping_rounds"] = PATIENCE
+    expected = make(**settings).fit(X, y, qid).predict(X)
+    sparse = make(**settings).fit(csr_matrix(X), y, qid)
+    np.testing.assert_allclose(sparse.predict(csr_matrix(X)), expected, rtol=1e-6, atol=1e-7)
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])]).assign(qid=qid)
+    np.testing.assert_array_equal(make(**settings).fit(frame, y).predict(frame), expected)
+    # First the first document of each query, then the second of each, ...: grouped, they are the same data.
+    place = np.concatenate([np.arange(size) for size in np.bincount(qid)])
+    rows = np.argsort(place, kind="stable")
+    shuffled = make(**settings).fit(X[rows], y[rows], qid[rows])
+    np.testing.assert_array_equal(shuffled.predict(X), expected)
+    frame["kind"] = pd.Categorical(np.where(X[:, 0] > 0, "a", "b"))
+    categorical = make(**settings).fit(frame, y)
+    assert np.ptp(categorical.predict(frame)) > 0
+
+
+def test_preferences(make, data):
+    X, y, qid = data
+    graph = br.PreferenceGraph.from_grades(y, qid)
+    ranker = make(objective="edge-logistic", n_estimators="auto", cv=3, early_stopping_rounds=PATIENCE)
+    ranker.fit(X, graph)
+    assert ranker.cv_results_["metric"].tolist() == ["agreement"]
+    again = make(objective="edge-logistic", n_estimators=ranker.best_iteration_).fit(X, graph)
+    np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
+
+
+def test_an_earlier_model_goes_on(make, data):
+    X, y, qid = data
+    model = make(n_estimators=4).fit(X, y, qid)
+    settings = {"n_estimators": "auto", "cv": 3, "early_stopping_rounds": PATIENCE}
+    ranker = make(**settings).fit(X, y, qid, init_model=model)
+    n_new = ranker.cv_results_["n_rounds"][0]
+    assert ranker.best_iteration_ == ranker.n_estimators_ == 4 + n_new
+    again = make(n_estimators=n_new).fit(X, y, qid, init_model=model)
+    np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
+    ensemble = make(**settings, ensemble="folds").fit(X, y, qid, init_model=model)
+    assert ensemble.best_iteration_ == 4 + n_new
+    assert ensemble.n_estimators_ == 3 * (4 + n_new)
+    assert set(ensemble.best_score_) == {"fold_0", "fold_1", "fold_2"}
+
+
+def test_folds_are_drawn_by_the_random_state(make, data):
+    X, y, qid = data
+    settings = {"n_estimators": 6, "ensemble": "folds", "cv": 3}
+    first, same, other = (
+        make(**{**settings, **one}).fit(X, y, qid).predict(X) for one in ({}, {"n_jobs": 2}, {"cv": 4})
+    )
+    np.testing.assert_array_equal(first, same)
+    assert (first != other).any()
+    other = make(**settings, random_state=1).fit(X, y, qid)
+    rankers, _ = fold_rankers(lambda **changed: make(random_state=1, **changed), data, 3, 6, seed=1)
+    np.testing.assert_allclose(other.predict(X), np.mean([one.predict(X) for one in rankers], axis=0), atol=1e-6)
+    # From a RandomState, each fit draws other folds, and the sequence of fits can be repeated.
+    twice = []
+    for _ in range(2):
+        ranker = make(**settings, random_state=np.random.RandomState(5))
+        twice.append([ranker.fit(X, y, qid).predict(X) for _ in range(2)])
+    np.testing.assert_array_equal(*twice)
+    assert (twice[0][0] != twice[0][1]).any()
+
+
+def test_results_belong_to_the_last_fit(make, data):
+    X, y, qid = data
+    ranker = make(n_estimators="auto", cv=3, early_stopping_rounds=PATIENCE).fit(X, y, qid)
+    copied = pickle.loads(pickle.dumps(ranker))
+    np.testing.assert_array_equal(copied.predict(X), ranker.predict(X))
+    assert list(copied.cv_results_) == list(ranker.cv_results_)
+    assert clone(ranker).get_params()["n_estimators"] == "auto"
+    assert not hasattr(clone(ranker), "cv_results_")
+    ranker.set_params(n_estimators=3, cv=None, early_stopping_rounds=None).fit(X, y, qid)
+    assert not hasattr(ranker, "cv_results_")
+    assert not hasattr(ranker, "best_params_")
+
+
+@pytest.mark.parametrize(
+    ("settings", "fit", "message"),
+    [
+        ({"n_estimators": "auto", "cv": 61}, {}, r"cv=61 folds need at least 61 training queries; got 60"),
+        ({"n_estimators": "many"}, {}, "n_estimators must be an integer of at least 1, or 'auto'; got 'many'"),
+        ({"n_estimators": "auto", "cv": 1}, {}, "cv must be an integer of at least 2; got 1"),
+        ({"cv": 3}, {}, "cv=3 would have no effect"),
+        ({"ensemble": "mean"}, {}, "ensemble must be one of folds; got 'mean'"),
+        ({"n_estimators": "auto", "validation_fraction": 0.2}, {}, "n_estimators='auto' or validation_fraction"),
+        ({"ensemble": "folds", "validation_fraction": 0.2}, {}, "ensemble='folds' or validation_fraction"),
+        ({"n_estimators": "auto", "refit": True}, {}, "refit=True needs validation_fraction"),
+        ({"ensemble": "folds"}, {"eval_set": True}, "ensemble='folds' takes no eval_set"),
+        ({"n_estimators": "auto"}, {"eval_set": True, "eval_names": ["fold_1"]}, "must not have the name 'fold_1'"),
+        ({"n_estimators": "auto"}, {"early_stopping_metric": "map"}, "early_stopping_metric must be one of ndcg"),
+    ],
+)
+def test_settings_that_cannot_work(make, data, settings, fit, message):
+    if "eval_set" in fit:
+        fit = {**fit, "eval_set": [data]}
+    ranker = make(**settings)
+    with pytest.raises(ValueError, match=message):
+        ranker.fit(*data, **fit)
+    assert not hasattr(ranker, "booster_")

@@ -1,0 +1,362 @@
+"""The power family: derivatives, majorants and step bounds against explicit matrices, its members, distant scores."""
+
+import dataclasses
+import math
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import numeric_gradient, numeric_hessians, slices
+from surrogate_samples import ragged
+
+from boostrank import exponential
+from boostrank.queries import Queries
+from boostrank.surrogates import (
+    SURROGATES,
+    GainWeightedPairs,
+    NormalizedPNorm,
+    Power,
+    check,
+)
+from boostrank.surrogates.base import closed_form
+from boostrank.theory import LabelDistribution, check_consistency, minimizer
+
+EXPONENTS = [-0.75, -0.25, 0, 0.1, 0.25, 0.5, 0.8, 1, 2, 4]
+POSITIVE = [a for a in EXPONENTS if a > 0]
+every = pytest.mark.parametrize("a", EXPONENTS)
+
+
+def by_definition(a, scores, targets):
+    """Loss, gradient and Hessian matrix of one query, document by document, for scores that are not distant."""
+    m = len(scores)
+    p = np.exp(scores - scores.max())
+    p /= p.sum()
+    loss, gradient, matrix = 0.0, np.zeros(m), np.zeros((m, m))
+    for i in range(m):
+        x = sum(math.exp(scores[j] - scores[i]) for j in range(m))
+        loss += targets[i] * (math.log(x) if a == 0 else (x**a - 1) / a)
+        slope = p - np.eye(m)[i]
+        gradient += targets[i] * x**a * slope
+        matrix += targets[i] * x**a * (np.diag(p) - np.outer(p, p) + a * np.outer(slope, slope))
+    return loss, gradient, matrix
+
+
+def drawn(seed, sizes, scale, share=0.5):
+    random = np.random.default_rng(seed)
+    n = sum(sizes)
+    return random.normal(size=n) * scale, random.random(n) * (random.random(n) < share), Queries.from_sizes(sizes)
+
+
+samples = given(
+    seed=st.integers(0, 10**6),
+    sizes=st.lists(st.integers(1, 7), min_size=1, max_size=5),
+    scale=st.sampled_from([0.0, 0.1, 1.0, 4.0]),
+    share=st.sampled_from([0.2, 1.0]),
+)
+
+
+def majorant_excess(hessian, matrix):
+    """The least eigenvalue of ``diag(hessian) - matrix``, relative to the largest entry of the matrix."""
+    return np.linalg.eigvalsh(np.diag(hessian) - matrix)[0] / max(np.abs(matrix).max(), 1e-300)
+
+
+@every
+@samples
+def test_loss_and_derivatives_are_those_of_the_definition(a, seed, sizes, scale, share):
+    scores, targets, queries = drawn(seed, sizes, scale / max(a, 1), share)
+    loss = Power(a).loss(scores, targets, queries)
+    gradient, hessian = Power(a).gradient_hessian(scores, targets, queries)
+    exact = Power(a, hessian="exact").gradient_hessian(scores, targets, queries)[1] if a >= 0 else None
+    for i, part in enumerate(slices(sizes)):
+        expected = by_definition(a, scores[part], targets[part])
+        size = max(1.0, np.abs(expected[2]).max())
+        assert loss[i] == pytest.approx(expected[0], rel=1e-11, abs=1e-12)
+        np.testing.assert_allclose(gradient[part], expected[1], rtol=1e-10, atol=1e-13 * size)
+        assert majorant_excess(hessian[part], expected[2]) > -1e-12
+        if exact is not None:
+            np.testing.assert_allclose(exact[part], np.diag(expected[2]), rtol=1e-10, atol=1e-13 * size)
+
+
+@every
+def test_the_majorant_is_the_documented_one(a):
+    scores, targets, queries = ragged(scale=2.0)
+    for part in slices(queries.sizes.tolist()):
+        s, u = scores[part], targets[part]
+        p = np.exp(s) / np.exp(s).sum()
+        b = u * p ** -float(a)
+        mass = b.sum()
+        q = b / mass if mass > 0 else b
+        growth = max(a, 0)
+        documented = (1 + growth) * mass * (p + growth * q - min(growth, 1) * (1 + growth) * p * q)
+        computed = Power(a).gradient_hessian(s, u, Queries.from_sizes([len(s)]))[1]
+        np.testing.assert_allclose(computed, documented, rtol=1e-11, atol=1e-12 * mass)
+
+
+@pytest.mark.parametrize("a", POSITIVE)
+def test_no_smaller_factor_gives_a_majorant(a):
+    # Nearly all of p is at the first document, and all of q at the second one.
+    scores, targets, query = np.array([0.0, -12.0]), np.array([0.0, 1.0]), Queries.from_sizes([2])
+    hessian = Power(a).gradient_hessian(scores, targets, query)[1]
+    matrix = by_definition(a, scores, targets)[2]
+    assert majorant_excess(hessian, matrix) > -1e-12
+    assert majorant_excess(0.999 * hessian, matrix) < -1e-4
+    vector = np.array([1.0, -1.0 / a])
+    assert vector @ matrix @ vector == pytest.approx(vector @ (hessian * vector), rel=1e-4)
+
+
+def step_bounds(a):
+    """The longest steps down and up."""
+    return (1 / (1 + a), 1 / (a * (1 + a))) if a > 0 else (1.0, np.inf)
+
+
+@every
+@samples
+def test_steps_are_bounded_as_documented(a, seed, sizes, scale, share):
+    scores, targets, queries = drawn(seed, sizes, scale / max(a, 1), share)
+    gradient, hessian = Power(a).gradient_hessian(scores, targets, queries)
+    down, up = step_bounds(a)
+    rounding = 1e-13 * queries.repeat(queries.max(np.abs(gradient) + hessian))
+    assert (gradient <= down * hessian + rounding).all()
+    if up < np.inf:
+        assert (-gradient <= up * hessian + rounding).all()
+
+
+@pytest.mark.parametrize("a", EXPONENTS)
+def test_the_bounds_of_the_steps_are_attained(a):
+    scores, targets, query = np.array([0.0, -12.0]), np.array([0.0, 1.0]), Queries.from_sizes([2])
+    gradient, hessian = Power(a).gradient_hessian(scores, targets, query)
+    down, up = step_bounds(a)
+    assert gradient[0] / hessian[0] == pytest.approx(down, rel=1e-4)
+    assert -gradient[1] / hessian[1] == pytest.approx(up, rel=1e-4) if a > 0 else -gradient[1] / hessian[1] > 1e4
+
+
+@every
+@pytest.mark.parametrize("max_step", [0.05, 0.5, 1, 10.0])
+@samples
+def test_no_step_is_longer_than_max_step(a, max_step, seed, sizes, scale, share):
+    scores, targets, queries = drawn(seed, sizes, scale / max(a, 1), share)
+    gradient, hessian = Power(a, max_step=max_step).gradient_hessian(scores, targets, queries)
+    plain = Power(a).gradient_hessian(scores, targets, queries)
+    np.testing.assert_array_equal(gradient, plain[0])
+    rounding = 1e-13 * queries.repeat(queries.max(np.abs(gradient) + hessian))
+    assert (np.abs(gradient) <= max_step * hessian + rounding).all()
+    assert (hessian >= plain[1]).all()
+    if max_step >= max(step_bounds(a)):
+        np.testing.assert_array_equal(hessian, plain[1])
+
+
+def test_softmax_with_steps_of_at_most_one_has_the_sum_of_both_distributions_as_hessian():
+    scores, targets, queries = ragged(scale=2.0)
+    hessian = Power(0, max_step=1).gradient_hessian(scores, targets, queries)[1]
+    np.testing.assert_allclose(hessian, queries.softmax(scores, queries.sum(targets)) + targets, rtol=1e-13)
+
+
+@every
+def test_the_laws_of_surrogates_hold(a):
+    for seed in range(3):
+        check(Power(a), random_state=seed)
+        check(Power(a, max_step=0.7), random_state=seed)
+        if a >= 0:
+            check(Power(a, hessian="exact"), random_state=seed)
+
+
+@pytest.mark.parametrize("surrogate", [Power(0.1, hessian="exact"), Power(1.7), Power(3, hessian="exact")], ids=repr)
+def test_rounding_does_not_make_a_hessian_negative(surrogate):
+    random = np.random.default_rng(0)
+    for size in (1, 2):
+        scores, targets = np.zeros((1000, size)), np.zeros((1000, size))
+        scores[:, 1:] = -random.uniform(10.0, 40.0, (1000, size - 1))
+        targets[:, 0] = random.random(1000)
+        _, hessian = surrogate.gradient_hessian(scores.ravel(), targets.ravel(), Queries.from_sizes([size] * 1000))
+        assert (hessian >= 0).all()
+
+
+# Members of the family
+
+
+class ExponentialPairs(GainWeightedPairs):
+    """The pairs of exponent 1, computed pair by pair."""
+
+    margin: ClassVar[str] = "exponential"
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 5.0])
+def test_exponent_1_is_gain_weighted_exponential_pairs(scale):
+    data = drawn(0, [30, 1, 12, 3], scale)
+    size = np.abs(ExponentialPairs().gradient_hessian(*data)[0]).max()
+    np.testing.assert_allclose(Power(1).loss(*data), ExponentialPairs().loss(*data), rtol=1e-12, atol=1e-12 * size)
+    for ours, pairwise in zip(
+        Power(1).gradient_hessian(*data), ExponentialPairs().gradient_hessian(*data), strict=True
+    ):
+        np.testing.assert_allclose(ours, pairwise, rtol=1e-11, atol=1e-13 * size)
+
+
+@pytest.mark.parametrize("b", [0.2, 0.5])
+def test_a_negative_exponent_is_a_normalized_norm_of_exponentials(b):
+    # With q = 1 / b, the q-norm of exp(b s) is (sum exp(s))^b.
+    scores, targets, queries = ragged(scale=2.0)
+    normalized = NormalizedPNorm(q=1 / b, epsilon=1e-9).loss(np.exp(b * scores), targets, queries)
+    expected = (queries.sum(targets) + normalized) / b
+    np.testing.assert_allclose(Power(-b).loss(scores, targets, queries), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("tiny", [1e-7, -1e-7, 1e-12, 1e-100])
+def test_exponent_0_is_the_limit(tiny):
+    data = ragged(scale=3.0)
+    np.testing.assert_allclose(Power(tiny).loss(*data), Power(0).loss(*data), rtol=1e-5)
+    for near, limit in zip(Power(tiny).gradient_hessian(*data), Power(0).gradient_hessian(*data), strict=True):
+        np.testing.assert_allclose(near, limit, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("a", [-0.75, -0.25])
+def test_losses_of_negative_exponents_are_bounded(a):
+    targets, query = np.array([1.0, 0.5, 0.0]), Queries.from_sizes([3])
+    worst = Power(a).loss(np.array([0.0, 0.0, 1e5]), targets, query)[0]
+    assert worst == pytest.approx(1.5 / -a)
+    gradient, _ = Power(a).gradient_hessian(np.array([0.0, 0.0, 1e3]), targets, query)
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-9)
+
+
+def test_members_of_the_family_are_registered():
+    assert SURROGATES["softmax"] == Power(0)
+    assert SURROGATES["power"] == Power() == Power(0.25)
+    assert SURROGATES["pairwise-exponential"] == Power(1)
+
+
+# Minimizers and consistency
+
+
+@every
+def test_the_closed_form_is_a_stationary_point_and_no_other_scores_are_better(a):
+    random = np.random.default_rng(0)
+    query = Queries.from_sizes([5])
+    for _ in range(10):
+        expected = random.random(5) ** 3
+        scores = Power(a).minimizer(expected[None])[0]
+        np.testing.assert_allclose(np.ptp(scores * (1 + a) - np.log(expected)), 0.0, atol=1e-12)
+        np.testing.assert_allclose(Power(a).gradient_hessian(scores, expected, query)[0], 0.0, atol=1e-10)
+        least = Power(a).loss(scores, expected, query)[0]
+        for size in (0.01, 1.0, 10.0):
+            assert Power(a).loss(scores + size * random.normal(size=5), expected, query)[0] > least - 1e-12
+
+
+def test_documents_that_are_never_relevant_have_the_score_minus_infinity():
+    scores = Power(2).minimizer(np.array([[0.5, 0.0, 0.25], [0.0, 0.0, 0.0]]))
+    assert np.isneginf(scores).tolist() == [[False, True, False], [False] * 3]
+    assert scores[1].tolist() == [0.0, 0.0, 0.0]
+    assert scores[0, 0] - scores[0, 2] == pytest.approx(math.log(2) / 3)
+
+
+@pytest.mark.parametrize("a", [-0.75, -0.25, 0.25, 2])
+def test_no_counterexample_of_consistency_is_found(a, monkeypatch):
+    monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
+    report = check_consistency(Power(a), n_distributions=60)
+    assert report.consistent, report
+    assert report.n_unsolved == 0
+    assert not check_consistency(Power(a), "none", n_distributions=60).consistent
+
+
+# Distant scores
+
+
+def test_with_a_limit_within_reach_the_loss_is_the_continued_one(monkeypatch):
+    for a in (0.25, 1, 2):
+        # A low limit, so that numeric derivatives of the continued loss are accurate.
+        monkeypatch.setattr(exponential, "MAX_EXPONENT", 1.5 * a)
+        for seed in range(5):
+            scores, targets, queries = drawn(seed, [4, 2, 6, 3], 2.0, 1.0)
+            log_x = queries.repeat(queries.logsumexp(scores)) - scores
+            assert 0 < np.count_nonzero(log_x > 1.5) < len(scores)
+            surrogate = Power(a)
+            expected = queries.sum(targets * (exponential.value(a * log_x) - 1) / a)
+            np.testing.assert_allclose(surrogate.loss(scores, targets, queries), expected, rtol=1e-12)
+            gradient, hessian = surrogate.gradient_hessian(scores, targets, queries)
+            numeric = numeric_gradient(surrogate, scores, targets, queries)
+            np.testing.assert_allclose(gradient, numeric, atol=1e-8)
+            matrices = numeric_hessians(surrogate, scores, targets, queries)
+            exact = Power(a, hessian="exact").gradient_hessian(scores, targets, queries)[1]
+            np.testing.assert_allclose(exact, np.concatenate([np.diag(each) for each in matrices]), atol=2e-5)
+            bounded = Power(a, max_step=0.3).gradient_hessian(scores, targets, queries)[1]
+            assert (np.abs(gradient) <= 0.3 * bounded + 1e-12).all()
+            for part, matrix in zip(slices([4, 2, 6, 3]), matrices, strict=True):
+                assert np.linalg.eigvalsh(matrix)[0] > -1e-6
+                assert majorant_excess(hessian[part], matrix) > -1e-6
+
+
+def test_distant_scores_of_a_query_do_not_change_another_query():
+    scores, targets, queries = drawn(1, [6, 6], 1.0, 1.0)
+    distant = scores.copy()
+    distant[6] = 900.0
+    for a in POSITIVE:
+        for kind in ({}, {"hessian": "exact"}, {"max_step": 0.1}):
+            near = Power(a, **kind).gradient_hessian(scores, targets, queries)
+            far = Power(a, **kind).gradient_hessian(distant, targets, queries)
+            for one, other in zip(near, far, strict=True):
+                np.testing.assert_allclose(one[:6], other[:6], rtol=1e-12, atol=1e-14)
+
+
+@every
+@pytest.mark.parametrize("distance", [60.0, 1e3, 1e6, 1e12])
+def test_gradients_of_distant_scores_are_finite_and_point_the_right_way(a, distance):
+    scores, targets = np.array([0.0, distance, -distance]), np.array([1.0, 0.0, 0.5])
+    gradient, hessian = Power(a).gradient_hessian(scores, targets, Queries.from_sizes([3]))
+    assert np.isfinite(gradient).all()
+    assert np.isfinite(hessian).all()
+    assert np.isfinite(Power(a).loss(scores, targets, Queries.from_sizes([3]))).all()
+    assert (hessian >= 0).all()
+    assert gradient[0] <= 0 <= gradient[1]
+    assert gradient[2] <= 0
+    if a >= 0:
+        assert gradient[0] < 0 < gradient[1]
+        assert gradient.sum() == pytest.approx(0.0, abs=1e-12 * gradient[1])
+
+
+@pytest.mark.parametrize("a", [0.25, 0.5, 1, 2])
+def test_newton_steps_return_from_distant_scores(a):
+    scores, targets, query = np.array([0.0, 1e6, -1e5, 7.0]), np.array([1.0, 0.1, 0.5, 0.2]), Queries.from_sizes([4])
+    for _ in range(1000):
+        gradient, hessian = Power(a).gradient_hessian(scores, targets, query)
+        scores = scores - 0.3 * gradient / np.maximum(hessian, 1e-300)
+    optimal = np.log(targets) / (1 + a)
+    np.testing.assert_allclose(scores - scores.mean(), optimal - optimal.mean(), atol=1e-3)
+
+
+def test_the_closed_form_is_not_used_where_the_loss_is_continued():
+    # Two documents with equal scores have a log(x) = 100 log(2) > 50.
+    surrogate, expected = Power(100), np.array([[0.5, 0.4]])
+    assert closed_form(surrogate, expected) is None
+    assert closed_form(Power(50), expected) is not None
+    distribution = LabelDistribution([[1, 0], [0, 1]], [0.6, 0.4])
+    scores = minimizer(surrogate, distribution)
+    assert scores[0] > scores[1]
+    query = Queries.from_sizes([2])
+    gradient, _ = surrogate.gradient_hessian(scores, distribution.bayes_scores(), query)
+    size = np.abs(surrogate.gradient_hessian(scores + np.array([1.0, 0.0]), distribution.bayes_scores(), query)[0])
+    assert np.abs(gradient).max() < 1e-6 * size.max()
+
+
+# Settings
+
+
+@pytest.mark.parametrize("exponent", [-1, -1.5, math.inf, math.nan, "1", None])
+def test_bad_exponents_are_errors(exponent):
+    with pytest.raises(ValueError, match="exponent must be a finite number above -1"):
+        Power(exponent)
+
+
+@pytest.mark.parametrize("max_step", [0, -1.0, math.inf, math.nan, "1"])
+def test_bad_bounds_of_steps_are_errors(max_step):
+    with pytest.raises(ValueError, match="max_step must be None or a positive number"):
+        Power(0, max_step=max_step)
+
+
+def test_settings_that_contradict_each_other_are_errors():
+    with pytest.raises(ValueError, match=r"needs an exponent of at least 0; with -0\.5"):
+        Power(-0.5, hessian="exact")
+    with pytest.raises(ValueError, match=r"max_step=1\.0 enlarges the majorant"):
+        Power(0.5, hessian="exact", max_step=1.0)
+    with pytest.raises(ValueError, match="hessian must be 'exact' or 'majorant'"):
+        Power(0.5, hessian="bounded")
+    assert dataclasses.replace(Power(0.5), max_step=2.0) == Power(0.5, max_step=2.0)
