@@ -107,7 +107,8 @@ from numpy.typing import NDArray
 
 from boostrank.segments import BLOCK_ROWS, Bools, Floats, Ints, Segments
 from boostrank.setting_checks import check_count
-from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
+from boostrank.surrogates.base import HessianKind, check_hessian
+from boostrank.surrogates.weighted_pairs import LogisticPairs, WeightedPairs
 
 # Largest number of pairs that are computed together, unless one document has more. Then the arrays of a block stay in
 # the second-level cache.
@@ -118,20 +119,8 @@ MIN_DISTANCE = 0.01
 NO_DOCUMENT = -1e37
 
 
-class _LogisticPairs(Surrogate):
-    """Traits of the losses of this module, and their minimizer, ``log E[u]`` plus a constant."""
-
-    consistent: ClassVar[bool] = True
-    linear_in_targets: ClassVar[bool] = True
-    shift_invariant: ClassVar[bool] = True
-
-    def minimizer(self, expected: Floats) -> Floats | None:
-        with np.errstate(divide="ignore"):
-            return self.representative(np.log(expected))
-
-
 @dataclass(frozen=True)
-class ConsistentLambdaRank(_LogisticPairs):
+class ConsistentLambdaRank(LogisticPairs):
     """Logistic pairs weighted by both targets, and by the current ranks and scores: LambdaMART made consistent.
 
     With the weights ``w_ij`` of the current scores and ``sigma_ij = 1 / (1 + exp(s_j - s_i))``, the gradient is
@@ -264,51 +253,6 @@ class ConsistentLambdaRank(_LogisticPairs):
                     yield _PairBlock(segments[part], rows, top, n_top, difference, gaps, is_divided)
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedPairs(_LogisticPairs):
-    """Logistic pairs weighted by both targets, with fixed weights, for the documents of one data set.
-
-    It is what :meth:`ConsistentLambdaRank.at` returns, and computes the pairs one after the other, without matrices. It
-    is for tests and for theory; boosting would need several times as long.
-
-    Parameters
-    ----------
-    first, second : ndarray of int64, shape (n_pairs,)
-        Row numbers of the documents of each pair, which belong to the same query.
-    weight : ndarray, shape (n_pairs,)
-        Weight of each pair, not negative.
-    hessian : {"majorant", "exact"}, default "majorant"
-
-    Examples
-    --------
-    >>> pairs, queries = WeightedPairs(np.array([0]), np.array([1]), np.array([2.0])), Segments.from_sizes([2])
-    >>> pairs.gradient_hessian(np.zeros(2), np.array([1.0, 0.0]), queries)[0].tolist()
-    [-1.0, 1.0]
-    """
-
-    first: Ints
-    second: Ints
-    weight: Floats
-    hessian: HessianKind = field(default="majorant", kw_only=True)
-
-    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
-        difference = scores[self.first] - scores[self.second]
-        values = targets[self.first] * np.logaddexp(0.0, -difference)
-        values += targets[self.second] * np.logaddexp(0.0, difference)
-        query = queries.repeat(np.arange(queries.n_segments))[self.first]
-        losses: Floats = np.bincount(query, self.weight * values, queries.n_segments).astype(np.float64, copy=False)
-        return losses
-
-    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        difference, n = scores[self.first] - scores[self.second], len(scores)
-        first_wins, second_wins = (np.exp(-np.logaddexp(0.0, sign * difference)) for sign in (-1.0, 1.0))
-        slope = self.weight * (targets[self.second] * first_wins - targets[self.first] * second_wins)
-        curvature = self.weight * (targets[self.first] + targets[self.second]) * first_wins * second_wins
-        gradient: Any = np.bincount(self.first, slope, n) - np.bincount(self.second, slope, n)
-        hessian: Any = np.bincount(self.first, curvature, n) + np.bincount(self.second, curvature, n)
-        return gradient, hessian * (2.0 if self.hessian == "majorant" else 1.0)
-
-
 class _PairBlock(NamedTuple):
     """Pairs of a first document, in the ranks `top`, and a second document, for n queries of similar sizes.
 
@@ -373,7 +317,19 @@ def _column_sums(matrices: Floats, factors: Floats | None = None) -> Floats:
 def _ranked(scores: Floats, rows: Ints) -> Ints:
     """Row numbers of each query by decreasing score; `rows` has shape (n, size), and so has the result."""
     shuffled = rows[:, _tie_sequence(rows.shape[1])]
-    return np.take_along_axis(shuffled, np.argsort(-scores[shuffled], axis=1, kind="stable"), axis=1)
+    return np.take_along_axis(shuffled, _stable_argsort(0.0 - scores[shuffled]), axis=1)
+
+
+def _stable_argsort(values: Floats) -> Ints:
+    """``np.argsort(values, axis=1, kind="stable")``, which takes several times longer for float32. No -0.0."""
+    if values.dtype != np.float32:
+        return np.argsort(values, axis=1, kind="stable")
+    # Integers that sort like the values, in the upper half of 64 bits, and columns in the lower half.
+    keys = values.view(np.int32)
+    keys ^= (keys >> 31) & np.int32(0x7FFFFFFF)
+    keys_columns = (keys.astype(np.int64) << 32) | np.arange(values.shape[1])
+    keys_columns.sort(axis=1)
+    return keys_columns & 0xFFFFFFFF
 
 
 @lru_cache(maxsize=1024)

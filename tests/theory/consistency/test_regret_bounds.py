@@ -318,7 +318,7 @@ def test_constants_by_name():
 
 
 def test_surrogates_without_a_constant_are_refused_unless_one_is_given():
-    pairs = [name for name in SURROGATES if name.startswith("pairwise")]
+    pairs = ["consistent-lambdarank", *(name for name in SURROGATES if name.startswith("pairwise"))]
     for surrogate in (*pairs, Power(0.25), Power(-0.75), Arc(), Profiled(Arc()), Steeper()):
         with pytest.raises(ValueError, match="no strong convexity constant is known"):
             regret_bound(surrogate, 0.1, 5)
