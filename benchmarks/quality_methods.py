@@ -140,7 +140,6 @@ def tuned_methods():
     cutoffs = {"k": [None, 5, 10]}
     for library, make in OURS.items():
         name = make.__name__
-        yield Method(name, library, True, make, cutoffs)
         exponents = {"exponent": [-0.25, 0.0, 0.25, 0.5, 1.0]}
         yield Method(f"{name} power", library, True, partial(power, make), {**cutoffs, **exponents})
         consistent = partial(make, "consistent-lambdarank")
