@@ -48,7 +48,7 @@ from boostrank.datasets import Dataset, make_ranking, read_letor, read_letor_fol
 from boostrank.metrics import evaluate, expected_ndcg, get_measure, make_scorer, ndcg_score, reconcile
 from boostrank.model_selection import QueryKFold, cross_validate, grid_search, query_folds, split_queries
 from boostrank.preferences import PreferenceGraph
-from boostrank.rankers import LightGBMRanker, XGBoostRanker
+from boostrank.rankers import BaggedRanker, LightGBMRanker, XGBoostRanker
 from boostrank.significance import permutation_test
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BaggedRanker",
     "Dataset",
     "LightGBMRanker",
     "PreferenceGraph",

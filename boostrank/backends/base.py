@@ -308,7 +308,8 @@ class Backend(Protocol):
         """Return one booster whose score of every row is the mean of the scores of these, at least one.
 
         It has the rounds of the first booster, then those of the second, ..., each tree with outputs divided by the
-        number of boosters. Raises ValueError for linear models, and for models that do not take the same features.
+        number of boosters; of linear models it has the mean of each coefficient. Raises ValueError for models that do
+        not take the same features.
         """
 
 

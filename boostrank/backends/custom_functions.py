@@ -140,6 +140,11 @@ class CustomObjective:
     def __repr__(self) -> str:
         return f"objective={_name(self.function)}"
 
+    @property
+    def takes_weights(self) -> bool:
+        """Whether the function has an argument for weights."""
+        return self._n_arguments > MIN_ARGUMENTS
+
     def bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> BoundCustomObjective:
         """Bind the objective to grouped labels; `weights` has the shape (n_documents,)."""
         return BoundCustomObjective(self.function, (labels, weights, queries), self._n_arguments)

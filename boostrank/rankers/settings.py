@@ -103,6 +103,16 @@ def is_function(objective: Any) -> bool:
     return callable(objective) and not isinstance(objective, (Loss, type))
 
 
+def as_random_state(seed: Any) -> np.random.RandomState:
+    """A generator of random numbers from a parameter `random_state`; raises ValueError if it is none."""
+    try:
+        return check_random_state(seed)
+    except ValueError as error:
+        raise ValueError(
+            f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got {seed!r}"
+        ) from error
+
+
 @dataclass(frozen=True)
 class FitOptions:
     """Arguments of ``fit`` besides data; see :meth:`boostrank.LightGBMRanker.fit`.
@@ -285,13 +295,7 @@ class Settings:
 
     def random_state(self) -> np.random.RandomState:
         """A generator of the random numbers of one call of ``fit``, from the parameter `random_state`."""
-        seed = self.values["random_state"]
-        try:
-            return check_random_state(seed)
-        except ValueError as error:
-            raise ValueError(
-                f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got {seed!r}"
-            ) from error
+        return as_random_state(self.values["random_state"])
 
     def kept_queries(self, n_queries: int, random_state: np.random.RandomState) -> NDArray[np.bool_] | None:
         """Mask of the queries to train on, or None if `validation_fraction` holds no queries out."""

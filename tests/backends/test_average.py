@@ -217,6 +217,23 @@ def test_base_scores_of_xgboost_are_averaged(data):
     np.testing.assert_allclose(average.predict(matrix), scores, atol=1e-6)
 
 
+@pytest.mark.parametrize("missing", [None, 1.0])
+def test_linear_models_are_averaged_by_their_coefficients(missing, data, frame, tmp_path):
+    parameters = {"booster": "gblinear", "verbosity": 0, **({} if missing is None else {"missing": missing})}
+    for X in (frame.drop(columns="kind").to_numpy(), sp.csr_array(data[0].round())):
+        rankers = train(br.XGBoostRanker, X, data, **parameters)
+        ranker = averaged(rankers, tmp_path / "model.json")
+        assert_mean(ranker, rankers, X)
+        assert ranker.n_estimators_ == 15
+        contributions = np.mean([np.asarray(one.predict(data[0], pred_contrib=True)) for one in rankers], axis=0)
+        np.testing.assert_allclose(ranker.predict(data[0], pred_contrib=True), contributions, atol=1e-6)
+    matrix = xgb.DMatrix(data[0], data[1])
+    boosters = [xgb.train({"booster": "gblinear", "base_score": base}, matrix, 3) for base in (2.0, -7.0)]
+    average = br.XGBoostRanker._backend.average(boosters)
+    scores = np.mean([one.predict(matrix) for one in boosters], axis=0)
+    np.testing.assert_allclose(average.predict(matrix), scores, atol=1e-5)
+
+
 def test_attributes_of_one_model_of_xgboost_are_not_those_of_the_average(data):
     X, y, _ = data
     boosters = [xgb.train({}, xgb.DMatrix(X, y), 3) for _ in range(2)]
@@ -245,7 +262,7 @@ def test_models_that_take_other_rows_are_refused(ranker_class, data, frame):
             "same types of features": (frame.assign(x1=frame["x1"].fillna(0).astype(int)), {}),
             "same missing": (frame, {"missing": 3.0}),
             "same num_parallel_tree": (frame, {"num_parallel_tree": 2}),
-            "gblinear": (frame[["x1", "x2"]], {"booster": "gblinear", "verbosity": 0}),
+            "gblinear": (frame.assign(kind=frame["x2"]), {"booster": "gblinear", "verbosity": 0}),
         }
         for message, (X, parameters) in others.items():
             boosters[message] = train(ranker_class, X, data, rounds=(2,), **parameters)[0].booster_

@@ -1,0 +1,180 @@
+"""The members of a bagged ranker: samples of queries, the training of one member, and its out-of-bag scores."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from sklearn.base import clone
+
+from boostrank.backends.base import GroupedData
+from boostrank.queries import Queries
+from boostrank.rankers.base import BoostedRanker
+from boostrank.segments import Bools, Floats, Ints
+from boostrank.setting_checks import is_count, is_number
+
+
+class Sample(NamedTuple):
+    """The queries that were drawn for a member.
+
+    Attributes
+    ----------
+    drawn : ndarray of int64, shape (n_drawn,)
+        Numbers of queries, in the sequence in which they were drawn.
+    counts : ndarray of int64, shape (n_queries,)
+        How often each query was drawn.
+    seed : int
+        The `random_state` of the member.
+    """
+
+    drawn: Ints
+    counts: Ints
+    seed: int
+
+    @property
+    def is_out_of_bag(self) -> Bools:
+        """Mask of the queries that were not drawn, shape (n_queries,)."""
+        return self.counts == 0
+
+
+class Member(NamedTuple):
+    """A member of a bagged ranker, and the scores of the documents of its out-of-bag queries, grouped by query."""
+
+    ranker: BoostedRanker
+    scores: Floats
+
+
+def number_to_draw(max_samples: int | float, n_queries: int) -> int:
+    """The number of queries to draw for a member.
+
+    Parameters
+    ----------
+    max_samples : int or float
+        The number, or its share of the queries.
+    n_queries : int
+
+    Raises
+    ------
+    ValueError
+        For a number that is not from 1 to `n_queries`, and for a share that is not above 0 and at most 1.
+
+    Examples
+    --------
+    >>> number_to_draw(0.5, 9), number_to_draw(3, 9)
+    (4, 3)
+    """
+    if is_count(max_samples):
+        if not 1 <= max_samples <= n_queries:
+            raise ValueError(
+                f"max_samples must be at least 1 and at most the number of queries, {n_queries}; got {max_samples!r}"
+            )
+        return int(max_samples)
+    if not (is_number(max_samples) and 0 < max_samples <= 1):
+        raise ValueError(
+            "max_samples must be a number of queries, an integer of at least 1, or their share, a float above 0 and at "
+            f"most 1; got {max_samples!r}"
+        )
+    return max(1, int(max_samples * n_queries))
+
+
+def draw_sample(n_queries: int, n_drawn: int, bootstrap: bool, random_state: np.random.RandomState) -> Sample:
+    """Draw the queries of a member, with replacement if `bootstrap` is True, and its seed."""
+    drawn = random_state.choice(n_queries, n_drawn, replace=bootstrap)
+    counts = np.bincount(drawn, minlength=n_queries)
+    return Sample(drawn, counts, int(random_state.randint(2**31 - 1)))
+
+
+def threads_per_member(n_jobs: int | None, n_members: int) -> int | None:
+    """The number of threads of each training if several run at the same time; None if the library may choose it.
+
+    It is the number of processors divided by that of the trainings, and at most OMP_NUM_THREADS, which both libraries
+    read where no number is given.
+    """
+    n_workers = min(joblib.effective_n_jobs(n_jobs), n_members)
+    if n_workers == 1:
+        return None
+    threads = max(1, joblib.cpu_count() // n_workers)
+    # The variable may be a list of numbers, for nested levels of threads.
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return min(threads, int(limit)) if limit.isdecimal() and int(limit) else threads
+
+
+@dataclass(frozen=True)
+class MemberTraining:
+    """The settings and the data that the trainings of all members have in common.
+
+    Attributes
+    ----------
+    ranker : BoostedRanker
+        Its clones are trained.
+    data : GroupedData
+    stops_on_out_of_bag : bool
+        Whether the out-of-bag queries of a member are its validation set.
+    options : dict
+        Arguments of `fit` on metrics.
+    """
+
+    ranker: BoostedRanker
+    data: GroupedData
+    stops_on_out_of_bag: bool
+    options: dict[str, Any]
+
+    def train(self, number: int, sample: Sample) -> Member:
+        """Train member `number`, counted from 0, and predict the scores of its out-of-bag queries.
+
+        Raises ValueError if it is to stop early on out-of-bag queries and there are none.
+        """
+        part = self.data.take(~sample.is_out_of_bag)
+        out_of_bag = self.data.take(sample.is_out_of_bag) if sample.is_out_of_bag.any() else None
+        options = dict(self.options)
+        if self.stops_on_out_of_bag:
+            if out_of_bag is None:
+                raise ValueError(
+                    f"member {number} was trained on all {len(sample.counts)} queries, so that it has no out-of-bag "
+                    "queries for early_stopping_rounds: lower max_samples, or set validation_fraction of the ranker"
+                )
+            options["eval_set"] = [(out_of_bag.X, out_of_bag.labels.values, out_of_bag.queries.qid)]
+        ranker = clone(self.ranker).set_params(random_state=sample.seed)
+        ranker.fit(
+            part.X,
+            part.labels.values,
+            part.queries.qid,
+            sample_weight=_weights(part, sample.counts[~sample.is_out_of_bag]),
+            position=part.position,
+            **options,
+        )
+        return Member(ranker, np.zeros(0) if out_of_bag is None else ranker.predict(out_of_bag.X))
+
+
+def _weights(part: GroupedData, counts: Ints) -> Floats | None:
+    """The weight of each document: that of the data times how often its query was drawn; None if all are equal."""
+    if part.weights is None and (counts == 1).all():
+        return None
+    repeated = part.queries.repeat(counts.astype(np.float64))
+    return repeated if part.weights is None else repeated * part.weights
+
+
+def mean_out_of_bag_scores(queries: Queries, samples: list[Sample], scores: list[Floats]) -> Floats:
+    """The mean score of each document over the members that were not trained on its query.
+
+    Parameters
+    ----------
+    queries : Queries
+    samples : list of Sample
+    scores : list of ndarray
+        Scores of the out-of-bag documents of each member, grouped by query.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_documents,)
+        Grouped by query; NaN for queries that all members were trained on.
+    """
+    total, n_members = np.zeros(queries.n_documents), np.zeros(queries.n_queries)
+    for sample, part in zip(samples, scores, strict=True):
+        total[queries.repeat(sample.is_out_of_bag)] += part
+        n_members += sample.is_out_of_bag
+    n_members[n_members == 0] = np.nan
+    return total / queries.repeat(n_members)

@@ -1,0 +1,502 @@
+"""`BaggedRanker` against a loop over the drawn queries, and as an estimator of scikit-learn."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import _num_samples
+
+import boostrank as br
+from boostrank.rankers import bagging_members
+
+N_MEMBERS = 3
+
+
+def small(ranker_class, *objective, **parameters):
+    return ranker_class(*objective, **{"n_estimators": 5, "n_jobs": 1, **parameters})
+
+
+def bagged(ranker_class, *objective, bagging=None, **parameters):
+    ranker = small(ranker_class, *objective, **parameters)
+    return br.BaggedRanker(ranker, N_MEMBERS, **{"random_state": 0, **(bagging or {})})
+
+
+@pytest.fixture(scope="session")
+def shuffled(data):
+    """The data with rows in another order, so that queries are not grouped, and ids that are strings."""
+    order = np.random.default_rng(1).permutation(len(data[1]))
+    X, y, qid = (values[order] for values in data)
+    return X, y, np.array([f"query {i}" for i in qid])
+
+
+def names_of_queries(qid):
+    """Query ids in the sequence in which they first appear."""
+    return list(dict.fromkeys(qid.tolist()))
+
+
+def scores_by_hand(model, data, weights=None, **fit):
+    """Members that are trained one by one, their mean, and the mean over those that did not see a query."""
+    X, y, qid = data
+    names = names_of_queries(qid)
+    seen, out_of_bag = [], np.full((N_MEMBERS, len(y)), np.nan)
+    for i, (member, drawn) in enumerate(zip(model.estimators_, model.estimators_samples_, strict=True)):
+        counts = dict.fromkeys(names, 0)
+        for number in drawn:
+            counts[names[number]] += 1
+        weight = np.array([counts[name] for name in qid]) * (1 if weights is None else weights)
+        counted = np.array([counts[name] for name in qid])
+        inside, outside = np.flatnonzero(counted > 0), np.flatnonzero(counted == 0)
+        # The rows of each query together, as the bagged ranker groups them.
+        inside = np.array([row for name in names for row in inside if qid[row] == name])
+        ranker = clone(model.ranker).set_params(random_state=member.random_state)
+        if ranker.early_stopping_rounds is not None and ranker.validation_fraction is None:
+            fit["eval_set"] = [(X[outside], y[outside], qid[outside])]
+        given = None if (weight[inside] == 1).all() else weight[inside]
+        ranker.fit(X[inside], y[inside], qid[inside], sample_weight=given, **fit)
+        assert ranker.best_iteration_ == member.best_iteration_
+        seen.append(ranker.predict(X))
+        out_of_bag[i, outside] = seen[-1][outside]
+    is_known = ~np.isnan(out_of_bag).all(axis=0)
+    mean = np.full(len(y), np.nan)
+    mean[is_known] = np.nanmean(out_of_bag[:, is_known], axis=0)
+    return np.mean(seen, axis=0), mean
+
+
+def out_of_bag_ndcg(mean, data, **settings):
+    """NDCG of each query at the out-of-bag scores, by one call for each query."""
+    _, y, qid = data
+    parts = [np.flatnonzero(qid == name) for name in names_of_queries(qid)]
+    return np.array(
+        [
+            np.nan if np.isnan(mean[rows[0]]) else br.ndcg_score(y[rows], mean[rows], qid[rows], **settings)
+            for rows in parts
+        ]
+    )
+
+
+NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
+SETTINGS = [
+    {},
+    {"early_stopping_rounds": 3, "n_estimators": 30, "learning_rate": 0.3},
+    {"early_stopping_rounds": 3, "n_estimators": 30, "validation_fraction": 0.3, "refit": True},
+    {"objective": "native", "k": 5, "early_stopping_rounds": 3},
+    {"objective": "squared", "k": 3, "gain": "linear", "colsample_bytree": 0.5},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("bagging", [{}, {"bootstrap": False, "max_samples": 0.6}, {"max_samples": 20}])
+def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settings, bagging, shuffled):
+    X, y, qid = shuffled
+    settings = dict(settings)
+    if settings.get("objective") == "native":
+        settings["objective"] = NATIVE[ranker_class]
+    model = bagged(ranker_class, bagging=bagging, **settings).fit(X, y, qid=qid)
+    drawn = {(): 60, (0.6,): 36, (20,): 20}[tuple(v for k, v in bagging.items() if k == "max_samples")]
+    assert [len(part) for part in model.estimators_samples_] == [drawn] * N_MEMBERS
+    for part in model.estimators_samples_:
+        assert (len(set(part.tolist())) < drawn) == bagging.get("bootstrap", True)
+    assert len({member.random_state for member in model.estimators_}) == N_MEMBERS
+    expected, out_of_bag = scores_by_hand(model, shuffled)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(model.oob_prediction_, out_of_bag, rtol=1e-12)
+    values = out_of_bag_ndcg(out_of_bag, shuffled, k=settings.get("k"), gain=settings.get("gain", "exp2"))
+    np.testing.assert_allclose(model.oob_scores_, values, rtol=1e-12)
+    known = values[~np.isnan(values)]
+    assert 0 < len(known) < 60
+    assert model.oob_score_ == pytest.approx(known.mean())
+    assert model.oob_standard_error_ == pytest.approx(np.std(known, ddof=1) / len(known) ** 0.5)
+    assert model.score(X, y, qid=qid) == pytest.approx(
+        br.ndcg_score(y, expected, qid, k=settings.get("k"), gain=settings.get("gain", "exp2"))
+    )
+    assert model.best_iteration_ == sum(member.best_iteration_ for member in model.estimators_)
+    np.testing.assert_array_equal(model.feature_importances_, model.ranker_.feature_importances_)
+
+
+def test_a_query_that_is_drawn_twice_counts_as_two(ranker_class, data):
+    # Few values of features and no limits, so that copies of rows do not change bins and leaves.
+    X, y, qid = np.round(data[0]), *data[1:]
+    free = {"min_child_samples": 0, "num_leaves": 7} if ranker_class is br.LightGBMRanker else {"max_depth": 3}
+    free |= {"min_child_weight": 1e-6, "reg_lambda": 0.0}
+    model = bagged(ranker_class, "softmax", **free).fit(X, y, qid)
+    scores = []
+    for drawn in model.estimators_samples_:
+        rows = [np.flatnonzero(qid == number) for number in np.sort(drawn)]
+        copies = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+        rows = np.concatenate(rows)
+        scores.append(small(ranker_class, "softmax", **free).fit(X[rows], y[rows], copies).predict(X))
+    np.testing.assert_allclose(model.predict(X), np.mean(scores, axis=0), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_weights_are_multiplied(ranker_class, bootstrap, shuffled):
+    X, y, qid = shuffled
+    bagging = {"bootstrap": bootstrap, "max_samples": 0.7}
+    model = bagged(ranker_class, bagging=bagging)
+    names = names_of_queries(qid)
+    by_query = np.random.default_rng(0).uniform(0.5, 3, len(names))
+    weights = np.array([by_query[names.index(name)] for name in qid])
+    unweighted = model.fit(X, y, qid).predict(X)
+    scores = model.fit(X, y, qid, sample_weight=by_query).predict(X)
+    assert not np.allclose(scores, unweighted)
+    expected, out_of_bag = scores_by_hand(model, shuffled, weights)
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(model.oob_prediction_, out_of_bag, rtol=1e-12)
+    np.testing.assert_array_equal(model.fit(X, y, qid, sample_weight=weights).predict(X), scores)
+    per_document = np.random.default_rng(0).uniform(0.5, 3, len(y))
+    scores = model.fit(X, y, qid, sample_weight=per_document).predict(X)
+    np.testing.assert_allclose(scores, scores_by_hand(model, shuffled, per_document)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_random_state_decides_and_n_jobs_does_not(ranker_class, data):
+    X, y, qid = data
+    sampled = {"subsample": 0.5, **({"subsample_freq": 1} if ranker_class is br.LightGBMRanker else {})}
+
+    def fit(**bagging):
+        model = bagged(ranker_class, bagging=bagging, n_jobs=None, **sampled).fit(X, y, qid)
+        return model.predict(X), model.oob_prediction_
+
+    first = fit()
+    for other in (fit(), fit(n_jobs=2), fit(n_jobs=-1), fit(random_state=np.random.RandomState(0))):
+        np.testing.assert_array_equal(other, first)
+    with joblib.parallel_config(n_jobs=2):
+        np.testing.assert_array_equal(fit(), first)
+    assert not np.allclose(fit(random_state=1)[0], first[0])
+    assert not np.allclose(fit(random_state=None)[0], fit(random_state=None)[0])
+
+
+@pytest.mark.slow
+def test_members_in_processes_are_the_same(data):
+    X, y, qid = data
+    expected = bagged(br.LightGBMRanker).fit(X, y, qid).predict(X)
+    with joblib.parallel_config("loky", n_jobs=2):
+        np.testing.assert_array_equal(bagged(br.LightGBMRanker).fit(X, y, qid).predict(X), expected)
+
+
+def test_processors_are_divided_among_the_members(ranker_class, data, monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    X, y, qid = data
+
+    def threads(workers, **parameters):
+        model = bagged(ranker_class, bagging={"n_jobs": workers}, **parameters).fit(X, y, qid)
+        return [member.n_jobs for member in model.estimators_]
+
+    assert threads(None, n_jobs=None) == [None] * 3
+    assert threads(1, n_jobs=None) == [None] * 3
+    assert threads(2, n_jobs=None) == [4] * 3
+    # Three members need three workers only.
+    assert threads(6, n_jobs=None) == [2] * 3
+    assert threads(20, n_jobs=None) == [2] * 3
+    assert threads(2, n_jobs=5) == [5] * 3
+    native = {br.LightGBMRanker: "num_threads", br.XGBoostRanker: "nthread"}[ranker_class]
+    assert threads(2, n_jobs=None, **{native: 3}) == [None] * 3
+    for n_jobs, limit, expected in (
+        (100, "", 1),
+        (2, "3", 3),
+        (2, "3,1", 3),
+        (2, "5", 4),
+        (2, "false", 4),
+        (1, "3", None),
+    ):
+        monkeypatch.setenv("OMP_NUM_THREADS", limit)
+        assert bagging_members.threads_per_member(n_jobs, 100) == expected
+
+
+def test_early_stopping_watches_the_out_of_bag_queries(ranker_class, shuffled):
+    X, y, qid = shuffled
+    settings = {"n_estimators": 30, "learning_rate": 0.5, "early_stopping_rounds": 2}
+    model = bagged(ranker_class, **settings)
+    model.fit(X, y, qid, eval_metric=["map", "ndcg@3"], early_stopping_metric="ndcg@3")
+    names = np.array(names_of_queries(qid))
+    for member, drawn in zip(model.estimators_, model.estimators_samples_, strict=True):
+        history = member.evals_result_["valid_0"]
+        assert list(history) == ["map", "ndcg@3"]
+        outside = ~np.isin(qid, names[drawn])
+        assert member.best_iteration_ == np.argmax(history["ndcg@3"]) + 1
+        at_best = br.ndcg_score(y[outside], member.predict(X[outside]), qid[outside], k=3)
+        assert max(history["ndcg@3"]) == pytest.approx(at_best, abs=1e-6)
+    assert len({member.best_iteration_ for member in model.estimators_}) > 1
+    by_alias = {"early_stopping_round": 2} if ranker_class is br.LightGBMRanker else {"early_stopping_rounds": 2}
+    del settings["early_stopping_rounds"]
+    again = bagged(ranker_class, **settings, **by_alias)
+    again.fit(X, y, qid, eval_metric=["map", "ndcg@3"], early_stopping_metric="ndcg@3")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_query_ids_may_be_a_column_an_index_or_sizes(ranker_class, shuffled, data):
+    X, y, qid = shuffled
+    expected = bagged(ranker_class).fit(X, y, qid)
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    for given, argument in (
+        (frame, {"qid": qid}),
+        (frame.assign(qid=qid), {}),
+        (frame.set_index(pd.Index(qid, name="qid")), {}),
+        (frame.assign(query=qid), {"qid": "query"}),
+    ):
+        model = bagged(ranker_class).fit(given, y, **argument)
+        np.testing.assert_array_equal(model.predict(given), expected.predict(X))
+        np.testing.assert_array_equal(model.oob_prediction_, expected.oob_prediction_)
+        assert model.score(given, y, **argument) == expected.score(X, y, qid)
+        assert list(model.feature_names_in_) == list(frame.columns)
+        assert model.n_features_in_ == X.shape[1]
+    X, y, qid = data
+    np.testing.assert_array_equal(
+        bagged(ranker_class).fit(X, y, group=np.bincount(qid)).predict(X),
+        bagged(ranker_class).fit(X, y, qid).predict(X),
+    )
+    # The ids themselves do not matter.
+    np.testing.assert_array_equal(
+        bagged(ranker_class).fit(X, y, 1000 - 7 * qid).predict(X), bagged(ranker_class).fit(X, y, qid).predict(X)
+    )
+
+
+def test_sparse_features_missing_values_and_categories(ranker_class, data):
+    X, y, qid = data
+    holes = np.where(X > 1, np.nan, np.where(np.abs(X) < 0.5, 0, X))
+    expected = bagged(ranker_class, early_stopping_rounds=2).fit(holes, y, qid)
+    model = bagged(ranker_class, early_stopping_rounds=2).fit(sp.csc_matrix(holes), y, qid)
+    np.testing.assert_array_equal(model.predict(sp.csr_array(holes)), expected.predict(holes))
+    np.testing.assert_array_equal(model.oob_prediction_, expected.oob_prediction_)
+    kinds = pd.Categorical(np.array(["low", "middle", "high"])[np.clip(y.astype(int), 0, 2)])
+    frame = pd.DataFrame(holes, columns=[f"x{i}" for i in range(X.shape[1])]).assign(kind=kinds)
+    model = bagged(ranker_class, early_stopping_rounds=2).fit(frame, y, qid)
+    mean = np.mean([member.predict(frame) for member in model.estimators_], axis=0)
+    np.testing.assert_allclose(model.predict(frame), mean, rtol=1e-5, atol=1e-6)
+    recoded = frame.assign(kind=frame["kind"].cat.reorder_categories(["middle", "low", "high"]))
+    np.testing.assert_array_equal(model.predict(recoded), model.predict(frame))
+    assert model.ranker_.get_feature_importances("gain").index[0] == "kind"
+
+
+def test_preferences(ranker_class, shuffled):
+    X, y, qid = shuffled
+    graph = br.PreferenceGraph.from_grades(y, qid)
+    model = bagged(ranker_class, "edge-logistic", early_stopping_rounds=3).fit(X, graph)
+    expected = bagged(ranker_class, "edge-logistic", early_stopping_rounds=3)
+    expected.fit(X, y, qid, eval_metric="agreement")
+    np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=1e-5, atol=1e-6)
+    assert list(model.estimators_[0].evals_result_["valid_0"]) == ["agreement"]
+    names, scores = names_of_queries(qid), model.oob_prediction_
+    is_known = ~np.isnan(scores)
+    values = [
+        br.metrics.agreement_score(graph[rows], scores[rows], per_query=True)[0] if is_known[rows].all() else np.nan
+        for rows in (np.flatnonzero(qid == name) for name in names)
+    ]
+    np.testing.assert_allclose(model.oob_scores_, values)
+    assert model.score(X, graph) == br.metrics.agreement_score(graph, model.predict(X))
+
+
+def test_positions_are_those_of_the_documents(data):
+    X, y, qid = data
+    position = np.concatenate([np.arange(size) for size in np.bincount(qid)])
+    model = bagged(br.LightGBMRanker, "lambdarank", n_estimators=20)
+    plain = model.fit(X, y, qid).predict(X)
+    scores = model.fit(X, y, qid, position=position).predict(X)
+    assert not np.allclose(scores, plain)
+    order = np.argsort(position, kind="stable")
+    again = model.fit(X[order], y[order], qid[order], position=position[order])
+    np.testing.assert_allclose(again.predict(X), scores)
+
+
+def test_the_file_is_read_by_the_ranker(ranker_class, frame, data, tmp_path):
+    model = bagged(ranker_class, early_stopping_rounds=2).fit(frame, *data[1:])
+    path = tmp_path / "model.json"
+    model.save_model(path)
+    loaded = ranker_class().load_model(path)
+    np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+    assert list(loaded.feature_names_in_) == list(frame.columns)
+    assert loaded.n_estimators_ == model.best_iteration_
+    contributions = model.predict(frame, pred_contrib=True)
+    np.testing.assert_allclose(contributions.sum(axis=1), model.predict(frame), atol=1e-5)
+    assert model.booster_ is model.ranker_.booster_
+    assert model.ranker_.evals_result_ == {}
+
+
+def test_pickles_have_no_query_ids_and_no_data(ranker_class, data):
+    X, y, qid = data
+    model = bagged(ranker_class).fit(X, y, np.array([f"secret {i}" for i in qid]))
+    content = pickle.dumps(model)
+    assert b"secret" not in content
+    again = pickle.loads(content)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.oob_score_ == model.oob_score_
+
+
+def test_queries_that_all_members_saw_have_no_value(ranker_class, data):
+    X, y, qid = data
+    model = bagged(ranker_class, bagging={"bootstrap": False}).fit(X, y, qid)
+    assert np.isnan(model.oob_scores_).all()
+    assert np.isnan(model.oob_prediction_).all()
+    assert np.isnan([model.oob_score_, model.oob_standard_error_]).all()
+    one = br.BaggedRanker(small(ranker_class), 1, bootstrap=False, max_samples=59, random_state=0).fit(X, y, qid)
+    assert np.isnan(one.oob_scores_).sum() == 59
+    assert one.oob_score_ == np.nanmax(one.oob_scores_)
+    assert np.isnan(one.oob_standard_error_)
+
+
+def test_a_failed_fit_changes_nothing(ranker_class, data):
+    X, y, qid = data
+    model = bagged(ranker_class).fit(X, y, qid)
+    before = pickle.dumps(vars(model))
+    with pytest.raises(ValueError, match="y has 1579 values for the 1580 rows"):
+        model.fit(X[:, :3], y[:-1], qid)
+    # An error in the training of a member.
+    model.set_params(ranker__early_stopping_rounds=2)
+    with pytest.raises(ValueError, match="unheard"):
+        model.fit(X[:, :3], y, qid, eval_metric="unheard")
+    model.set_params(ranker__early_stopping_rounds=None)
+    assert pickle.dumps(vars(model)) == before
+    with pytest.raises(NotFittedError):
+        clone(model).predict(X)
+    for name in ("booster_", "best_iteration_", "feature_importances_", "oob_score_", "oob_standard_error_"):
+        with pytest.raises(NotFittedError):
+            getattr(clone(model), name)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_estimators": 0}, "n_estimators must be an integer of at least 1; got 0"),
+        ({"n_estimators": 2.0}, "n_estimators must be an integer"),
+        ({"n_estimators": True}, "n_estimators must be an integer"),
+        ({"max_samples": 0}, "max_samples must be at least 1 and at most the number of queries, 60; got 0"),
+        ({"max_samples": 61}, "at most the number of queries, 60; got 61"),
+        ({"max_samples": 0.0}, "max_samples must be a number of queries"),
+        ({"max_samples": 1.5}, "max_samples must be a number of queries"),
+        ({"max_samples": np.nan}, "max_samples must be a number of queries"),
+        ({"max_samples": True}, "max_samples must be a number of queries"),
+        ({"bootstrap": "yes"}, "bootstrap must be True or False; got 'yes'"),
+        ({"n_jobs": 0}, "n_jobs must be None or an integer that is not 0"),
+        ({"n_jobs": 1.5}, "n_jobs must be None or an integer"),
+        ({"random_state": -1}, "random_state must be None, an integer"),
+        ({"ranker__k": 0}, "k must be"),
+        ({"ranker__seed": 5}, "give random_state to BaggedRanker"),
+        ({"ranker__objective": lambda y, scores: (scores - y, np.ones(len(y)))}, "function without weights"),
+        ({"ranker__unknown": 1}, "neither the ranker nor"),
+        ({"bootstrap": False, "ranker__early_stopping_rounds": 2}, "member 0 was trained on all 60 queries"),
+        ({"bootstrap": False, "ranker__early_stopping_rounds": 2, "n_jobs": 2}, "trained on all 60 queries"),
+        ({"ranker": br.LightGBMRanker}, "the class LightGBMRanker: create an instance"),
+        ({"ranker": Ridge()}, "must be a LightGBMRanker or an XGBoostRanker; got Ridge"),
+        ({"ranker": make_pipeline(StandardScaler(), br.LightGBMRanker())}, "got Pipeline"),
+        ({"ranker": None}, "got NoneType"),
+    ],
+)
+def test_wrong_parameters_are_errors(ranker_class, parameters, message, data):
+    X, y, qid = data
+    model = bagged(ranker_class).set_params(**parameters)
+    with pytest.raises(TypeError if "ranker" in parameters else ValueError, match=message):
+        model.fit(X, y, qid)
+
+
+def test_wrong_data_are_errors(ranker_class, data):
+    X, y, qid = data
+    model = bagged(ranker_class)
+    for arguments, message in (
+        ((X, y), r"BaggedRanker\.fit got no qid"),
+        ((X, y, qid[:-1]), "qid has"),
+        ((X, -y - 1, qid), "relevance"),
+        ((X, None, qid), "requires y"),
+        ((X, br.PreferenceGraph.from_grades(y, qid)), "needs relevance|EdgeLoss|edge-"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(*arguments)
+    with pytest.raises(ValueError, match="early_stopping_metric needs early_stopping_rounds"):
+        model.fit(X, y, qid, early_stopping_metric="ndcg")
+    with pytest.raises(ValueError, match="eval_metric is for the queries that members stop early on"):
+        model.fit(X, y, qid, eval_metric="map")
+    with pytest.raises(ValueError, match="position"):
+        model.fit(X, y, qid, position=np.zeros(len(y), dtype=int))
+    model.fit(X, y, qid)
+    with pytest.raises(ValueError, match=r"BaggedRanker\.score got no qid"):
+        model.score(X, y)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, :2])
+
+
+def test_one_query(ranker_class, data):
+    X, y, qid = (values[data[2] == 0] for values in data)
+    few = {"min_child_samples": 2} if ranker_class is br.LightGBMRanker else {}
+    model = bagged(ranker_class, **few).fit(X, y, qid)
+    assert np.ptp(model.predict(X)) > 0
+    assert np.isnan(model.oob_score_)
+    with pytest.raises(ValueError, match="no out-of-bag queries for early_stopping_rounds"):
+        model.set_params(ranker__early_stopping_rounds=2).fit(X, y, qid)
+
+
+def test_functions_with_weights_may_be_objectives(ranker_class, data):
+    X, y, qid = data
+
+    def squared(y, scores, weight):
+        weight = np.ones(len(y)) if weight is None else weight
+        return weight * (scores - y), weight
+
+    model = bagged(ranker_class, squared).fit(X, y, qid)
+    expected, _ = scores_by_hand(model, data)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-5, atol=1e-6)
+    without = bagged(ranker_class, lambda y, scores: (scores - y, np.ones(len(y))), bagging={"bootstrap": False})
+    np.testing.assert_allclose(
+        without.fit(X, y, qid).predict(X), scores_by_hand(without, data)[0], rtol=1e-5, atol=1e-6
+    )
+
+
+def test_parameters_of_the_ranker_are_searched(ranker_class, data):
+    X, y, qid = data
+    model = bagged(ranker_class)
+    assert model.get_params()["ranker__n_estimators"] == 5
+    assert clone(model.set_params(ranker__learning_rate=0.3)).ranker.learning_rate == 0.3
+    grid = {"ranker__n_estimators": [1, 4]}
+    search = br.grid_search(model, grid, X, y, qid, cv=2)
+    assert search.cv_results_["mean_test_n_estimators"].tolist() == [3, 12]
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = GridSearchCV(model, grid, cv=br.QueryKFold(2), scoring=br.make_scorer("ndcg@10")).fit(X, y, qid=qid)
+        np.testing.assert_allclose(routed.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
+        weighted = br.cross_validate(model, X, y, qid, cv=2, params={"sample_weight": 1.0 + np.arange(60)})
+    assert not np.allclose(weighted["test_score"], br.cross_validate(model, X, y, qid, cv=2)["test_score"])
+
+
+def test_scores_of_queries_that_were_cut_apart_are_warned_of(ranker_class, data):
+    X, y, qid = data
+    rows = np.arange(len(y)) % 5 > 0
+    model = bagged(ranker_class).fit(X[rows], y[rows], qid[rows])
+    for score in (model.score, lambda *test: br.make_scorer("ndcg@10")(model, *test)):
+        with pytest.warns(UserWarning, match="trained on other documents of 60 of the 60 scored queries"):
+            score(X[~rows], y[~rows], qid[~rows])
+
+
+class OneQuery(br.BaggedRanker):
+    """The checks call ``fit(X, y)`` and ``score(X, y)``, which rankers refuse: here all rows are one query then."""
+
+    def fit(self, X, y, qid=None, *, sample_weight=None):
+        return super().fit(X, y, np.zeros(_num_samples(X)) if qid is None else qid, sample_weight=sample_weight)
+
+    def score(self, X, y, qid=None):
+        return super().score(X, y, np.zeros(_num_samples(X)) if qid is None else qid)
+
+
+NO_EQUIVALENCE = "the check repeats and removes rows of one query, as in the checks of the rankers"
+EXPECTED_FAILURES = dict.fromkeys(
+    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"], NO_EQUIVALENCE
+)
+
+
+@pytest.mark.filterwarnings("ignore:no tree has a split")
+@parametrize_with_checks(
+    [
+        OneQuery(br.LightGBMRanker(n_estimators=3, n_jobs=1, min_child_samples=1), 2, random_state=0),
+        OneQuery(br.XGBoostRanker(n_estimators=3, n_jobs=1), 2, random_state=0),
+    ],
+    expected_failed_checks=lambda ranker: EXPECTED_FAILURES,
+)
+def test_bagged_ranker_passes_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
