@@ -190,8 +190,8 @@ class Objective(BoundLoss):
         return losses
 
     def _parts(self, scores: NDArray[Any]) -> Iterator[tuple[slice, tuple[Floats, Floats], Floats | float]]:
-        for _, documents, part in self.queries.blocks():
-            shifted = scores[documents].astype(np.float64)
+        for _, documents, part in self.queries.blocks(self.surrogate.block_rows):
+            shifted = scores[documents].astype(self.surrogate.score_type)
             shifted += self.offset
             self._check_finite(shifted, scores, documents)
             derivatives = self._derivatives(shifted, documents, part)

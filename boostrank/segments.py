@@ -42,6 +42,22 @@ class Block(NamedTuple):
     part: Segments
 
 
+class SizeClass(NamedTuple):
+    """Segments of similar sizes, whose rows are the entries of a matrix.
+
+    Attributes
+    ----------
+    segments : ndarray of int64, shape (n,)
+        Numbers of the segments, increasing.
+    rows : ndarray of int64, shape (n, n_columns)
+        Row numbers of each segment, from the first row to the last. Entries beyond the last row of a segment are the
+        total number of rows.
+    """
+
+    segments: Ints
+    rows: Ints
+
+
 @dataclass(frozen=True, eq=False)
 class Segments:
     """Consecutive, non-empty runs of rows, and reductions over them.
@@ -116,6 +132,29 @@ class Segments:
     def positions(self) -> Ints:
         """Position of each row in its segment, counted from 0, shape (n_rows,)."""
         return np.arange(self.n_rows) - self.repeat(self.starts)
+
+    @cached_property
+    def size_classes(self) -> list[SizeClass]:
+        """The segments, divided into classes of similar sizes, from the smallest sizes to the largest.
+
+        It is for computations on pairs of rows, which take several times longer without matrices. Index an array of
+        shape (n_rows,), with one more value at the end, with the ``rows`` of a class. Choose the additional value such
+        that it changes no result. Less than a fifth of the entries of a matrix are beyond the rows of its segments.
+
+        Examples
+        --------
+        >>> [size_class.rows.tolist() for size_class in Segments.from_sizes([2, 3, 2]).size_classes]
+        [[[0, 1], [5, 6]], [[2, 3, 4]]]
+        """
+        # The number of columns is the size, rounded up to a multiple of a quarter of the largest power of two up to it.
+        multiple = np.maximum(1, 1 << np.maximum(np.frexp(self.sizes)[1].astype(np.int64) - 3, 0))
+        n_columns = -(-self.sizes // multiple) * multiple
+        classes = []
+        for columns in np.unique(n_columns):
+            segments = np.flatnonzero(n_columns == columns)
+            rows = self.starts[segments, None] + np.arange(columns)
+            classes.append(SizeClass(segments, np.where(rows < self.ends[segments, None], rows, self.n_rows)))
+        return classes
 
     def repeat(self, per_segment: NDArray[Any]) -> NDArray[Any]:
         """Repeat the value of each segment, shape (n_segments,), for each of its rows: shape (n_rows,)."""
@@ -245,12 +284,14 @@ class Segments:
 
     def blocks(self, n_rows: int = BLOCK_ROWS) -> list[Block]:
         """Divide the segments into blocks of at most `n_rows` rows; a longer segment is one block."""
-        return self._blocks if n_rows == BLOCK_ROWS else self._divide(n_rows)
+        if n_rows not in self._blocks:
+            self._blocks[n_rows] = self._divide(n_rows)
+        return self._blocks[n_rows]
 
     @cached_property
-    def _blocks(self) -> list[Block]:
+    def _blocks(self) -> dict[int, list[Block]]:
         # Cached because metrics and objectives use the blocks in every round, with their cached sizes and positions.
-        return self._divide(BLOCK_ROWS)
+        return {}
 
     def _divide(self, n_rows: int) -> list[Block]:
         blocks = []

@@ -112,10 +112,10 @@ def numeric_hessians(surrogate, scores, targets, queries, step=1e-5):
     matrices = []
     for part in slices(queries.sizes.tolist()):
         one, u = Queries.from_sizes([part.stop - part.start]), targets[part]
-        columns = []
+        fixed, columns = surrogate.at(scores[part], one), []
         for bump in step * np.eye(part.stop - part.start):
-            above = surrogate.gradient_hessian(scores[part] + bump, u, one)[0]
-            below = surrogate.gradient_hessian(scores[part] - bump, u, one)[0]
+            above = fixed.gradient_hessian(scores[part] + bump, u, one)[0]
+            below = fixed.gradient_hessian(scores[part] - bump, u, one)[0]
             columns.append((above - below) / (2 * step))
         matrix = np.array(columns)
         matrices.append((matrix + matrix.T) / 2)

@@ -130,7 +130,7 @@ def test_blocks_do_not_matter(surrogate):
     for query, part in enumerate(slices(sizes)):
         one, u, s = Queries.from_sizes([sizes[query]]), objective.targets[part], scores[part] + objective.offset
         factor = objective.scale * weights[query]
-        expected = surrogate.gradient_hessian(s, u, one)
+        expected = surrogate.gradient_hessian(s.astype(surrogate.score_type), u, one)
         np.testing.assert_allclose(gradient[part], expected[0] * factor, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(hessian[part], expected[1] * factor, rtol=1e-4, atol=1e-5)
         assert losses[query] == pytest.approx(surrogate.loss(s, u, one)[0], rel=1e-6, abs=1e-6)
@@ -421,3 +421,21 @@ def test_bad_settings_are_errors():
         Objective("hinge", labels, queries)
     with pytest.raises(ValueError, match="normalize must be one of"):
         Objective("softmax", labels, queries, normalize="max")
+
+
+def test_a_surrogate_says_which_scores_it_is_given():
+    given = []
+
+    class Recorder(Power):
+        score_type = np.float32
+        block_rows = 5
+
+        def gradient_hessian(self, scores, targets, queries):
+            given.append((scores.dtype, queries.sizes.tolist()))
+            return super().gradient_hessian(scores, targets, queries)
+
+    labels, queries, scores = ragged()
+    objective = Objective(Recorder(), labels, queries)
+    given.clear()
+    objective.gradient_hessian(scores)
+    assert given == [(np.float32, [3, 1]), (np.float32, [5]), (np.float32, [2]), (np.float32, [4])]

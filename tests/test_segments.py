@@ -195,3 +195,26 @@ def test_sorting_a_block_of_very_many_segments():
     part = Segments.from_sizes(sizes).blocks(10**9)[0].part
     assert part.n_segments > np.iinfo(np.uint16).max
     assert part._sort_block(scores, None).tolist() == slow_sort(scores, np.zeros(len(scores)), sizes)
+
+
+@given(sizes=st.lists(st.integers(1, 70), min_size=1, max_size=30))
+def test_size_classes_have_every_row_once_in_matrices_that_are_nearly_full(sizes):
+    segments = Segments.from_sizes(sizes)
+    found = {}
+    widths = [size_class.rows.shape[1] for size_class in segments.size_classes]
+    assert widths == sorted(set(widths))
+    for numbers, rows in segments.size_classes:
+        assert (np.diff(numbers) > 0).all()
+        for number, own in zip(numbers.tolist(), rows.tolist(), strict=True):
+            found[number] = [row for row in own if row < segments.n_rows]
+            n_missing = len(own) - sizes[number]
+            assert own[sizes[number] :] == [segments.n_rows] * n_missing
+            assert n_missing < 0.2 * len(own)
+    assert found == {i: list(range(segments.indptr[i], segments.indptr[i + 1])) for i in range(len(sizes))}
+
+
+def test_blocks_are_made_once_for_each_number_of_rows():
+    segments = Segments.from_sizes([3, 2, 4])
+    assert segments.blocks() is segments.blocks()
+    assert segments.blocks(5) is segments.blocks(5)
+    assert [len(segments.blocks(n)) for n in (1, 5, 9)] == [3, 2, 1]

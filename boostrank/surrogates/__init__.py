@@ -18,6 +18,7 @@ name                       instance                      convex consistent      
 ``pairwise-squared``       :class:`PairwiseSquared`      yes    yes             majorant
 ``pairwise-squared-hinge`` :class:`PairwiseSquaredHinge` yes    yes             majorant
 ``pairwise-hinge``         :class:`PairwiseHinge`        yes    no              of the squared hinge
+``consistent-lambdarank``  :class:`ConsistentLambdaRank` yes    yes             majorant or exact
 ========================== ============================= ====== =============== ====================
 
 :class:`Power` with other exponents gives the other members of its family, of which those with a negative exponent are
@@ -44,12 +45,14 @@ from boostrank.surrogates.pairs import (
 )
 from boostrank.surrogates.power_family import Power
 from boostrank.surrogates.profiled import Profiled
+from boostrank.surrogates.rank_weighted import ConsistentLambdaRank
 from boostrank.surrogates.separable import Logistic, Poisson, Separable, Squared
 from boostrank.targets import CONSISTENT_NORMALIZATION
 
 __all__ = [
     "SURROGATES",
     "Composite",
+    "ConsistentLambdaRank",
     "Cosine",
     "GainWeightedPairs",
     "HessianKind",
@@ -100,6 +103,7 @@ SURROGATES: Mapping[str, Surrogate] = MappingProxyType(
             "pairwise-squared": PairwiseSquared(),
             "pairwise-squared-hinge": PairwiseSquaredHinge(),
             "pairwise-hinge": PairwiseHinge(),
+            "consistent-lambdarank": ConsistentLambdaRank(),
         }
     )
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from boostrank.segments import Bools, Floats, Segments
+from boostrank.segments import BLOCK_ROWS, Bools, Floats, Segments
 
 HessianKind = Literal["exact", "majorant"]
 # Normalized gains exceed an upper bound by rounding: the ideal DCG of one document divides a gain by itself times d(1).
@@ -60,6 +60,17 @@ class Surrogate(ABC):
     #: Whether the loss is least in the limit of infinitely long scores, and only their direction matters there.
     least_at_infinite_length: ClassVar[bool] = False
 
+    #: Whether the loss is a sum of terms with weights that depend on the scores, and the gradient is that for fixed
+    #: weights. Then there is one loss for every choice of weights, and no single loss with this gradient. Such a
+    #: surrogate defines `at`. It is consistent if, for every distribution of targets, the minimizers for all weights
+    #: sort like the expected targets.
+    reweighted: ClassVar[bool] = False
+    #: Type of the scores that an objective computes gradients of. A surrogate for which another type than float64 is
+    #: faster must return gradients and Hessians for both types.
+    score_type: ClassVar[type[np.floating[Any]]] = np.float64
+    #: Number of documents that an objective computes gradients of together, unless a query has more.
+    block_rows: ClassVar[int] = BLOCK_ROWS
+
     @property
     def convex(self) -> bool:
         """Whether the loss is convex in the scores; a subclass may set it as an attribute."""
@@ -103,6 +114,23 @@ class Surrogate(ABC):
 
         The parameters are those of :meth:`loss`. The property `hessian` says which kind of Hessian it is.
         """
+
+    def at(self, scores: Floats, queries: Segments) -> Surrogate:
+        """The loss with the weights that belong to these scores; the surrogate itself unless it is `reweighted`.
+
+        Parameters
+        ----------
+        scores : ndarray, shape (n_documents,)
+            Grouped by query.
+        queries : Segments
+
+        Returns
+        -------
+        Surrogate
+            A loss for these queries only. At the same `scores`, it has the same loss, gradient and Hessian as this
+            surrogate. At other scores, its weights stay the same. Its gradient is the derivative of its loss.
+        """
+        return self
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
         """The score that, given to all documents of all queries, minimizes the weighted total loss.

@@ -92,10 +92,13 @@ def minimizer(surrogate, distribution, normalize="dcg", discount="log2", k=None)
     if targets.max() > surrogate.target_bounds[1]:
         return None
 
+    start = 0.1 * np.random.default_rng(m).normal(size=m)
+    fixed = surrogate.at(np.tile(start, len(probabilities)), queries)
+
     def expectation(scores):
         tiled = np.tile(scores, len(probabilities))
-        loss = probabilities @ surrogate.loss(tiled, targets, queries)
-        return loss, probabilities @ surrogate.gradient_hessian(tiled, targets, queries)[0].reshape(-1, m)
+        loss = probabilities @ fixed.loss(tiled, targets, queries)
+        return loss, probabilities @ fixed.gradient_hessian(tiled, targets, queries)[0].reshape(-1, m)
 
     def on_sphere(vector, radius=1e3):
         length = np.linalg.norm(vector)
@@ -103,7 +106,6 @@ def minimizer(surrogate, distribution, normalize="dcg", discount="log2", k=None)
         loss, gradient = expectation(radius * direction)
         return loss, radius / length * (gradient - direction * (direction @ gradient))
 
-    start = 0.1 * np.random.default_rng(m).normal(size=m)
     tight = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 500}
     return minimize(expectation if surrogate.convex else on_sphere, start, jac=True, method="L-BFGS-B", options=tight).x
 

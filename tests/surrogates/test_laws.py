@@ -2,12 +2,47 @@
 
 import re
 
-import numpy as np
 import pytest
+from broken_surrogates import (
+    BoundsFromTheLargestGain,
+    BoundsWithoutGains,
+    ChangesArguments,
+    EqualBounds,
+    ExchangedBounds,
+    FirstRowCounts,
+    ForgottenBounds,
+    GradientNotFinite,
+    GradientOnly,
+    HalfHessian,
+    HalfMajorant,
+    InverseOfTheSign,
+    MaybeConsistent,
+    MixesQueries,
+    NotConvex,
+    NotFinite,
+    NotLinear,
+    NotSeparable,
+    NotShiftInvariant,
+    OneBound,
+    OneLoss,
+    SignError,
+    SortsByPowers,
+    SortsByRoots,
+    ThreeDerivatives,
+    TooHighConstant,
+    TooLowBound,
+    TooLowConstant,
+    Unbounded,
+    UnknownHessian,
+    WrongConstant,
+    WrongGradientOfLongQueries,
+    WrongMinimizer,
+    WrongSignOfDual,
+)
 from surrogate_samples import ALL
 
 import boostrank as br
-from boostrank.surrogates import Logistic, Poisson, Power, Separable, Squared, check
+from boostrank.surrogates import Logistic, Squared, check
 
 
 @pytest.mark.parametrize("surrogate", ALL, ids=repr)
@@ -28,210 +63,6 @@ def test_a_lower_bound_above_zero_is_within_the_laws():
 def test_check_takes_instances_only():
     with pytest.raises(TypeError, match="instance of Surrogate"):
         check(Squared)
-
-
-class SignError(Squared):
-    def gradient_hessian(self, scores, targets, queries):
-        gradient, hessian = super().gradient_hessian(scores, targets, queries)
-        return -gradient, hessian
-
-
-class WrongGradientOfLongQueries(Squared):
-    def gradient_hessian(self, scores, targets, queries):
-        gradient, hessian = super().gradient_hessian(scores, targets, queries)
-        return np.where(queries.repeat(queries.sizes) > 5, 1.01 * gradient, gradient), hessian
-
-
-class HalfHessian(Squared):
-    def gradient_hessian(self, scores, targets, queries):
-        gradient, hessian = super().gradient_hessian(scores, targets, queries)
-        return gradient, hessian / 2
-
-
-class HalfMajorant(HalfHessian):
-    hessian = "majorant"
-
-
-class NotConvex(Separable):
-    def potential(self, scores):
-        return np.cos(scores)
-
-    def slope_curvature(self, scores):
-        return -np.sin(scores), -np.cos(scores)
-
-
-class NotShiftInvariant(Squared):
-    shift_invariant = True
-
-
-class NotSeparable(Power):
-    separable = True
-
-
-class NotLinear(Squared):
-    linear_in_targets = True
-
-
-class Unbounded(Logistic):
-    target_bounds = (0.0, 2.0)
-
-
-class ForgottenBounds(Separable):
-    """Its slope is below 1, but its bounds are those of the base class."""
-
-    def potential(self, scores):
-        return np.hypot(1.0, scores)
-
-    def slope_curvature(self, scores):
-        return scores / np.hypot(1.0, scores), np.hypot(1.0, scores) ** -3
-
-
-class TooLowBound(Poisson):
-    target_bounds = (-1.0, 1.0)
-
-
-class WrongSignOfDual(Poisson):
-    def dual(self, targets):
-        return -super().dual(targets)
-
-
-class InverseOfTheSign(Logistic):
-    def inverse_slope(self, slopes):
-        return -super().inverse_slope(slopes)
-
-    def best_constant(self, targets, queries, weights):
-        return -super().best_constant(targets, queries, weights)
-
-
-class WrongConstant(Squared):
-    def best_constant(self, targets, queries, weights):
-        return 3.0
-
-
-class TooLowConstant(Squared):
-    def best_constant(self, targets, queries, weights):
-        return super().best_constant(targets, queries, weights) - 0.2
-
-
-class TooHighConstant(Squared):
-    def best_constant(self, targets, queries, weights):
-        return super().best_constant(targets, queries, weights) + 0.2
-
-
-class ChangesArguments(Squared):
-    def gradient_hessian(self, scores, targets, queries):
-        scores -= targets
-        return scores, np.ones_like(scores)
-
-
-class OneLoss(Squared):
-    def loss(self, scores, targets, queries):
-        return super().loss(scores, targets, queries).sum()
-
-
-class NotFinite(Squared):
-    def gradient_hessian(self, scores, targets, queries):
-        gradient, hessian = super().gradient_hessian(scores, targets, queries)
-        return gradient, np.where(targets == 0.0, np.nan, hessian)
-
-
-class GradientNotFinite(Squared):
-    def gradient_hessian(self, scores, targets, queries):
-        gradient, hessian = super().gradient_hessian(scores, targets, queries)
-        return np.where(targets == 0.0, np.nan, gradient), hessian
-
-
-class MixesQueries(Squared):
-    """The loss of a query depends on its own scores only, but its Hessian does not."""
-
-    hessian = "majorant"
-
-    def gradient_hessian(self, scores, targets, queries):
-        gradient, hessian = super().gradient_hessian(scores, targets, queries)
-        return gradient, hessian + np.abs(scores).sum()
-
-
-class FirstRowCounts(Squared):
-    """Its loss depends on the position of a document."""
-
-    def loss(self, scores, targets, queries):
-        first = queries.positions == 0
-        return queries.sum((1 + first) * (scores - targets) ** 2 / 2)
-
-    def gradient_hessian(self, scores, targets, queries):
-        first = queries.positions == 0
-        return (1 + first) * (scores - targets), 1.0 + first
-
-
-class SortsByPowers(Squared):
-    """Its minimizer is the mean of the fourth powers of the targets, which does not sort like that of the targets."""
-
-    target_bounds = (0.0, 1.0)
-
-    def loss(self, scores, targets, queries):
-        return super().loss(scores, targets**4, queries)
-
-    def gradient_hessian(self, scores, targets, queries):
-        return super().gradient_hessian(scores, targets**4, queries)
-
-    def best_constant(self, targets, queries, weights):
-        return super().best_constant(targets**4, queries, weights)
-
-
-class SortsByRoots(SortsByPowers):
-    """Its minimizer is the mean of the square roots of the targets."""
-
-    def loss(self, scores, targets, queries):
-        return super().loss(scores, targets**0.125, queries)
-
-    def gradient_hessian(self, scores, targets, queries):
-        return super().gradient_hessian(scores, targets**0.125, queries)
-
-    def best_constant(self, targets, queries, weights):
-        return super().best_constant(targets**0.125, queries, weights)
-
-
-class UnknownHessian(Squared):
-    hessian = "diagonal"
-
-
-class OneBound(Squared):
-    target_bounds = 1.0
-
-
-class ExchangedBounds(Squared):
-    target_bounds = (1.0, 0.0)
-
-
-class BoundsWithoutGains(Squared):
-    target_bounds = (2.0, 3.0)
-
-
-class EqualBounds(Squared):
-    target_bounds = (0.5, 0.5)
-
-
-class BoundsFromTheLargestGain(Squared):
-    target_bounds = (1.0, 2.0)
-
-
-class MaybeConsistent(Squared):
-    consistent = None
-
-
-class WrongMinimizer(Squared):
-    def minimizer(self, expected):
-        return expected + 0.01
-
-
-class ThreeDerivatives(Squared):
-    def gradient_hessian(self, scores, targets, queries):
-        return *super().gradient_hessian(scores, targets, queries), np.zeros_like(scores)
-
-
-class GradientOnly(Squared):
-    def gradient_hessian(self, scores, targets, queries):
-        return scores - targets
 
 
 @pytest.mark.parametrize(
@@ -257,7 +88,7 @@ class GradientOnly(Squared):
         (OneLoss(), r"loss must have shape \(5,\); got \(\)"),
         (NotFinite(), "Hessian is not finite"),
         (GradientNotFinite(), "gradient is not finite"),
-        (MixesQueries(), "scores of one query change"),
+        (MixesQueries(), "loss, gradient or Hessian of a query depends on the other queries"),
         (FirstRowCounts(), "permuting the documents"),
         (SortsByPowers(), "consistent is True, but for expected targets"),
         (SortsByRoots(), "consistent is True, but for expected targets"),

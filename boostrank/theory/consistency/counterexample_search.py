@@ -5,6 +5,8 @@ loss have the largest expected NDCG (Ravikumar, Tewari and Yang, AISTATS 2011, L
 for which they do not have it proves that the surrogate is not consistent. A search that finds no such distribution does
 not prove that the surrogate is consistent. Proofs are in the texts of the modules of :mod:`boostrank.surrogates`.
 
+If the weights of a loss depend on the scores, the minimizer is replaced by scores at which the expected gradient is 0.
+
 The search uses a loss and its gradient. It does not assume that the loss is linear in the targets. It does not use
 closed forms of minimizers, nor what a surrogate declares about its consistency. Of the surrogate's traits it uses
 `convex`, `shift_invariant` and `target_bounds`.
@@ -88,7 +90,7 @@ class _Search:
         loss = ExpectedLoss(self.surrogate, batch, batch.targets(self.normalize, self.dcg))
         shape = (batch.n_distributions, batch.n_documents)
         scores, direction = np.random.default_rng(1).normal(size=(2, *shape))
-        step = 1e-4 * direction
+        step, loss = 1e-4 * direction, loss.at(scores)
         rise, expected = loss(scores + step) - loss(scores - step), 2.0 * (loss.gradient(scores) * step).sum(axis=1)
         error = float(np.median(np.abs(rise - expected) / (loss.unit() * np.linalg.norm(2.0 * step, axis=1))))
         if not error <= GRADIENT_TOLERANCE:
@@ -104,7 +106,7 @@ class _Search:
         surrogate is not consistent, even if `scores` are not exactly the minimizer.
         """
         batch = DistributionBatch.of([distribution])
-        loss = ExpectedLoss(self.surrogate, batch, batch.targets(self.normalize, self.dcg))
+        loss = ExpectedLoss(self.surrogate, batch, batch.targets(self.normalize, self.dcg)).at(scores[None])
         bayes = batch.bayes_scores(self.metric)[0]
         ranking = np.argsort(-bayes, kind="stable")
         n_counted = int(self.metric.cutoffs(batch.queries)[0])

@@ -12,6 +12,11 @@ scores, which have the optimal ranking. A numeric minimizer is then finite, with
 loss exceeds the limit by no more than rounding. If the loss approaches its limit slowly, like ``1 / |s|``, no numeric
 minimizer is found.
 
+**Reweighted losses** have weights that depend on the scores, and one loss for all choices of weights. Their minimizer
+is defined as the scores at which the expected gradient is 0 with the weights of these scores. It is found by minimizing
+the loss with the weights of the scores that were found last, until these scores do not change. They have no excess
+loss, because losses with different weights cannot be compared.
+
 **Accuracy.** A numeric minimizer has a gradient of about 1e-9, relative to the gradient at random scores. Convex losses
 that are not differentiable are minimized to within 1e-7 of their least value.
 """
@@ -42,6 +47,8 @@ METHODS = ("auto", "closed", "numeric")
 N_STARTS, N_QUICK_STARTS = 6, 2
 # Tolerance of the residual in a quick search.
 QUICK_TOLERANCE = 1e-8
+# Number of times that a reweighted loss is minimized with new weights.
+MAX_REWEIGHTINGS = 20
 # Stands for an infinite score in a loss: exp(-700) is greater than 0.
 MAX_SCORE = 700.0
 # Stands for an infinite length of the scores: at this length, the smoothing of a normalized loss is lost by rounding.
@@ -132,7 +139,8 @@ def excess_loss(
 ) -> float:
     """Expected loss of `scores` minus the least expected loss of any scores; 0 or more.
 
-    If the loss is least only in the limit of infinite scores, the limit is subtracted.
+    If the loss is least only in the limit of infinite scores, the limit is subtracted. A reweighted surrogate such as
+    :class:`~boostrank.surrogates.ConsistentLambdaRank` has no excess loss.
 
     Parameters
     ----------
@@ -144,7 +152,8 @@ def excess_loss(
     Raises
     ------
     ValueError
-        If `scores` are not one finite number for each document, or an argument is invalid.
+        If `scores` are not one finite number for each document, if the surrogate is `reweighted`, or if an argument is
+        invalid.
 
     Examples
     --------
@@ -166,6 +175,12 @@ def excess_losses(
 
     `least` are the least expected losses, shape (n_distributions,), if they are known already.
     """
+    if surrogate.reweighted:
+        raise ValueError(
+            f"{surrogate!r} has no excess loss: its weights depend on the scores, so that it has one loss for each "
+            "choice of weights, and no single loss that different scores can be compared by. Use ndcg_regret of the "
+            "distribution to compare scores"
+        )
     least = least_losses(surrogate, batch, targets) if least is None else least
     return np.maximum(ExpectedLoss(surrogate, batch, targets)(scores) - least, 0.0)
 
@@ -188,9 +203,31 @@ def minimize_numerically(
     the search is faster and less precise. This is used to select some of thousands of distributions.
     """
     loss = ExpectedLoss(surrogate, batch, targets)
+    solution = _minimize(loss.at(np.zeros((batch.n_distributions, batch.n_documents))), thorough)
+    if not surrogate.reweighted:
+        return solution
+    for _ in range(MAX_REWEIGHTINGS):
+        solution = _with_own_weights(loss, solution)
+        left = ~solution.solved
+        if not left.any():
+            break
+        found = _minimize(loss.at(solution.scores).take(left), thorough)
+        for values, new in zip(solution, found, strict=True):
+            values[left] = new
+    return _with_own_weights(loss, solution)
+
+
+def _with_own_weights(loss: ExpectedLoss, solution: Solution) -> Solution:
+    """The solution with the losses and residuals for the weights that belong to its scores."""
+    own = loss.at(solution.scores)
+    return solution._replace(losses=own(solution.scores), residuals=own.residuals(solution.scores))
+
+
+def _minimize(loss: ExpectedLoss, thorough: bool) -> Solution:
+    """Minimizers of a loss whose weights are fixed; the parameter is that of :func:`minimize_numerically`."""
     tolerance, n_starts = (SEARCH_TOLERANCE, N_STARTS) if thorough else (QUICK_TOLERANCE, N_QUICK_STARTS)
-    shape = (batch.n_distributions, batch.n_documents)
-    if not surrogate.convex:
+    shape = (loss.distributions.n_distributions, loss.distributions.n_documents)
+    if not loss.surrogate.convex:
         random = np.random.default_rng(0)
         starts: list[Floats] = [np.broadcast_to(random.normal(size=shape[1]), shape) for _ in range(n_starts)]
         return minimize_from(loss, starts, tolerance)

@@ -37,24 +37,26 @@ class ExpectedLoss:
     """The expected surrogate loss of each distribution, a function of scores of shape (n_distributions, n_documents).
 
     The loss is evaluated at every outcome, so that it need not be linear in the targets. `targets` has one row for each
-    outcome, shape (n_outcomes, n_documents).
+    outcome, shape (n_outcomes, n_documents). `weights_at` are the scores to which the weights of a reweighted surrogate
+    belong, shape (n_distributions, n_documents); None means those at which the loss is evaluated.
     """
 
     surrogate: Surrogate
     distributions: DistributionBatch
     targets: Floats
+    weights_at: Floats | None = None
 
     def __call__(self, scores: Floats) -> Floats:
         """Expected loss, shape (n_distributions,); infinity replaces NaN."""
         with np.errstate(all="ignore"):
-            losses = self.surrogate.loss(*self._arguments(scores))
+            losses = self._fixed.loss(*self._arguments(scores))
         expected = self.distributions.expect(losses)
         return np.where(np.isnan(expected), np.inf, expected)
 
     def gradient(self, scores: Floats) -> Floats:
         """Gradient of the expected loss, shape (n_distributions, n_documents)."""
         with np.errstate(all="ignore"):
-            gradients = self.surrogate.gradient_hessian(*self._arguments(scores))[0]
+            gradients = self._fixed.gradient_hessian(*self._arguments(scores))[0]
         return self.distributions.expect(gradients.reshape(self.targets.shape))
 
     def unit(self) -> Floats:
@@ -63,7 +65,7 @@ class ExpectedLoss:
         # At equal scores the gradient may be 0.
         scores = np.broadcast_to(np.random.default_rng(0).normal(size=shape[1]), shape)
         with np.errstate(all="ignore"):
-            gradients = self.surrogate.gradient_hessian(*self._arguments(scores))[0]
+            gradients = self._fixed.gradient_hessian(*self._arguments(scores))[0]
         sizes = self.distributions.expect(np.linalg.norm(gradients.reshape(self.targets.shape), axis=1))
         return np.where(sizes > 0, sizes, 1.0)
 
@@ -78,16 +80,35 @@ class ExpectedLoss:
         matrix = np.stack(columns, axis=2)
         return 0.5 * (matrix + matrix.transpose(0, 2, 1))
 
+    def at(self, scores: Floats) -> ExpectedLoss:
+        """The expected loss with the weights that belong to these scores, or itself if it is not reweighted."""
+        if not self.surrogate.reweighted:
+            return self
+        return ExpectedLoss(self.surrogate, self.distributions, self.targets, scores)
+
+    def residuals(self, scores: Floats) -> Floats:
+        """Residuals of scores as :class:`Solution` defines them, shape (n_distributions,); infinity replaces NaN."""
+        residuals = _residuals(self.gradient(scores), scores, self.unit())
+        return np.where(np.isfinite(residuals), residuals, np.inf)
+
     def take(self, chosen: NDArray[Any]) -> ExpectedLoss:
         """The expected loss of some of the distributions, given by a mask."""
         if chosen.all():
             return self
         rows = self.distributions.outcomes.take(chosen)
-        return ExpectedLoss(self.surrogate, self.distributions.take(chosen), self.targets[rows])
+        weights_at = None if self.weights_at is None else self.weights_at[chosen]
+        return ExpectedLoss(self.surrogate, self.distributions.take(chosen), self.targets[rows], weights_at)
 
     def _arguments(self, scores: Floats) -> tuple[Floats, Floats, Segments]:
         per_outcome = np.repeat(scores, self.distributions.outcomes.sizes, axis=0)
         return per_outcome.ravel(), self.targets.ravel(), self._queries
+
+    @cached_property
+    def _fixed(self) -> Surrogate:
+        if self.weights_at is None:
+            return self.surrogate
+        per_outcome = np.repeat(self.weights_at, self.distributions.outcomes.sizes, axis=0)
+        return self.surrogate.at(per_outcome.ravel(), self._queries)
 
     @cached_property
     def _queries(self) -> Segments:

@@ -1,0 +1,400 @@
+"""Logistic pairs with weights of the current ranks: LambdaMART with a consistent gradient.
+
+    L_w(s, u) = sum_{i, j} w_ij [u_i log(1 + exp(s_j - s_i)) + u_j log(1 + exp(s_i - s_j))]
+
+The sum is over the pairs of documents of a query, each pair once. The weights ``w_ij = w_ji >= 0`` are those of
+LambdaMART. They depend on the ranks ``r`` and on the scores ``s`` of the current model, but not on the targets ``u``:
+
+    w_ij = |d(r_i) - d(r_j)| / (0.01 + |s_i - s_j|),      d(r) = 1 / log2(1 + r),
+
+for pairs with a document in the first `truncation` ranks, and 0 for other pairs. In every boosting round, the gradient
+is that of ``L_w`` with the weights of the current scores. The weights are not differentiated. In the following,
+``sigma(x) = 1 / (1 + exp(-x))``.
+
+Consistency
+-----------
+**For fixed weights.** ``L_w`` is linear in the targets, so that its expectation is ``L_w(s, v)`` with ``v = E[u]``. It
+is a sum of convex functions of differences of scores. Let all ``v_i`` be positive. With ``x = s_i - s_j``, the term of
+a pair is ``w_ij f_ij(x)`` with
+
+    f_ij(x) = v_i log(1 + exp(-x)) + v_j log(1 + exp(x)),
+    f_ij'(x) = (v_i + v_j) (sigma(x) - v_i / (v_i + v_j)),      f_ij''(x) = (v_i + v_j) sigma(x) (1 - sigma(x)) > 0.
+
+So ``f_ij`` is strictly convex, and least where ``sigma(x) = v_i / (v_i + v_j)``, which is ``x = log v_i - log v_j``.
+With ``s* = log v``, all pairs are at their minimum at the same time. So ``s*`` minimizes the expected loss for all
+weights. Let the weights connect the documents: any two documents are joined by a chain of pairs of positive weight.
+Then other minimizers differ from ``s*`` by a constant, because each pair of positive weight must be at its minimum.
+Hence the minimizer sorts like ``E[u]``, and the loss with the targets of ``normalize="dcg"`` is NDCG consistent for all
+weights that do not depend on the targets and connect the documents. The weights above connect them: since ``d``
+strictly decreases, the weight of the document on rank 1 and any other document is positive.
+
+**Documents that are never relevant.** If ``v_j = 0 < v_i``, then ``f_ij(x) = v_i log(1 + exp(-x))`` decreases to its
+infimum 0 for ``x`` to infinity. The infimum of the expected loss is approached by ``s_i = log v_i`` for the documents
+with positive ``v_i``, and ``s_j`` to minus infinity for the others. Let ``s`` be a sequence of scores along which the
+loss approaches its infimum. The terms of all pairs of positive weight then approach their infima. If the document on
+rank 1 (or other documents) connects the documents with positive ``v_i`` by pairs that do not contain a document with
+``v_j = 0``, the differences of their scores approach those of ``log v``. Documents with ``v_j = 0`` fall below all
+documents to which they are connected. No weights can make these scores finite: the same holds for softmax.
+
+**For weights of the current scores.** Now the weights are a function ``w(s)`` of the scores, and boosting follows
+the field ``F(s)``, the expected gradient of ``L_w`` with the weights ``w = w(s)`` at ``s``. In general, it is not the
+gradient of any function. With ``x_ij = s_i - s_j`` and ``x*_ij = log v_i - log v_j``,
+
+    F_i(s) = sum_j w_ij(s) f_ij'(x_ij),
+    <F(s), s - s*> = sum_{i, j} w_ij(s) f_ij'(x_ij) (x_ij - x*_ij),
+
+where the second sum has each pair once, because ``f_ij'(x_ij) = -f_ji'(x_ji)``. Since ``f_ij'`` strictly increases and
+is 0 at ``x*_ij``, no term is negative, and a term is 0 only if ``w_ij(s) = 0`` or ``x_ij = x*_ij``. If the weights
+``w(s)`` connect the documents, the sum is positive unless ``s`` is ``s*`` plus a constant. Two facts follow.
+
+- *No other zero.* ``F(s) = 0`` only where ``s`` is ``s*`` plus a constant. So wherever the reweighted iteration stops,
+  the scores sort like ``E[u]``.
+- *Convergence from all starts.* Along ``ds/dt = -F(s)``, the rate of ``||s - s*||^2 / 2`` is ``-<F(s), s - s*>``. So
+  the distance to ``s*`` (of scores with the same mean as ``s*``; the mean of ``s`` does not change, since the sum of
+  ``F(s)`` is 0) strictly decreases. It is a Lyapunov function, though no single loss exists. The distance converges to
+  0: where ``delta <= ||s - s*|| <= D``, the terms ``f_ij'(x_ij) (x_ij - x*_ij)`` and the positive weights are bounded
+  away from 0, since there are finitely many rankings and the distances of scores are bounded. The inner product is
+  thus at least a positive constant, so that ``s`` cannot stay there. The weights jump where two documents change their
+  ranks. This does not matter, because the bound holds for the weights on both sides of a jump, and for their means
+  (solutions in the sense of Filippov). The same computation shows that steps ``s - eta F(s)`` decrease the distance
+  if ``eta < 2 <F, s - s*> / ||F||^2``.
+
+**Steps.** The Hessian of the term of a pair is ``w_ij f_ij''(x_ij)`` times ``[[1, -1], [-1, 1]]``, whose eigenvalues
+are 0 and 2. So twice the diagonal of the Hessian is a majorant ``D``. Newton steps ``-g_i / D_i`` that are clipped to
+``[-1/2, 1/2]`` never increase ``L_w`` for the weights of the step. Proof: since the third derivative of ``f_ij`` is at
+most ``f_ij''`` in size, a change of ``x`` by ``t`` with ``|t| <= 1`` adds at most ``f_ij' t + (e - 2) f_ij'' t^2``
+(Bach, "Self-concordant analysis for logistic regression", 2010). So steps ``-c_i g_i / D_i`` with ``0 <= c_i <= 1`` add
+at most the sum of ``-c_i g_i^2 / D_i + (e - 2) c_i^2 g_i^2 / D_i``, where no term is positive. Without the limit, a
+step can be too long where scores are far from ``log E[u]``, because the curvature decreases like ``exp(-|x|)``. Trees
+limit steps, because a leaf sums gradients and Hessians over documents of many queries, and by the learning rate.
+
+LambdaMART
+----------
+LambdaMART (Burges, "From RankNet to LambdaRank to LambdaMART", 2010) has the weights
+``|u_i - u_j| |d(r_i) - d(r_j)|`` and only the term of the document with the larger label. It is not consistent, because
+three of its factors depend on the labels: ``|u_i - u_j|``, the direction of a pair, and in LightGBM the factor
+``log2(1 + S) / S`` of each query, where ``S`` is the sum of the pairs' slopes. In expectation, a pair is then
+balanced where ``exp(s_i - s_j)`` is ``E[c (u_i - u_j)^+] / E[c (u_j - u_i)^+]``, with the factor ``c`` of the query.
+Such ratios are not those of any scores if there are more than two documents. Then pairs contradict each other, the
+weights decide between them, and there are distributions of labels for which no zero of the field sorts like ``E[u]``.
+Here ``u_i - u_j`` is replaced by both targets, ``u_i`` in favour of document ``i`` and ``u_j`` in favour of document
+``j``, whose ratio ``E[u_i] / E[u_j]`` is that of the scores ``log E[u]``.
+
+What is known
+-------------
+With equal weights, the loss is :class:`~boostrank.surrogates.PairwiseLogistic`, and that of RankNet (Burges et al.,
+"Learning to rank using gradient descent", ICML 2005) with the target probability ``u_i / (u_i + u_j)`` and the pair
+weight ``u_i + u_j``. That ``log v`` balances all pairs at the same time is a property of the model of Bradley and Terry
+("Rank analysis of incomplete block designs", Biometrika 1952), whose negative log-likelihood is ``L_w`` if ``w_ij u_i``
+counts how often ``i`` won against ``j``. Weights ``|d(r_i) - d(r_j)|`` of the current ranks are those of LambdaRank.
+LambdaLoss (Wang et al., "The LambdaLoss framework for ranking metric optimization", CIKM 2018) derives the weights of
+LambdaRank, which depend on the labels, from a mixture model over rankings. Duchi, Mackey and Jordan ("On the
+consistency of ranking algorithms", ICML 2010) show that pairwise losses are not consistent for preferences in general;
+here each document has one target, so that preferences cannot contradict each other. We know of no publication that
+combines weights of the current ranks and scores, without labels, with pairs that one vector of scores balances, and of
+none that shows that the reweighted iteration then has no other zero and converges from all starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostrank.segments import BLOCK_ROWS, Bools, Floats, Ints, Segments
+from boostrank.setting_checks import check_count
+from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
+
+# Largest number of pairs that are computed together, unless one document has more. Then the arrays of a block stay in
+# the second-level cache.
+BLOCK_PAIRS = 65_536
+# It is added to the distance of two scores, by which a weight is divided. It is that of LightGBM.
+MIN_DISTANCE = 0.01
+# The score of the entries of a matrix that are no documents. Their target is 0, so that they change no sum.
+NO_DOCUMENT = -1e37
+
+
+class _LogisticPairs(Surrogate):
+    """Traits of the losses of this module, and their minimizer, ``log E[u]`` plus a constant."""
+
+    consistent: ClassVar[bool] = True
+    linear_in_targets: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
+
+    def minimizer(self, expected: Floats) -> Floats | None:
+        with np.errstate(divide="ignore"):
+            return self.representative(np.log(expected))
+
+
+@dataclass(frozen=True)
+class ConsistentLambdaRank(_LogisticPairs):
+    """Logistic pairs weighted by both targets, and by the current ranks and scores: LambdaMART made consistent.
+
+    With the weights ``w_ij`` of the current scores and ``sigma_ij = 1 / (1 + exp(s_j - s_i))``, the gradient is
+    ``sum_j w_ij (u_j sigma_ij - u_i sigma_ji)``, and the exact diagonal of the Hessian is
+    ``sum_j w_ij (u_i + u_j) sigma_ij sigma_ji``. The text of the module :mod:`boostrank.surrogates.rank_weighted` has
+    the formula of the loss and of the weights, and proves that the minimizer is ``log E[u]`` plus a constant for all
+    weights, and that boosting with weights of the current scores has no other fixed point.
+
+    Since the weights depend on the scores, there is one loss for each choice of weights (:meth:`at`), and no single
+    loss with this gradient. :meth:`loss` has the weights of the scores it is given. It may increase from one round to
+    the next although all scores improve.
+
+    Documents with equal scores are ranked by their positions in the query, in a fixed pseudo-random sequence of
+    positions that depends on the size of the query only. The sequence of rows itself would not do, since data are
+    often sorted by label, and weights must not depend on labels. If all scores of a query are equal, its weights are
+    not divided by the distance, as in LightGBM.
+
+    Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time. They are computed with the
+    precision of the scores. Objectives pass them as float32, which halves the time. A rounded score changes weights,
+    but no weight then depends on labels, so that the minimizer stays the same.
+
+    Parameters
+    ----------
+    truncation : int or None, default 30
+        Only pairs with a document among the first `truncation` ranks count, as with ``lambdarank_truncation_level`` of
+        LightGBM. None counts all pairs.
+    divide_by_distance : bool, default True
+        Whether the weight of a pair is divided by ``0.01 + |s_i - s_j|``, as with ``lambdarank_norm`` of LightGBM.
+    hessian : {"majorant", "exact"}, default "majorant"
+        Twice the exact diagonal, which is a majorant, or the exact diagonal.
+
+    Raises
+    ------
+    ValueError
+        If a setting is invalid.
+
+    Examples
+    --------
+    >>> surrogate, queries = ConsistentLambdaRank(divide_by_distance=False), Segments.from_sizes([2])
+    >>> gradient, hessian = surrogate.gradient_hessian(np.array([1.0, 0.0]), np.array([0.3, 0.7]), queries)
+    >>> gradient.round(4).tolist(), hessian.round(4).tolist()
+    ([0.1591, -0.1591], [0.1451, 0.1451])
+    >>> surrogate.minimizer(np.array([[0.2, 0.8]])).round(4).tolist()
+    [[-0.6931, 0.6931]]
+    """
+
+    truncation: int | None = 30
+    divide_by_distance: bool = True
+    hessian: HessianKind = field(default="majorant", kw_only=True)
+
+    reweighted: ClassVar[bool] = True
+    score_type = np.float32
+    block_rows: ClassVar[int] = 8 * BLOCK_ROWS
+
+    def __post_init__(self) -> None:
+        check_hessian(self.hessian)
+        if self.truncation is not None:
+            check_count("truncation", self.truncation)
+        if not isinstance(self.divide_by_distance, bool):
+            raise ValueError(f"divide_by_distance must be True or False; got {self.divide_by_distance!r}")
+
+    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
+        targets, losses = np.append(targets, 0.0), np.zeros(queries.n_segments)
+        for pairs in self._blocks(scores, queries):
+            u = targets[pairs.rows]
+            if_first_wins, if_second_wins = (np.logaddexp(0.0, sign * pairs.difference) for sign in (-1.0, 1.0))
+            values = pairs.weights() * (u[:, pairs.top, None] * if_first_wins + u[:, None, :] * if_second_wins)
+            losses[pairs.segments] += np.where(pairs.is_once, values, 0.0).sum(axis=(1, 2))
+        return losses
+
+    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        targets = np.append(targets, 0.0).astype(scores.dtype)
+        gradient, hessian = np.zeros_like(targets), np.zeros_like(targets)
+        # Newly allocated memory for every block would take more time than the arithmetic.
+        buffers = [_buffer(queries, scores), _buffer(queries, scores)]
+        for pairs in self._blocks(scores, queries):
+            second_wins, to_first = (_view(buffer, pairs.difference.shape) for buffer in buffers)
+            with np.errstate(over="ignore"):
+                np.exp(pairs.difference, out=second_wins)
+            second_wins += 1.0
+            np.divide(1.0, second_wins, out=second_wins)
+            # Weight times sigma(s_j - s_i), times sigma(s_i - s_j), and times both.
+            weight = pairs.weights()
+            np.multiply(weight, second_wins, out=to_first)
+            to_second = np.subtract(weight, to_first, out=pairs.difference)
+            curvature = np.multiply(to_second, second_wins, out=second_wins)
+
+            u = targets[pairs.rows]
+            top, below = pairs.top, slice(pairs.n_top, None)
+            rows, u_rows = pairs.rows[:, top], u[:, top]
+            gradient[rows] += _row_sums(to_second, u) - u_rows * _row_sums(to_first)
+            hessian[rows] += _row_sums(curvature, u) + u_rows * _row_sums(curvature)
+            # Documents below the top are second documents only.
+            first, second, curvature = to_first[..., below], to_second[..., below], curvature[..., below]
+            rows, u_columns = pairs.rows[:, below], u[:, below]
+            gradient[rows] += _column_sums(first, u_rows) - u_columns * _column_sums(second)
+            hessian[rows] += _column_sums(curvature, u_rows) + u_columns * _column_sums(curvature)
+        if self.hessian == "majorant":
+            hessian *= 2.0
+        return gradient[:-1], hessian[:-1]
+
+    def at(self, scores: Floats, queries: Segments) -> WeightedPairs:
+        parts = []
+        for pairs in self._blocks(scores, queries):
+            first, second = np.broadcast_arrays(pairs.rows[:, pairs.top, None], pairs.rows[:, None, :])
+            chosen = pairs.is_once & (second < queries.n_rows)
+            weight = np.broadcast_to(pairs.weights(), first.shape)
+            parts.append((first[chosen], second[chosen], weight[chosen]))
+        return WeightedPairs(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)), hessian=self.hessian)
+
+    def _blocks(self, scores: Floats, queries: Segments) -> Iterator[_PairBlock]:
+        """The pairs of a document of the top and any document, in blocks; each array is valid until the next block."""
+        buffer, scores = _buffer(queries, scores), np.append(scores, NO_DOCUMENT).astype(scores.dtype)
+        for segments, unsorted in queries.size_classes:
+            size = unsorted.shape[1]
+            n_top = size if self.truncation is None else min(self.truncation, size)
+            discounts = 1.0 / np.log2(np.arange(2.0, size + 2.0))
+            ranked = _ranked(scores, unsorted)
+            n_queries, n_ranks = max(1, BLOCK_PAIRS // (n_top * size)), max(1, BLOCK_PAIRS // size)
+            for start in range(0, len(segments), n_queries):
+                part = slice(start, start + n_queries)
+                rows = ranked[part]
+                s, last = scores[rows], queries.sizes[segments[part]] - 1
+                is_divided = (s[:, 0] > s[np.arange(len(s)), last]) & self.divide_by_distance
+                for rank in range(0, n_top, n_ranks):
+                    top = slice(rank, min(rank + n_ranks, n_top))
+                    difference = _view(buffer, (len(rows), top.stop - rank, size))
+                    np.subtract(s[:, top, None], s[:, None, :], out=difference)
+                    gaps = np.abs(discounts[top, None] - discounts).astype(scores.dtype)
+                    yield _PairBlock(segments[part], rows, top, n_top, difference, gaps, is_divided)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedPairs(_LogisticPairs):
+    """Logistic pairs weighted by both targets, with fixed weights, for the documents of one data set.
+
+    It is what :meth:`ConsistentLambdaRank.at` returns, and computes the pairs one after the other, without matrices. It
+    is for tests and for theory; boosting would need several times as long.
+
+    Parameters
+    ----------
+    first, second : ndarray of int64, shape (n_pairs,)
+        Row numbers of the documents of each pair, which belong to the same query.
+    weight : ndarray, shape (n_pairs,)
+        Weight of each pair, not negative.
+    hessian : {"majorant", "exact"}, default "majorant"
+
+    Examples
+    --------
+    >>> pairs, queries = WeightedPairs(np.array([0]), np.array([1]), np.array([2.0])), Segments.from_sizes([2])
+    >>> pairs.gradient_hessian(np.zeros(2), np.array([1.0, 0.0]), queries)[0].tolist()
+    [-1.0, 1.0]
+    """
+
+    first: Ints
+    second: Ints
+    weight: Floats
+    hessian: HessianKind = field(default="majorant", kw_only=True)
+
+    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
+        difference = scores[self.first] - scores[self.second]
+        values = targets[self.first] * np.logaddexp(0.0, -difference)
+        values += targets[self.second] * np.logaddexp(0.0, difference)
+        query = queries.repeat(np.arange(queries.n_segments))[self.first]
+        losses: Floats = np.bincount(query, self.weight * values, queries.n_segments).astype(np.float64, copy=False)
+        return losses
+
+    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        difference, n = scores[self.first] - scores[self.second], len(scores)
+        first_wins, second_wins = (np.exp(-np.logaddexp(0.0, sign * difference)) for sign in (-1.0, 1.0))
+        slope = self.weight * (targets[self.second] * first_wins - targets[self.first] * second_wins)
+        curvature = self.weight * (targets[self.first] + targets[self.second]) * first_wins * second_wins
+        gradient: Any = np.bincount(self.first, slope, n) - np.bincount(self.second, slope, n)
+        hessian: Any = np.bincount(self.first, curvature, n) + np.bincount(self.second, curvature, n)
+        return gradient, hessian * (2.0 if self.hessian == "majorant" else 1.0)
+
+
+class _PairBlock(NamedTuple):
+    """Pairs of a first document, in the ranks `top`, and a second document, for n queries of similar sizes.
+
+    Attributes
+    ----------
+    segments : ndarray of int64, shape (n,)
+        Numbers of the queries.
+    rows : ndarray of int64, shape (n, size)
+        Row numbers of the documents of each query by decreasing score; the number of rows stands for no document.
+    top : slice
+        Of columns of `rows`. It has n_first columns.
+    n_top : int
+        Number of columns whose documents are in the top in any block.
+    difference : ndarray, shape (n, n_first, size)
+        Score of the first document minus that of the second. It may be overwritten.
+    gaps : ndarray, shape (n_first, size)
+        ``|d(r_i) - d(r_j)|``, which is 0 for a document and itself.
+    is_divided : ndarray of bool, shape (n,)
+        Whether the weights of each query are divided by the distances of scores.
+    """
+
+    segments: Ints
+    rows: Ints
+    top: slice
+    n_top: int
+    difference: Floats
+    gaps: Floats
+    is_divided: Bools
+
+    def weights(self) -> Floats:
+        """Weights of the pairs, shape (n, n_first, size) or (n_first, size). They are written to `difference`."""
+        if not self.is_divided.any():
+            return self.gaps
+        distance = np.abs(self.difference, out=self.difference)
+        distance += MIN_DISTANCE
+        if not self.is_divided.all():
+            distance[~self.is_divided] = 1.0
+        return np.divide(self.gaps, distance, out=distance)
+
+    @property
+    def is_once(self) -> Bools:
+        """Of the two entries for a pair of two documents of the top, the one; shape (n_first, size)."""
+        ranks = np.arange(self.rows.shape[1])
+        once: Bools = ranks > ranks[self.top, None]
+        return once
+
+
+def _row_sums(matrices: Floats, factors: Floats | None = None) -> Floats:
+    """``sum_j matrices[i, :, j] * factors[i, j]``, by default with factors 1; matrix products are fastest."""
+    columns = np.ones((matrices.shape[2], 1), matrices.dtype) if factors is None else factors[:, :, None]
+    sums: Floats = (matrices @ columns)[..., 0]
+    return sums
+
+
+def _column_sums(matrices: Floats, factors: Floats | None = None) -> Floats:
+    """``sum_j matrices[i, j, :] * factors[i, j]``, by default with factors 1."""
+    rows = np.ones((1, matrices.shape[1]), matrices.dtype) if factors is None else factors[:, None, :]
+    sums: Floats = (rows @ matrices)[:, 0]
+    return sums
+
+
+def _ranked(scores: Floats, rows: Ints) -> Ints:
+    """Row numbers of each query by decreasing score; `rows` has shape (n, size), and so has the result."""
+    shuffled = rows[:, _tie_sequence(rows.shape[1])]
+    return np.take_along_axis(shuffled, np.argsort(-scores[shuffled], axis=1, kind="stable"), axis=1)
+
+
+@lru_cache(maxsize=1024)
+def _tie_sequence(n: int) -> Ints:
+    """A pseudo-random permutation of `n` positions, the same on all machines and in all versions of NumPy."""
+    # The generator SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), which hashes consecutive integers.
+    keys: NDArray[Any] = (np.arange(1, n + 1, dtype=np.uint64) + (np.uint64(n) << np.uint64(32))) * np.uint64(
+        0x9E3779B97F4A7C15
+    )
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    sequence = np.argsort(keys ^ (keys >> np.uint64(31)), kind="stable")
+    sequence.setflags(write=False)
+    return sequence
+
+
+def _buffer(queries: Segments, scores: Floats) -> Floats:
+    """An array with room for the pairs of any block, of the type of the scores."""
+    return np.empty(max(BLOCK_PAIRS, queries.size_classes[-1].rows.shape[1]), scores.dtype)
+
+
+def _view(buffer: Floats, shape: tuple[int, ...]) -> Floats:
+    """The start of a buffer as an array of this shape."""
+    return buffer[: int(np.prod(shape))].reshape(shape)

@@ -1,0 +1,393 @@
+"""Pairs weighted by the current ranks: held to a double loop, and the field that their consistency rests on."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from boostrank.queries import Queries
+from boostrank.surrogates import ConsistentLambdaRank, PairwiseLogistic, Surrogate, check
+from boostrank.surrogates.rank_weighted import WeightedPairs, _tie_sequence
+from boostrank.theory import LabelDistribution, check_consistency
+
+SETTINGS = [
+    ConsistentLambdaRank(),
+    ConsistentLambdaRank(truncation=None),
+    ConsistentLambdaRank(truncation=1),
+    ConsistentLambdaRank(truncation=3, divide_by_distance=False),
+    ConsistentLambdaRank(truncation=4, hessian="exact"),
+]
+every = pytest.mark.parametrize("surrogate", SETTINGS, ids=repr)
+
+
+def sigma(x):
+    return 1.0 / (1.0 + math.exp(-x)) if x > -700 else 0.0
+
+
+def softplus(x):
+    return math.log1p(math.exp(-abs(x))) + max(x, 0.0)
+
+
+def weight_of_pair(surrogate, scores, ranks, i, j):
+    """The weight of documents i and j of one query."""
+    if surrogate.truncation is not None and min(ranks[i], ranks[j]) > surrogate.truncation:
+        return 0.0
+    gap = abs(1 / math.log2(1 + ranks[i]) - 1 / math.log2(1 + ranks[j]))
+    divided = surrogate.divide_by_distance and max(scores) > min(scores)
+    return gap / (0.01 + abs(scores[i] - scores[j])) if divided else gap
+
+
+def by_definition(surrogate, scores, targets):
+    """Loss, gradient and diagonal of the Hessian of one query without ties, pair by pair."""
+    m, loss = len(scores), 0.0
+    ranks = [1 + sum(other > score for other in scores) for score in scores]
+    gradient, diagonal = np.zeros(m), np.zeros(m)
+    for i in range(m):
+        for j in range(i):
+            w, d = weight_of_pair(surrogate, scores, ranks, i, j), scores[i] - scores[j]
+            loss += w * (targets[i] * softplus(-d) + targets[j] * softplus(d))
+            slope = w * (targets[j] * sigma(d) - targets[i] * sigma(-d))
+            gradient[i] += slope
+            gradient[j] -= slope
+            diagonal[[i, j]] += w * (targets[i] + targets[j]) * sigma(d) * sigma(-d)
+    return loss, gradient, diagonal
+
+
+def split(values, sizes):
+    return np.split(values, np.cumsum(sizes)[:-1])
+
+
+def assert_by_definition(surrogate, scores, targets, sizes):
+    queries = Queries.from_sizes(sizes)
+    expected = [by_definition(surrogate, *one) for one in zip(split(scores, sizes), split(targets, sizes), strict=True)]
+    losses, gradients, diagonals = zip(*expected, strict=True)
+    factor = 2.0 if surrogate.hessian == "majorant" else 1.0
+    gradient, hessian = surrogate.gradient_hessian(scores, targets, queries)
+    np.testing.assert_allclose(surrogate.loss(scores, targets, queries), losses, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(gradient, np.concatenate(gradients), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(hessian, factor * np.concatenate(diagonals), rtol=1e-9, atol=1e-11)
+    assert (hessian >= 0.0).all()
+
+
+@every
+@given(
+    sizes=st.lists(st.integers(1, 21), min_size=1, max_size=6),
+    seed=st.integers(0, 10**6),
+    scale=st.sampled_from([1e-3, 1.0, 30.0, 1000.0]),
+)
+def test_results_are_those_of_the_double_loop(surrogate, sizes, seed, scale):
+    random, n = np.random.default_rng(seed), sum(sizes)
+    targets = random.random(n) * random.integers(0, 2, n)
+    assert_by_definition(surrogate, random.normal(size=n) * scale, targets, sizes)
+
+
+@pytest.mark.parametrize("n_pairs", [1, 7, 40, 300])
+@every
+def test_the_size_of_blocks_does_not_matter(surrogate, n_pairs, monkeypatch):
+    monkeypatch.setattr("boostrank.surrogates.rank_weighted.BLOCK_PAIRS", n_pairs)
+    random, sizes = np.random.default_rng(0), [9, 40, 1, 2, 9, 33, 10]
+    n = sum(sizes)
+    assert_by_definition(surrogate, random.normal(size=n), random.random(n), sizes)
+
+
+@every
+def test_weights_at_scores_stay_those_of_these_scores(surrogate):
+    random, sizes = np.random.default_rng(1), [5, 1, 12, 3]
+    queries, n = Queries.from_sizes(sizes), sum(sizes)
+    scores, others, targets = random.normal(size=n), 3.0 * random.normal(size=n), random.random(n)
+    # Ties are ranked in the same way.
+    scores[:4] = scores[-3:] = 0.5
+    fixed = surrogate.at(scores, queries)
+    np.testing.assert_allclose(fixed.loss(scores, targets, queries), surrogate.loss(scores, targets, queries))
+    for ours, theirs in zip(
+        fixed.gradient_hessian(scores, targets, queries),
+        surrogate.gradient_hessian(scores, targets, queries),
+        strict=True,
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+    assert (fixed.weight > 0.0).all()
+    assert not np.allclose(fixed.loss(others, targets, queries), surrogate.loss(others, targets, queries))
+    # The derivative of the loss with these weights, and of no other, is the gradient.
+    step = 1e-6 * random.normal(size=n)
+    rise = fixed.loss(others + step, targets, queries) - fixed.loss(others - step, targets, queries)
+    slope = queries.sum(2.0 * step * fixed.gradient_hessian(others, targets, queries)[0])
+    np.testing.assert_allclose(rise, slope, rtol=1e-5, atol=1e-12)
+    assert fixed.at(others, queries) is fixed
+    assert PairwiseLogistic().at(others, queries) == PairwiseLogistic()
+
+
+def test_the_weights_of_lambdarank():
+    # The ranks of the three documents are 2, 1 and 3.
+    scores, queries = np.array([1.0, 3.0, 0.5]), Queries.from_sizes([3])
+    gaps = {(0, 1): 1 - 1 / math.log2(3), (0, 2): 1 / math.log2(3) - 0.5, (1, 2): 0.5}
+    for truncation, divide in ((30, True), (30, False), (1, False)):
+        pairs = ConsistentLambdaRank(truncation, divide).at(scores, queries)
+        found = {tuple(sorted(pair)): w for *pair, w in zip(pairs.first, pairs.second, pairs.weight, strict=True)}
+        assert set(found) == set(gaps) - ({(0, 2)} if truncation == 1 else set())
+        for (i, j), weight in found.items():
+            assert weight == pytest.approx(gaps[i, j] / (0.01 + abs(scores[i] - scores[j]) if divide else 1.0))
+
+
+@every
+@pytest.mark.parametrize("m", [2, 3, 7, 40])
+def test_weights_connect_the_documents(surrogate, m):
+    random = np.random.default_rng(m)
+    for scores in (random.normal(size=m), np.zeros(m), 1e4 * random.normal(size=m), random.integers(0, 2, m) * 1.0):
+        pairs = surrogate.at(scores, Queries.from_sizes([m]))
+        assert (pairs.weight > 0.0).all()
+        connected = {0}
+        for _ in range(m):
+            both = zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
+            connected |= {document for pair in both if connected & set(pair) for document in pair}
+        assert connected == set(range(m))
+
+
+def test_a_query_of_equal_scores_is_not_divided_by_the_distance():
+    queries, targets = Queries.from_sizes([4, 4]), np.array([1.0, 0, 0, 0] * 2)
+    scores = np.array([2.0, 2, 2, 2, 2, 2, 2, 1])
+    undivided = ConsistentLambdaRank(divide_by_distance=False).gradient_hessian(scores, targets, queries)
+    for ours, theirs in zip(ConsistentLambdaRank().gradient_hessian(scores, targets, queries), undivided, strict=True):
+        np.testing.assert_array_equal(ours[:4], theirs[:4])
+        assert (np.abs(ours[4:7]) > 10 * np.abs(theirs[4:7])).all()
+
+
+def test_tied_documents_are_ranked_by_their_positions_in_the_query():
+    sizes, sequence = [6, 6, 3], _tie_sequence(6)
+    queries = Queries.from_sizes(sizes)
+    pairs = ConsistentLambdaRank(truncation=1, divide_by_distance=False).at(np.zeros(15), queries)
+    # The document on rank 1 is the first one of the sequence; the gap of discounts says the other ranks.
+    for query in (0, 1):
+        own = (pairs.first // 6 == query) & (pairs.first < 12)
+        assert (pairs.first[own] - 6 * query == sequence[0]).all()
+        assert (pairs.second[own][np.argsort(pairs.weight[own])] - 6 * query).tolist() == sequence[1:].tolist()
+    # Of two groups of tied documents, the better one ranks first, and the sequence decides within each.
+    scores = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
+    pairs = ConsistentLambdaRank(truncation=1, divide_by_distance=False).at(scores, Queries.from_sizes([6]))
+    ranking = [pairs.first[0], *pairs.second[np.argsort(pairs.weight)]]
+    assert ranking == [i for i in sequence if i % 2] + [i for i in sequence if i % 2 == 0]
+
+
+def test_the_sequence_of_tied_positions_is_fixed_and_looks_random():
+    # Results of training would change if this sequence did.
+    assert _tie_sequence(8).tolist() == [7, 1, 0, 2, 6, 4, 3, 5]
+    correlations = []
+    for n in range(1, 400):
+        sequence = _tie_sequence(n)
+        assert sorted(sequence.tolist()) == list(range(n))
+        if n > 50:
+            correlations.append(np.corrcoef(sequence, np.arange(n))[0, 1] * math.sqrt(n))
+    # The correlation of position and rank is that of independent permutations: a mean of 0 and a variance of 1 / n.
+    assert abs(np.mean(correlations)) < 4 / math.sqrt(len(correlations))
+    assert np.std(correlations) == pytest.approx(1.0, abs=0.2)
+    first = [_tie_sequence(n)[0] / n for n in range(50, 400)]
+    assert 0.4 < np.mean(first) < 0.6
+
+
+def field(surrogate, expected):
+    """The expected gradient of one query, a function of its scores; the loss is linear in the targets."""
+    one = Queries.from_sizes([len(expected)])
+    return lambda scores: surrogate.gradient_hessian(scores, expected, one)[0]
+
+
+@every
+def test_the_field_points_away_from_the_minimizer_everywhere(surrogate):
+    random = np.random.default_rng(0)
+    for m in (2, 3, 5, 12):
+        for scale in (1e-6, 0.1, 1.0, 10.0):
+            expected = random.uniform(0.01, 1.0, m)
+            best, scores = np.log(expected), None
+            for start in (best, np.zeros(m), -best):
+                scores = start + scale * random.normal(size=m)
+                gradient = field(surrogate, expected)(scores)
+                away = (scores - scores.mean()) - (best - best.mean())
+                assert gradient @ away > 0.0
+            np.testing.assert_allclose(field(surrogate, expected)(best + 3.0), 0.0, atol=1e-12)
+
+
+@every
+def test_steps_along_the_field_approach_the_minimizer_from_all_starts(surrogate):
+    random = np.random.default_rng(1)
+    for m in (2, 3, 6):
+        expected = random.uniform(0.05, 1.0, m)
+        best = np.log(expected) - np.log(expected).mean()
+        for start in (-best, 5.0 * random.normal(size=m), np.zeros(m)):
+            scores = start - start.mean()
+            distances = [np.linalg.norm(scores - best)]
+            for _ in range(3000):
+                gradient = field(surrogate, expected)(scores)
+                if distances[-1] < 1e-6:
+                    break
+                scores = scores - gradient @ (scores - best) / (gradient @ gradient) * gradient
+                distances.append(np.linalg.norm(scores - best))
+            assert (np.diff(distances) < 0.0).all()
+            assert distances[-1] < 1e-3
+
+
+@every
+def test_newton_steps_of_at_most_a_half_do_not_increase_the_loss_of_the_step(surrogate):
+    random, queries = np.random.default_rng(2), Queries.from_sizes([8, 3, 40])
+    targets, largest = random.random(51) * random.integers(0, 2, 51), []
+    scores = random.normal(size=51)
+    for _ in range(30):
+        fixed = surrogate.at(scores, queries)
+        gradient, hessian = surrogate.gradient_hessian(scores, targets, queries)
+        majorant = hessian * (2.0 if surrogate.hessian == "exact" else 1.0)
+        before, step = fixed.loss(scores, targets, queries), -gradient / np.maximum(majorant, 1e-12)
+        scores = scores + np.clip(step, -0.5, 0.5)
+        largest.append(np.abs(step).max())
+        assert (fixed.loss(scores, targets, queries) <= before + 1e-12).all()
+    assert max(largest) > 1.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"truncation": 0}, "truncation must be an integer of at least 1; got 0"),
+        ({"truncation": 2.0}, "truncation must be an integer"),
+        ({"truncation": True}, "truncation must be an integer"),
+        ({"divide_by_distance": 1}, "divide_by_distance must be True or False; got 1"),
+        ({"hessian": "diagonal"}, "hessian must be"),
+    ],
+)
+def test_wrong_settings_are_errors(settings, message):
+    with pytest.raises(ValueError, match=message):
+        ConsistentLambdaRank(**settings)
+
+
+def test_long_queries_need_little_memory():
+    random = np.random.default_rng(0)
+    n = 5_000
+    targets, queries = random.random(n) * (random.random(n) < 0.01), Queries.from_sizes([n])
+    for surrogate in (ConsistentLambdaRank(), ConsistentLambdaRank(truncation=None)):
+        gradient, hessian = surrogate.gradient_hessian(random.normal(size=n), targets, queries)
+        assert gradient.sum() == pytest.approx(0.0, abs=1e-9 * np.abs(gradient).sum())
+        assert (hessian > 0).all()
+
+
+def test_results_have_the_precision_of_the_scores():
+    random, sizes = np.random.default_rng(3), [30, 1, 120, 7]
+    queries, n = Queries.from_sizes(sizes), sum(sizes)
+    # Ties have to be the same in both types.
+    scores, targets = random.normal(size=n).astype(np.float32), random.random(n) * random.integers(0, 2, n)
+    scores[:15] = scores[100:150] = 0.25
+    double = ConsistentLambdaRank().gradient_hessian(scores.astype(np.float64), targets, queries)
+    for ours, theirs in zip(ConsistentLambdaRank().gradient_hessian(scores, targets, queries), double, strict=True):
+        assert (ours.dtype, theirs.dtype) == (np.float32, np.float64)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def both_gains(u, v):
+    return u, v
+
+
+def both_gains_by_gap(u, v):
+    return np.abs(u - v) * u, np.abs(u - v) * v
+
+
+def gap_of_the_better(u, v):
+    return np.maximum(u - v, 0.0), np.maximum(v - u, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelWeighted(Surrogate):
+    """Logistic pairs with weights of the current ranks, times any terms of two targets; `fixed` are fixed weights."""
+
+    terms: object
+    fixed: WeightedPairs | None = None
+
+    consistent: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
+    reweighted: ClassVar[bool] = True
+    hessian = "majorant"
+
+    def at(self, scores, queries):
+        return self if self.fixed else replace(self, fixed=ConsistentLambdaRank(truncation=None).at(scores, queries))
+
+    def slopes(self, scores, targets, queries):
+        pairs = self.at(scores, queries).fixed
+        first, second = pairs.weight * np.array(self.terms(targets[pairs.first], targets[pairs.second]))
+        return pairs, first, second, scores[pairs.first] - scores[pairs.second]
+
+    def loss(self, scores, targets, queries):
+        pairs, first, second, margin = self.slopes(scores, targets, queries)
+        values = first * np.logaddexp(0, -margin) + second * np.logaddexp(0, margin)
+        return np.array(
+            [values[np.isin(pairs.first, rows)].sum() for rows in split(np.arange(len(scores)), queries.sizes)]
+        )
+
+    def gradient_hessian(self, scores, targets, queries):
+        pairs, first, second, margin = self.slopes(scores, targets, queries)
+        slope = second * expit(margin) - first * expit(-margin)
+        curvature = 2.0 * (first + second) * expit(margin) * expit(-margin)
+        gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
+        for rows, sign in ((pairs.first, 1.0), (pairs.second, -1.0)):
+            np.add.at(gradient, rows, sign * slope)
+            np.add.at(hessian, rows, curvature)
+        return gradient, hessian
+
+
+def test_the_laws_find_weights_that_depend_on_labels():
+    check(LabelWeighted(both_gains))
+    for terms in (both_gains_by_gap, gap_of_the_better):
+        with pytest.raises(ValueError, match="consistent is True, but for expected targets"):
+            check(LabelWeighted(terms))
+
+
+def test_the_search_finds_counterexamples_to_weights_that_depend_on_labels():
+    assert check_consistency(LabelWeighted(both_gains), n_distributions=60).consistent
+    one = LabelWeighted(both_gains_by_gap), LabelWeighted(gap_of_the_better)
+    for surrogate, least_regret in zip(one, (0.02, 1e-4), strict=True):
+        report = check_consistency(surrogate, n_distributions=100)
+        assert not report.consistent
+        assert report.regret > least_regret
+        # The scores are a zero of the expected gradient: the minimizer for their own weights.
+        distribution, query = report.counterexample, Queries.from_sizes([report.counterexample.n_documents])
+        outcomes = [LabelDistribution([labels], [1.0]).bayes_scores() for labels in distribution.labels]
+        gradients = [surrogate.gradient_hessian(report.minimizer, u, query)[0] for u in outcomes]
+        np.testing.assert_allclose(distribution.probabilities @ gradients, 0.0, atol=1e-6)
+
+
+def test_no_optimal_scores_are_a_fixed_point_of_lambdamart():
+    # Scores that rank optimally have the same weights if these are not divided by the distance. The minimizer for these
+    # weights does not rank optimally. So no scores that do are a zero of the expected gradient.
+    distribution, one = LabelDistribution([[2, 1, 1], [0, 3, 2]], [0.38, 0.62]), Queries.from_sizes([3])
+    optimal = distribution.bayes_scores()
+    weights = ConsistentLambdaRank(divide_by_distance=False).at(optimal, one)
+    outcomes = [LabelDistribution([labels], [1.0]).bayes_scores() for labels in distribution.labels]
+    found = {}
+    for terms in (gap_of_the_better, both_gains):
+        fixed = LabelWeighted(terms, weights)
+        found[terms] = minimize(
+            lambda s, fixed=fixed: distribution.probabilities @ [fixed.loss(s, u, one)[0] for u in outcomes],
+            np.zeros(3),
+            tol=1e-10,
+        ).x
+    assert np.argsort(optimal).tolist() == np.argsort(found[both_gains]).tolist() == [0, 2, 1]
+    assert found[gap_of_the_better][0] > found[gap_of_the_better][2] + 0.5
+
+
+class OtherAt(ConsistentLambdaRank):
+    """Its gradient has other weights than the loss that it says it is the gradient of."""
+
+    def at(self, scores, queries):
+        return ConsistentLambdaRank(truncation=None, divide_by_distance=False).at(scores, queries)
+
+
+class NotReweighted(ConsistentLambdaRank):
+    """Its gradient is that for fixed weights, but it does not say so."""
+
+    def at(self, scores, queries):
+        return self
+
+
+def test_the_laws_hold_at_to_the_gradient():
+    with pytest.raises(ValueError, match=r"at the scores that at\(\) is given, its loss, gradient or Hessian differs"):
+        check(OtherAt())
+    with pytest.raises(ValueError, match="the gradient is not the derivative of the loss"):
+        check(NotReweighted())
