@@ -34,8 +34,8 @@ class LightGBMRanker(BoostedRanker):
         query: the difference of the deciding metric of `fit`, by default NDCG with the ranker's `gain`, `discount` and
         `k`, 10 if `k` is None. Queries without a relevant document do not count. Candidates that are worse than the
         best one by more than two standard errors after a quarter or half of the rounds are dropped. Parameters of the
-        ranker that are not at their default take the place of those of candidates. With 3 folds, this costs at most 10
-        times as much as one training.
+        ranker that are not at their default take the place of those of candidates. With 3 folds, all trainings together
+        have at most 10 times the rounds times documents of one training.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
         :class:`boostrank.dcg.DCG`.
@@ -166,6 +166,13 @@ class LightGBMRanker(BoostedRanker):
     >>> ranker = ranker.fit(X, y, qid, eval_set={"test": test}, eval_metric=["ndcg@10", "map"])
     >>> list(ranker.best_score_["test"]), ranker.n_iter_ < 200
     (['ndcg@10', 'map'], True)
+
+    Objective and number of rounds chosen by cross-validation over the training queries:
+
+    >>> ranker = LightGBMRanker("auto", n_estimators="auto", early_stopping_rounds=10, random_state=0).fit(X, y, qid)
+    >>> chosen = ranker.cv_results_["chosen"]
+    >>> ranker.best_iteration_ == ranker.cv_results_["n_rounds"][chosen].item()
+    True
     """
 
     _backend: ClassVar[Backend] = lightgbm_backend
