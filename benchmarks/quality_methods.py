@@ -140,10 +140,9 @@ def tuned_methods():
     cutoffs = {"k": [None, 5, 10]}
     for library, make in OURS.items():
         name = make.__name__
+        yield Method(name, library, True, make, cutoffs)
         exponents = {"exponent": [-0.25, 0.0, 0.25, 0.5, 1.0]}
         yield Method(f"{name} power", library, True, partial(power, make), {**cutoffs, **exponents})
-        consistent = partial(make, "consistent-lambdarank")
-        yield Method(f"{name} consistent-lambdarank", library, True, consistent, cutoffs)
         epsilons = {"epsilon": [0.1, 0.3, 1.0]}
         yield Method(f"{name} cosine", library, True, partial(cosine, make), {**cutoffs, **epsilons})
 

@@ -319,7 +319,7 @@ def test_defaults_are_chosen_without_test_queries(fold, with_fold):
 
 def test_every_candidate_has_a_file_of_its_own(with_fold):
     arguments = SimpleNamespace(data=["a/MQ2008", "a/EAL/all.txt.gz"], splits=2, runs=Path("runs"))
-    n_candidates = sum(1 + len(defaults.OBJECTIVES) * len(parameters) for parameters in defaults.PARAMETERS.values())
+    n_candidates = sum(len(defaults.candidates(library)) for library in defaults.OURS)
     assert len(defaults.jobs_of(arguments)) == 2 * 2 * n_candidates
 
 
