@@ -46,7 +46,9 @@ NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")
 SLOW = ("pairwise-logistic", "pairwise-squared-hinge", "pairwise-hinge")
 # Losses of the literature that are not consistent: least squares on gains, ListNet and RankCosine.
 INCONSISTENT = ("squared/none", "softmax/softmax", "cosine/l2")
-SYNTHETIC_OBJECTIVES = "lambdarank,rank:ndcg,pairwise-exponential,softmax,logistic,squared,squared/none,softmax/softmax"
+SYNTHETIC_OBJECTIVES = (
+    "lambdarank,rank:ndcg,consistent-lambdarank,softmax,logistic,squared,squared/none,softmax/softmax"
+)
 SYNTHETIC_QUERIES = 600
 
 
