@@ -54,8 +54,8 @@ is 0 at ``x*_ij``, no term is negative, and a term is 0 only if ``w_ij(s) = 0`` 
   strictly decreases. It is a Lyapunov function, though no single loss exists. It converges to 0: let ``S`` be the
   compact set of ``s`` with this mean and ``a <= ||s - s*|| <= b``, where ``a > 0``. On ``S``, the distances of scores
   are bounded, so that all positive weights are at least some ``w > 0``. For each of the finitely many rankings, the sum
-  of ``f_ij'(x_ij) (x_ij - x*_ij)`` over the pairs of positive weight is continuous and positive on ``S``, so that it has
-  a positive minimum. Hence ``<F(s), s - s*>`` is at least a positive constant on ``S``, and ``s`` cannot stay in ``S``.
+  of ``f_ij'(x_ij) (x_ij - x*_ij)`` over the pairs of positive weight is continuous and positive on ``S``, and so has a
+  positive minimum. Hence ``<F(s), s - s*>`` is at least a positive constant on ``S``, and ``s`` cannot stay in ``S``.
   That the weights jump where two documents change their ranks does not matter, because the bound holds for the weights
   on both sides of a jump, and so for their means (solutions in the sense of Filippov). Steps ``s - eta F(s)`` decrease
   the distance too, if ``eta < 2 <F(s), s - s*> / ||F(s)||^2``.
