@@ -29,12 +29,12 @@ weights that do not depend on the targets and connect the documents. The weights
 strictly decreases, the weight of the document on rank 1 and any other document is positive.
 
 **Documents that are never relevant.** If ``v_j = 0 < v_i``, then ``f_ij(x) = v_i log(1 + exp(-x))`` decreases to its
-infimum 0 for ``x`` to infinity. The infimum of the expected loss is approached by ``s_i = log v_i`` for the documents
-with positive ``v_i``, and ``s_j`` to minus infinity for the others. Let ``s`` be a sequence of scores along which the
-loss approaches its infimum. The terms of all pairs of positive weight then approach their infima. If the document on
-rank 1 (or other documents) connects the documents with positive ``v_i`` by pairs that do not contain a document with
-``v_j = 0``, the differences of their scores approach those of ``log v``. Documents with ``v_j = 0`` fall below all
-documents to which they are connected. No weights can make these scores finite: the same holds for softmax.
+infimum 0 for ``x`` to infinity, and if ``v_i = v_j = 0``, it is 0. The infimum of the expected loss is the sum of the
+infima of all pairs. It is approached with ``s_i = log v_i`` for documents with positive ``v_i``, and ``s_j`` to minus
+infinity for the others. Conversely, along scores that approach the infimum, each pair of positive weight approaches
+its own. So a document with ``v_j = 0`` falls below every document with positive ``v_i`` that it is paired with, and two
+documents with positive targets that are paired approach their difference ``log v_i - log v_j``. In this limit the
+scores sort like ``E[u]``. Softmax behaves in the same way.
 
 **For weights of the current scores.** Now the weights are a function ``w(s)`` of the scores, and boosting follows
 the field ``F(s)``, the expected gradient of ``L_w`` with the weights ``w = w(s)`` at ``s``. In general, it is not the
@@ -49,15 +49,16 @@ is 0 at ``x*_ij``, no term is negative, and a term is 0 only if ``w_ij(s) = 0`` 
 
 - *No other zero.* ``F(s) = 0`` only where ``s`` is ``s*`` plus a constant. So wherever the reweighted iteration stops,
   the scores sort like ``E[u]``.
-- *Convergence from all starts.* Along ``ds/dt = -F(s)``, the rate of ``||s - s*||^2 / 2`` is ``-<F(s), s - s*>``. So
-  the distance to ``s*`` (of scores with the same mean as ``s*``; the mean of ``s`` does not change, since the sum of
-  ``F(s)`` is 0) strictly decreases. It is a Lyapunov function, though no single loss exists. The distance converges to
-  0: where ``delta <= ||s - s*|| <= D``, the terms ``f_ij'(x_ij) (x_ij - x*_ij)`` and the positive weights are bounded
-  away from 0, since there are finitely many rankings and the distances of scores are bounded. The inner product is
-  thus at least a positive constant, so that ``s`` cannot stay there. The weights jump where two documents change their
-  ranks. This does not matter, because the bound holds for the weights on both sides of a jump, and for their means
-  (solutions in the sense of Filippov). The same computation shows that steps ``s - eta F(s)`` decrease the distance
-  if ``eta < 2 <F, s - s*> / ||F||^2``.
+- *Convergence from all starts.* Along ``ds/dt = -F(s)``, the rate of ``||s - s*||^2 / 2`` is ``-<F(s), s - s*>``. Let
+  ``s*`` have the mean of ``s``, which stays the same, since the sum of ``F(s)`` is 0. Then the distance to ``s*``
+  strictly decreases. It is a Lyapunov function, though no single loss exists. It converges to 0: let ``S`` be the
+  compact set of ``s`` with this mean and ``a <= ||s - s*|| <= b``, where ``a > 0``. On ``S``, the distances of scores
+  are bounded, so that all positive weights are at least some ``w > 0``. For each of the finitely many rankings, the sum
+  of ``f_ij'(x_ij) (x_ij - x*_ij)`` over the pairs of positive weight is continuous and positive on ``S``, and so has a
+  positive minimum. Hence ``<F(s), s - s*>`` is at least a positive constant on ``S``, and ``s`` cannot stay in ``S``.
+  That the weights jump where two documents change their ranks does not matter, because the bound holds for the weights
+  on both sides of a jump, and so for their means (solutions in the sense of Filippov). Steps ``s - eta F(s)`` decrease
+  the distance too, if ``eta < 2 <F(s), s - s*> / ||F(s)||^2``.
 
 **Steps.** The Hessian of the term of a pair is ``w_ij f_ij''(x_ij)`` times ``[[1, -1], [-1, 1]]``, whose eigenvalues
 are 0 and 2. So twice the diagonal of the Hessian is a majorant ``D``. Newton steps ``-g_i / D_i`` that are clipped to
@@ -72,13 +73,14 @@ LambdaMART
 ----------
 LambdaMART (Burges, "From RankNet to LambdaRank to LambdaMART", 2010) has the weights
 ``|u_i - u_j| |d(r_i) - d(r_j)|`` and only the term of the document with the larger label. It is not consistent, because
-three of its factors depend on the labels: ``|u_i - u_j|``, the direction of a pair, and in LightGBM the factor
-``log2(1 + S) / S`` of each query, where ``S`` is the sum of the pairs' slopes. In expectation, a pair is then
-balanced where ``exp(s_i - s_j)`` is ``E[c (u_i - u_j)^+] / E[c (u_j - u_i)^+]``, with the factor ``c`` of the query.
-Such ratios are not those of any scores if there are more than two documents. Then pairs contradict each other, the
-weights decide between them, and there are distributions of labels for which no zero of the field sorts like ``E[u]``.
-Here ``u_i - u_j`` is replaced by both targets, ``u_i`` in favour of document ``i`` and ``u_j`` in favour of document
-``j``, whose ratio ``E[u_i] / E[u_j]`` is that of the scores ``log E[u]``.
+its weights depend on the labels: by ``|u_i - u_j|``, by the direction of a pair, and in LightGBM by the factor
+``log2(1 + S) / S`` of each query, where ``S`` is the sum of the sizes of the pairs' slopes. In expectation, a pair is
+then balanced where ``exp(s_i - s_j)`` is ``E[c (u_i - u_j)^+] / E[c (u_j - u_i)^+]``, with the factor ``c`` of the
+query. If there are more than two documents, these ratios are in general not those of any scores. Then pairs contradict
+each other, the weights decide between them, and there are distributions of labels for which no zero of the field sorts
+like ``E[u]``: one is the labels 2, 1, 1 with the probability 0.38, and 0, 3, 2 with 0.62, if weights are not divided by
+distances. Here ``u_i - u_j`` is replaced by both targets, ``u_i`` in favour of document ``i`` and ``u_j`` in favour of
+document ``j``, whose ratio ``E[u_i] / E[u_j]`` is that of the scores ``log E[u]``.
 
 What is known
 -------------
