@@ -64,7 +64,8 @@ class XGBoostRanker(BoostedRanker):
     min_child_weight, reg_lambda : float, optional
         As in ``xgboost.XGBRanker``. The mean Hessian of a surrogate is 1 before the first round, so that both are about
         numbers of documents. By default 20 and 50 for the losses of boostrank, and XGBoost's own defaults, 1 and 1, for
-        its objectives, for functions and for linear models.
+        its objectives and for functions. Linear models have no `min_child_weight`, and XGBoost's own default of
+        `reg_lambda` for them is 0.
     reg_alpha : float, default 0
         As in ``xgboost.XGBRanker``.
     early_stopping_rounds : int, optional

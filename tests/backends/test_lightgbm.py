@@ -7,13 +7,15 @@ import pytest
 import boostrank as br
 
 PARAMETERS = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "force_col_wise": True}
+#: The default of the ranker for the losses of boostrank, by the name that LightGBM's own estimator takes too.
+PENALTY = {"reg_lambda": 50.0}
 
 
 @pytest.mark.parametrize("objective", ["softmax", "squared", "cosine"])
 def test_lightgbm_ranker_equals_native_training_on_the_same_gradients(objective, data, by_hand):
     X, y, sizes = data
     native = lgb.train(
-        PARAMETERS | {"objective": by_hand(objective), "deterministic": True},
+        PARAMETERS | PENALTY | {"objective": by_hand(objective), "deterministic": True},
         lgb.Dataset(X, y, group=sizes),
         10,
     )
@@ -21,10 +23,17 @@ def test_lightgbm_ranker_equals_native_training_on_the_same_gradients(objective,
     ranker = br.LightGBMRanker(objective, k=10, n_estimators=10, n_jobs=1).fit(X, y, qid)
     np.testing.assert_array_equal(ranker.predict(X), native.predict(X))
     callable_ = lgb.train(
-        PARAMETERS | {"objective": br.lightgbm_objective(objective, k=10)}, lgb.Dataset(X, y, group=sizes), 10
+        PARAMETERS | PENALTY | {"objective": br.lightgbm_objective(objective, k=10)},
+        lgb.Dataset(X, y, group=sizes),
+        10,
     )
     np.testing.assert_array_equal(callable_.predict(X), native.predict(X))
     estimator = lgb.LGBMRanker(
-        objective=br.lightgbm_objective(objective, k=10), n_estimators=10, metric="None", verbosity=-1, n_jobs=1
+        objective=br.lightgbm_objective(objective, k=10),
+        n_estimators=10,
+        metric="None",
+        verbosity=-1,
+        n_jobs=1,
+        **PENALTY,
     )
     np.testing.assert_allclose(estimator.fit(X, y, group=sizes).predict(X), native.predict(X), rtol=1e-12)

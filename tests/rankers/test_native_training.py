@@ -16,6 +16,9 @@ ROUNDS = 8
 BAGGING = {"subsample": 0.7, "subsample_freq": 1}
 #: GOSS samples from the round 1 / learning_rate on.
 LEARNING_RATE = 0.3
+#: Defaults of the rankers for the losses of boostrank.
+LIGHTGBM_DEFAULTS = {"lambda_l2": 50.0}
+XGBOOST_DEFAULTS = {"lambda": 50.0, "min_child_weight": 20.0}
 
 
 def lightgbm_scores(objective, **parameters):
@@ -28,7 +31,7 @@ def lightgbm_scores(objective, **parameters):
 
 def scores_of_lightgbm_itself(**parameters):
     native = {"deterministic": True, "force_col_wise": True, "num_threads": 1, "verbosity": -1, "metric": "None"}
-    native.update(learning_rate=LEARNING_RATE, **parameters)
+    native.update(learning_rate=LEARNING_RATE, **LIGHTGBM_DEFAULTS, **parameters)
     dataset = lightgbm.Dataset(X, Y, group=SIZES, params=dict(native))
     native["objective"] = br.lightgbm_objective("softmax")
     return lightgbm.train(native, dataset, ROUNDS).predict(X, raw_score=True)
@@ -85,7 +88,8 @@ def xgboost_scores(**parameters):
 
 
 def scores_of_xgboost_itself(**parameters):
-    native = {"base_score": 0, "disable_default_eval_metric": True, "nthread": 1, "eta": 0.1, **parameters}
+    native = {"base_score": 0, "disable_default_eval_metric": True, "nthread": 1, "eta": 0.1}
+    native.update(XGBOOST_DEFAULTS | parameters)
     data = xgboost.DMatrix(X, Y, qid=QID, nthread=1)
     booster = xgboost.train(native, data, ROUNDS, obj=br.xgboost_objective("softmax"))
     return booster.predict(data, output_margin=True)
