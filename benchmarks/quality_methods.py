@@ -104,7 +104,11 @@ UNTUNED = [
     Method("XGBoostRanker", "xgboost", True, br.XGBoostRanker),
     Method("LightGBMRanker auto", "lightgbm", True, partial(br.LightGBMRanker, "auto")),
     Method("XGBoostRanker auto", "xgboost", True, partial(br.XGBoostRanker, "auto")),
+    # The bag has 1000 trees. A single ranker with as many needs smaller steps.
     Method("BaggedRanker", "lightgbm", True, bagged),
+    Method(
+        "LightGBMRanker 1000 trees", "lightgbm", True, partial(br.LightGBMRanker, n_estimators=1000, learning_rate=0.01)
+    ),
 ]
 
 
