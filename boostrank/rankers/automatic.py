@@ -127,6 +127,9 @@ def choose(
     UserWarning
         For any other candidate that cannot be trained on these data, and is left out.
     """
+    # Errors in labels or weights name the rows of all data, and not those of a fold.
+    candidates[0].fold_specification.bind(data)
+    candidates[0].fold_specification.bind_metrics(data)
     folds = make_folds(data.queries, settings.n_folds, random_state)
     started = _start(backend, candidates, data, folds)
     default = started[0]

@@ -242,6 +242,18 @@ def test_a_fold_on_which_the_metric_is_undefined_is_named(make, data):
         make(n_estimators="auto", cv=3).fit(X, only_one, qid, eval_metric=br.get_measure("ndcg", empty="skip"))
 
 
+@pytest.mark.parametrize("settings", [{"objective": "auto"}, {"n_estimators": "auto"}, {"ensemble": "folds"}])
+def test_wrong_labels_are_named_by_their_row(make, data, settings):
+    X, y, qid = data
+    for row in (0, 700, len(y) - 1):
+        wrong = np.where(np.arange(len(y)) == row, -1, y)
+        with pytest.raises(ValueError, match=rf"^relevance\[{row}\] = -1 is negative"):
+            make(**settings).fit(X, wrong, qid)
+        wrong[row] = 9
+        with pytest.raises(ValueError, match=rf"^relevance\[{row}\] = 9 is not an integer from 0 to 5"):
+            make(gain=[0, 1, 3, 7, 15, 31], **settings).fit(X, wrong, qid)
+
+
 def test_results_belong_to_the_last_fit(make, data):
     X, y, qid = data
     ranker = make(n_estimators="auto", cv=3, early_stopping_rounds=PATIENCE).fit(X, y, qid)
