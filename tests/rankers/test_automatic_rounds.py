@@ -217,14 +217,14 @@ def test_an_earlier_model_goes_on(make, data):
 
 def test_folds_are_drawn_by_the_random_state(make, data):
     X, y, qid = data
-    settings = {"n_estimators": 6, "ensemble": "folds", "cv": 3}
+    settings = {"n_estimators": 3, "ensemble": "folds", "cv": 3}
     first, same, other = (
         make(**{**settings, **one}).fit(X, y, qid).predict(X) for one in ({}, {"n_jobs": 2}, {"cv": 4})
     )
     np.testing.assert_array_equal(first, same)
     assert (first != other).any()
     other = make(**settings, random_state=1).fit(X, y, qid)
-    rankers, _ = fold_rankers(lambda **changed: make(random_state=1, **changed), data, 3, 6, seed=1)
+    rankers, _ = fold_rankers(lambda **changed: make(random_state=1, **changed), data, 3, 3, seed=1)
     np.testing.assert_allclose(other.predict(X), np.mean([one.predict(X) for one in rankers], axis=0), atol=1e-6)
     # From a RandomState, each fit draws other folds, and the sequence of fits can be repeated.
     twice = []
