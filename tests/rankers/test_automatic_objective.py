@@ -245,14 +245,31 @@ def test_the_tables_cost_at_most_ten_times_one_training(ranker_class, auto, nois
     assert costs.total <= 10 * one
 
 
-def test_the_default_is_never_dropped(auto, table, noisy, monkeypatch):
-    monkeypatch.setattr("boostrank.rankers.candidates.DEFAULT_LOSS", "squared")
-    table({}, {"objective": "softmax"})
-    X, y, qid = noisy
-    # Levels of queries that squared loss has to learn, and softmax has not.
-    ranker = auto(n_estimators=8, learning_rate=0.05).fit(X, y, qid)
-    assert not ranker.cv_results_["dropped"][0]
-    assert ranker.cv_results_["rounds_trained"][0] == 8
+def test_a_dropped_candidate_is_not_chosen(auto, table, noisy, monkeypatch):
+    table({}, {"objective": "softmax"}, {"k": 2})
+    differences = {"softmax": (0.2, 0.1, False), "pairwise-exponential": (0.9, 0.1, True)}
+
+    def train_all(candidates, relevant, n_folds):
+        for one in candidates:
+            one.trainings.next_round()
+        for one in candidates[1:]:
+            one.difference, one.standard_error, one.dropped = differences[one.objective]
+
+    monkeypatch.setattr(automatic, "_train_all", train_all)
+    assert auto(n_estimators=2).fit(*noisy).best_params_ == {"objective": "softmax"}
+    # At the limit of one standard error, the default stays.
+    differences["softmax"] = (0.1, 0.1, False)
+    assert auto(n_estimators=2).fit(*noisy).best_params_ == {}
+
+
+def test_the_default_and_the_best_are_never_dropped(auto, table, noisy, monkeypatch):
+    # Every candidate that is not the best counts as significantly worse than it.
+    monkeypatch.setattr(automatic, "ERRORS_TO_DROP", -1e9)
+    table({}, {"objective": "softmax"}, {"k": 2}, {"k": 3})
+    results = pd.DataFrame(auto(n_estimators=8).fit(*noisy).cv_results_)
+    assert not results["dropped"][0]
+    assert results["rounds_trained"][0] == 8
+    assert results["dropped"].sum() >= 2
 
 
 def test_what_the_user_set_stays(ranker_class, auto, table, noisy):
@@ -327,6 +344,15 @@ def test_the_choice_depends_on_the_random_state_only(auto, table, noisy):
         np.testing.assert_array_equal(one.cv_results_[name], two.cv_results_[name])
     other = auto(random_state=1, **settings).fit(X, y, qid)
     assert (one.cv_results_["difference"][1:] != other.cv_results_["difference"][1:]).all()
+
+
+def test_candidates_get_the_same_seed_and_fits_get_others(auto, table, noisy):
+    # The second candidate is the default under another name.
+    table({}, {"k": 10**6})
+    ranker = auto(n_estimators=3, colsample_bytree=0.3, random_state=np.random.RandomState(4))
+    first, second = (ranker.fit(*noisy).cv_results_ for _ in range(2))
+    assert first["difference"].tolist() == first["standard_error"].tolist() == [0.0, 0.0]
+    assert (first["mean_test_score"] != second["mean_test_score"]).all()
 
 
 def test_an_ensemble_of_the_chosen_objective(ranker_class, auto, table, noisy):
