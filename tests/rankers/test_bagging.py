@@ -426,7 +426,7 @@ def test_wrong_data_are_errors(ranker_class, data):
 
 def test_one_query(ranker_class, data):
     X, y, qid = (values[data[2] == 0] for values in data)
-    few = {"min_child_samples": 2} if ranker_class is br.LightGBMRanker else {}
+    few = {"min_child_samples": 2} if ranker_class is br.LightGBMRanker else {"min_child_weight": 1.0}
     model = bagged(ranker_class, **few).fit(X, y, qid)
     assert np.ptp(model.predict(X)) > 0
     assert np.isnan(model.oob_score_)
@@ -494,7 +494,7 @@ EXPECTED_FAILURES = dict.fromkeys(
 @parametrize_with_checks(
     [
         OneQuery(br.LightGBMRanker(n_estimators=3, n_jobs=1, min_child_samples=1), 2, random_state=0),
-        OneQuery(br.XGBoostRanker(n_estimators=3, n_jobs=1), 2, random_state=0),
+        OneQuery(br.XGBoostRanker(n_estimators=3, n_jobs=1, min_child_weight=1.0), 2, random_state=0),
     ],
     expected_failed_checks=lambda ranker: EXPECTED_FAILURES,
 )
