@@ -14,7 +14,8 @@ def test_intervals_and_names_are_those_of_the_results(chooser):
     order = np.argsort(results["difference"], kind="stable")
     for name in ("difference", "standard_error", "n_rounds", "mean_test_score", "dropped", "chosen"):
         assert display.table[name].tolist() == results[name][order].tolist()
-    names = np.array(["default (pairwise-exponential)", "softmax", "min_child_weight=1000000000.0, k=10", "lambdarank"])
+    default = "default (consistent-lambdarank)"
+    names = np.array([default, "softmax", "min_child_weight=1000000000.0, k=10", "lambdarank"])
     assert display.table["name"].tolist() == names[order].tolist()
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert labels == [f"{row.name}  ({row.mean_test_score:.4f})" for row in display.table.itertuples(index=False)]
