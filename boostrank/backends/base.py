@@ -227,8 +227,8 @@ class Backend(Protocol):
     NATIVE_OBJECTIVES: tuple[str, ...]
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
-    #: Values for the losses of boostrank, by the names in the ranker, of parameters that are None. Those losses have the
-    #: mean Hessian 1, so that the same limits and penalties fit all data, which is not true of other objectives.
+    #: Values for the losses of boostrank, by the names in the ranker, of parameters that are None. Those losses have
+    #: the mean Hessian 1, so that the same limits and penalties fit all data, which is not true of other objectives.
     LOSS_DEFAULTS: Mapping[str, float]
     #: Native parameters that concern single features, by canonical name.
     FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
