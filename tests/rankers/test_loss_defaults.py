@@ -83,7 +83,7 @@ def test_one_value_may_be_given_and_the_other_not(ranker_class, trained):
 
 
 def test_two_names_with_different_values_are_an_error(trained):
-    with pytest.raises(ValueError, match="reg_lambda=3.0 and lambda=0.0 are two names"):
+    with pytest.raises(ValueError, match=r"reg_lambda=3\.0 and lambda=0\.0 are two names"):
         trained("softmax", reg_lambda=3.0, **{"lambda": 0.0})
 
 
@@ -95,7 +95,7 @@ def test_linear_models_have_the_penalty_of_xgboost(data, objective):
 
     np.testing.assert_array_equal(scores(), scores(reg_lambda=0.0))
     assert not np.array_equal(scores(), scores(reg_lambda=50.0))
-    with pytest.raises(ValueError, match=r"min_child_weight=20.0 would have no effect"):
+    with pytest.raises(ValueError, match=r"min_child_weight=20\.0 would have no effect"):
         scores(min_child_weight=20.0)
 
 

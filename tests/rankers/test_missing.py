@@ -54,7 +54,7 @@ def test_missing_0_means_missing_also_where_a_sparse_matrix_stores_nothing():
 @pytest.mark.parametrize("tree_method", ["hist", "approx"])
 @pytest.mark.parametrize("number", range(5))
 def test_missing_does_not_change_categories(number, tree_method):
-    codes = pd.Categorical(list("abcde"[code] for code in (Y * 3 % 5).astype(int)))
+    codes = pd.Categorical(["abcde"[code] for code in (Y * 3 % 5).astype(int)])
     frame = pd.DataFrame(X, columns=NAMES).assign(colour=codes)
     given, nan = (frame.assign(x0=holes(X, value)[:, 0]) for value in (number, np.nan))
     ranker, expected = train(given, missing=number, tree_method=tree_method), train(nan, tree_method=tree_method)
