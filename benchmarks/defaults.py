@@ -44,7 +44,7 @@ OBJECTIVES = {
 WITH_BOTH_PENALTIES = ("pairwise-exponential", "softmax", DEFAULT_LOSS)
 #: The penalties that a library has by default; those of our losses are the result of this script.
 LIBRARY_DEFAULTS = {"lightgbm": {"reg_lambda": 0.0}, "xgboost": {"reg_lambda": 1.0, "min_child_weight": 1.0}}
-#: With the default loss, other parameters are tried too, beside the penalties that were chosen.
+#: With the default loss, other parameters are tried too; those that are not named have their defaults.
 PARAMETERS = {
     "lightgbm": [
         {"reg_lambda": 0.0, "path_smooth": 20.0},

@@ -140,8 +140,9 @@ def choose(
     else:
         relevant = _has_relevant_documents(data, folds)
         _train_all(started, relevant, len(folds))
-        better = [one for one in started if one.difference > ERRORS_TO_REPLACE * one.standard_error]
-        chosen = max((one for one in better if not one.dropped), key=lambda one: one.difference, default=default)
+        going = [one for one in started if not one.dropped]
+        better = [one for one in going if one.difference > ERRORS_TO_REPLACE * one.standard_error]
+        chosen = max(better, key=lambda one: one.difference, default=default)
     specification, n_rounds = chosen.specification, chosen.trainings.judged_round
     if settings.chooses_rounds:
         specification = specification.for_refit(backend, n_rounds)
@@ -186,14 +187,14 @@ def _start(
             except ValueError as error:
                 if one is candidates[0]:
                     raise
-                warn_of_left_out(one.parameters, error)
+                warn_of_left_out(one.parameters, error, stacklevel=5)
                 remaining.remove(one)
     return remaining
 
 
-def warn_of_left_out(parameters: Mapping[str, Any], error: Exception) -> None:
-    """Warn of a candidate that cannot be trained."""
-    warnings.warn(f"objective='auto' leaves out the candidate {dict(parameters)}: {error}", stacklevel=4)
+def warn_of_left_out(parameters: Mapping[str, Any], error: Exception, stacklevel: int) -> None:
+    """Warn of a candidate that cannot be trained; `stacklevel` is that of the caller of ``fit``."""
+    warnings.warn(f"objective='auto' leaves out the candidate {dict(parameters)}: {error}", stacklevel=stacklevel)
 
 
 def _has_relevant_documents(data: GroupedData, folds: Sequence[Bools]) -> Bools:

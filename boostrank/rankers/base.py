@@ -107,7 +107,7 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
             Weights of queries, in the sequence in which they first appear in `qid`, or a pandas Series of them with the
             query ids as index; or weights of documents. Weights of documents may differ within a query for surrogates
             that have a term for each document: "squared", "logistic", "poisson", where they multiply its loss, and
-            "softmax" and the pairwise ones, where they multiply its normalized gain. Weights are relative: all of them
+            "softmax", "power", "consistent-lambdarank" and the pairwise ones, where they multiply its normalized gain. Weights are relative: all of them
             times a constant give the same model, and they do not change the meaning of `min_child_weight`.
         init_score : array-like, shape (n_documents,), optional
             Scores from which boosting starts, such as those of another ranker; XGBoost calls them `base_margin`.

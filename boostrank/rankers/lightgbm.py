@@ -35,7 +35,8 @@ class LightGBMRanker(BoostedRanker):
         `k`, 10 if `k` is None. Queries without a relevant document do not count. Candidates that are worse than the
         best one by more than two standard errors after a quarter or half of the rounds are dropped. Parameters of the
         ranker that are not at their default take the place of those of candidates. With 3 folds, all trainings together
-        have at most 10 times the rounds times documents of one training.
+        have at most 10 times the rounds times documents of one training; with 4 or more folds, only the default and the
+        best other candidate go on after a quarter of the rounds.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
         :class:`boostrank.dcg.DCG`.
