@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class CandidatesDisplay:
     """Differences of candidates to the default, with their standard errors.
 
-    Created by :meth:`from_estimator`. A candidate replaces the default if its interval, one standard error to both sides
-    of its difference, is right of 0; the best one is chosen.
+    Created by :meth:`from_estimator`. A candidate replaces the default if its interval, one standard error to both
+    sides of its difference, is right of 0; the best one is chosen.
 
     Attributes
     ----------

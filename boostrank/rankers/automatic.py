@@ -84,10 +84,10 @@ class Choice:
         """Values of the metrics on the folds: ``{"fold_0": {"ndcg@10": [value of each round]}, ...}``."""
         return self.candidate.trainings.evals_result()
 
-    def average(self, backend: Backend, n_earlier_rounds: int) -> Trained:
+    def average(self, backend: Backend) -> Trained:
         """The mean of the models of the folds, each with the chosen number of rounds, and those of `init_model`."""
         booster = backend.average(self.candidate.trainings.boosters(self.n_rounds))
-        return Trained(booster, n_earlier_rounds + self.n_rounds, self.evals_result())
+        return Trained(booster, backend.n_rounds(booster), self.evals_result())
 
 
 def choose(

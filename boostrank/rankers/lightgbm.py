@@ -110,7 +110,7 @@ class LightGBMRanker(BoostedRanker):
     booster_ : lightgbm.Booster
     best_iteration_ : int
         Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
-        its rounds. With `ensemble="folds"`, that of each of the averaged models.
+        its rounds. With `ensemble="folds"`, that of all averaged models together; `cv_results_` has that of each.
     evals_result_ : dict of str to dict of str to list of float
         Values of each metric on each validation set, one for each round of this training:
         ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
@@ -119,8 +119,7 @@ class LightGBMRanker(BoostedRanker):
     best_score_ : dict of str to dict of str to float
         The values in round `best_iteration_`, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
     n_estimators_, n_iter_ : int
-        Number of rounds of the model, equal to `best_iteration_`: rounds after the best one are not kept. With
-        `ensemble="folds"`, that of all averaged models together.
+        Number of rounds of the model, equal to `best_iteration_`: rounds after the best one are not kept.
     objective_ : str, Surrogate, EdgeLoss or callable
         The parameter `objective` with which the model was trained, the chosen one if it was "auto"; models that were
         read from a file have none.

@@ -3,7 +3,8 @@
     L_w(s, u) = sum_{i, j} w_ij [u_i log(1 + exp(s_j - s_i)) + u_j log(1 + exp(s_i - s_j))]
 
 The sum is over the pairs of documents of a query, each pair once. The weights ``w_ij = w_ji >= 0`` are those of
-LightGBM's LambdaMART without their factor ``|u_i - u_j|``. They depend on the ranks ``r`` and on the scores ``s`` of the current model, but not on the targets ``u``:
+LightGBM's LambdaMART without their factor ``|u_i - u_j|``. They depend on the ranks ``r`` and on the scores ``s`` of
+the current model, but not on the targets ``u``:
 
     w_ij = |d(r_i) - d(r_j)| / (0.01 + |s_i - s_j|),      d(r) = 1 / log2(1 + r),
 
@@ -25,8 +26,9 @@ With ``s* = log v``, all pairs are at their minimum at the same time. So ``s*`` 
 weights. Let the weights connect the documents: any two documents are joined by a chain of pairs of positive weight.
 Then other minimizers differ from ``s*`` by a constant, because each pair of positive weight must be at its minimum.
 Hence, if all ``v_i`` are positive, the minimizer sorts like ``E[u]``, and the loss with the targets of
-``normalize="dcg"`` is NDCG consistent for all weights that do not depend on the targets and connect the documents. The weights above connect them: since ``d``
-strictly decreases, the weight of the document on rank 1 and any other document is positive.
+``normalize="dcg"`` is NDCG consistent for all weights that do not depend on the targets and connect the documents. The
+weights above connect them: since ``d`` strictly decreases, the weight of the document on rank 1 and any other document
+is positive.
 
 **Documents that are never relevant.** If ``v_j = 0 < v_i``, then ``f_ij(x) = v_i log(1 + exp(-x))`` decreases to its
 infimum 0 for ``x`` to infinity, and if ``v_i = v_j = 0``, it is 0. The infimum of the expected loss is the sum of the

@@ -145,8 +145,8 @@ def test_an_ensemble_is_the_mean_of_separate_models(make, data, n_estimators):
     ranker = make(ensemble="folds", n_estimators=n_estimators, cv=3, early_stopping_rounds=patience).fit(X, y, qid)
     mean = np.mean([one.predict(X, num_iteration=best) for one in rankers], axis=0)
     np.testing.assert_allclose(ranker.predict(X), mean, rtol=1e-5, atol=1e-6)
-    assert ranker.best_iteration_ == best
-    assert ranker.n_estimators_ == 3 * best
+    assert ranker.best_iteration_ == ranker.n_estimators_ == 3 * best
+    assert ranker.cv_results_["n_rounds"][0] == best
     assert np.mean([one["ndcg"] for one in ranker.best_score_.values()]) == pytest.approx(curve[best - 1])
 
 
@@ -155,7 +155,7 @@ def test_an_ensemble_with_early_stopping_is_cut_within_its_rounds(make, data):
     limited = make(ensemble="folds", n_estimators=500, cv=3, early_stopping_rounds=PATIENCE).fit(*data)
     np.testing.assert_array_equal(found.predict(data[0]), limited.predict(data[0]))
     few = make(ensemble="folds", n_estimators=2, cv=3, early_stopping_rounds=PATIENCE).fit(*data)
-    assert few.n_estimators_ == 3 * few.best_iteration_ <= 6
+    assert few.n_estimators_ == few.best_iteration_ == 3 * few.cv_results_["n_rounds"][0] <= 6
 
 
 def test_models_that_cannot_be_cut(data):
@@ -213,8 +213,11 @@ def test_an_earlier_model_goes_on(make, data):
     again = make(n_estimators=n_new).fit(X, y, qid, init_model=model)
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
     ensemble = make(**settings, ensemble="folds").fit(X, y, qid, init_model=model)
-    assert ensemble.best_iteration_ == 4 + n_new
-    assert ensemble.n_estimators_ == 3 * (4 + n_new)
+    assert ensemble.best_iteration_ == ensemble.n_estimators_ == 3 * (4 + n_new)
+    # predict uses best_iteration_ rounds, as it does for other models.
+    name = "num_iteration" if isinstance(ensemble, br.LightGBMRanker) else "iteration_range"
+    rounds = ensemble.best_iteration_ if name == "num_iteration" else (0, ensemble.best_iteration_)
+    np.testing.assert_array_equal(ensemble.predict(X), ensemble.predict(X, **{name: rounds}))
     assert set(ensemble.best_score_) == {"fold_0", "fold_1", "fold_2"}
 
 
