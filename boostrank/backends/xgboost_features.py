@@ -67,7 +67,7 @@ def without_missing_number(X: Any, missing: float) -> tuple[Any, float]:
         # XGBoost compares float32, too.
         with np.errstate(over="ignore"):
             numbers = column.to_numpy(np.float32, na_value=np.nan)
-        return np.where(numbers == np.float32(missing), np.float32(np.nan), numbers)
+            return np.where(numbers == np.float32(missing), np.float32(np.nan), numbers)
 
     if not any(isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes):
         return X, missing
