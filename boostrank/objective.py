@@ -84,11 +84,13 @@ class BoundLoss(ABC):
         """Raise FloatingPointError if a value, which is a score, gradient or Hessian of `documents`, is not finite."""
         if np.isfinite(values).all():
             return
-        document = documents.start + int(np.argmin(np.isfinite(values)))
+        are_finite = np.isfinite(scores[documents])
+        # A score that is not finite is the cause. It may have changed the values of other documents of its query.
+        document = documents.start + int(np.argmin(np.isfinite(values) if are_finite.all() else are_finite))
         query = int(np.searchsorted(self.queries.indptr, document, side="right")) - 1
         cause = (
             "its scores are finite, so the loss overflows: lower the learning rate"
-            if np.isfinite(scores[documents]).all()
+            if are_finite.all()
             else "its scores are not finite: check the features, and lower the learning rate"
         )
         raise FloatingPointError(
@@ -191,11 +193,22 @@ class Objective(BoundLoss):
 
     def _parts(self, scores: NDArray[Any]) -> Iterator[tuple[slice, tuple[Floats, Floats], Floats | float]]:
         for _, documents, part in self.queries.blocks(self.surrogate.block_rows):
-            shifted = scores[documents].astype(self.surrogate.score_type)
-            shifted += self.offset
+            shifted = self._shifted(scores[documents], part)
             self._check_finite(shifted, scores, documents)
             derivatives = self._derivatives(shifted, documents, part)
             yield documents, derivatives, self.scale if self.weights is None else self.scale * self.weights[documents]
+
+    def _shifted(self, scores: NDArray[Any], queries: Segments) -> Floats:
+        """The scores at which the surrogate is evaluated, of the type that it is given."""
+        score_type = self.surrogate.score_type
+        if score_type == np.float64 or not self.surrogate.shift_invariant:
+            shifted: Floats = scores.astype(score_type)
+            shifted += self.offset
+            return shifted
+        # In a type of less precision, small differences of large scores would be lost.
+        with np.errstate(over="ignore", invalid="ignore"):
+            less = np.subtract(scores, queries.repeat(queries.max(scores)), dtype=np.float64)
+            return less.astype(score_type)
 
     def n_weighted(self, hessian: NDArray[Any] | None = None) -> int:
         """Number of documents whose weight is not 0."""

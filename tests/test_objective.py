@@ -315,7 +315,7 @@ def test_scores_that_are_not_finite_are_errors_that_name_document_and_query(surr
     labels, _, scores = ragged()
     queries = Queries.from_qid(np.repeat(["a", "b", "c", "d", "e"], SIZES))
     scores[9] = bad
-    with pytest.raises(FloatingPointError, match=r"document \d+ of query 'd'.* not finite"):
+    with pytest.raises(FloatingPointError, match=r"document 9 of query 'd'.* not finite"):
         Objective(surrogate, labels, queries).gradient_hessian(scores)
 
 
@@ -421,6 +421,25 @@ def test_bad_settings_are_errors():
         Objective("hinge", labels, queries)
     with pytest.raises(ValueError, match="normalize must be one of"):
         Objective("softmax", labels, queries, normalize="max")
+
+
+@pytest.mark.parametrize("shift", [1e4, 1e8, -1e8, 1e300, -3e37])
+def test_large_scores_with_small_differences_keep_them(shift):
+    labels, queries, scores = ragged()
+    # Differences of 1 / 64 are exact in float64 for all shifts up to 1e8, and lost in float32 from 2e6 on.
+    differences = np.round(scores * 64) * (1 / 64 if abs(shift) < 1e30 else 0.0)
+    objective = Objective("consistent-lambdarank", labels, queries)
+    ours, expected = objective.gradient_hessian(differences + shift), objective.gradient_hessian(differences)
+    np.testing.assert_array_equal(ours, expected)
+
+
+def test_scores_that_float32_does_not_tell_apart_are_no_ties():
+    labels, queries, scores = ragged()
+    objective = Objective("consistent-lambdarank", labels, queries)
+    small = scores * 1e-4
+    expected = objective.surrogate.gradient_hessian(small, objective.targets, queries)
+    for ours, theirs in zip(objective.gradient_hessian(1e4 + small), expected, strict=True):
+        np.testing.assert_allclose(ours, objective.scale * theirs, rtol=1e-5, atol=1e-5)
 
 
 def test_a_surrogate_says_which_scores_it_is_given():

@@ -78,6 +78,8 @@ FEATURE_PARAMETERS: Mapping[str, FeatureParameter] = {
 }
 #: Parameters that XGBoost's configuration has, but that have no effect with this tree method.
 _IGNORED_BY_EXACT: tuple[str, ...] = ("max_leaves", "grow_policy", "max_bin")
+#: Parameters that XGBoost's configuration has, but that are an error in the training with this tree method.
+_REFUSED_BY_EXACT: tuple[str, ...] = ("colsample_bynode",)
 #: Parameters of matrices that have no effect on a linear model.
 _IGNORED_BY_LINEAR: tuple[str, ...] = ("feature_types", "feature_weights")
 #: Parameters that decide which other parameters XGBoost has.
@@ -147,8 +149,9 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
     # These are parameters of the training function or of matrices, and not of the configuration.
     names = here | {"num_boost_round", "early_stopping_rounds", "verbosity"} | MATRIX_PARAMETERS.keys()
     if structure.get("tree_method") == "exact":
-        names -= set(_IGNORED_BY_EXACT)
+        names -= {*_IGNORED_BY_EXACT, *_REFUSED_BY_EXACT}
         elsewhere.update(dict.fromkeys(_IGNORED_BY_EXACT, "XGBoost ignores it with tree_method='exact'"))
+        elsewhere.update(dict.fromkeys(_REFUSED_BY_EXACT, "XGBoost does not have it with tree_method='exact'"))
     if booster == "gblinear":
         names -= set(_IGNORED_BY_LINEAR)
         elsewhere.update(dict.fromkeys(_IGNORED_BY_LINEAR, "XGBoost ignores it with booster='gblinear'"))

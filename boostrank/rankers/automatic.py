@@ -181,11 +181,17 @@ def _start(
     # One fold after another, so that only one copy of the features exists at a time.
     for i, held_out in enumerate(folds):
         kept, tested = data.take(~held_out), data.take(held_out)
+        if kept.weights is not None and not kept.weights.any():
+            raise ValueError(
+                f"{fold_name(i)} of cv={len(folds)} holds out all queries with a positive sample_weight, so that there "
+                "are none to train on: leave out the queries of weight 0"
+            )
         for one in list(remaining):
             try:
                 one.trainings.add(fold_name(i), kept, tested)
             except ValueError as error:
-                if one is candidates[0]:
+                # An error of XGBoost is a subclass of ValueError. It may follow from an interrupt.
+                if one is candidates[0] or type(error) is not ValueError:
                     raise
                 warn_of_left_out(one.parameters, error, stacklevel=5)
                 remaining.remove(one)

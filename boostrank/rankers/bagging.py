@@ -45,6 +45,7 @@ class BaggedRanker(BaseEstimator):
 
     The queries that a member was not trained on are its out-of-bag queries. If the ranker has `early_stopping_rounds`
     and no `validation_fraction`, each member stops early on its own out-of-bag queries, so that all queries are used.
+    With `n_estimators="auto"` or `ensemble="folds"` of the ranker, folds of the queries of each member decide instead.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ class BaggedRanker(BaseEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         settings = self._check_parameters()
-        has_validation = any(
+        has_validation = settings.uses_folds or any(
             settings.values[name] is not None for name in ("early_stopping_rounds", "validation_fraction")
         )
         if eval_metric is not None and not has_validation:
@@ -191,7 +192,7 @@ class BaggedRanker(BaseEstimator):
         training = MemberTraining(
             clone(self.ranker) if threads is None else clone(self.ranker).set_params(n_jobs=threads),
             data,
-            settings.values["early_stopping_rounds"] is not None and settings.values["validation_fraction"] is None,
+            _stops_on_out_of_bag(settings),
             {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric},
         )
         members = Parallel(n_jobs=self.n_jobs, prefer="threads")(
@@ -336,3 +337,12 @@ class BaggedRanker(BaseEstimator):
     def _out_of_bag_values(self) -> Floats:
         check_is_fitted(self, "ranker_")
         return self.oob_scores_[~np.isnan(self.oob_scores_)]
+
+
+def _stops_on_out_of_bag(settings: Settings) -> bool:
+    """Whether early stopping of the members needs their out-of-bag queries.
+
+    It does not if folds of the queries of a member decide on its rounds.
+    """
+    has_others = settings.values["validation_fraction"] is not None or settings.chooses_rounds
+    return settings.values["early_stopping_rounds"] is not None and not (has_others or settings.averages_folds)

@@ -137,12 +137,17 @@ class MemberTraining:
                     "queries for early_stopping_rounds: lower max_samples, or set validation_fraction of the ranker"
                 )
             options["eval_set"] = [(out_of_bag.X, out_of_bag.labels.values, out_of_bag.queries.qid)]
+        weights = _weights(part, sample.counts[~sample.is_out_of_bag])
+        if weights is not None and not weights.any():
+            raise ValueError(
+                f"member {number} drew only queries of sample_weight 0: leave these queries out, or raise max_samples"
+            )
         ranker = clone(self.ranker).set_params(random_state=sample.seed)
         ranker.fit(
             part.X,
             part.labels.values,
             part.queries.qid,
-            sample_weight=_weights(part, sample.counts[~sample.is_out_of_bag]),
+            sample_weight=weights,
             position=part.position,
             **options,
         )

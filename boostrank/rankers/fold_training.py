@@ -68,7 +68,10 @@ class FoldTrainings:
 
     def add(self, name: str, data: GroupedData, held_out: GroupedData) -> None:
         """Add the fold with this name, which trains on `data` and is evaluated on `held_out`."""
-        metrics = self._specification.bind_metrics(held_out)
+        try:
+            metrics = self._specification.bind_metrics(held_out)
+        except ValueError as error:
+            raise ValueError(f"the metrics are not defined on the queries that {name} holds out: {error}") from error
         validation = ValidationSet(name, held_out, metrics)
         run = self._backend.start(bind_training(self._backend, self._specification, data, [validation]))
         self._folds.append(_Fold(validation, self._specification, run))

@@ -79,7 +79,7 @@ RULES: Mapping[str, Rule] = {
     "validation_fraction": PART,
     "refit": FLAG,
     "cv": integer(2),
-    "ensemble": one_of(FOLDS),
+    "ensemble": Rule(f"None or {FOLDS!r}", one_of(FOLDS).accepts),
     "n_jobs": integer(),
     "verbosity": integer(),
 }
@@ -245,7 +245,10 @@ class Settings:
             raise ValueError("give either eval_set or validation_fraction, not both")
         validates = eval_set or fraction is not None or self.chooses_rounds or self.averages_folds
         if patience is not None and not validates:
-            raise ValueError("early_stopping_rounds needs validation queries: give eval_set or validation_fraction")
+            raise ValueError(
+                "early_stopping_rounds needs validation queries: give eval_set or validation_fraction, or set "
+                "n_estimators='auto', with which folds of the training queries decide"
+            )
         if self.values["refit"] and (fraction is None or patience is None):
             raise ValueError(
                 "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the "

@@ -66,7 +66,8 @@ class Surrogate(ABC):
     #: sort like the expected targets.
     reweighted: ClassVar[bool] = False
     #: Type of the scores that an objective computes gradients of. A surrogate for which another type than float64 is
-    #: faster must return gradients and Hessians for both types.
+    #: faster must return gradients and Hessians for both types. If it is invariant to shifts, it gets scores of the
+    #: other type minus the largest score of the query, so that rounding does not make different scores equal.
     score_type: ClassVar[type[np.floating[Any]]] = np.float64
     #: Number of documents that an objective computes gradients of together, unless a query has more.
     block_rows: ClassVar[int] = BLOCK_ROWS

@@ -123,8 +123,6 @@ from boostrank.surrogates.weighted_pairs import LogisticPairs, WeightedPairs
 BLOCK_PAIRS = 65_536
 # It is added to the distance of two scores, by which a weight is divided. It is that of LightGBM.
 MIN_DISTANCE = 0.01
-# The score of the entries of a matrix that are no documents. Their target is 0, so that they change no sum.
-NO_DOCUMENT = -1e37
 
 
 @dataclass(frozen=True)
@@ -147,8 +145,8 @@ class ConsistentLambdaRank(LogisticPairs):
     not divided by the distance, as in LightGBM.
 
     Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time. They are computed with the
-    precision of the scores. Objectives pass them as float32, which halves the time. A rounded score changes weights,
-    but no weight then depends on labels, so that the minimizer stays the same.
+    precision of the scores. Objectives pass them, minus the largest score of the query, as float32, which halves the
+    time. A rounded score changes weights, but no weight then depends on labels, so that the minimizer stays the same.
 
     Parameters
     ----------
@@ -241,7 +239,8 @@ class ConsistentLambdaRank(LogisticPairs):
 
     def _blocks(self, scores: Floats, queries: Segments) -> Iterator[_PairBlock]:
         """The pairs of a document of the top and any document, in blocks; each array is valid until the next block."""
-        buffer, scores = _buffer(queries, scores), np.append(scores, NO_DOCUMENT).astype(scores.dtype)
+        # Entries of a matrix that are no documents have the last rank, and the target 0, so that they change no sum.
+        buffer, scores = _buffer(queries, scores), np.append(scores, np.finfo(scores.dtype).min).astype(scores.dtype)
         for segments, unsorted in queries.size_classes:
             size = unsorted.shape[1]
             n_top = size if self.truncation is None else min(self.truncation, size)

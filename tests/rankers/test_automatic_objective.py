@@ -319,6 +319,41 @@ def test_candidates_that_cannot_be_trained_are_left_out(ranker_class, auto, nois
         auto(n_estimators=3).fit(X, y, qid)
 
 
+def test_candidates_of_which_the_library_fails_are_not_left_out(ranker_class, auto, noisy, monkeypatch):
+    # After an interrupt while it reads the features, XGBoost raises such an error, which is a ValueError.
+    class LibraryError(ValueError):
+        pass
+
+    start, calls = ranker_class._backend.start, []
+
+    def fail(training):
+        calls.append(training)
+        if len(calls) == 2:
+            raise LibraryError("interrupted")
+        return start(training)
+
+    monkeypatch.setattr(ranker_class._backend, "start", fail)
+    ranker = auto(n_estimators=3)
+    with pytest.raises(LibraryError):
+        ranker.fit(*noisy)
+    assert not hasattr(ranker, "booster_")
+
+
+def test_parameters_that_the_tree_method_does_not_have_leave_a_candidate_out(noisy):
+    ranker = br.XGBoostRanker("auto", n_estimators=3, tree_method="exact", **COMMON)
+    with pytest.warns(UserWarning, match="leaves out the candidate .*colsample_bynode.* tree_method='exact'"):
+        ranker.fit(*noisy)
+    assert "pairwise-exponential" not in ranker.cv_results_["objective"]
+
+
+def test_a_fold_without_weights_is_an_error_that_says_so(auto, noisy):
+    X, y, qid = noisy
+    weights = np.zeros(len(np.unique(qid)))
+    weights[0] = 1.0
+    with pytest.raises(ValueError, match=r"fold_\d of cv=3 holds out all queries with a positive sample_weight"):
+        auto(n_estimators=3).fit(X, y, qid, sample_weight=weights)
+
+
 def test_weights_and_initial_scores_reach_all_trainings(ranker_class, auto, table, noisy):
     X, y, qid = noisy
     table({}, {"objective": "softmax"})

@@ -241,6 +241,13 @@ def test_folds_are_drawn_by_the_random_state(make, data):
     assert (twice[0][0] != twice[0][1]).any()
 
 
+def test_a_fold_on_which_the_metric_is_undefined_is_named(make, data):
+    X, y, qid = data
+    only_one = np.where(qid == qid[0], y, 0)
+    with pytest.raises(ValueError, match=r"the queries that fold_\d holds out: no query is left to average"):
+        make(n_estimators="auto", cv=3).fit(X, only_one, qid, eval_metric=br.get_measure("ndcg", empty="skip"))
+
+
 def test_results_belong_to_the_last_fit(make, data):
     X, y, qid = data
     ranker = make(n_estimators="auto", cv=3, early_stopping_rounds=PATIENCE).fit(X, y, qid)
@@ -261,7 +268,8 @@ def test_results_belong_to_the_last_fit(make, data):
         ({"n_estimators": "many"}, {}, "n_estimators must be an integer of at least 1, or 'auto'; got 'many'"),
         ({"n_estimators": "auto", "cv": 1}, {}, "cv must be an integer of at least 2; got 1"),
         ({"cv": 3}, {}, "cv=3 would have no effect"),
-        ({"ensemble": "mean"}, {}, "ensemble must be one of folds; got 'mean'"),
+        ({"early_stopping_rounds": 3}, {}, "needs validation queries: .*n_estimators='auto'"),
+        ({"ensemble": "mean"}, {}, "ensemble must be None or 'folds'; got 'mean'"),
         ({"n_estimators": "auto", "validation_fraction": 0.2}, {}, "n_estimators='auto' or validation_fraction"),
         ({"ensemble": "folds", "validation_fraction": 0.2}, {}, "ensemble='folds' or validation_fraction"),
         ({"n_estimators": "auto", "refit": True}, {}, "refit=True needs validation_fraction"),

@@ -60,7 +60,8 @@ def scores_by_hand(model, data, weights=None, **fit):
         # The rows of each query together, as the bagged ranker groups them.
         inside = np.array([row for name in names for row in inside if qid[row] == name])
         ranker = clone(model.ranker).set_params(random_state=member.random_state)
-        if ranker.early_stopping_rounds is not None and ranker.validation_fraction is None:
+        has_folds = ranker.n_estimators == "auto" or ranker.ensemble is not None
+        if ranker.early_stopping_rounds is not None and ranker.validation_fraction is None and not has_folds:
             fit["eval_set"] = [(X[outside], y[outside], qid[outside])]
         given = None if (weight[inside] == 1).all() else weight[inside]
         ranker.fit(X[inside], y[inside], qid[inside], sample_weight=given, **fit)
@@ -91,6 +92,8 @@ SETTINGS = [
     {"early_stopping_rounds": 3, "n_estimators": 30, "learning_rate": 0.3},
     {"early_stopping_rounds": 3, "n_estimators": 30, "validation_fraction": 0.3, "refit": True},
     {"objective": "native", "k": 5, "early_stopping_rounds": 3},
+    {"n_estimators": "auto", "early_stopping_rounds": 3, "learning_rate": 0.5, "cv": 2},
+    {"ensemble": "folds", "early_stopping_rounds": 3, "learning_rate": 0.5, "cv": 2},
     {"objective": "squared", "k": 3, "gain": "linear", "colsample_bytree": 0.5},
 ]
 
@@ -120,7 +123,7 @@ def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settin
     assert model.score(X, y, qid=qid) == pytest.approx(
         br.ndcg_score(y, expected, qid, k=settings.get("k"), gain=settings.get("gain", "exp2"))
     )
-    assert model.best_iteration_ == sum(member.best_iteration_ for member in model.estimators_)
+    assert model.best_iteration_ == sum(member.n_estimators_ for member in model.estimators_)
     np.testing.assert_array_equal(model.feature_importances_, model.ranker_.feature_importances_)
 
 
@@ -423,6 +426,22 @@ def test_wrong_data_are_errors(ranker_class, data):
         model.score(X, y)
     with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :2])
+
+
+@pytest.mark.filterwarnings("ignore:no tree has a split")
+def test_a_sample_of_queries_without_weight_is_an_error_that_says_so(ranker_class, data):
+    X, y, qid = data
+    model = bagged(ranker_class).set_params(n_estimators=20)
+    with pytest.raises(ValueError, match=r"member \d+ drew only queries of sample_weight 0: leave these queries out"):
+        model.fit(X, y, qid, sample_weight=[1.0] + [0.0] * (len(np.unique(qid)) - 1))
+
+
+def test_metrics_of_folds_are_passed_on(ranker_class, data):
+    model = bagged(ranker_class, n_estimators="auto", learning_rate=0.5, cv=2, early_stopping_rounds=2)
+    model.fit(*data, eval_metric=["map", "mrr"], early_stopping_metric="mrr")
+    for member in model.estimators_:
+        assert member.cv_results_["metric"].tolist() == ["mrr"]
+        assert list(member.evals_result_["fold_1"]) == ["map", "mrr"]
 
 
 def test_one_query(ranker_class, data):

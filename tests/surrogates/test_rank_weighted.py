@@ -271,6 +271,18 @@ def test_long_queries_need_little_memory():
         assert (hessian > 0).all()
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_scores_that_are_very_low_are_ranked_before_entries_that_are_no_documents(kind):
+    # The matrix of a query of 9 documents has 10 columns.
+    random, queries = np.random.default_rng(4), Queries.from_sizes([9])
+    scores, targets = random.permutation(9).astype(kind) * kind(-1e37), random.random(9)
+    surrogate = ConsistentLambdaRank(truncation=3)
+    expected = by_definition(surrogate, scores.astype(float).tolist(), targets)[1] * 1e37
+    gradient = surrogate.gradient_hessian(scores, targets, queries)[0].astype(float) * 1e37
+    assert np.abs(expected).max() > 0.1
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_results_have_the_precision_of_the_scores():
     random, sizes = np.random.default_rng(3), [30, 1, 120, 7]
     queries, n = Queries.from_sizes(sizes), sum(sizes)
