@@ -26,7 +26,7 @@ from timing import run_in_fresh_process
 from workloads import LAMBDAMART, N_DOCUMENTS, N_FEATURES, leaf_parameters
 
 import boostrank.dask as bd
-from boostrank.surrogates import Softmax
+from boostrank.surrogates import Power
 
 ONE_PROCESS = """
 import time
@@ -42,8 +42,8 @@ print(time.perf_counter() - start, peak())
 """
 
 
-class TimedSoftmax(Softmax):
-    """Softmax that adds up the time that its worker spends in it."""
+class TimedSoftmax(Power):
+    """Softmax cross entropy that adds up the time that its worker spends in it."""
 
     def gradient_hessian(self, scores, targets, queries):
         """Compute gradient and Hessian, and add the time to that of the worker."""
@@ -118,12 +118,12 @@ def fits_on_cluster(client, settings):
         "lightgbm": {
             "lightgbm.DaskLGBMRanker, lambdarank": lightgbm_native,
             "LightGBMRanker, lambdarank": ours(bd.LightGBMRanker, "lambdarank", "lightgbm"),
-            "LightGBMRanker, softmax": ours(bd.LightGBMRanker, TimedSoftmax(), "lightgbm"),
+            "LightGBMRanker, softmax": ours(bd.LightGBMRanker, TimedSoftmax(0, max_step=1.0), "lightgbm"),
         },
         "xgboost": {
             "xgboost.dask.train, rank:ndcg": xgboost_native,
             "XGBoostRanker, rank:ndcg": ours(bd.XGBoostRanker, "rank:ndcg", "xgboost"),
-            "XGBoostRanker, softmax": ours(bd.XGBoostRanker, TimedSoftmax(), "xgboost"),
+            "XGBoostRanker, softmax": ours(bd.XGBoostRanker, TimedSoftmax(0, max_step=1.0), "xgboost"),
         },
     }
 

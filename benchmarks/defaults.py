@@ -32,17 +32,19 @@ from boostrank.losses import DEFAULT_LOSS
 HELD_OUT = 0.25
 OBJECTIVES = {
     "pairwise-exponential": "pairwise-exponential",
-    "power": "power",
     "softmax": "softmax",
+    "consistent-lambdarank": "consistent-lambdarank",
+    "power": "power",
     "softmax, steps of any length": br.surrogates.Power(0),
     "softmax, exact Hessian": br.surrogates.Power(0, hessian="exact"),
-    "consistent-lambdarank": "consistent-lambdarank",
     "consistent-lambdarank, exact Hessian": br.surrogates.ConsistentLambdaRank(hessian="exact"),
     "consistent-lambdarank, all pairs": br.surrogates.ConsistentLambdaRank(truncation=None),
 }
+#: The objectives that are also trained with the penalties of the library; the others are trained on LightGBM only.
+WITH_BOTH_PENALTIES = ("pairwise-exponential", "softmax", DEFAULT_LOSS)
 #: The penalties that a library has by default; those of our losses are the result of this script.
 LIBRARY_DEFAULTS = {"lightgbm": {"reg_lambda": 0.0}, "xgboost": {"reg_lambda": 1.0, "min_child_weight": 1.0}}
-#: With the default loss, other parameters are tried too, beside the penalties that were chosen.
+#: With the default loss, other parameters are tried too; those that are not named have their defaults.
 PARAMETERS = {
     "lightgbm": [
         {"reg_lambda": 0.0, "path_smooth": 20.0},
@@ -69,8 +71,10 @@ def text_of(parameters):
 
 def candidates(library):
     """Name of the objective and parameters of each candidate; the baseline is the first one, and has no objective."""
-    with_all = itertools.product(OBJECTIVES, [{}, LIBRARY_DEFAULTS[library]])
-    return [(None, {}), *with_all, *((DEFAULT_LOSS, parameters) for parameters in PARAMETERS[library])]
+    main = itertools.product(WITH_BOTH_PENALTIES, [{}, LIBRARY_DEFAULTS[library]])
+    others = [name for name in OBJECTIVES if name not in WITH_BOTH_PENALTIES and library == "lightgbm"]
+    of_default = ((DEFAULT_LOSS, parameters) for parameters in PARAMETERS[library])
+    return [(None, {}), *main, *((name, {}) for name in others), *of_default]
 
 
 def run(data, number, split, library, objective, parameters):

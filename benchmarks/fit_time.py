@@ -15,7 +15,7 @@ from workloads import LAMBDAMART, N_DOCUMENTS, N_FEATURES, make_ranker
 import boostrank as br
 
 OTHER_NATIVE = {"lightgbm": "rank_xendcg", "xgboost": "rank:pairwise"}
-SURROGATES = ("softmax", "centered-squared", "logistic", "centered-logistic", "cosine")
+SURROGATES = ("consistent-lambdarank", "softmax", "centered-squared", "logistic", "centered-logistic", "cosine")
 
 
 def main():

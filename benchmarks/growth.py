@@ -37,8 +37,8 @@ ranker.predict(X)
 print(fitted - start, time.perf_counter() - fitted, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 METHODS = {
-    "lightgbm": ("lambdarank", "rank_xendcg", "softmax", "pairwise-squared"),
-    "xgboost": ("rank:ndcg", "rank:pairwise", "rank:map", "softmax"),
+    "lightgbm": ("lambdarank", "rank_xendcg", "consistent-lambdarank", "softmax", "pairwise-squared"),
+    "xgboost": ("rank:ndcg", "rank:pairwise", "rank:map", "consistent-lambdarank", "softmax"),
 }
 JOB = ["query_length", "documents", "turn", "library", "objective"]
 MEASURED = ["fit_s", "predict_s", "peak_mb"]

@@ -28,7 +28,7 @@ TREES = {
     "min_child": [1, 5, 20, 50],
     "subsample": [0.6, 0.8, 1.0],
     "colsample": [0.3, 0.6, 1.0],
-    "reg_lambda": (0.01, 10.0),
+    "reg_lambda": (0.01, 100.0),
 }
 #: Parameters that say how the libraries run.
 RUNNING = {
@@ -79,7 +79,7 @@ def bagged(**parameters):
 
 def power(make, exponent, **parameters):
     """A ranker with the loss of the power family that has this exponent."""
-    return make(br.surrogates.Power(exponent), **parameters)
+    return make(br.surrogates.Power(exponent, max_step=1.0), **parameters)
 
 
 def cosine(make, epsilon, **parameters):

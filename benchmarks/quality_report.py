@@ -7,8 +7,8 @@ method is left out of a data set if the runs of some of its folds are missing. I
 bootstrap over queries, and p-values those of paired randomization tests.
 
 quality_PROTOCOL.csv has a row for each data set and method: its mean, and its difference to LightGBM's LambdaMART. For
-methods on XGBoost there is a second row, with the difference to XGBoost's. Seconds are those of training and
-prediction on a fold, next to other jobs.
+methods on XGBoost there is a second row, with the difference to XGBoost's. Seconds are those of a whole job
+beside other jobs: all draws of a tuned method, prediction, and in the first job of a process reading the data.
 
 quality_headline.csv has a row for each of our methods and each peer: the mean over data sets of the mean difference, in
 which all data sets have the same weight. Its interval is of resamples of the queries of each set, and its p-value of

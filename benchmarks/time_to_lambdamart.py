@@ -18,7 +18,15 @@ from reporting import make_parser, publish
 from rich.progress import track
 from workloads import make_ranker, read_folds
 
-LOSSES = ("softmax", "logistic", "centered-squared", "cosine", "pairwise-squared", "pairwise-exponential")
+LOSSES = (
+    "consistent-lambdarank",
+    "softmax",
+    "logistic",
+    "centered-squared",
+    "cosine",
+    "pairwise-squared",
+    "pairwise-exponential",
+)
 NATIVE = {"lightgbm": ("lambdarank", "rank_xendcg"), "xgboost": ("rank:ndcg", "rank:pairwise")}
 
 

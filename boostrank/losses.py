@@ -13,8 +13,7 @@ Loss = Surrogate | EdgeLoss
 #: Losses with their default settings by name.
 LOSSES: Mapping[str, Loss] = MappingProxyType({**SURROGATES, **EDGE_LOSSES})
 
-#: The default loss of rankers. Without tuning, it was the best of the consistent surrogates on held-out queries of four
-#: training sets (benchmarks/README.md, "Defaults").
+#: The default loss of rankers, chosen by NDCG on held-out training queries (benchmarks/README.md, "Defaults").
 DEFAULT_LOSS = "consistent-lambdarank"
 
 

@@ -6,7 +6,7 @@ from sklearn.model_selection import GridSearchCV
 import boostrank as br
 
 X, y, qid = br.make_ranking(n_queries=150, random_state=0)
-grid = {"objective": ["softmax", "logistic", br.surrogates.Cosine(), "lambdarank"], "num_leaves": [7, 31]}
+grid = {"objective": ["consistent-lambdarank", "softmax", br.surrogates.Cosine(), "lambdarank"], "num_leaves": [7, 31]}
 
 # Each fit stops early on a fifth of its own training queries, and so finds its number of rounds.
 ranker = br.LightGBMRanker(

@@ -20,7 +20,7 @@ STOPPING = {"n_estimators": 300, "early_stopping_rounds": 15, "random_state": 0}
 def score(trial):
     """NDCG@10 of the held-out queries with the settings that a trial suggests."""
     ranker = br.LightGBMRanker(
-        objective=trial.suggest_categorical("objective", ["pairwise-exponential", "softmax", "cosine", "lambdarank"]),
+        objective=trial.suggest_categorical("objective", ["consistent-lambdarank", "softmax", "cosine", "lambdarank"]),
         k=trial.suggest_categorical("k", [None, 10]),
         num_leaves=trial.suggest_int("num_leaves", 4, 64, log=True),
         learning_rate=trial.suggest_float("learning_rate", 0.03, 0.3, log=True),

@@ -130,9 +130,9 @@ def test_blocks_do_not_matter(surrogate):
     for query, part in enumerate(slices(sizes)):
         one, u, s = Queries.from_sizes([sizes[query]]), objective.targets[part], scores[part] + objective.offset
         factor = objective.scale * weights[query]
-        # Scores that become equal by rounding must be the same ones.
-        rounded = s if surrogate.score_type == np.float64 else (s - s.max()).astype(surrogate.score_type)
-        expected = surrogate.gradient_hessian(rounded, u, one)
+        # In a type of less precision, scores are relative to the highest one of the query.
+        given = s if surrogate.score_type == np.float64 else (s - s.max()).astype(surrogate.score_type)
+        expected = surrogate.gradient_hessian(given, u, one)
         np.testing.assert_allclose(gradient[part], expected[0] * factor, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(hessian[part], expected[1] * factor, rtol=1e-4, atol=1e-5)
         assert losses[query] == pytest.approx(surrogate.loss(s, u, one)[0], rel=1e-6, abs=1e-6)

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import sklearn
 
@@ -35,16 +34,6 @@ def test_losses_that_are_named_exist():
     section = README.split("## Which loss?")[1].split("\n## ")[0]
     named = set(re.findall(r"`([a-z-]+)`", section)) - {"lambdarank", "rank"}
     assert named - {"edge-logistic"} <= set(SURROGATES)
-
-
-def test_typical_rounds_are_those_of_the_benchmark():
-    path = Path(__file__).parents[1] / "benchmarks" / "results" / "typical_rounds.csv"
-    table = pd.read_csv(path, comment="#").set_index("objective")
-    assert f"| best round | {' | '.join(table.columns)} |" in README
-    rows = re.findall(r"^\| `([a-z-]+)` \|" + r" (\d+) \|" * len(table.columns) + "$", README, re.MULTILINE)
-    assert len(rows) == 4
-    for objective, *rounds in rows:
-        assert [int(number) for number in rounds] == table.loc[objective].tolist()
 
 
 @pytest.mark.parametrize(

@@ -227,13 +227,17 @@ class Backend(Protocol):
     NATIVE_OBJECTIVES: tuple[str, ...]
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
-    #: Values of parameters that are None, by their names in the ranker, for the losses of boostrank. These losses have
-    #: the mean Hessian 1, so that the same limits and penalties fit all data, which is not true of other objectives.
-    LOSS_DEFAULTS: Mapping[str, float]
     #: Native parameters that concern single features, by canonical name.
     FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
     #: Name of feature i in the models if the training data had no names, for `str.format`.
     UNNAMED_FEATURE: str
+
+    def loss_defaults(self, native: Mapping[str, Any]) -> Mapping[str, float]:
+        """Values of parameters that are None, by their names in the ranker, for the losses of boostrank.
+
+        These losses have the mean Hessian 1, so that the same limits and penalties fit all data, which is not true of
+        other objectives. `native` are the native parameters of the user.
+        """
 
     def known_parameters(self, parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
         """The parameters that the library has beside these native parameters.

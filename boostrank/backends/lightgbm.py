@@ -27,11 +27,11 @@ from boostrank.backends.lightgbm_callbacks import without_validation as without_
 from boostrank.backends.lightgbm_dart import dart_callbacks
 from boostrank.backends.lightgbm_format import check_lightgbm, with_named_objective
 from boostrank.backends.lightgbm_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
-from boostrank.backends.lightgbm_parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
 from boostrank.backends.lightgbm_parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.lightgbm_parameters import check_boosting
 from boostrank.backends.lightgbm_parameters import check_categories as check_categories
 from boostrank.backends.lightgbm_parameters import known_parameters as known_parameters
+from boostrank.backends.lightgbm_parameters import loss_defaults as loss_defaults
 from boostrank.backends.lightgbm_rounds import LightGBMRounds
 from boostrank.backends.model_files import (
     BLANK_CHECKSUM,

@@ -68,7 +68,8 @@ def lightgbm_objective(
     """Make a custom objective of LightGBM from a loss, for ``lightgbm.train`` and ``lightgbm.LGBMRanker``.
 
     The weights of the Dataset are applied here, because LightGBM does not apply them to custom gradients. Gradients are
-    scaled so that the mean Hessian is 1 before the first round; see :class:`boostrank.objective.Objective`.
+    scaled so that the mean Hessian is 1 before the first round; see :class:`boostrank.objective.Objective`. The default
+    penalty of :class:`boostrank.LightGBMRanker` for such losses is not set here: give ``lambda_l2=50``.
 
     Parameters
     ----------

@@ -111,6 +111,11 @@ _OBJECTIVES: Mapping[str, str] = {
 _INSTEAD: Mapping[str, str] = {"lambdarank_truncation_level": "; for other objectives set k"}
 
 
+def loss_defaults(native: Mapping[str, Any]) -> Mapping[str, float]:
+    """Values of parameters that are None, by their names in the ranker, for the losses of boostrank."""
+    return LOSS_DEFAULTS
+
+
 def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
     """All parameters of LightGBM by name.
 

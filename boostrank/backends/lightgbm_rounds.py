@@ -106,7 +106,7 @@ class _Callbacks:
 
     def __init__(self, callbacks: Sequence[Any], n_rounds: int, before_iteration: bool) -> None:
         called = [one for one in callbacks if getattr(one, "before_iteration", False) == before_iteration]
-        # As LightGBM does.
+        # LightGBM calls callbacks without an `order` before all others, in the sequence of the list.
         numbers = {id(one): i - len(callbacks) for i, one in enumerate(callbacks)}
         self._callbacks = sorted(called, key=lambda one: getattr(one, "order", numbers[id(one)]))
         self._n_rounds, self.before_iteration, self.environment = n_rounds, before_iteration, None

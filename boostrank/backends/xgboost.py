@@ -46,10 +46,10 @@ from boostrank.backends.xgboost_features import (
 from boostrank.backends.xgboost_format import check_xgboost
 from boostrank.backends.xgboost_matrices import NAMES, make_matrix
 from boostrank.backends.xgboost_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
-from boostrank.backends.xgboost_parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
 from boostrank.backends.xgboost_parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.xgboost_parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.xgboost_parameters import known_parameters as known_parameters
+from boostrank.backends.xgboost_parameters import loss_defaults as loss_defaults
 from boostrank.backends.xgboost_prediction import base_score as base_score
 from boostrank.backends.xgboost_prediction import booster_name, is_linear
 from boostrank.backends.xgboost_prediction import contributions as contributions

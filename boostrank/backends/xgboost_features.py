@@ -10,8 +10,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from boostrank.backends.feature_parameters import Features, check_codes, resolve_features
 from boostrank.backends.xgboost_parameters import MATRIX_PARAMETERS
+from boostrank.frames import is_pandas
 
 #: Attribute of boosters: the number that means a missing value.
 MISSING_ATTRIBUTE = "boostrank_missing"
@@ -46,6 +49,29 @@ def check_takes_categories(matrix: Any, parameters: Mapping[str, Any]) -> None:
 def missing_number(parameters: Mapping[str, Any]) -> float:
     """The number that means a missing value in training. NaN always does, too."""
     return float(parameters.get("missing", math.nan))
+
+
+def without_missing_number(X: Any, missing: float) -> tuple[Any, float]:
+    """Features for a matrix of XGBoost, and the number that means a missing value in all of them.
+
+    XGBoost compares this number with the codes of categories too. So a DataFrame with categorical columns is returned
+    with NaN for the number in its other columns, and with NaN as the number.
+    """
+    if math.isnan(missing) or not is_pandas(X):
+        return X, missing
+    import pandas as pd
+
+    def with_nan(column: Any) -> Any:
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            return column
+        # XGBoost compares float32, too.
+        with np.errstate(over="ignore"):
+            numbers = column.to_numpy(np.float32, na_value=np.nan)
+            return np.where(numbers == np.float32(missing), np.float32(np.nan), numbers)
+
+    if not any(isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes):
+        return X, missing
+    return pd.DataFrame({name: with_nan(column) for name, column in X.items()}, index=X.index), math.nan
 
 
 def remember_missing(booster: Any, parameters: Mapping[str, Any]) -> Any:

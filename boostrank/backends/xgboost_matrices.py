@@ -15,7 +15,12 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.feature_names import NameCode
-from boostrank.backends.xgboost_features import check_takes_categories, column_fields, missing_number
+from boostrank.backends.xgboost_features import (
+    check_takes_categories,
+    column_fields,
+    missing_number,
+    without_missing_number,
+)
 from boostrank.segments import Floats, Ints
 
 #: Number of elements of a dense block: 64 MiB of float32.
@@ -60,12 +65,9 @@ def make_matrix(
     if weights is not None:
         weights = weights[data.queries.starts]
     columns = column_fields(parameters)
-    settings = {
-        "nthread": parameters.get("nthread"),
-        "enable_categorical": True,
-        "missing": missing_number(parameters),
-    }
-    X, linear = NAMES.encode_columns(data.X), parameters.get("booster", "gbtree") == "gblinear"
+    X, missing = without_missing_number(NAMES.encode_columns(data.X), missing_number(parameters))
+    settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing}
+    linear = parameters.get("booster", "gbtree") == "gblinear"
     if parameters.get("tree_method", "auto") in ("auto", "hist") and not linear and not exact:
         # A QuantileDMatrix stores only the bins of the features, and not a second copy of them.
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))

@@ -121,6 +121,12 @@ _REFUSED: Mapping[str, str] = {
 }
 
 
+def loss_defaults(native: Mapping[str, Any]) -> Mapping[str, float]:
+    """Values of parameters that are None, by their names in the ranker, for the losses of boostrank."""
+    # Penalties of linear models have another unit.
+    return {} if native.get("booster") == "gblinear" else LOSS_DEFAULTS
+
+
 def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
     """All parameters of XGBoost by name.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from boostrank.backends.base import import_backend
-from boostrank.backends.xgboost_features import missing_number_of
+from boostrank.backends.xgboost_features import missing_number_of, without_missing_number
 from boostrank.backends.xgboost_matrices import NAMES, dense_blocks
 
 _LINEAR = "all rounds of booster='gblinear' change one linear model"
@@ -25,12 +25,13 @@ def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.flo
     if is_linear(booster):
         _refuse_rounds(rounds)
         return _predict(booster, _matrix(booster, X), output_margin=True).astype(np.float64)
+    X, missing = without_missing_number(X, missing_number_of(booster))
     # This does not copy the features. XGBoost offers it only for trees. The names were checked before.
     settings = {
         "predict_type": "margin",
         "validate_features": False,
         "iteration_range": _bounds(rounds),
-        "missing": missing_number_of(booster),
+        "missing": missing,
     }
     return np.concatenate([booster.inplace_predict(block, **settings) for block in dense_blocks(X)], dtype=np.float64)
 
@@ -106,8 +107,8 @@ def _bounds(rounds: range | None) -> tuple[int, int]:
 
 
 def _matrix(booster: Any, X: Any) -> Any:
-    missing = missing_number_of(booster)
-    return import_backend("xgboost").DMatrix(NAMES.encode_columns(X), enable_categorical=True, missing=missing)
+    X, missing = without_missing_number(NAMES.encode_columns(X), missing_number_of(booster))
+    return import_backend("xgboost").DMatrix(X, enable_categorical=True, missing=missing)
 
 
 def _predict(booster: Any, matrix: Any, **settings: Any) -> NDArray[np.float32]:

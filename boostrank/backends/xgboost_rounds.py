@@ -13,7 +13,8 @@ from boostrank.backends.rounds import refuse_stopping
 class XGBoostRounds:
     """A :class:`~boostrank.backends.rounds.TrainingByRounds` of XGBoost.
 
-    Its rounds are those of ``xgboost.train``: the same random numbers, and the same calls of callbacks.
+    Its rounds are those of ``xgboost.train``: the same random numbers, and the same calls of callbacks before and after
+    each round. ``after_training`` is not called, because the training does not know its end.
 
     Parameters
     ----------

@@ -41,8 +41,8 @@ from boostrank.model_selection import query_folds
 from boostrank.surrogates import SURROGATES
 
 NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")
-# Surrogates that take more time than LambdaMART in a boosting round (benchmarks/README.md). They are compared only if
-# --objectives names them.
+# Surrogates of pairs that take a multiple of the time of the default. They are compared only if --objectives names
+# them.
 SLOW = ("pairwise-logistic", "pairwise-squared-hinge", "pairwise-hinge")
 # Losses of the literature that are not consistent: least squares on gains, ListNet and RankCosine.
 INCONSISTENT = ("squared/none", "softmax/softmax", "cosine/l2")

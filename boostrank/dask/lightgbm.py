@@ -70,7 +70,8 @@ class LightGBMRanker(DaskRanker):
     `evals_result_` and early stopping, are those of the data of all workers. So the model does not depend on how the
     data are partitioned, except through LightGBM's binning of features and the rounding of its sums. LightGBM's
     workers estimate the number of rows in a leaf from its Hessian: where `min_child_samples` prevents a split, trees
-    may differ a little from those of one process.
+    may differ a little from those of one process. So they may with `reg_lambda` above 0: where no split of a leaf by a
+    feature has a gain, LightGBM in one process does not try this feature further down, and its workers do.
 
     `fit` takes fewer arguments than that of the local ranker: see its documentation. `objective` cannot be a function,
     and neither can the metrics, because each worker knows only its own queries.

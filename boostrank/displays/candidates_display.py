@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class CandidatesDisplay:
     """Differences of candidates to the default, with their standard errors.
 
-    Created by :meth:`from_ranker`. A candidate replaces the default if its interval, one standard error to both sides
-    of its difference, is right of 0; the best one is chosen.
+    Created by :meth:`from_estimator`. A candidate replaces the default if its interval, one standard error to both
+    sides of its difference, is right of 0; the best one is chosen.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class CandidatesDisplay:
     >>> X, y, qid = make_ranking(n_queries=60, random_state=0)
     >>> ranker = LightGBMRanker("auto", n_estimators=10, n_jobs=1, random_state=0).fit(X, y, qid)
     >>> from matplotlib.figure import Figure
-    >>> display = CandidatesDisplay.from_ranker(ranker, ax=Figure().subplots())
+    >>> display = CandidatesDisplay.from_estimator(ranker, ax=Figure().subplots())
     >>> display.measure, int(display.table["chosen"].sum())
     ('ndcg@10', 1)
     """
@@ -49,7 +49,7 @@ class CandidatesDisplay:
     ax_: Any = None
 
     @classmethod
-    def from_ranker(cls, ranker: Any, ax: Any = None) -> CandidatesDisplay:
+    def from_estimator(cls, ranker: Any, ax: Any = None) -> CandidatesDisplay:
         """Plot the candidates of a fitted ranker.
 
         Parameters

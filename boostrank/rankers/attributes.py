@@ -23,6 +23,8 @@ class AttributesMixin:
     def best_score_(self) -> dict[str, dict[str, float]]:
         """Values of the metrics in round `best_iteration_`, as ``{"valid_0": {"ndcg@10": value}, ...}``.
 
+        With ``ensemble="folds"``, it is the last round of the model of each fold.
+
         It is empty if there were no validation sets, and after `load_model`: a model file does not have the values.
         With `refit`, these are the values of the model that was trained without the held-out queries.
         """
@@ -35,10 +37,7 @@ class AttributesMixin:
 
     @property
     def n_estimators_(self) -> int:
-        """Number of boosting rounds of the model; rounds after the best one are not kept.
-
-        With ``ensemble="folds"``, it is the number of rounds of all models together.
-        """
+        """Number of boosting rounds of the model; rounds after the best one are not kept."""
         check_is_fitted(self, "booster_")
         return self._backend.n_rounds(self.booster_)
 

@@ -84,10 +84,10 @@ class Choice:
         """Values of the metrics on the folds: ``{"fold_0": {"ndcg@10": [value of each round]}, ...}``."""
         return self.candidate.trainings.evals_result()
 
-    def average(self, backend: Backend, n_earlier_rounds: int) -> Trained:
+    def average(self, backend: Backend) -> Trained:
         """The mean of the models of the folds, each with the chosen number of rounds, and those of `init_model`."""
         booster = backend.average(self.candidate.trainings.boosters(self.n_rounds))
-        return Trained(booster, n_earlier_rounds + self.n_rounds, self.evals_result())
+        return Trained(booster, backend.n_rounds(booster), self.evals_result())
 
 
 def choose(
@@ -143,8 +143,9 @@ def choose(
     else:
         relevant = _has_relevant_documents(data, folds)
         _train_all(started, relevant, len(folds))
-        better = [one for one in started if one.difference > ERRORS_TO_REPLACE * one.standard_error]
-        chosen = max((one for one in better if not one.dropped), key=lambda one: one.difference, default=default)
+        going = [one for one in started if not one.dropped]
+        better = [one for one in going if one.difference > ERRORS_TO_REPLACE * one.standard_error]
+        chosen = max(better, key=lambda one: one.difference, default=default)
     specification, n_rounds = chosen.specification, chosen.trainings.judged_round
     if settings.chooses_rounds:
         specification = specification.for_refit(backend, n_rounds)
@@ -195,14 +196,14 @@ def _start(
                 # An error of XGBoost is a subclass of ValueError. It may follow from an interrupt.
                 if one is candidates[0] or type(error) is not ValueError:
                     raise
-                warn_of_left_out(one.parameters, error)
+                warn_of_left_out(one.parameters, error, stacklevel=5)
                 remaining.remove(one)
     return remaining
 
 
-def warn_of_left_out(parameters: Mapping[str, Any], error: Exception) -> None:
-    """Warn of a candidate that cannot be trained."""
-    warnings.warn(f"objective='auto' leaves out the candidate {dict(parameters)}: {error}", stacklevel=4)
+def warn_of_left_out(parameters: Mapping[str, Any], error: Exception, stacklevel: int) -> None:
+    """Warn of a candidate that cannot be trained; `stacklevel` is that of the caller of ``fit``."""
+    warnings.warn(f"objective='auto' leaves out the candidate {dict(parameters)}: {error}", stacklevel=stacklevel)
 
 
 def _has_relevant_documents(data: GroupedData, folds: Sequence[Bools]) -> Bools:

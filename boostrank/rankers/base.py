@@ -107,8 +107,9 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
             Weights of queries, in the sequence in which they first appear in `qid`, or a pandas Series of them with the
             query ids as index; or weights of documents. Weights of documents may differ within a query for surrogates
             that have a term for each document: "squared", "logistic", "poisson", where they multiply its loss, and
-            "softmax" and the pairwise ones, where they multiply its normalized gain. Weights are relative: all of them
-            times a constant give the same model, and they do not change the meaning of `min_child_weight`.
+            "softmax", "power", "consistent-lambdarank" and the pairwise ones, where they multiply its normalized gain.
+            Weights are relative: all of them times a constant give the same model, and they do not change the meaning
+            of `min_child_weight`.
         init_score : array-like, shape (n_documents,), optional
             Scores from which boosting starts, such as those of another ranker; XGBoost calls them `base_margin`.
             `predict` does not add them.
@@ -189,7 +190,9 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
             choice = choose(self._backend, candidates, data, settings, random_state)
             specification = choice.specification
         if choice is not None and settings.averages_folds:
-            trained = choice.average(self._backend, n_earlier_rounds)
+            trained = choice.average(self._backend)
+            # The curves of the folds have the rounds of one of their models.
+            n_earlier_rounds = trained.best_iteration - choice.n_rounds
         elif kept is None:
             trained = train(self._backend, specification, data, validation)
         else:
@@ -308,12 +311,11 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         return tags
 
     def _set_fitted(self, trained: Trained, features: TrainingFeatures, n_earlier_rounds: int = 0) -> None:
-        """Set the attributes of a fitted ranker; `n_earlier_rounds` are those of `init_model`."""
+        """Set the attributes of a fitted ranker; `evals_result_` does not contain `n_earlier_rounds` of its rounds."""
         self.booster_, self.best_iteration_, self.evals_result_ = trained
         self._trained_objective = self.objective
         for name in ("cv_results_", "best_params_"):
             self.__dict__.pop(name, None)
-        # `evals_result_` does not contain these rounds.
         self._n_earlier_rounds = n_earlier_rounds
         features.copy_to(self)
 

@@ -92,7 +92,7 @@ class CandidatesMixin:
             except ValueError as error:
                 if not own:
                     raise
-                warn_of_left_out(own, error)
+                warn_of_left_out(own, error, stacklevel=4)
                 continue
             candidates.append(Candidate(own, changed["objective"], *specifications))
         return candidates

@@ -333,7 +333,9 @@ class Settings:
     def parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
         """Parameters of the boosting library by canonical name."""
         names = {name: native for name, native in self.backend.PARAMETERS.items() if name not in self.unused}
-        defaults = self.backend.LOSS_DEFAULTS if self._trains_trees_with_our_loss() else {}
+        objective = self.values["objective"]
+        is_ours = not is_function(objective) and objective not in self.backend.NATIVE_OBJECTIVES
+        defaults = self.backend.loss_defaults(self.native) if is_ours else {}
         values = {name: defaults.get(name) if self.values[name] is None else self.values[name] for name in names}
         parameters = {native: values[name] for name, native in names.items() if values[name] is not None}
         seed = self.values["random_state"]
@@ -341,13 +343,6 @@ class Settings:
             # As in the libraries' own estimators, an integer is the seed itself.
             parameters["seed"] = int(seed) if is_count(seed) else int(random_state.randint(2**31 - 1))
         return {**parameters, **self.native}
-
-    def _trains_trees_with_our_loss(self) -> bool:
-        """Whether the model consists of trees, and the objective is a loss of boostrank."""
-        objective = self.values["objective"]
-        is_ours = not is_function(objective) and objective not in self.backend.NATIVE_OBJECTIVES
-        # Penalties of linear models have another unit.
-        return is_ours and self.native.get("booster") != "gblinear"
 
 
 def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:

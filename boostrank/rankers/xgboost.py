@@ -45,7 +45,8 @@ class XGBoostRanker(BoostedRanker):
         `k`, 10 if `k` is None. Queries without a relevant document do not count. Candidates that are worse than the
         best one by more than two standard errors after a quarter or half of the rounds are dropped. Parameters of the
         ranker that are not at their default take the place of those of candidates. With 3 folds, all trainings together
-        have at most 10 times the rounds times documents of one training.
+        have at most 10 times the rounds times documents of one training; with 4 or more folds, only the default and the
+        best other candidate go on after a quarter of the rounds.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
         :class:`boostrank.dcg.DCG`.
@@ -124,7 +125,7 @@ class XGBoostRanker(BoostedRanker):
     booster_ : xgboost.Booster
     best_iteration_ : int
         Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
-        its rounds. With `ensemble="folds"`, that of each of the averaged models.
+        its rounds. With `ensemble="folds"`, that of all averaged models together; `cv_results_` has that of each.
     evals_result_ : dict of str to dict of str to list of float
         Values of each metric on each validation set, one for each round of this training:
         ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
@@ -133,8 +134,7 @@ class XGBoostRanker(BoostedRanker):
     best_score_ : dict of str to dict of str to float
         The values in round `best_iteration_`, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
     n_estimators_, n_iter_ : int
-        Number of rounds of the model, equal to `best_iteration_`: rounds after the best one are not kept. With
-        `ensemble="folds"`, that of all averaged models together.
+        Number of rounds of the model, equal to `best_iteration_`: rounds after the best one are not kept.
     objective_ : str, Surrogate, EdgeLoss or callable
         The parameter `objective` with which the model was trained, the chosen one if it was "auto"; models that were
         read from a file have none.

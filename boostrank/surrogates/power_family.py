@@ -7,7 +7,7 @@ With ``p = softmax(s)``, ``x_i = 1 / p_i = sum_j exp(s_j - s_i)`` and an exponen
 ====================== =================================================================================================
 ``a = 1``              ``sum_i u_i sum_{j != i} exp(s_j - s_i)``, gain-weighted pairs with ``phi(d) = exp(-d)``
 ``a = 0``              ``sum_i u_i log(1 / p_i)``, softmax cross entropy: ``Profiled(Poisson())`` up to a constant
-``a = -b``, ``b < 1``  ``sum_i u_i (1 - p_i^b) / b``, at most ``sum_i u_i / b``: noisy labels have a limited effect
+``a = -b``, 0 < b < 1  ``sum_i u_i (1 - p_i^b) / b``, at most ``sum_i u_i / b``: noisy labels have a limited effect
 ====================== =================================================================================================
 
 The smaller ``a``, the less a loss depends on relevant documents with a low rank. In classification, where ``u`` are the
@@ -57,9 +57,10 @@ are kept. The sum is
     D = (1 + a) B [p + a q - (1 + a) p q] = (1 + a) B [p (1 - q) + a q (1 - p)].
 
 For ``a = 0`` and ``a = 1`` these are the majorant ``B p`` of softmax, and twice the exact diagonal, the majorant of
-gain-weighted pairs. Apart from products of ``p`` and ``q``, D is ``1 + a`` times the exact diagonal, and no smaller
-factor gives a majorant: if ``p`` and ``q`` are positive at different documents, the vector ``z`` that is 1 where
-``p > 0`` and ``-1 / a`` where ``q > 0`` has ``z' Hessian z = z' D z``.
+gain-weighted pairs. Apart from products of two of these probabilities, D is ``1 + a`` times the exact diagonal.
+For ``a > 0``, no smaller factor gives a majorant: if ``p`` tends to 1 at one document and ``q`` at another one, and
+``z`` is 1 at the first, ``-1 / a`` at the second and 0 elsewhere, the ratio of ``z' Hessian z`` to ``z' D z`` tends to
+1.
 
 **Steps.** The Newton step of one document is ``(q - p) B / D``, and that of a leaf a ratio of the sums of both over its
 documents. Write ``D = B (g p + h q - n p q)`` with ``g = 1 + a``, ``h = a (1 + a)`` and
@@ -76,11 +77,11 @@ gives ``D = B (p + q)``.
 a function of ``a log x``, which does not overflow. The loss is ``sum_i u_i phi(log x_i)`` with a convex ``phi`` and
 ``phi' > 0``. That it is convex follows as above. It is still consistent: let ``v_1 > v_2``. If ``s_1 < s_2``,
 exchanging the two scores changes the loss by ``(v_1 - v_2) (phi(log x_2) - phi(log x_1)) < 0``. If ``s_1 = s_2``,
-raising ``s_1`` and lowering ``s_2`` changes it at the rate ``-2 (v_1 - v_2) phi'(log x_1) < 0``. The formulas hold with
+raising ``s_1`` and lowering ``s_2`` changes it at the rate ``-(v_1 - v_2) phi'(log x_1) < 0``. The formulas hold with
 ``b_i = u_i phi'(log x_i)``, and ``a b`` replaced by ``c_i = u_i phi''(log x_i) <= a b_i``. In D, ``a`` is replaced by
 ``r = sum_i c_i / B <= a`` (which is ``a`` for a query without distant scores), ``a q`` by ``c / B``, and ``min(a, 1)``
-by the smaller ``r min(1, 1 / a)``. Unless there is a `max_step`, the step up of a document beyond the limit grows with
-its distance, so that boosting corrects such scores in a few rounds.
+by the smaller ``r min(1, 1 / a)``. Unless there is a `max_step`, steps down are then at most ``1 / (1 + r)``, and the
+step up of a document beyond the limit grows with its distance, so that boosting corrects such scores in a few rounds.
 """
 
 from __future__ import annotations
@@ -104,7 +105,9 @@ class Power(Surrogate):
     ``Power(0)`` is softmax cross entropy, ``sum_i u_i log x_i``, and named "softmax" with ``max_step=1``. ``Power(1)``,
     named "pairwise-exponential", is ``sum_i u_i sum_{j != i} exp(s_j - s_i)``, the gain-weighted pairs
     (:class:`~boostrank.surrogates.GainWeightedPairs`) with ``phi(d) = exp(-d)``. A smaller exponent looks more at the
-    top of the list. Losses with a negative exponent ``-b`` are at most ``sum_i u_i / b``, and not convex.
+    top of the list. Losses with a negative exponent ``-b`` are at most ``sum_i u_i / b``, and not convex. Losses with
+    names have ``max_step=1``, except ``Power(1)``, whose steps are shorter. Give it to other members too, unless their
+    steps shall have any length.
 
     The minimizer is ``log(E[u]) / (1 + a)`` plus a constant, so that the surrogate is consistent. Gradient and Hessian
     of a query of m documents take O(m) time. With ``p = softmax(s)``, ``b_i = u_i x_i^a``, ``B = sum_i b_i`` and
@@ -125,8 +128,9 @@ class Power(Surrogate):
         ``B (p (1 - p) + a (p^2 + q - 2 p q))``. For negative exponents it may be negative, and is refused.
     max_step : float, optional
         Enlarge the majorant where the Newton step of a document, ``-gradient / hessian``, could be longer than this. By
-        default steps down are at most ``1 / (1 + a)`` and steps up at most ``1 / (a (1 + a))`` for a positive exponent;
-        for the others, steps up are not bounded.
+        default, for a positive exponent, steps down are at most ``1 / (1 + a)`` and steps up at most
+        ``1 / (a (1 + a))``, as long as no ``a log x_i`` is above 50; beyond, steps down are at most 1, and steps up are
+        not bounded. For the other exponents, steps down are at most 1, and steps up are not bounded.
 
     Raises
     ------

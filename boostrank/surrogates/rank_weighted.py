@@ -3,7 +3,8 @@
     L_w(s, u) = sum_{i, j} w_ij [u_i log(1 + exp(s_j - s_i)) + u_j log(1 + exp(s_i - s_j))]
 
 The sum is over the pairs of documents of a query, each pair once. The weights ``w_ij = w_ji >= 0`` are those of
-LambdaMART. They depend on the ranks ``r`` and on the scores ``s`` of the current model, but not on the targets ``u``:
+LightGBM's LambdaMART without their factor ``|u_i - u_j|``. They depend on the ranks ``r`` and on the scores ``s`` of
+the current model, but not on the targets ``u``:
 
     w_ij = |d(r_i) - d(r_j)| / (0.01 + |s_i - s_j|),      d(r) = 1 / log2(1 + r),
 
@@ -24,17 +25,22 @@ So ``f_ij`` is strictly convex, and least where ``sigma(x) = v_i / (v_i + v_j)``
 With ``s* = log v``, all pairs are at their minimum at the same time. So ``s*`` minimizes the expected loss for all
 weights. Let the weights connect the documents: any two documents are joined by a chain of pairs of positive weight.
 Then other minimizers differ from ``s*`` by a constant, because each pair of positive weight must be at its minimum.
-Hence the minimizer sorts like ``E[u]``, and the loss with the targets of ``normalize="dcg"`` is NDCG consistent for all
-weights that do not depend on the targets and connect the documents. The weights above connect them: since ``d``
-strictly decreases, the weight of the document on rank 1 and any other document is positive.
+Hence, if all ``v_i`` are positive, the minimizer sorts like ``E[u]``, and the loss with the targets of
+``normalize="dcg"`` is NDCG consistent for all weights that do not depend on the targets and connect the documents. The
+weights above connect them: since ``d`` strictly decreases, the weight of the document on rank 1 and any other document
+is positive.
 
 **Documents that are never relevant.** If ``v_j = 0 < v_i``, then ``f_ij(x) = v_i log(1 + exp(-x))`` decreases to its
 infimum 0 for ``x`` to infinity, and if ``v_i = v_j = 0``, it is 0. The infimum of the expected loss is the sum of the
 infima of all pairs. It is approached with ``s_i = log v_i`` for documents with positive ``v_i``, and ``s_j`` to minus
 infinity for the others. Conversely, along scores that approach the infimum, each pair of positive weight approaches
 its own. So a document with ``v_j = 0`` falls below every document with positive ``v_i`` that it is paired with, and two
-documents with positive targets that are paired approach their difference ``log v_i - log v_j``. In this limit the
-scores sort like ``E[u]``. Softmax behaves in the same way.
+documents with positive targets that are paired approach their difference ``log v_i - log v_j``. If a document with a
+positive target is among the first `truncation` ranks, it is paired with all others. Then the documents with positive
+targets are connected by such pairs, every other document is paired with one of them, and in this limit the scores sort
+like ``E[u]``, as with softmax. Otherwise the weights of these scores leave the sequence of the others open: with
+`truncation` 1, ``v = (0, 0.2, 0.8)`` and the first document on rank 1, ``s = (0, 2 t, t)`` approaches the infimum too.
+Boosting leaves such scores, because the first documents then lose score, and those with positive targets gain.
 
 **For weights of the current scores.** Now the weights are a function ``w(s)`` of the scores, and boosting follows
 the field ``F(s)``, the expected gradient of ``L_w`` with the weights ``w = w(s)`` at ``s``. In general, it is not the
@@ -176,7 +182,7 @@ class ConsistentLambdaRank(LogisticPairs):
     hessian: HessianKind = field(default="majorant", kw_only=True)
 
     reweighted: ClassVar[bool] = True
-    score_type = np.float32
+    score_type: ClassVar[type[np.floating[Any]]] = np.float32
     block_rows: ClassVar[int] = 8 * BLOCK_ROWS
 
     def __post_init__(self) -> None:

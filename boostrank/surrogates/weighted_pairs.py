@@ -3,8 +3,8 @@
     loss(s, u) = sum_{i, j} w_ij [u_i log(1 + exp(s_j - s_i)) + u_j log(1 + exp(s_i - s_j))]
 
 The sum has each pair of documents of a query once. For all positive weights that connect the documents and do not
-depend on the targets, the minimizer of the expected loss is ``log E[u]`` plus a constant. The text of the module
-:mod:`boostrank.surrogates.rank_weighted` has the proof.
+depend on the targets, the minimizer of the expected loss is ``log E[u]`` plus a constant if all expected targets are
+positive. The text of the module :mod:`boostrank.surrogates.rank_weighted` has the proof.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Training on two workers gives the model of one process, however the data are partitioned."""
 
+import json
+
 import dask.array as da
 import dask.dataframe as dd
 import lightgbm as lgb
@@ -156,6 +158,17 @@ def test_native_objectives_of_lightgbm_train_the_model_of_its_own_dask(client, p
     with pytest.warns(UserWarning, match="n_jobs will be ignored"):
         theirs.fit(X, y.astype(int), group=groups)
     np.testing.assert_array_equal(ours.predict(X).compute(), theirs.predict(X).compute())
+
+
+def test_the_defaults_for_a_loss_reach_the_workers(ranker_class, rows):
+    for objective, value in (("softmax", 50.0), ("rank_xendcg", 0.0), ("rank:pairwise", 1.0)):
+        if objective == "softmax" or objective in ranker_class._local_class._backend.NATIVE_OBJECTIVES:
+            ranker = ranker_class(objective, n_estimators=1, random_state=0, n_jobs=1).fit(*rows)
+            if ranker_class is bd.LightGBMRanker:
+                assert f"[lambda_l2: {value:g}]" in ranker.booster_.model_to_string()
+            else:
+                trees = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]["tree_train_param"]
+                assert float(trees["lambda"]) == value
 
 
 def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows, small, small_local):

@@ -10,11 +10,12 @@ from boostrank import displays
 
 
 def test_intervals_and_names_are_those_of_the_results(chooser):
-    display, results = displays.CandidatesDisplay.from_ranker(chooser), chooser.cv_results_
+    display, results = displays.CandidatesDisplay.from_estimator(chooser), chooser.cv_results_
     order = np.argsort(results["difference"], kind="stable")
     for name in ("difference", "standard_error", "n_rounds", "mean_test_score", "dropped", "chosen"):
         assert display.table[name].tolist() == results[name][order].tolist()
-    names = np.array(["default (pairwise-exponential)", "softmax", "min_child_weight=1000000000.0, k=10", "lambdarank"])
+    default = "default (consistent-lambdarank)"
+    names = np.array([default, "softmax", "min_child_weight=1000000000.0, k=10", "lambdarank"])
     assert display.table["name"].tolist() == names[order].tolist()
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert labels == [f"{row.name}  ({row.mean_test_score:.4f})" for row in display.table.itertuples(index=False)]
@@ -29,7 +30,7 @@ def test_intervals_and_names_are_those_of_the_results(chooser):
 
 
 def test_the_legend_says_in_words_which_one_is_chosen(chooser):
-    display = displays.CandidatesDisplay.from_ranker(chooser)
+    display = displays.CandidatesDisplay.from_estimator(chooser)
     assert chooser.cv_results_["dropped"].any()
     (chosen,) = display.table["name"][display.table["chosen"]]
     assert legend_texts(display.ax_) == [f"chosen: {chosen}", "not chosen", "dropped early"]
@@ -41,6 +42,6 @@ def test_rankers_without_candidates(chooser, rankers, data):
     ranker = br.LightGBMRanker(n_estimators=2, ensemble="folds", cv=2, n_jobs=1).fit(*data)
     for one in (rankers["a"], ranker):
         with pytest.raises(ValueError, match="the ranker chose among no candidates"):
-            displays.CandidatesDisplay.from_ranker(one)
+            displays.CandidatesDisplay.from_estimator(one)
     with pytest.raises(NotFittedError):
-        displays.CandidatesDisplay.from_ranker(br.LightGBMRanker("auto"))
+        displays.CandidatesDisplay.from_estimator(br.LightGBMRanker("auto"))

@@ -17,7 +17,7 @@ def test_every_display_draws_onto_given_axes_and_again(ragged, rankers, comparis
         lambda ax: displays.TieRangeDisplay.from_predictions(labels, scores, qid, ax=ax),
         lambda ax: displays.TrainingCurveDisplay.from_estimator(rankers, ax=ax),
         lambda ax: displays.ComparisonDisplay.from_comparison(comparison, "ndcg@1", ax=ax),
-        lambda ax: displays.CandidatesDisplay.from_ranker(chooser, ax=ax),
+        lambda ax: displays.CandidatesDisplay.from_estimator(chooser, ax=ax),
     ):
         figure, ax = plt.subplots()
         display = make(ax)

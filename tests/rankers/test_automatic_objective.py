@@ -28,7 +28,7 @@ TABLES = {
 
 
 def settings_of(parameters):
-    return {"objective": "pairwise-exponential", **COMMON, **parameters}
+    return {"objective": "consistent-lambdarank", **COMMON, **parameters}
 
 
 def values_on_folds(ranker_class, parameters, data, n_folds, n_rounds, k=10):
@@ -126,7 +126,7 @@ def test_rounds_and_objective_come_from_the_same_trainings(ranker_class, auto, t
     ranker = auto(n_estimators="auto", early_stopping_rounds=3).fit(X, y, qid)
     results = pd.DataFrame(ranker.cv_results_)
     for i, row in results.iterrows():
-        parameters = {"objective": "pairwise-exponential", **row["params"]}
+        parameters = {"objective": "consistent-lambdarank", **row["params"]}
         curves = []
         for train, test in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
             one = ranker_class(**settings_of(parameters), n_estimators=30)
@@ -157,13 +157,13 @@ def test_the_metric_of_fit_decides(ranker_class, auto, table, noisy):
         return "first", 1.0, True
 
     ranker = auto(n_estimators=8).fit(X, y, qid, eval_metric=[first, "map"], early_stopping_metric="map")
-    values = {name: [] for name in ("pairwise-exponential", "softmax")}
+    values = {name: [] for name in ("consistent-lambdarank", "softmax")}
     for train, test in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
         for name, found in values.items():
             one = ranker_class(**settings_of({"objective": name}), n_estimators=8).fit(X[train], y[train], qid[train])
             part = br.get_measure("map")(y[test], one.predict(X[test]), qid[test], per_query=True)
             found.append(part[np.unique(qid[test]) % 9 > 0])
-    expected = mean_and_error(np.concatenate(values["softmax"]) - np.concatenate(values["pairwise-exponential"]))
+    expected = mean_and_error(np.concatenate(values["softmax"]) - np.concatenate(values["consistent-lambdarank"]))
     results = ranker.cv_results_
     np.testing.assert_allclose([results["difference"][1], results["standard_error"][1]], expected, atol=1e-6)
     assert results["metric"].tolist() == ["map", "map"]
@@ -245,14 +245,31 @@ def test_the_tables_cost_at_most_ten_times_one_training(ranker_class, auto, nois
     assert costs.total <= 10 * one
 
 
-def test_the_default_is_never_dropped(auto, table, noisy, monkeypatch):
-    monkeypatch.setattr("boostrank.rankers.candidates.DEFAULT_LOSS", "squared")
-    table({}, {"objective": "softmax"})
-    X, y, qid = noisy
-    # Levels of queries that squared loss has to learn, and softmax has not.
-    ranker = auto(n_estimators=8, learning_rate=0.05).fit(X, y, qid)
-    assert not ranker.cv_results_["dropped"][0]
-    assert ranker.cv_results_["rounds_trained"][0] == 8
+def test_a_dropped_candidate_is_not_chosen(auto, table, noisy, monkeypatch):
+    table({}, {"objective": "softmax"}, {"k": 2})
+    differences = {"softmax": (0.2, 0.1, False), "pairwise-exponential": (0.9, 0.1, True)}
+
+    def train_all(candidates, relevant, n_folds):
+        for one in candidates:
+            one.trainings.next_round()
+        for one in candidates[1:]:
+            one.difference, one.standard_error, one.dropped = differences[one.objective]
+
+    monkeypatch.setattr(automatic, "_train_all", train_all)
+    assert auto(n_estimators=2).fit(*noisy).best_params_ == {"objective": "softmax"}
+    # At the limit of one standard error, the default stays.
+    differences["softmax"] = (0.1, 0.1, False)
+    assert auto(n_estimators=2).fit(*noisy).best_params_ == {}
+
+
+def test_the_default_and_the_best_are_never_dropped(auto, table, noisy, monkeypatch):
+    # Every candidate that is not the best counts as significantly worse than it.
+    monkeypatch.setattr(automatic, "ERRORS_TO_DROP", -1e9)
+    table({}, {"objective": "softmax"}, {"k": 2}, {"k": 3})
+    results = pd.DataFrame(auto(n_estimators=8).fit(*noisy).cv_results_)
+    assert not results["dropped"][0]
+    assert results["rounds_trained"][0] == 8
+    assert results["dropped"].sum() >= 2
 
 
 def test_what_the_user_set_stays(ranker_class, auto, table, noisy):
@@ -273,7 +290,9 @@ def test_what_the_user_set_stays(ranker_class, auto, table, noisy):
     np.testing.assert_array_equal(ranker.predict(X), ranker_class(**chosen, n_estimators=3).fit(X, y, qid).predict(X))
 
 
-def test_native_parameters_of_the_user_stay_under_all_their_names(noisy):
+def test_native_parameters_of_the_user_stay_under_all_their_names(noisy, monkeypatch):
+    candidates = ({}, {"objective": "softmax"}, {"objective": "lambdarank"}, {"extra_trees": True, "k": 10})
+    monkeypatch.setattr(br.LightGBMRanker, "_candidates", candidates)
     table = br.LightGBMRanker("auto", n_estimators=2, **COMMON)
     for own in ({"extra_trees": True}, {"extra_tree": False}):
         ranker = clone(table).set_params(**own).fit(*noisy)
@@ -364,6 +383,15 @@ def test_the_choice_depends_on_the_random_state_only(auto, table, noisy):
     assert (one.cv_results_["difference"][1:] != other.cv_results_["difference"][1:]).all()
 
 
+def test_candidates_get_the_same_seed_and_fits_get_others(auto, table, noisy):
+    # The second candidate is the default under another name.
+    table({}, {"k": 10**6})
+    ranker = auto(n_estimators=3, colsample_bytree=0.3, random_state=np.random.RandomState(4))
+    first, second = (ranker.fit(*noisy).cv_results_ for _ in range(2))
+    assert first["difference"].tolist() == first["standard_error"].tolist() == [0.0, 0.0]
+    assert (first["mean_test_score"] != second["mean_test_score"]).all()
+
+
 def test_an_ensemble_of_the_chosen_objective(ranker_class, auto, table, noisy):
     X, y, qid = noisy
     table({}, {"objective": "softmax"})
@@ -431,7 +459,7 @@ class XGBoostAuto(ManyQueries, br.XGBoostRanker):
 
 CHECKED = [
     LightGBMAuto("auto", n_estimators="auto", early_stopping_rounds=2, n_jobs=1, min_child_samples=1, ensemble="folds"),
-    XGBoostAuto("auto", n_estimators=2, n_jobs=1),
+    XGBoostAuto("auto", n_estimators=2, n_jobs=1, min_child_weight=1.0),
 ]
 REASON = "weights of rows are weights within queries, and other rows are other queries and folds"
 EXPECTED_FAILURES = {

@@ -120,17 +120,20 @@ def test_rounds_end_at_the_largest_number(make, data, monkeypatch):
 
 def test_a_validation_set_is_evaluated_and_does_not_decide(make, data):
     X, y, qid = data
-    settings = {"n_estimators": "auto", "cv": 3, "early_stopping_rounds": PATIENCE}
+    settings = {"n_estimators": "auto", "cv": 3, "early_stopping_rounds": 10, "learning_rate": 0.05}
     alone = make(**settings).fit(X, y, qid)
-    # The training queries would never stop the training.
-    ranker = make(**settings).fit(X, y, qid, eval_set={"test": (X.copy(), y, qid)})
+    # On opposite labels, early stopping would end the training.
+    labels = y.max() - y
+    ranker = make(**settings).fit(X, y, qid, eval_set={"test": (X, labels, qid)})
+    stopped = make(**{**settings, "n_estimators": 100, "cv": None}).fit(X, y, qid, eval_set=[(X, labels, qid)])
+    assert stopped.best_iteration_ < ranker.best_iteration_
     np.testing.assert_array_equal(ranker.predict(X), alone.predict(X))
     assert list(ranker.evals_result_) == ["fold_0", "fold_1", "fold_2", "test"]
     assert len(ranker.evals_result_["test"]["ndcg"]) == ranker.best_iteration_
     values = [ranker.evals_result_[f"fold_{i}"]["ndcg"][ranker.best_iteration_ - 1] for i in range(3)]
     assert [ranker.best_score_[f"fold_{i}"]["ndcg"] for i in range(3)] == values
     assert np.mean(values) == pytest.approx(ranker.cv_results_["mean_test_score"][0])
-    np.testing.assert_allclose(ranker.best_score_["test"]["ndcg"], ranker.score(X, y, qid), rtol=1e-6)
+    np.testing.assert_allclose(ranker.best_score_["test"]["ndcg"], ranker.score(X, labels, qid), rtol=1e-6)
 
 
 @pytest.mark.parametrize("n_estimators", [7, "auto"])
@@ -142,8 +145,8 @@ def test_an_ensemble_is_the_mean_of_separate_models(make, data, n_estimators):
     ranker = make(ensemble="folds", n_estimators=n_estimators, cv=3, early_stopping_rounds=patience).fit(X, y, qid)
     mean = np.mean([one.predict(X, num_iteration=best) for one in rankers], axis=0)
     np.testing.assert_allclose(ranker.predict(X), mean, rtol=1e-5, atol=1e-6)
-    assert ranker.best_iteration_ == best
-    assert ranker.n_estimators_ == 3 * best
+    assert ranker.best_iteration_ == ranker.n_estimators_ == 3 * best
+    assert ranker.cv_results_["n_rounds"][0] == best
     assert np.mean([one["ndcg"] for one in ranker.best_score_.values()]) == pytest.approx(curve[best - 1])
 
 
@@ -152,7 +155,7 @@ def test_an_ensemble_with_early_stopping_is_cut_within_its_rounds(make, data):
     limited = make(ensemble="folds", n_estimators=500, cv=3, early_stopping_rounds=PATIENCE).fit(*data)
     np.testing.assert_array_equal(found.predict(data[0]), limited.predict(data[0]))
     few = make(ensemble="folds", n_estimators=2, cv=3, early_stopping_rounds=PATIENCE).fit(*data)
-    assert few.n_estimators_ == 3 * few.best_iteration_ <= 6
+    assert few.n_estimators_ == few.best_iteration_ == 3 * few.cv_results_["n_rounds"][0] <= 6
 
 
 def test_models_that_cannot_be_cut(data):
@@ -210,21 +213,24 @@ def test_an_earlier_model_goes_on(make, data):
     again = make(n_estimators=n_new).fit(X, y, qid, init_model=model)
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
     ensemble = make(**settings, ensemble="folds").fit(X, y, qid, init_model=model)
-    assert ensemble.best_iteration_ == 4 + n_new
-    assert ensemble.n_estimators_ == 3 * (4 + n_new)
+    assert ensemble.best_iteration_ == ensemble.n_estimators_ == 3 * (4 + n_new)
+    # predict uses best_iteration_ rounds, as it does for other models.
+    name = "num_iteration" if isinstance(ensemble, br.LightGBMRanker) else "iteration_range"
+    rounds = ensemble.best_iteration_ if name == "num_iteration" else (0, ensemble.best_iteration_)
+    np.testing.assert_array_equal(ensemble.predict(X), ensemble.predict(X, **{name: rounds}))
     assert set(ensemble.best_score_) == {"fold_0", "fold_1", "fold_2"}
 
 
 def test_folds_are_drawn_by_the_random_state(make, data):
     X, y, qid = data
-    settings = {"n_estimators": 6, "ensemble": "folds", "cv": 3}
+    settings = {"n_estimators": 3, "ensemble": "folds", "cv": 3}
     first, same, other = (
         make(**{**settings, **one}).fit(X, y, qid).predict(X) for one in ({}, {"n_jobs": 2}, {"cv": 4})
     )
     np.testing.assert_array_equal(first, same)
     assert (first != other).any()
     other = make(**settings, random_state=1).fit(X, y, qid)
-    rankers, _ = fold_rankers(lambda **changed: make(random_state=1, **changed), data, 3, 6, seed=1)
+    rankers, _ = fold_rankers(lambda **changed: make(random_state=1, **changed), data, 3, 3, seed=1)
     np.testing.assert_allclose(other.predict(X), np.mean([one.predict(X) for one in rankers], axis=0), atol=1e-6)
     # From a RandomState, each fit draws other folds, and the sequence of fits can be repeated.
     twice = []

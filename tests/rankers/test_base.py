@@ -46,13 +46,13 @@ class XGBoostRanker(OneQuery, br.XGBoostRanker):
     pass
 
 
-# The data of the checks are so small that no leaf could be split with LightGBM's default of 20 documents.
+# The data of the checks are so small that no leaf could be split with the defaults of both rankers, 20 documents.
 ESTIMATORS = [
     LightGBMRanker(n_estimators=3, n_jobs=1, min_child_samples=1),
     LightGBMRanker("squared", n_estimators=3, n_jobs=1, min_child_samples=1),
     LightGBMRanker("lambdarank", n_estimators=3, n_jobs=1, min_child_samples=1),
-    XGBoostRanker(n_estimators=3, n_jobs=1),
-    XGBoostRanker("squared", n_estimators=3, n_jobs=1),
+    XGBoostRanker(n_estimators=3, n_jobs=1, min_child_weight=1.0),
+    XGBoostRanker("squared", n_estimators=3, n_jobs=1, min_child_weight=1.0),
 ]
 
 

@@ -51,9 +51,16 @@ def test_missing_0_means_missing_also_where_a_sparse_matrix_stores_nothing():
         np.testing.assert_array_equal(scores(features, missing=0), expected)
 
 
-def test_missing_does_not_change_categories():
-    frame = pd.DataFrame(X, columns=NAMES).assign(colour=pd.Categorical((Y * 3 % 5).astype(int)))
-    np.testing.assert_array_equal(scores(frame, missing=1), scores(frame))
+@pytest.mark.parametrize("tree_method", ["hist", "approx"])
+@pytest.mark.parametrize("number", range(5))
+def test_missing_does_not_change_categories(number, tree_method):
+    codes = pd.Categorical(["abcde"[code] for code in (Y * 3 % 5).astype(int)])
+    frame = pd.DataFrame(X, columns=NAMES).assign(colour=codes)
+    given, nan = (frame.assign(x0=holes(X, value)[:, 0]) for value in (number, np.nan))
+    ranker, expected = train(given, missing=number, tree_method=tree_method), train(nan, tree_method=tree_method)
+    for result in ({}, {"pred_leaf": True}, {"pred_contrib": True}):
+        np.testing.assert_array_equal(ranker.predict(given, **result), expected.predict(nan, **result))
+    assert not np.array_equal(expected.predict(nan), scores(given, tree_method=tree_method))
 
 
 def test_missing_is_a_property_of_the_model(tmp_path):

@@ -36,7 +36,7 @@ def scores(ranker_class, **parameters):
         (br.LightGBMRanker, {"lambda_l1": 0.5, "lambda_l2": 0.2}, {"reg_alpha": 0.5, "reg_lambda": 0.2}),
         (br.LightGBMRanker, {"bagging_fraction": 0.5, "bagging_freq": 1}, {"subsample": 0.5, "subsample_freq": 1}),
         (br.LightGBMRanker, {"seed": 5, "extra_trees": True}, {"random_state": 5, "extra_trees": True}),
-        (br.LightGBMRanker, {"verbose": -1, "min_hessian": 2.0}, {"min_child_weight": 2.0}),
+        (br.LightGBMRanker, {"verbose": -1, "min_hessian": 30.0}, {"min_child_weight": 30.0}),
         (br.LightGBMRanker, {**HELD_OUT, "early_stopping_round": 1}, {**HELD_OUT, "early_stopping_rounds": 1}),
         (br.LightGBMRanker, {"mc": [1] + [0] * 9}, {"monotone_constraints": [1] + [0] * 9}),
         (br.XGBoostRanker, {"eta": 0.3}, {"learning_rate": 0.3}),

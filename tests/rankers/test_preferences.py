@@ -136,6 +136,7 @@ def test_native_users_get_ranknet_on_their_grades():
     sizes = np.bincount(qid)
     ranker = clone(RANKERS[0]).set_params(n_estimators=5).fit(X, y, qid)
     settings = {"n_estimators": 5, "num_leaves": 7, "metric": "None", "verbosity": -1, "force_col_wise": True}
+    settings["reg_lambda"] = 50.0
     native = lightgbm.LGBMRanker(objective=br.lightgbm_objective("edge-logistic"), n_jobs=1, **settings)
     np.testing.assert_allclose(native.fit(X, y, group=sizes).predict(X), ranker.predict(X), atol=1e-6)
     parameters = {"base_score": 0, "disable_default_eval_metric": True, "max_depth": 3, "nthread": 1}

@@ -9,7 +9,7 @@ If the weights of a loss depend on the scores, the minimizer is replaced by scor
 
 The search uses a loss and its gradient. It does not assume that the loss is linear in the targets. It does not use
 closed forms of minimizers, nor what a surrogate declares about its consistency. Of the surrogate's traits it uses
-`convex`, `shift_invariant` and `target_bounds`.
+`convex`, `shift_invariant`, `target_bounds` and `reweighted`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,147 @@
+"""Defaults of `reg_lambda` and `min_child_weight`: those of boostrank for its losses, and else those of the library."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import boostrank as br
+from boostrank.rankers import automatic
+
+SMALL = {"n_estimators": 2, "n_jobs": 1, "random_state": 0}
+NATIVE = {br.LightGBMRanker: ["lambdarank", "rank_xendcg"], br.XGBoostRanker: ["rank:ndcg", "rank:pairwise"]}
+#: `reg_lambda` and `min_child_weight` for the losses of boostrank, and of the libraries themselves.
+OURS = {br.LightGBMRanker: (50.0, 1e-3), br.XGBoostRanker: (50.0, 20.0)}
+THEIRS = {br.LightGBMRanker: (0.0, 1e-3), br.XGBoostRanker: (1.0, 1.0)}
+
+
+def squares(y, scores):
+    return scores - y, np.ones(len(y))
+
+
+def in_booster(ranker):
+    """`reg_lambda` and `min_child_weight` of a fitted ranker, read from its booster."""
+    if isinstance(ranker, br.LightGBMRanker):
+        lines = dict(line[1:-1].split(": ") for line in ranker.booster_.model_to_string().splitlines() if ": " in line)
+        return float(lines["lambda_l2"]), float(lines["min_sum_hessian_in_leaf"])
+    trees = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]
+    parameters = trees.get("gbtree", trees)["tree_train_param"]
+    return float(parameters["lambda"]), float(parameters["min_child_weight"])
+
+
+@pytest.fixture
+def trained(ranker_class, data):
+    """A function that gives the two parameters of the booster of a ranker with these parameters."""
+    return lambda *objective, **parameters: in_booster(ranker_class(*objective, **SMALL, **parameters).fit(*data))
+
+
+@pytest.mark.parametrize(
+    "objective", [(), ("softmax",), (br.surrogates.get_surrogate("cosine"),), ("edge-logistic",)], ids=str
+)
+def test_losses_of_boostrank_have_its_defaults(ranker_class, trained, objective):
+    assert trained(*objective) == OURS[ranker_class]
+    assert trained(*objective, reg_lambda=None, min_child_weight=None) == OURS[ranker_class]
+
+
+def test_dart_has_the_defaults_too(ranker_class, trained):
+    name = "boosting_type" if ranker_class is br.LightGBMRanker else "booster"
+    assert trained(**{name: "dart"}) == OURS[ranker_class]
+
+
+def test_objectives_of_the_library_and_functions_have_those_of_the_library(ranker_class, trained):
+    for objective in (*NATIVE[ranker_class], squares):
+        assert trained(objective) == THEIRS[ranker_class]
+        assert trained(objective, reg_lambda=None, min_child_weight=None) == THEIRS[ranker_class]
+
+
+@pytest.mark.parametrize("objective", ["softmax", "native", squares])
+@pytest.mark.parametrize("reg_lambda", [0, 0.0, 3.0])
+def test_values_that_were_given_are_kept_under_all_their_names(ranker_class, trained, objective, reg_lambda):
+    objective = NATIVE[ranker_class][0] if objective == "native" else objective
+    expected = (reg_lambda, 2.0)
+    assert trained(objective, reg_lambda=reg_lambda, min_child_weight=2.0) == expected
+    others = {
+        br.LightGBMRanker: [("lambda_l2", "min_sum_hessian_in_leaf"), ("lambda", "min_hessian")],
+        br.XGBoostRanker: [("lambda", "min_child_weight")],
+    }
+    for names in others[ranker_class]:
+        assert trained(objective, **dict(zip(names, expected, strict=True))) == expected
+
+
+def test_a_limit_of_0_is_0(trained):
+    # LightGBM is given a smaller limit than any Hessian, because it fails with 0.
+    reg_lambda, min_child_weight = trained("softmax", reg_lambda=0, min_child_weight=0)
+    assert reg_lambda == 0
+    assert min_child_weight <= 1e-10
+
+
+def test_one_value_may_be_given_and_the_other_not(ranker_class, trained):
+    assert trained("softmax", reg_lambda=3.0) == (3.0, OURS[ranker_class][1])
+    assert trained("softmax", min_child_weight=3.0) == (50.0, 3.0)
+    assert trained("softmax", **{"lambda": 3.0}) == (3.0, OURS[ranker_class][1])
+
+
+def test_two_names_with_different_values_are_an_error(trained):
+    with pytest.raises(ValueError, match=r"reg_lambda=3\.0 and lambda=0\.0 are two names"):
+        trained("softmax", reg_lambda=3.0, **{"lambda": 0.0})
+
+
+@pytest.mark.parametrize("objective", ["consistent-lambdarank", "rank:ndcg"])
+def test_linear_models_have_the_penalty_of_xgboost(data, objective):
+    def scores(**parameters):
+        linear = {"booster": "gblinear", "updater": "coord_descent", **SMALL}
+        return br.XGBoostRanker(objective, **linear, **parameters).fit(*data).predict(data[0])
+
+    np.testing.assert_array_equal(scores(), scores(reg_lambda=0.0))
+    assert not np.array_equal(scores(), scores(reg_lambda=50.0))
+    with pytest.raises(ValueError, match=r"min_child_weight=20\.0 would have no effect"):
+        scores(min_child_weight=20.0)
+
+
+def test_clones_and_searches_have_the_defaults(ranker_class, data):
+    ranker = ranker_class("softmax", **SMALL)
+    assert ranker.get_params()["reg_lambda"] is None
+    copy = clone(ranker.set_params(reg_lambda=0.0))
+    assert in_booster(copy.fit(*data))[0] == 0
+    assert in_booster(copy.set_params(reg_lambda=None).fit(*data)) == OURS[ranker_class]
+    assert in_booster(copy.set_params(objective=NATIVE[ranker_class][0]).fit(*data)) == THEIRS[ranker_class]
+    search = br.grid_search(ranker, {"reg_lambda": [None, 50.0, 0.0]}, *data, cv=2)
+    default, same, none = search.cv_results_["mean_test_score"]
+    assert default == same != none
+
+
+def test_members_of_a_bagged_ranker_have_the_defaults(ranker_class, data):
+    members = br.BaggedRanker(ranker_class("softmax", **SMALL), 2, random_state=0).fit(*data).estimators_
+    assert [in_booster(member) for member in members] == [OURS[ranker_class]] * 2
+
+
+def test_rounds_that_are_added_have_their_own_values(ranker_class, data):
+    X, y, qid = data
+    first = ranker_class("softmax", **SMALL, reg_lambda=0.0).fit(X, y, qid)
+    for values in ({}, {"reg_lambda": 1e4}):
+        ranker = ranker_class("softmax", **SMALL, **values).fit(X, y, qid, init_model=first)
+        np.testing.assert_array_equal(ranker.predict(X, num_iteration=2), first.predict(X))
+        added = ranker.predict(X) - first.predict(X)
+        alone = ranker_class("softmax", **SMALL, **values).fit(X, y, qid, init_score=first.predict(X))
+        np.testing.assert_allclose(added, alone.predict(X), atol=1e-6)
+
+
+def test_candidates_of_auto_have_the_defaults_of_their_objectives(ranker_class, data, monkeypatch):
+    X, y, qid = data
+    objectives = ["softmax", NATIVE[ranker_class][0]]
+    monkeypatch.setattr(automatic, "ERRORS_TO_DROP", 1e9)
+    monkeypatch.setattr(ranker_class, "_candidates", ({}, *({"objective": name} for name in objectives)))
+    for values in ({}, {"reg_lambda": 5.0}):
+        ranker = ranker_class("auto", **SMALL, **values).fit(X, y, qid)
+        scores = []
+        for objective in ("consistent-lambdarank", *objectives):
+            native = objective == objectives[-1]
+            reg_lambda, min_child_weight = (THEIRS if native else OURS)[ranker_class]
+            explicit = {"reg_lambda": reg_lambda, "min_child_weight": min_child_weight, **values}
+            held_out = []
+            for train, test in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
+                one = ranker_class(objective, **SMALL, **explicit).fit(X[train], y[train], qid[train])
+                held_out += [*br.ndcg_score(y[test], one.predict(X[test]), qid[test], k=10, per_query=True)]
+            scores.append(np.mean(held_out))
+        np.testing.assert_allclose(ranker.cv_results_["mean_test_score"], scores, atol=1e-6)
