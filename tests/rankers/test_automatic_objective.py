@@ -247,7 +247,7 @@ def test_the_tables_cost_at_most_ten_times_one_training(ranker_class, auto, nois
 
 def test_a_dropped_candidate_is_not_chosen(auto, table, noisy, monkeypatch):
     table({}, {"objective": "softmax"}, {"k": 2})
-    differences = {"softmax": (0.2, 0.1, False), "pairwise-exponential": (0.9, 0.1, True)}
+    differences = {"softmax": (0.2, 0.1, False), "consistent-lambdarank": (0.9, 0.1, True)}
 
     def train_all(candidates, relevant, n_folds):
         for one in candidates:

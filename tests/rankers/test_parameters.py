@@ -272,7 +272,7 @@ DART = {br.LightGBMRanker: {"boosting": "dart"}, br.XGBoostRanker: {"booster": "
 @pytest.mark.parametrize(
     ("ranker_class", "native"), [*DART.items(), (br.XGBoostRanker, {"booster": "gblinear", "learning_rate": 0.3})]
 )
-@pytest.mark.parametrize("n_rounds", [12, 60])
+@pytest.mark.parametrize("n_rounds", [40, 60])
 def test_early_stopping_returns_the_evaluated_model_if_later_rounds_change_earlier_ones(ranker_class, native, n_rounds):
     held_out = br.make_ranking(n_queries=30, random_state=1)
     ranker = ranker_class("softmax", k=10, **{**SMALL, "learning_rate": 0.5, **native, "n_estimators": n_rounds})
