@@ -346,7 +346,8 @@ def test_early_stopping_goes_by_the_measure_over_the_queries_of_all_workers(
     keep, hold_out = br.split_queries(qid, 0.4, random_state=0)
     train, valid = ([part[rows] for part in (X, y, qid)] for rows in (keep, hold_out))
     few = [part[:40] for part in train]
-    settings = {"n_estimators": 200, "early_stopping_rounds": 4, "learning_rate": 0.5, "k": 5}
+    # With a learning rate of 0.5, two scores of LightGBM are equal up to rounding, which depends on the workers.
+    settings = {"n_estimators": 200, "early_stopping_rounds": 4, "learning_rate": 0.4, "k": 5}
     local = small_local(ranker_class, **settings).fit(*train, eval_set=[few, valid])
     # The first set is on one worker alone; the second on both, and some of its queries are cut.
     sets = [place(few, [40]), place(valid, even_sizes(len(hold_out), 3))]
