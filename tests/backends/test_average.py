@@ -79,6 +79,7 @@ def assert_mean(ranker, rankers, X):
     np.testing.assert_allclose(ranker.predict(X), expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.slow
 @by_kind
 def test_scores_are_the_mean_of_the_scores(ranker_class, parameters, data, frame, tmp_path):
     numbers = frame.drop(columns="kind").to_numpy()
@@ -92,6 +93,7 @@ def test_scores_are_the_mean_of_the_scores(ranker_class, parameters, data, frame
             assert ranker.get_feature_importances()["kind"] > 0
 
 
+@pytest.mark.slow
 @by_kind
 def test_other_properties_are_those_of_the_trees_of_all_models(ranker_class, parameters, data, frame, tmp_path):
     X = frame.drop(columns="kind")
@@ -118,6 +120,7 @@ def test_other_properties_are_those_of_the_trees_of_all_models(ranker_class, par
     np.testing.assert_allclose(ranker.predict(X, pred_contrib=True), contributions, **tolerance)
 
 
+@pytest.mark.slow
 @by_kind
 def test_files_have_the_structure_of_a_model(ranker_class, parameters, data, frame, tmp_path):
     X = frame if parameters.get("tree_method") != "exact" else frame.drop(columns="kind")

@@ -53,6 +53,7 @@ def _start(backend, specification, data, held_out):
     return backend.start(Training(specification, data, specification.bind(data), validation))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("continued", [False, True])
 @pytest.mark.parametrize("name", RANKERS)
 def test_rounds_are_those_of_one_training(parts, name, continued):

@@ -82,6 +82,7 @@ def noisy():
     return X, np.where(qid % 9 == 0, 0, y), qid
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no tree has a split")
 @pytest.mark.parametrize("k", [None, 3])
 @pytest.mark.parametrize("default", TABLES)
@@ -120,6 +121,7 @@ def test_a_better_candidate_is_chosen_only_beyond_its_standard_error(
     assert ranker.best_params_ == results["params"][results["chosen"]].iloc[0]
 
 
+@pytest.mark.slow
 def test_rounds_and_objective_come_from_the_same_trainings(ranker_class, auto, table, noisy):
     X, y, qid = noisy
     table({}, {"objective": "softmax"}, {"k": 2})
@@ -171,6 +173,7 @@ def test_the_metric_of_fit_decides(ranker_class, auto, table, noisy):
         auto(n_estimators=8).fit(X, y, qid, eval_metric=first)
 
 
+@pytest.mark.slow
 def test_early_stopping_on_a_validation_set_follows_the_choice(ranker_class, auto, table, noisy):
     X, y, qid = noisy
     table({}, {"objective": "softmax"}, {"k": 2})
@@ -215,6 +218,7 @@ class Costs:
         monkeypatch.setattr(backend, "train", counting_train)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_candidates", "cv"), [(4, None), (9, None), (4, 4)])
 def test_the_cost_is_at_most_ten_times_that_of_one_training(
     ranker_class, auto, table, noisy, monkeypatch, n_candidates, cv
@@ -235,6 +239,7 @@ def test_the_cost_is_at_most_ten_times_that_of_one_training(
     assert costs.total / one == pytest.approx(rows, rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_tables_cost_at_most_ten_times_one_training(ranker_class, auto, noisy, monkeypatch):
     costs = Costs(monkeypatch, ranker_class._backend)
     ranker_class(n_estimators=12, **COMMON).fit(*noisy)
@@ -403,6 +408,7 @@ def test_an_ensemble_of_the_chosen_objective(ranker_class, auto, table, noisy):
     np.testing.assert_allclose(ranker.predict(X), np.mean(predictions, axis=0), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_clones_pickles_and_grids(auto, table, noisy):
     X, y, qid = noisy
     table({}, {"objective": "softmax"})
@@ -468,6 +474,7 @@ EXPECTED_FAILURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no tree has a split", "ignore:objective='auto' leaves out")
 @parametrize_with_checks(CHECKED, expected_failed_checks=lambda ranker: EXPECTED_FAILURES)
 def test_ranker_passes_the_checks_of_scikit_learn(estimator, check):

@@ -56,6 +56,7 @@ def make(ranker_class):
     return lambda **settings: ranker_class(**{**COMMON, **settings})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "sampled", "weights", "init_score", "metric"])
 def test_rounds_are_the_best_of_the_mean_over_separate_trainings(ranker_class, data, kind):
     X, y, qid = data
@@ -87,6 +88,7 @@ def test_rounds_are_the_best_of_the_mean_over_separate_trainings(ranker_class, d
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
 
 
+@pytest.mark.slow
 def test_the_rounds_of_a_metric_of_which_lower_is_better(make, data):
     X, y, qid = data
 
@@ -103,6 +105,7 @@ def test_the_rounds_of_a_metric_of_which_lower_is_better(make, data):
     np.testing.assert_array_equal(recorded[:60], curve[: len(recorded)])
 
 
+@pytest.mark.slow
 def test_defaults_are_five_folds_and_a_patience_of_fifty(make, data):
     X, y, qid = data
     _, curve = fold_rankers(make, data, 5, 150)
@@ -118,6 +121,7 @@ def test_rounds_end_at_the_largest_number(make, data, monkeypatch):
     assert ranker.cv_results_["rounds_trained"].tolist() == [3]
 
 
+@pytest.mark.slow
 def test_a_validation_set_is_evaluated_and_does_not_decide(make, data):
     X, y, qid = data
     settings = {"n_estimators": "auto", "cv": 3, "early_stopping_rounds": 10, "learning_rate": 0.05}
@@ -136,6 +140,7 @@ def test_a_validation_set_is_evaluated_and_does_not_decide(make, data):
     np.testing.assert_allclose(ranker.best_score_["test"]["ndcg"], ranker.score(X, labels, qid), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_estimators", [7, "auto"])
 def test_an_ensemble_is_the_mean_of_separate_models(make, data, n_estimators):
     X, y, qid = data
@@ -172,6 +177,7 @@ def test_models_that_cannot_be_cut(data):
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"n_estimators": "auto"}, {"n_estimators": 5, "ensemble": "folds"}])
 def test_all_kinds_of_features_and_rows_in_any_sequence(make, data, settings):
     X, y, qid = data
@@ -221,6 +227,7 @@ def test_an_earlier_model_goes_on(make, data):
     assert set(ensemble.best_score_) == {"fold_0", "fold_1", "fold_2"}
 
 
+@pytest.mark.slow
 def test_folds_are_drawn_by_the_random_state(make, data):
     X, y, qid = data
     settings = {"n_estimators": 3, "ensemble": "folds", "cv": 3}

@@ -98,6 +98,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("bagging", [{}, {"bootstrap": False, "max_samples": 0.6}, {"max_samples": 20}])
 def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settings, bagging, shuffled):
@@ -142,6 +143,7 @@ def test_a_query_that_is_drawn_twice_counts_as_two(ranker_class, data):
     np.testing.assert_allclose(model.predict(X), np.mean(scores, axis=0), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_weights_are_multiplied(ranker_class, bootstrap, shuffled):
     X, y, qid = shuffled
@@ -162,6 +164,7 @@ def test_weights_are_multiplied(ranker_class, bootstrap, shuffled):
     np.testing.assert_allclose(scores, scores_by_hand(model, shuffled, per_document)[0], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_random_state_decides_and_n_jobs_does_not(ranker_class, data):
     X, y, qid = data
     sampled = {"subsample": 0.5, **({"subsample_freq": 1} if ranker_class is br.LightGBMRanker else {})}
@@ -187,6 +190,7 @@ def test_members_in_processes_are_the_same(data):
         np.testing.assert_array_equal(bagged(br.LightGBMRanker).fit(X, y, qid).predict(X), expected)
 
 
+@pytest.mark.slow
 def test_processors_are_divided_among_the_members(ranker_class, data, monkeypatch):
     monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -239,6 +243,7 @@ def test_early_stopping_watches_the_out_of_bag_queries(ranker_class, shuffled):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+@pytest.mark.slow
 def test_query_ids_may_be_a_column_an_index_or_sizes(ranker_class, shuffled, data):
     X, y, qid = shuffled
     expected = bagged(ranker_class).fit(X, y, qid)
@@ -470,6 +475,7 @@ def test_functions_with_weights_may_be_objectives(ranker_class, data):
     )
 
 
+@pytest.mark.slow
 def test_parameters_of_the_ranker_are_searched(ranker_class, data):
     X, y, qid = data
     model = bagged(ranker_class)
@@ -510,6 +516,7 @@ EXPECTED_FAILURES = dict.fromkeys(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no tree has a split")
 @parametrize_with_checks(
     [

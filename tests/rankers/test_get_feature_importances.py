@@ -28,6 +28,7 @@ def test_informative_features_are_the_most_important(ranker_class, data):
     assert ranker.feature_importances_[[0, 3]].min() > ranker.feature_importances_[5:].max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["softmax", "squared", "native"])
 def test_shap_values_sum_to_the_scores(ranker_class, objective, fitted, data):
     import shap  # takes a second

@@ -127,6 +127,7 @@ def test_rounds_that_are_added_have_their_own_values(ranker_class, data):
         np.testing.assert_allclose(added, alone.predict(X), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_candidates_of_auto_have_the_defaults_of_their_objectives(ranker_class, data, monkeypatch):
     X, y, qid = data
     objectives = ["softmax", NATIVE[ranker_class][0]]

@@ -51,6 +51,7 @@ def test_missing_0_means_missing_also_where_a_sparse_matrix_stores_nothing():
         np.testing.assert_array_equal(scores(features, missing=0), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tree_method", ["hist", "approx"])
 @pytest.mark.parametrize("number", range(5))
 def test_missing_does_not_change_categories(number, tree_method):

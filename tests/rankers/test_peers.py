@@ -47,6 +47,7 @@ def relevance(objective):
 # LightGBM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["lambdarank", "rank_xendcg"])
 @pytest.mark.parametrize(
     "settings",
@@ -132,6 +133,7 @@ def test_training_of_lightgbm_goes_on_as_that_of_lgbmranker():
 # XGBoost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["rank:ndcg", "rank:pairwise", "rank:map"])
 @pytest.mark.parametrize(
     "settings",

@@ -132,6 +132,7 @@ def test_the_bounds_of_the_steps_are_attained(a):
     assert -gradient[1] / hessian[1] == pytest.approx(up, rel=1e-4) if a > 0 else -gradient[1] / hessian[1] > 1e4
 
 
+@pytest.mark.slow
 @every
 @pytest.mark.parametrize("max_step", [0.05, 0.5, 1, 10.0])
 @samples
@@ -153,6 +154,7 @@ def test_softmax_with_steps_of_at_most_one_has_the_sum_of_both_distributions_as_
     np.testing.assert_allclose(hessian, queries.softmax(scores, queries.sum(targets)) + targets, rtol=1e-13)
 
 
+@pytest.mark.slow
 @every
 def test_the_laws_of_surrogates_hold(a):
     for seed in range(3):

@@ -353,6 +353,7 @@ def test_the_laws_find_weights_that_depend_on_labels():
             check(LabelWeighted(terms))
 
 
+@pytest.mark.slow
 def test_the_search_finds_counterexamples_to_weights_that_depend_on_labels():
     assert check_consistency(LabelWeighted(both_gains), n_distributions=60).consistent
     one = LabelWeighted(both_gains_by_gap), LabelWeighted(gap_of_the_better)
