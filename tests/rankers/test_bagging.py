@@ -99,8 +99,12 @@ SETTINGS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", SETTINGS)
-@pytest.mark.parametrize("bagging", [{}, {"bootstrap": False, "max_samples": 0.6}, {"max_samples": 20}])
+@pytest.mark.parametrize(
+    ("settings", "bagging"),
+    [(settings, {}) for settings in SETTINGS]
+    + [(settings, {"bootstrap": False, "max_samples": 0.6}) for settings in SETTINGS[:4]]
+    + [(settings, {"max_samples": 20}) for settings in SETTINGS[:2]],
+)
 def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settings, bagging, shuffled):
     X, y, qid = shuffled
     settings = dict(settings)
