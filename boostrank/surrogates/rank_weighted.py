@@ -113,6 +113,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from boostrank.dcg import DCG
 from boostrank.segments import BLOCK_ROWS, Bools, Floats, Ints, Segments
 from boostrank.setting_checks import check_count
 from boostrank.surrogates.base import HessianKind, check_hessian
@@ -248,7 +249,7 @@ class ConsistentLambdaRank(LogisticPairs):
         for segments, unsorted in queries.size_classes:
             size = unsorted.shape[1]
             n_top = size if self.truncation is None else min(self.truncation, size)
-            discounts = 1.0 / np.log2(np.arange(2.0, size + 2.0))
+            discounts = DCG().discounts(size)
             ranked = _ranked(scores, unsorted)
             n_queries, n_ranks = max(1, BLOCK_PAIRS // (n_top * size)), max(1, BLOCK_PAIRS // size)
             for start in range(0, len(segments), n_queries):
@@ -358,7 +359,7 @@ def _tie_sequence(n: int) -> Ints:
 
 
 def _buffer(queries: Segments, scores: Floats) -> Floats:
-    """An array with room for the pairs of any block, of the type of the scores."""
+    """An uninitialized array that is large enough for the pairs of any block, of the type of the scores."""
     return np.empty(max(BLOCK_PAIRS, queries.size_classes[-1].rows.shape[1]), scores.dtype)
 
 
