@@ -104,7 +104,7 @@ def test_the_exception_of_the_first_item_is_raised(four_threads, n_jobs):
     with use_threads(n_jobs):
         for _ in range(10):
             done.clear()
-            with pytest.raises(ValueError, match="^item 5$"):
+            with pytest.raises(ValueError, match=r"^item 5$"):
                 for_each(fail, range(40))
             assert set(range(5)) <= set(done)
             assert len(done) < 36
@@ -131,23 +131,19 @@ def test_an_exception_does_not_keep_the_data_in_memory(four_threads):
     class Data:
         pass
 
-    data = Data()
-    gone = weakref.ref(data)
+    def fail_with(data):
+        def fail(item, data=data):
+            raise ValueError(f"item {item}")
 
-    def fail(item, data=data):
-        raise ValueError
-
-    def run():
-        with pytest.raises(ValueError):  # noqa: PT011
+        with pytest.raises(ValueError, match="item 0"):
             for_each(fail, range(8))
+        return weakref.ref(data)
 
     gc.disable()
     try:
-        run()
-        del data, fail, run
-        # Requests that no thread has taken up yet refer to the work.
-        threads._pool().submit(int).result()
-        deadline = time.monotonic() + 10
+        gone = fail_with(Data())
+        # Until a thread of the pool is free, its queue refers to the work.
+        deadline = time.monotonic() + 20
         while gone() is not None and time.monotonic() < deadline:
             time.sleep(0.01)
         assert gone() is None
