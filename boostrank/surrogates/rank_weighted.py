@@ -107,23 +107,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from boostrank.dcg import DCG
-from boostrank.segments import BLOCK_ROWS, Bools, Floats, Ints, Segments
+from boostrank.segments import BLOCK_ROWS, Floats, Segments
 from boostrank.setting_checks import check_count
 from boostrank.surrogates.base import HessianKind, check_hessian
+from boostrank.surrogates.ranked_pairs import PairBlock, buffer_of_pairs, pair_blocks, view
 from boostrank.surrogates.weighted_pairs import LogisticPairs, WeightedPairs
-
-# Largest number of pairs that are computed together, unless one document has more. Then the arrays of a block stay in
-# the second-level cache.
-BLOCK_PAIRS = 65_536
-# It is added to the distance of two scores, by which a weight is divided. It is that of LightGBM.
-MIN_DISTANCE = 0.01
 
 
 @dataclass(frozen=True)
@@ -196,19 +188,24 @@ class ConsistentLambdaRank(LogisticPairs):
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         targets, losses = np.append(targets, 0.0), np.zeros(queries.n_segments)
         for pairs in self._blocks(scores, queries):
-            u = targets[pairs.rows]
+            u, counts, top = pairs.group_sums(targets[pairs.rows]), pairs.counts, pairs.top
             if_first_wins, if_second_wins = (np.logaddexp(0.0, sign * pairs.difference) for sign in (-1.0, 1.0))
-            values = pairs.weights() * (u[:, pairs.top, None] * if_first_wins + u[:, None, :] * if_second_wins)
-            losses[pairs.segments] += np.where(pairs.is_once, values, 0.0).sum(axis=(1, 2))
+            weight = pairs.weights()
+            values = u[:, top, None] * counts[:, None, :] * if_first_wins
+            values += counts[:, top, None] * u[:, None, :] * if_second_wins
+            losses[pairs.segments] += np.where(pairs.is_once, weight * values, 0.0).sum(axis=(1, 2))
+            # Each document of a group is in one pair with each other one, at the difference 0.
+            own = pairs.same_group(weight) * (counts[:, top] - 1.0) * u[:, top] * np.log(2.0)
+            losses[pairs.segments] += own.sum(axis=1)
         return losses
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         targets = np.append(targets, 0.0).astype(scores.dtype)
         gradient, hessian = np.zeros_like(targets), np.zeros_like(targets)
         # Newly allocated memory for every block would take more time than the arithmetic.
-        buffers = [_buffer(queries, scores), _buffer(queries, scores)]
+        buffers = [buffer_of_pairs(queries, scores), buffer_of_pairs(queries, scores)]
         for pairs in self._blocks(scores, queries):
-            second_wins, to_first = (_view(buffer, pairs.difference.shape) for buffer in buffers)
+            second_wins, to_first = (view(buffer, pairs.difference.shape) for buffer in buffers)
             with np.errstate(over="ignore"):
                 np.exp(pairs.difference, out=second_wins)
             second_wins += 1.0
@@ -219,16 +216,24 @@ class ConsistentLambdaRank(LogisticPairs):
             to_second = np.subtract(weight, to_first, out=pairs.difference)
             curvature = np.multiply(to_second, second_wins, out=second_wins)
 
+            # The gradient of a document with the target u is a term of its group minus u times another one, and the
+            # Hessian is such a term plus u times another one.
             u = targets[pairs.rows]
-            top, below = pairs.top, slice(pairs.n_top, None)
-            rows, u_rows = pairs.rows[:, top], u[:, top]
-            gradient[rows] += _row_sums(to_second, u) - u_rows * _row_sums(to_first)
-            hessian[rows] += _row_sums(curvature, u) + u_rows * _row_sums(curvature)
-            # Documents below the top are second documents only.
+            sums, counts, top = pairs.group_sums(u), pairs.counts, pairs.top
+            terms = np.zeros((4, *counts.shape), targets.dtype)
+            terms[0][:, top], terms[1][:, top] = _row_sums(to_second, sums), _row_sums(to_first, counts)
+            terms[2][:, top], terms[3][:, top] = _row_sums(curvature, sums), _row_sums(curvature, counts)
+            # A document is in no pair with itself. In the gradient, this changes nothing.
+            terms[3][:, top] -= 2.0 * pairs.same_group(curvature)
+            # Groups below the top are second groups only.
+            below = slice(pairs.n_top, None)
             first, second, curvature = to_first[..., below], to_second[..., below], curvature[..., below]
-            rows, u_columns = pairs.rows[:, below], u[:, below]
-            gradient[rows] += _column_sums(first, u_rows) - u_columns * _column_sums(second)
-            hessian[rows] += _column_sums(curvature, u_rows) + u_columns * _column_sums(curvature)
+            top_sums, top_counts = sums[:, top], counts[:, top]
+            terms[0][:, below], terms[1][:, below] = _column_sums(first, top_sums), _column_sums(second, top_counts)
+            terms[2][:, below], terms[3][:, below] = (_column_sums(curvature, factors) for factors in (top_sums, top_counts))
+            terms = pairs.repeat(terms)
+            gradient[pairs.rows] += terms[0] - u * terms[1]
+            hessian[pairs.rows] += terms[2] + u * terms[3]
         if self.hessian == "majorant":
             hessian *= 2.0
         return gradient[:-1], hessian[:-1]
@@ -236,133 +241,28 @@ class ConsistentLambdaRank(LogisticPairs):
     def at(self, scores: Floats, queries: Segments) -> WeightedPairs:
         parts = []
         for pairs in self._blocks(scores, queries):
-            first, second = np.broadcast_arrays(pairs.rows[:, pairs.top, None], pairs.rows[:, None, :])
-            chosen = pairs.is_once & (second < queries.n_rows)
-            weight = np.broadcast_to(pairs.weights(), first.shape)
+            n, size = pairs.rows.shape
+            group = np.tile(np.arange(size), (n, 1)) if pairs.groups is None else pairs.groups
+            weight = np.broadcast_to(pairs.weights(), pairs.difference.shape)
+            # Each pair has one document of a first group, and one after it, which may be of the same group.
+            query, column = np.nonzero((group >= pairs.top.start) & (group < pairs.top.stop))
+            weight = weight[query[:, None], group[query, column, None] - pairs.top.start, group[query]]
+            first, second = np.broadcast_arrays(pairs.rows[query, column, None], pairs.rows[query])
+            chosen = (np.arange(size) > column[:, None]) & (second < queries.n_rows) & (weight > 0.0)
             parts.append((first[chosen], second[chosen], weight[chosen]))
         return WeightedPairs(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)), hessian=self.hessian)
 
-    def _blocks(self, scores: Floats, queries: Segments) -> Iterator[_PairBlock]:
-        """The pairs of a document of the top and any document, in blocks; each array is valid until the next block."""
-        # Entries of a matrix that are no documents have the last rank, and the target 0, so that they change no sum.
-        buffer, scores = _buffer(queries, scores), np.append(scores, np.finfo(scores.dtype).min).astype(scores.dtype)
-        for segments, unsorted in queries.size_classes:
-            size = unsorted.shape[1]
-            n_top = size if self.truncation is None else min(self.truncation, size)
-            discounts = DCG().discounts(size)
-            ranked = _ranked(scores, unsorted)
-            n_queries, n_ranks = max(1, BLOCK_PAIRS // (n_top * size)), max(1, BLOCK_PAIRS // size)
-            for start in range(0, len(segments), n_queries):
-                part = slice(start, start + n_queries)
-                rows = ranked[part]
-                s, last = scores[rows], queries.sizes[segments[part]] - 1
-                is_divided = (s[:, 0] > s[np.arange(len(s)), last]) & self.divide_by_distance
-                for rank in range(0, n_top, n_ranks):
-                    top = slice(rank, min(rank + n_ranks, n_top))
-                    difference = _view(buffer, (len(rows), top.stop - rank, size))
-                    np.subtract(s[:, top, None], s[:, None, :], out=difference)
-                    gaps = np.abs(discounts[top, None] - discounts).astype(scores.dtype)
-                    yield _PairBlock(segments[part], rows, top, n_top, difference, gaps, is_divided)
+    def _blocks(self, scores: Floats, queries: Segments) -> Iterator[PairBlock]:
+        return pair_blocks(scores, queries, self.truncation, self.divide_by_distance)
 
 
-class _PairBlock(NamedTuple):
-    """Pairs of a first document, in the ranks `top`, and a second document, for n queries of similar sizes.
-
-    Attributes
-    ----------
-    segments : ndarray of int64, shape (n,)
-        Numbers of the queries.
-    rows : ndarray of int64, shape (n, size)
-        Row numbers of the documents of each query by decreasing score; the number of rows stands for no document.
-    top : slice
-        Of columns of `rows`. It has n_first columns.
-    n_top : int
-        Number of columns whose documents are in the top in any block.
-    difference : ndarray, shape (n, n_first, size)
-        Score of the first document minus that of the second. It may be overwritten.
-    gaps : ndarray, shape (n_first, size)
-        ``|d(r_i) - d(r_j)|``, which is 0 for a document and itself.
-    is_divided : ndarray of bool, shape (n,)
-        Whether the weights of each query are divided by the distances of scores.
-    """
-
-    segments: Ints
-    rows: Ints
-    top: slice
-    n_top: int
-    difference: Floats
-    gaps: Floats
-    is_divided: Bools
-
-    def weights(self) -> Floats:
-        """Weights of the pairs, shape (n, n_first, size) or (n_first, size). They are written to `difference`."""
-        if not self.is_divided.any():
-            return self.gaps
-        distance = np.abs(self.difference, out=self.difference)
-        distance += MIN_DISTANCE
-        if not self.is_divided.all():
-            distance[~self.is_divided] = 1.0
-        return np.divide(self.gaps, distance, out=distance)
-
-    @property
-    def is_once(self) -> Bools:
-        """Of the two entries for a pair of two documents of the top, the one; shape (n_first, size)."""
-        ranks = np.arange(self.rows.shape[1])
-        once: Bools = ranks > ranks[self.top, None]
-        return once
-
-
-def _row_sums(matrices: Floats, factors: Floats | None = None) -> Floats:
-    """``sum_j matrices[i, :, j] * factors[i, j]``, by default with factors 1; matrix products are fastest."""
-    columns = np.ones((matrices.shape[2], 1), matrices.dtype) if factors is None else factors[:, :, None]
-    sums: Floats = (matrices @ columns)[..., 0]
+def _row_sums(matrices: Floats, factors: Floats) -> Floats:
+    """``sum_j matrices[i, :, j] * factors[i, j]``; matrix products are fastest."""
+    sums: Floats = (matrices @ factors[:, :, None])[..., 0]
     return sums
 
 
-def _column_sums(matrices: Floats, factors: Floats | None = None) -> Floats:
-    """``sum_j matrices[i, j, :] * factors[i, j]``, by default with factors 1."""
-    rows = np.ones((1, matrices.shape[1]), matrices.dtype) if factors is None else factors[:, None, :]
-    sums: Floats = (rows @ matrices)[:, 0]
+def _column_sums(matrices: Floats, factors: Floats) -> Floats:
+    """``sum_j matrices[i, j, :] * factors[i, j]``."""
+    sums: Floats = (factors[:, None, :] @ matrices)[:, 0]
     return sums
-
-
-def _ranked(scores: Floats, rows: Ints) -> Ints:
-    """Row numbers of each query by decreasing score; `rows` has shape (n, size), and so has the result."""
-    shuffled = rows[:, _tie_sequence(rows.shape[1])]
-    return np.take_along_axis(shuffled, _stable_argsort(0.0 - scores[shuffled]), axis=1)
-
-
-def _stable_argsort(values: Floats) -> Ints:
-    """``np.argsort(values, axis=1, kind="stable")``, which takes several times longer for float32. No -0.0."""
-    if values.dtype != np.float32:
-        return np.argsort(values, axis=1, kind="stable")
-    # Integers that sort like the values, in the upper half of 64 bits, and columns in the lower half.
-    keys = values.view(np.int32)
-    keys ^= (keys >> 31) & np.int32(0x7FFFFFFF)
-    keys_columns = (keys.astype(np.int64) << 32) | np.arange(values.shape[1])
-    keys_columns.sort(axis=1)
-    return keys_columns & 0xFFFFFFFF
-
-
-@lru_cache(maxsize=1024)
-def _tie_sequence(n: int) -> Ints:
-    """A pseudo-random permutation of `n` positions, the same on all machines and in all versions of NumPy."""
-    # The generator SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), which hashes consecutive integers.
-    keys: NDArray[Any] = (np.arange(1, n + 1, dtype=np.uint64) + (np.uint64(n) << np.uint64(32))) * np.uint64(
-        0x9E3779B97F4A7C15
-    )
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    sequence = np.argsort(keys ^ (keys >> np.uint64(31)), kind="stable")
-    sequence.setflags(write=False)
-    return sequence
-
-
-def _buffer(queries: Segments, scores: Floats) -> Floats:
-    """An uninitialized array that is large enough for the pairs of any block, of the type of the scores."""
-    return np.empty(max(BLOCK_PAIRS, queries.size_classes[-1].rows.shape[1]), scores.dtype)
-
-
-def _view(buffer: Floats, shape: tuple[int, ...]) -> Floats:
-    """The start of a buffer as an array of this shape."""
-    return buffer[: int(np.prod(shape))].reshape(shape)
