@@ -105,7 +105,6 @@ none that shows that the reweighted iteration then has no other zero and converg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -114,7 +113,7 @@ import numpy as np
 from boostrank.segments import BLOCK_ROWS, Floats, Segments
 from boostrank.setting_checks import check_count
 from boostrank.surrogates.base import HessianKind, check_hessian
-from boostrank.surrogates.ranked_pairs import PairBlock, buffer_of_pairs, pair_blocks, view
+from boostrank.surrogates.ranked_pairs import TieGroups, view
 from boostrank.surrogates.weighted_pairs import LogisticPairs, WeightedPairs
 
 
@@ -186,13 +185,14 @@ class ConsistentLambdaRank(LogisticPairs):
             raise ValueError(f"divide_by_distance must be True or False; got {self.divide_by_distance!r}")
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
-        targets, losses = np.append(targets, 0.0), np.zeros(queries.n_segments)
-        for pairs in self._blocks(scores, queries):
-            u, counts, top = pairs.group_sums(targets[pairs.rows]), pairs.counts, pairs.top
+        groups, losses = TieGroups.of(scores, queries, self.truncation), np.zeros(queries.n_segments)
+        sums = groups.sum(targets[groups.order])
+        for pairs in groups.blocks(self.divide_by_distance):
+            u, counts, top = sums[pairs.columns], pairs.counts, pairs.top
             if_first_wins, if_second_wins = (np.logaddexp(0.0, sign * pairs.difference) for sign in (-1.0, 1.0))
-            weight = pairs.weights()
             values = u[:, top, None] * counts[:, None, :] * if_first_wins
             values += counts[:, top, None] * u[:, None, :] * if_second_wins
+            weight = pairs.weights()
             losses[pairs.segments] += np.where(pairs.is_once, weight * values, 0.0).sum(axis=(1, 2))
             # Each document of a group is in one pair with each other one, at the difference 0.
             own = pairs.same_group(weight) * (counts[:, top] - 1.0) * u[:, top] * np.log(2.0)
@@ -200,11 +200,15 @@ class ConsistentLambdaRank(LogisticPairs):
         return losses
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        targets = np.append(targets, 0.0).astype(scores.dtype)
-        gradient, hessian = np.zeros_like(targets), np.zeros_like(targets)
+        groups = TieGroups.of(scores, queries, self.truncation)
+        u = targets[groups.order].astype(scores.dtype)
+        sums = groups.sum(u)
+        # For a document with the target u, the gradient is a term of its group minus u times another one, and the
+        # Hessian is a third term plus u times a fourth.
+        terms = np.zeros((4, len(sums)), scores.dtype)
         # Newly allocated memory for every block would take more time than the arithmetic.
-        buffers = [buffer_of_pairs(queries, scores), buffer_of_pairs(queries, scores)]
-        for pairs in self._blocks(scores, queries):
+        buffers = [groups.buffer(), groups.buffer()]
+        for pairs in groups.blocks(self.divide_by_distance):
             second_wins, to_first = (view(buffer, pairs.difference.shape) for buffer in buffers)
             with np.errstate(over="ignore"):
                 np.exp(pairs.difference, out=second_wins)
@@ -216,44 +220,44 @@ class ConsistentLambdaRank(LogisticPairs):
             to_second = np.subtract(weight, to_first, out=pairs.difference)
             curvature = np.multiply(to_second, second_wins, out=second_wins)
 
-            # The gradient of a document with the target u is a term of its group minus u times another one, and the
-            # Hessian is such a term plus u times another one.
-            u = targets[pairs.rows]
-            sums, counts, top = pairs.group_sums(u), pairs.counts, pairs.top
-            terms = np.zeros((4, *counts.shape), targets.dtype)
-            terms[0][:, top], terms[1][:, top] = _row_sums(to_second, sums), _row_sums(to_first, counts)
-            terms[2][:, top], terms[3][:, top] = _row_sums(curvature, sums), _row_sums(curvature, counts)
-            # A document is in no pair with itself. In the gradient, this changes nothing.
-            terms[3][:, top] -= 2.0 * pairs.same_group(curvature)
+            group_sums, counts = sums[pairs.columns], pairs.counts
+            top, below = pairs.top, slice(pairs.n_top, None)
+            columns = pairs.columns[:, top]
+            terms[0, columns] += _row_sums(to_second, group_sums)
+            terms[1, columns] += _row_sums(to_first, counts)
+            terms[2, columns] += _row_sums(curvature, group_sums)
+            # A document is in no pair with itself. In the gradient, the terms of such a pair cancel out.
+            terms[3, columns] += _row_sums(curvature, counts) - 2.0 * pairs.same_group(curvature)
             # Groups below the top are second groups only.
-            below = slice(pairs.n_top, None)
-            first, second, curvature = to_first[..., below], to_second[..., below], curvature[..., below]
-            top_sums, top_counts = sums[:, top], counts[:, top]
-            terms[0][:, below], terms[1][:, below] = _column_sums(first, top_sums), _column_sums(second, top_counts)
-            terms[2][:, below], terms[3][:, below] = (_column_sums(curvature, factors) for factors in (top_sums, top_counts))
-            terms = pairs.repeat(terms)
-            gradient[pairs.rows] += terms[0] - u * terms[1]
-            hessian[pairs.rows] += terms[2] + u * terms[3]
-        if self.hessian == "majorant":
-            hessian *= 2.0
-        return gradient[:-1], hessian[:-1]
+            columns, group_sums, counts = pairs.columns[:, below], group_sums[:, top], counts[:, top]
+            terms[0, columns] += _column_sums(to_first[..., below], group_sums)
+            terms[1, columns] += _column_sums(to_second[..., below], counts)
+            terms[2, columns] += _column_sums(curvature[..., below], group_sums)
+            terms[3, columns] += _column_sums(curvature[..., below], counts)
+        terms = groups.repeat(terms)
+        gradient, hessian = np.empty_like(u), np.empty_like(u)
+        gradient[groups.order] = terms[0] - u * terms[1]
+        hessian[groups.order] = (terms[2] + u * terms[3]) * (2.0 if self.hessian == "majorant" else 1.0)
+        return gradient, hessian
 
     def at(self, scores: Floats, queries: Segments) -> WeightedPairs:
-        parts = []
-        for pairs in self._blocks(scores, queries):
-            n, size = pairs.rows.shape
-            group = np.tile(np.arange(size), (n, 1)) if pairs.groups is None else pairs.groups
-            weight = np.broadcast_to(pairs.weights(), pairs.difference.shape)
-            # Each pair has one document of a first group, and one after it, which may be of the same group.
-            query, column = np.nonzero((group >= pairs.top.start) & (group < pairs.top.stop))
-            weight = weight[query[:, None], group[query, column, None] - pairs.top.start, group[query]]
-            first, second = np.broadcast_arrays(pairs.rows[query, column, None], pairs.rows[query])
-            chosen = (np.arange(size) > column[:, None]) & (second < queries.n_rows) & (weight > 0.0)
-            parts.append((first[chosen], second[chosen], weight[chosen]))
-        return WeightedPairs(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)), hessian=self.hessian)
-
-    def _blocks(self, scores: Floats, queries: Segments) -> Iterator[PairBlock]:
-        return pair_blocks(scores, queries, self.truncation, self.divide_by_distance)
+        groups, parts = TieGroups.of(scores, queries, self.truncation), []
+        for pairs in groups.blocks(self.divide_by_distance):
+            once = pairs.is_once | np.eye(*pairs.is_once.shape, pairs.top.start, dtype=bool)
+            query, first, second = np.nonzero(once & (pairs.columns < groups.members.n_segments)[:, None, :])
+            weight = np.broadcast_to(pairs.weights(), pairs.difference.shape)[query, first, second]
+            parts.append((pairs.columns[query, first + pairs.top.start], pairs.columns[query, second], weight))
+        one, other, weight = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        # All pairs of a document of one group and a document of the other, by their positions in the ranking.
+        members = groups.members
+        both = Segments.from_sizes(members.sizes[one] * members.sizes[other])
+        at_first, at_second = np.divmod(both.positions, both.repeat(members.sizes[other]))
+        at_first += both.repeat(members.starts[one])
+        at_second += both.repeat(members.starts[other])
+        weight = both.repeat(weight)
+        chosen = (at_first < at_second) & (weight > 0.0)
+        first, second = groups.order[at_first[chosen]], groups.order[at_second[chosen]]
+        return WeightedPairs(first, second, weight[chosen], hessian=self.hessian)
 
 
 def _row_sums(matrices: Floats, factors: Floats) -> Floats:

@@ -42,7 +42,7 @@ MIN_DISTANCE = 0.01
 
 
 class PairBlock(NamedTuple):
-    """Pairs of a first group, in the columns `top`, and a second group of tied documents, for n queries.
+    """Pairs of a first group of tied documents, in the columns `top`, and a second group, for n queries.
 
     A matrix with a row for each query and a column for each group has the groups by decreasing score. In the columns
     after the last group of a query, there are groups of 0 documents with a lower score.
@@ -51,11 +51,8 @@ class PairBlock(NamedTuple):
     ----------
     segments : ndarray of int64, shape (n,)
         Numbers of the queries.
-    rows : ndarray of int64, shape (n, size)
-        Row numbers of the documents of each query by decreasing score; the number of rows stands for no document.
-    groups : ndarray of int64, shape (n, size), or None
-        The column of the group of each document. None if no query of the block has ties: then the columns are those of
-        `rows`.
+    columns : ndarray of int64, shape (n, n_columns)
+        Numbers of the groups of each query; the number of groups stands for no group.
     counts : ndarray, shape (n, n_columns)
         Number of documents of each group.
     top : slice
@@ -65,14 +62,13 @@ class PairBlock(NamedTuple):
     difference : ndarray, shape (n, n_first, n_columns)
         Score of the first group minus that of the second. It may be overwritten.
     gaps : ndarray, shape (n, n_first, n_columns) or (n_first, n_columns)
-        The mean of ``|d(r_i) - d(r_j)|`` for a document of the first group and another one of the second.
+        The weight of a document of the first group and another one of the second, not divided by the distance.
     is_divided : ndarray of bool, shape (n,)
         Whether the weights of each query are divided by the distances of scores.
     """
 
     segments: Ints
-    rows: Ints
-    groups: Ints | None
+    columns: Ints
     counts: Floats
     top: slice
     n_top: int
@@ -93,35 +89,126 @@ class PairBlock(NamedTuple):
     @property
     def is_once(self) -> Bools:
         """Of the two entries for two different groups of the top, the one; shape (n_first, n_columns)."""
-        columns = np.arange(self.counts.shape[1])
+        columns = np.arange(self.columns.shape[1])
         once: Bools = columns > columns[self.top, None]
         return once
 
     def same_group(self, matrices: Floats) -> Floats:
         """The entries of pairs of one group, shape (n, n_first); `matrices` has the shape of `difference`."""
-        return np.diagonal(matrices[..., self.top], axis1=-2, axis2=-1)
-
-    def group_sums(self, values: Floats) -> Floats:
-        """Sum over the documents of each group, shape (n, n_columns); `values` has the shape of `rows`."""
-        if self.groups is None:
-            return values
-        sums = np.zeros((len(values), self.counts.shape[1]), values.dtype)
-        queries, starts = np.nonzero(np.diff(self.groups, axis=1, prepend=-1))
-        flat = np.add.reduceat(values.ravel(), queries * values.shape[1] + starts)
-        sums[queries, self.groups[queries, starts]] = flat
-        return sums
-
-    def repeat(self, per_group: Floats) -> Floats:
-        """Repeat the value of each group, shape (..., n, n_columns), for each of its documents: shape (..., n, size)."""
-        if self.groups is None:
-            return per_group
-        repeated: Floats = per_group[..., np.arange(len(self.groups))[:, None], self.groups]
-        return repeated
+        entries: Floats = np.diagonal(matrices[..., self.top], axis1=-2, axis2=-1)
+        return entries
 
 
-def buffer_of_pairs(queries: Segments, scores: Floats) -> Floats:
-    """An uninitialized array that is large enough for the pairs of any block, of the type of the scores."""
-    return np.empty(max(BLOCK_PAIRS, queries.size_classes[-1].rows.shape[1]), scores.dtype)
+class TieGroups(NamedTuple):
+    """The groups of documents with equal scores of all queries, by decreasing score within each query.
+
+    Attributes
+    ----------
+    queries : Segments
+        The documents of each query.
+    order : ndarray of int64, shape (n_documents,)
+        Row numbers of the documents by decreasing score within each query.
+    members : Segments
+        The documents of each group; these rows are positions in `order`.
+    per_query : Segments
+        The groups of each query. Without ties, these are the queries.
+    values : ndarray, shape (6, n_groups + 1), or (2, n_groups + 1) if there are no ties
+        Rows of the type of the scores: the score, the number of documents ``n``, and in the notation of the module's
+        text ``e``, ``p``, ``D``, and the weight of two documents of the group. The last column is a group of no
+        documents with the lowest score.
+    n_top : ndarray of int64, shape (n_queries,)
+        Number of groups of each query with a rank within the truncation.
+    """
+
+    queries: Segments
+    order: Ints
+    members: Segments
+    per_query: Segments
+    values: Floats
+    n_top: Ints
+
+    @classmethod
+    def of(cls, scores: Floats, queries: Segments, truncation: int | None) -> TieGroups:
+        """Find the groups of `scores`, shape (n_documents,), grouped by query; `truncation` None counts all ranks."""
+        order = _order(scores, queries)
+        ranked = scores[order]
+        members, limit = queries.runs(ranked), int(queries.sizes.max()) if truncation is None else truncation
+        if members.n_segments == queries.n_rows:
+            per_query, rows = queries, [ranked, np.ones_like(ranked)]
+            n_top = np.minimum(queries.sizes, limit)
+        else:
+            per_query = Segments(np.searchsorted(members.indptr, queries.indptr))
+            start, count = queries.positions[members.starts], members.sizes
+            in_top = np.clip(limit - start, 0, count)
+            discounts = DCG().discounts(int(queries.sizes.max()))
+            before = np.append(0.0, np.cumsum(discounts))
+            top_discount = (before[start + in_top] - before[start]) / count
+            discount = (before[start + count] - before[start]) / count
+            own = _own_gaps(start, count, in_top, discounts)
+            rows = [ranked[members.starts], count, top_discount, in_top / count, discount, own]
+            n_top = per_query.sum((start < limit).astype(np.int64))
+        values = np.zeros((len(rows), members.n_segments + 1), scores.dtype)
+        values[0, -1] = np.finfo(scores.dtype).min
+        for row, given in zip(values, rows, strict=True):
+            row[:-1] = given
+        return cls(queries, order, members, per_query, values, n_top)
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether any two documents of a query have equal scores."""
+        return self.members.n_segments < self.queries.n_rows
+
+    def sum(self, documents: Floats) -> Floats:
+        """Sum over the documents of each group, shape (n_groups + 1,), of values in the sequence of `order`."""
+        return np.append(self.members.sum(documents) if self.has_ties else documents, documents.dtype.type(0))
+
+    def repeat(self, groups: Floats) -> Floats:
+        """Repeat values of groups, shape (n, n_groups + 1), for their documents: (n, n_documents), like `order`."""
+        return np.repeat(groups[:, :-1], self.members.sizes, axis=1) if self.has_ties else groups[:, :-1]
+
+    def buffer(self) -> Floats:
+        """An uninitialized array that is large enough for the pairs of any block, of the type of the scores."""
+        return np.empty(max(BLOCK_PAIRS, int(self.per_query.size_classes[-1].rows.shape[1])), self.values.dtype)
+
+    def blocks(self, divide: bool) -> Iterator[PairBlock]:
+        """The pairs of a group of the top and any group of the same query, in blocks.
+
+        If `divide` is True, the weights are divided by the distances of scores, unless all scores of a query are equal.
+        Each block is valid until the next one.
+        """
+        buffers = self.buffer(), self.buffer()
+        is_tied = self.per_query.sizes < self.queries.sizes
+        for segments, columns in self.per_query.size_classes:
+            # Queries without ties have the same ranks, so that their weights before the division are the same too.
+            for chosen in (is_tied[segments], ~is_tied[segments]):
+                if chosen.all():
+                    yield from self._blocks_of(segments, columns, divide, buffers)
+                elif chosen.any():
+                    yield from self._blocks_of(segments[chosen], columns[chosen], divide, buffers)
+
+    def _blocks_of(
+        self, segments: Ints, columns: Ints, divide: bool, buffers: tuple[Floats, Floats]
+    ) -> Iterator[PairBlock]:
+        """The blocks of queries that all have ties, or all have none; `columns` has the groups of each, (n, size)."""
+        is_tied = self.per_query.sizes[segments[0]] < self.queries.sizes[segments[0]]
+        n_top, size = int(self.n_top[segments].max()), columns.shape[1]
+        n_queries, n_first = max(1, BLOCK_PAIRS // (n_top * size)), max(1, BLOCK_PAIRS // size)
+        is_divided = (self.per_query.sizes[segments] > 1) & divide
+        discounts = DCG().discounts(size)
+        for start in range(0, len(segments), n_queries):
+            part = slice(start, start + n_queries)
+            score, count, *ranks = self.values[:, columns[part]] if is_tied else self.values[:2, columns[part]]
+            for first in range(0, n_top, n_first):
+                top = slice(first, min(first + n_first, n_top))
+                shape = len(score), top.stop - first, size
+                if is_tied:
+                    gaps = _gaps(*ranks, top, view(buffers[0], shape), view(buffers[1], (*shape[:2], top.stop)))
+                else:
+                    gaps = np.abs(discounts[top, None] - discounts).astype(score.dtype)
+                difference = np.subtract(score[:, top, None], score[:, None, :], out=view(buffers[1], shape))
+                yield PairBlock(
+                    segments[part], columns[part], count, top, n_top, difference, gaps, is_divided[part]
+                )
 
 
 def view(buffer: Floats, shape: tuple[int, ...]) -> Floats:
@@ -129,183 +216,51 @@ def view(buffer: Floats, shape: tuple[int, ...]) -> Floats:
     return buffer[: int(np.prod(shape))].reshape(shape)
 
 
-def pair_blocks(scores: Floats, queries: Segments, truncation: int | None, divide: bool) -> Iterator[PairBlock]:
-    """The pairs of a group of the top and any group, in blocks; the differences are valid until the next block.
+def _gaps(
+    top_discount: Floats, top_share: Floats, discount: Floats, own: Floats, top: slice, out: Floats, scratch: Floats
+) -> Floats:
+    """Weights before the division of groups in `top` and all groups of n queries, of the shape of `out`.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (n_documents,)
-        Grouped by query.
-    queries : Segments
-    truncation : int or None
-        None counts all pairs.
-    divide : bool
-        Whether weights are divided by distances, unless all scores of a query are equal.
-
-    Yields
-    ------
-    PairBlock
+    The first four arguments have the shape (n, n_columns), and `scratch` has the shape (n, n_first, top.stop).
     """
-    # Entries of a matrix that are no documents have the last rank, and the target 0, so that they change no sum.
-    buffer = buffer_of_pairs(queries, scores)
-    scores = np.append(scores, np.finfo(scores.dtype).min).astype(scores.dtype)
-    for segments, unsorted in queries.size_classes:
-        ranked = _RankedQueries.of(scores, segments, unsorted, queries)
-        size = unsorted.shape[1]
-        limit = size if truncation is None else min(truncation, size)
-        discounts = DCG().discounts(size)
-        for part in ranked.parts(limit):
-            one = _RankedQueries(*(values[part] for values in ranked))
-            is_divided = (one.n_groups > 1) & divide
-            if (one.n_groups < one.sizes).any():
-                groups = _TieGroups.of(one, limit, discounts)
-                s, counts, columns, n_top = groups.scores, groups.counts, groups.columns, groups.n_top
-            else:
-                s, columns, n_top, groups = one.scores, None, limit, None
-                counts = (one.rows < queries.n_rows).astype(scores.dtype)
-            n_first = max(1, BLOCK_PAIRS // s.shape[1])
-            for start in range(0, n_top, n_first):
-                top = slice(start, min(start + n_first, n_top))
-                difference = view(buffer, (len(s), top.stop - start, s.shape[1]))
-                np.subtract(s[:, top, None], s[:, None, :], out=difference)
-                if groups is None:
-                    gaps = np.abs(discounts[top, None] - discounts).astype(scores.dtype)
-                else:
-                    gaps = groups.gaps(top)
-                yield PairBlock(one.segments, one.rows, columns, counts, top, n_top, difference, gaps, is_divided)
+    np.multiply(top_share[:, top, None], discount[:, None, :], out=out)
+    np.subtract(top_discount[:, top, None], out, out=out)
+    # If the first group has the lower score, this is at most 0, and the weight is the same with exchanged groups.
+    left = slice(0, top.stop)
+    np.multiply(top_share[:, None, left], discount[:, top, None], out=scratch)
+    np.subtract(top_discount[:, None, left], scratch, out=scratch)
+    np.maximum(out[..., left], scratch, out=out[..., left])
+    columns = np.arange(top.start, top.stop)
+    out[:, columns - top.start, columns] = own[:, top]
+    return out
 
 
-class _RankedQueries(NamedTuple):
-    """Queries of similar sizes; each matrix has the documents of a query by decreasing score.
-
-    Attributes
-    ----------
-    segments, sizes, n_groups : ndarray of int64, shape (n,)
-        Numbers of the queries, and their numbers of documents and of different scores.
-    rows : ndarray of int64, shape (n, size)
-        Row numbers of the documents; the total number of rows stands for no document.
-    scores : ndarray, shape (n, size)
-    is_first : ndarray of bool, shape (n, size)
-        Whether a document is the first one with its score.
-    """
-
-    segments: Ints
-    sizes: Ints
-    n_groups: Ints
-    rows: Ints
-    scores: Floats
-    is_first: Bools
-
-    @classmethod
-    def of(cls, scores: Floats, segments: Ints, unsorted: Ints, queries: Segments) -> _RankedQueries:
-        """Sort the documents of each query, and the queries by decreasing number of ties."""
-        rows = np.take_along_axis(unsorted, _stable_argsort(0.0 - scores[unsorted]), axis=1)
-        ranked, sizes = scores[rows], queries.sizes[segments]
-        is_first = rows < queries.n_rows
-        is_first[:, 1:] &= ranked[:, 1:] != ranked[:, :-1]
-        n_groups = np.count_nonzero(is_first, axis=1)
-        result = cls(segments, sizes, n_groups, rows, ranked, is_first)
-        if (n_groups == sizes).all():
-            return result
-        # Queries with similar numbers of groups form blocks, so that matrices of groups have few empty columns.
-        by_ties = np.argsort(n_groups - sizes, kind="stable")
-        return cls(*(values[by_ties] for values in result))
-
-    def parts(self, limit: int) -> Iterator[slice]:
-        """Consecutive queries whose matrices of pairs are one block; queries with ties form blocks of their own."""
-        n, size = self.rows.shape
-        n_tied, start = np.count_nonzero(self.n_groups < self.sizes), 0
-        while start < n:
-            is_tied = start < n_tied
-            end = min(n_tied if is_tied else n, start + max(1, BLOCK_PAIRS // size))
-            n_columns = np.maximum.accumulate(self.n_groups[start:end]) if is_tied else np.full(end - start, size)
-            n_pairs = np.arange(1, end - start + 1) * n_columns * np.minimum(limit, n_columns)
-            stop = start + max(1, int(np.searchsorted(n_pairs, BLOCK_PAIRS, side="right")))
-            yield slice(start, stop)
-            start = stop
-
-
-class _TieGroups(NamedTuple):
-    """Groups of documents with equal scores of n queries, by decreasing score.
-
-    The attributes other than `columns` and `n_top` have the shape (n, n_columns). The formulas of the module's text
-    name them.
-
-    Attributes
-    ----------
-    columns : ndarray of int64, shape (n, size)
-        The column of the group of each document.
-    n_top : int
-        Number of columns with groups that have a rank within the truncation.
-    scores, counts : ndarray
-        Score and number of documents; the counts are ``n``.
-    top_share, top_discount, discount : ndarray
-        ``p``, ``e`` and ``D``.
-    own_gap : ndarray
-        The weight of two documents of the group, not divided by the distance; 0 for one document.
-    """
-
-    columns: Ints
-    n_top: int
-    scores: Floats
-    counts: Floats
-    top_share: Floats
-    top_discount: Floats
-    discount: Floats
-    own_gap: Floats
-
-    @classmethod
-    def of(cls, ranked: _RankedQueries, limit: int, discounts: Floats) -> _TieGroups:
-        """Find the groups; `limit` is the truncation, and `discounts` those of all ranks."""
-        queries, start = np.nonzero(ranked.is_first)
-        columns = np.cumsum(ranked.is_first, axis=1) - 1
-        column = columns[queries, start]
-        last = column == ranked.n_groups[queries] - 1
-        end = np.where(last, ranked.sizes[queries], np.append(start[1:], 0))
-        count, n_in_top = end - start, np.clip(limit - start, 0, end - start)
-        before = np.append(0.0, np.cumsum(discounts))
-        discount = (before[end] - before[start]) / count
-        values = [
-            ranked.scores[queries, start],
-            count,
-            n_in_top / count,
-            (before[start + n_in_top] - before[start]) / count,
-            discount,
-            _own_gaps(start, count, n_in_top, discount, discounts),
-        ]
-        shape = len(values), len(columns), int(ranked.n_groups.max())
-        matrices = np.zeros(shape, ranked.scores.dtype)
-        matrices[0] = np.finfo(ranked.scores.dtype).min
-        matrices[:, queries, column] = values
-        return cls(columns, int(column[start < limit].max()) + 1, *matrices)
-
-    def gaps(self, top: slice) -> Floats:
-        """Weights that are not divided by the distance, of groups in `top` and all groups, (n, n_first, n_columns)."""
-        e, p, d = self.top_discount, self.top_share, self.discount
-        gaps = e[:, top, None] - p[:, top, None] * d[:, None, :]
-        # For a first group with the lower score, this is at most 0, and the same with exchanged groups is the weight.
-        left = slice(0, top.stop)
-        exchanged = e[:, None, left] - p[:, None, left] * d[:, top, None]
-        np.maximum(gaps[..., left], exchanged, out=gaps[..., left])
-        columns = np.arange(top.start, top.stop)
-        gaps[:, columns - top.start, columns] = self.own_gap[:, top]
-        return gaps
-
-
-def _own_gaps(start: Ints, count: Ints, n_in_top: Ints, discount: Floats, discounts: Floats) -> Floats:
+def _own_gaps(start: Ints, count: Ints, in_top: Ints, discounts: Floats) -> Floats:
     """The mean of ``|d(r_i) - d(r_j)|``, or 0 beyond the truncation, over the pairs of ranks of each group.
 
-    A group has the ranks ``start + 1, ..., start + count``, of which `n_in_top` are within the truncation.
+    A group has the ranks ``start + 1, ..., start + count``, of which the first `in_top` are within the truncation.
     """
-    gaps, chosen = np.zeros(len(count)), count > 1
-    sizes = count[chosen]
+    gaps, chosen = np.zeros(len(count)), np.flatnonzero((count > 1) & (in_top > 0))
+    if len(chosen) == 0:
+        return gaps
+    sizes, start = count[chosen], start[chosen]
     members = Segments.from_sizes(sizes)
-    n, t, k = members.repeat(sizes), members.repeat(n_in_top[chosen]), members.positions + 1
+    n, t, k = members.repeat(sizes), members.repeat(in_top[chosen]), members.positions + 1
     factors = np.where(k <= t, n - k, 0) - np.minimum(k - 1, t)
-    # The sum of the factors is 0. Without the mean discount, less is lost to rounding.
-    centred = discounts[members.repeat(start[chosen]) + k - 1] - members.repeat(discount[chosen])
-    gaps[chosen] = members.sum(factors * centred) / (sizes * (sizes - 1) / 2)
+    # The sum of the factors is 0. With differences to the last discount, less is lost to rounding.
+    differences = discounts[members.repeat(start) + k - 1] - members.repeat(discounts[start + sizes - 1])
+    gaps[chosen] = members.sum(factors * differences) / (sizes * (sizes - 1) / 2)
     return gaps
+
+
+def _order(scores: Floats, queries: Segments) -> Ints:
+    """Row numbers by decreasing score within each query, shape (n_documents,); ties are in any sequence."""
+    order = np.empty(queries.n_rows + 1, np.int64)
+    # Entries of a matrix that are no documents are last.
+    scores = np.append(scores, np.finfo(scores.dtype).min).astype(scores.dtype)
+    for _, rows in queries.size_classes:
+        order[rows] = np.take_along_axis(rows, _stable_argsort(0.0 - scores[rows]), axis=1)
+    return order[:-1]
 
 
 def _stable_argsort(values: Floats) -> Ints:
