@@ -220,21 +220,25 @@ class ConsistentLambdaRank(LogisticPairs):
             to_second = np.subtract(weight, to_first, out=pairs.difference)
             curvature = np.multiply(to_second, second_wins, out=second_wins)
 
-            group_sums, counts = sums[pairs.columns], pairs.counts
+            u_sums, counts = sums[pairs.columns], pairs.counts
             top, below = pairs.top, slice(pairs.n_top, None)
-            columns = pairs.columns[:, top]
-            terms[0, columns] += _row_sums(to_second, group_sums)
-            terms[1, columns] += _row_sums(to_first, counts)
-            terms[2, columns] += _row_sums(curvature, group_sums)
+            if top.start == 0:
+                block_terms = np.zeros((4, *counts.shape), scores.dtype)
+            block_terms[0][:, top] = _row_sums(to_second, u_sums)
+            block_terms[1][:, top] = _row_sums(to_first, counts)
+            block_terms[2][:, top] = _row_sums(curvature, u_sums)
             # A document is in no pair with itself. In the gradient, the terms of such a pair cancel out.
-            terms[3, columns] += _row_sums(curvature, counts) - 2.0 * pairs.same_group(curvature)
+            block_terms[3][:, top] = _row_sums(curvature, counts) - 2.0 * pairs.same_group(curvature)
             # Groups below the top are second groups only.
-            columns, group_sums, counts = pairs.columns[:, below], group_sums[:, top], counts[:, top]
-            terms[0, columns] += _column_sums(to_first[..., below], group_sums)
-            terms[1, columns] += _column_sums(to_second[..., below], counts)
-            terms[2, columns] += _column_sums(curvature[..., below], group_sums)
-            terms[3, columns] += _column_sums(curvature[..., below], counts)
-        terms = groups.repeat(terms)
+            u_sums, counts, curvature = u_sums[:, top], counts[:, top], curvature[..., below]
+            block_terms[0][:, below] += _column_sums(to_first[..., below], u_sums)
+            block_terms[1][:, below] += _column_sums(to_second[..., below], counts)
+            block_terms[2][:, below] += _column_sums(curvature, u_sums)
+            block_terms[3][:, below] += _column_sums(curvature, counts)
+            if top.stop == pairs.n_top:
+                for term, of_block in zip(terms, block_terms, strict=True):
+                    term[pairs.columns] = of_block
+        terms = [groups.repeat(term) for term in terms]
         gradient, hessian = np.empty_like(u), np.empty_like(u)
         gradient[groups.order] = terms[0] - u * terms[1]
         hessian[groups.order] = (terms[2] + u * terms[3]) * (2.0 if self.hessian == "majorant" else 1.0)
@@ -244,16 +248,16 @@ class ConsistentLambdaRank(LogisticPairs):
         groups, parts = TieGroups.of(scores, queries, self.truncation), []
         for pairs in groups.blocks(self.divide_by_distance):
             once = pairs.is_once | np.eye(*pairs.is_once.shape, pairs.top.start, dtype=bool)
-            query, first, second = np.nonzero(once & (pairs.columns < groups.members.n_segments)[:, None, :])
+            query, first, second = np.nonzero(once & (pairs.counts > 0)[:, None, :])
             weight = np.broadcast_to(pairs.weights(), pairs.difference.shape)[query, first, second]
             parts.append((pairs.columns[query, first + pairs.top.start], pairs.columns[query, second], weight))
         one, other, weight = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         # All pairs of a document of one group and a document of the other, by their positions in the ranking.
-        members = groups.members
-        both = Segments.from_sizes(members.sizes[one] * members.sizes[other])
-        at_first, at_second = np.divmod(both.positions, both.repeat(members.sizes[other]))
-        at_first += both.repeat(members.starts[one])
-        at_second += both.repeat(members.starts[other])
+        starts, counts = groups.starts, groups.counts.astype(np.int64)
+        both = Segments.from_sizes(counts[one] * counts[other])
+        at_first, at_second = np.divmod(both.positions, both.repeat(counts[other]))
+        at_first += both.repeat(starts[one])
+        at_second += both.repeat(starts[other])
         weight = both.repeat(weight)
         chosen = (at_first < at_second) & (weight > 0.0)
         first, second = groups.order[at_first[chosen]], groups.order[at_second[chosen]]

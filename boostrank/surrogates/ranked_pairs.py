@@ -100,7 +100,11 @@ class PairBlock(NamedTuple):
 
 
 class TieGroups(NamedTuple):
-    """The groups of documents with equal scores of all queries, by decreasing score within each query.
+    """The groups of documents with equal scores, by decreasing score within each query.
+
+    Each document of a query without ties is a group, whose number is the document's position in `order`. The groups of
+    queries with ties have the numbers from ``n_documents + 1`` on. Group ``n_documents`` and the last one have no
+    documents and the lowest score; they stand for no group. The values of groups are arrays of shape ``(n_groups,)``.
 
     Attributes
     ----------
@@ -108,107 +112,154 @@ class TieGroups(NamedTuple):
         The documents of each query.
     order : ndarray of int64, shape (n_documents,)
         Row numbers of the documents by decreasing score within each query.
-    members : Segments
-        The documents of each group; these rows are positions in `order`.
-    per_query : Segments
-        The groups of each query. Without ties, these are the queries.
-    values : ndarray, shape (6, n_groups + 1), or (2, n_groups + 1) if there are no ties
-        Rows of the type of the scores: the score, the number of documents ``n``, and in the notation of the module's
-        text ``e``, ``p``, ``D``, and the weight of two documents of the group. The last column is a group of no
-        documents with the lowest score.
-    n_top : ndarray of int64, shape (n_queries,)
-        Number of groups of each query with a rank within the truncation.
+    limit : int
+        Number of ranks within the truncation.
+    scores, counts : ndarray, shape (n_groups,)
+        Score of each group, and its number of documents, both of the type of the scores.
+    tied : _TiedQueries or None
+        None if no query has ties.
     """
 
     queries: Segments
     order: Ints
-    members: Segments
-    per_query: Segments
-    values: Floats
-    n_top: Ints
+    limit: int
+    scores: Floats
+    counts: Floats
+    tied: _TiedQueries | None
+
+    @property
+    def starts(self) -> Ints:
+        """Position in `order` of the first document of each group, shape (n_groups,)."""
+        documents = np.arange(self.queries.n_rows + 1)
+        if self.tied is None:
+            return documents
+        return np.concatenate([documents, self.tied.documents[self.tied.members.starts], documents[-1:]])
 
     @classmethod
     def of(cls, scores: Floats, queries: Segments, truncation: int | None) -> TieGroups:
         """Find the groups of `scores`, shape (n_documents,), grouped by query; `truncation` None counts all ranks."""
         order = _order(scores, queries)
-        ranked = scores[order]
-        members, limit = queries.runs(ranked), int(queries.sizes.max()) if truncation is None else truncation
-        if members.n_segments == queries.n_rows:
-            per_query, rows = queries, [ranked, np.ones_like(ranked)]
-            n_top = np.minimum(queries.sizes, limit)
-        else:
-            per_query = Segments(np.searchsorted(members.indptr, queries.indptr))
-            start, count = queries.positions[members.starts], members.sizes
-            in_top = np.clip(limit - start, 0, count)
-            discounts = DCG().discounts(int(queries.sizes.max()))
-            before = np.append(0.0, np.cumsum(discounts))
-            top_discount = (before[start + in_top] - before[start]) / count
-            discount = (before[start + count] - before[start]) / count
-            own = _own_gaps(start, count, in_top, discounts)
-            rows = [ranked[members.starts], count, top_discount, in_top / count, discount, own]
-            n_top = per_query.sum((start < limit).astype(np.int64))
-        values = np.zeros((len(rows), members.n_segments + 1), scores.dtype)
-        values[0, -1] = np.finfo(scores.dtype).min
-        for row, given in zip(values, rows, strict=True):
-            row[:-1] = given
-        return cls(queries, order, members, per_query, values, n_top)
-
-    @property
-    def has_ties(self) -> bool:
-        """Whether any two documents of a query have equal scores."""
-        return self.members.n_segments < self.queries.n_rows
+        ranked, limit = scores[order], int(queries.sizes.max()) if truncation is None else truncation
+        tied = _TiedQueries.of(ranked, queries, limit)
+        none = np.finfo(scores.dtype).min
+        values, counts = np.append(ranked, none), np.append(np.ones_like(ranked), scores.dtype.type(0))
+        if tied is not None:
+            starts = tied.documents[tied.members.starts]
+            values = np.concatenate([values, ranked[starts], [none]], dtype=scores.dtype)
+            counts = np.concatenate([counts, tied.members.sizes, [0]], dtype=scores.dtype, casting="unsafe")
+        return cls(queries, order, limit, values, counts, tied)
 
     def sum(self, documents: Floats) -> Floats:
-        """Sum over the documents of each group, shape (n_groups + 1,), of values in the sequence of `order`."""
-        return np.append(self.members.sum(documents) if self.has_ties else documents, documents.dtype.type(0))
+        """Sum over the documents of each group, shape (n_groups,); `documents` are values in the sequence of `order`."""
+        nothing = documents.dtype.type(0)
+        sums = np.append(documents, nothing)
+        if self.tied is None:
+            return sums
+        return np.concatenate([sums, self.tied.members.sum(documents[self.tied.documents]), [nothing]])
 
     def repeat(self, groups: Floats) -> Floats:
-        """Repeat values of groups, shape (n, n_groups + 1), for their documents: (n, n_documents), like `order`."""
-        return np.repeat(groups[:, :-1], self.members.sizes, axis=1) if self.has_ties else groups[:, :-1]
+        """Repeat the value of each group for its documents, in the sequence of `order`, shape (n_documents,)."""
+        n_documents = self.queries.n_rows
+        documents = groups[:n_documents]
+        if self.tied is not None:
+            documents[self.tied.documents] = self.tied.members.repeat(groups[n_documents + 1 : -1])
+        return documents
 
     def buffer(self) -> Floats:
         """An uninitialized array that is large enough for the pairs of any block, of the type of the scores."""
-        return np.empty(max(BLOCK_PAIRS, int(self.per_query.size_classes[-1].rows.shape[1])), self.values.dtype)
+        return np.empty(max(BLOCK_PAIRS, self.queries.size_classes[-1].rows.shape[1]), self.scores.dtype)
 
     def blocks(self, divide: bool) -> Iterator[PairBlock]:
         """The pairs of a group of the top and any group of the same query, in blocks.
 
         If `divide` is True, the weights are divided by the distances of scores, unless all scores of a query are equal.
-        Each block is valid until the next one.
+        Blocks of the same queries follow each other. Each block is valid until the next one.
         """
-        buffers = self.buffer(), self.buffer()
-        is_tied = self.per_query.sizes < self.queries.sizes
-        for segments, columns in self.per_query.size_classes:
-            # Queries without ties have the same ranks, so that their weights before the division are the same too.
-            for chosen in (is_tied[segments], ~is_tied[segments]):
-                if chosen.all():
-                    yield from self._blocks_of(segments, columns, divide, buffers)
-                elif chosen.any():
-                    yield from self._blocks_of(segments[chosen], columns[chosen], divide, buffers)
+        buffer, is_tied = self.buffer(), np.zeros(self.queries.n_segments, bool)
+        if self.tied is not None:
+            yield from self._tied_blocks(self.tied, divide, buffer)
+            is_tied[self.tied.segments] = True
+        # Queries without ties have the same ranks, so that their weights before the division are the same too.
+        for segments, columns in self.queries.size_classes:
+            if (chosen := ~is_tied[segments]).any():
+                if not chosen.all():
+                    segments, columns = segments[chosen], columns[chosen]
+                size = columns.shape[1]
+                discounts = DCG().discounts(size)
+                is_divided = (self.queries.sizes[segments] > 1) & divide
+                for part, top, n_top in _parts(len(segments), min(size, self.limit), size):
+                    gaps = np.abs(discounts[top, None] - discounts).astype(self.scores.dtype)
+                    yield self._block(segments[part], columns[part], top, n_top, buffer, gaps, is_divided[part])
 
-    def _blocks_of(
-        self, segments: Ints, columns: Ints, divide: bool, buffers: tuple[Floats, Floats]
-    ) -> Iterator[PairBlock]:
-        """The blocks of queries that all have ties, or all have none; `columns` has the groups of each, (n, size)."""
-        is_tied = self.per_query.sizes[segments[0]] < self.queries.sizes[segments[0]]
-        n_top, size = int(self.n_top[segments].max()), columns.shape[1]
-        n_queries, n_first = max(1, BLOCK_PAIRS // (n_top * size)), max(1, BLOCK_PAIRS // size)
-        is_divided = (self.per_query.sizes[segments] > 1) & divide
-        discounts = DCG().discounts(size)
-        for start in range(0, len(segments), n_queries):
-            part = slice(start, start + n_queries)
-            score, count, *ranks = self.values[:, columns[part]] if is_tied else self.values[:2, columns[part]]
-            for first in range(0, n_top, n_first):
-                top = slice(first, min(first + n_first, n_top))
-                shape = len(score), top.stop - first, size
-                if is_tied:
-                    gaps = _gaps(*ranks, top, view(buffers[0], shape), view(buffers[1], (*shape[:2], top.stop)))
-                else:
-                    gaps = np.abs(discounts[top, None] - discounts).astype(score.dtype)
-                difference = np.subtract(score[:, top, None], score[:, None, :], out=view(buffers[1], shape))
-                yield PairBlock(
-                    segments[part], columns[part], count, top, n_top, difference, gaps, is_divided[part]
-                )
+    def _tied_blocks(self, tied: _TiedQueries, divide: bool, buffer: Floats) -> Iterator[PairBlock]:
+        """The blocks of queries with ties."""
+        gaps_buffer = self.buffer()
+        for queries, groups in tied.per_query.size_classes:
+            segments, columns = tied.segments[queries], groups + (self.queries.n_rows + 1)
+            is_divided = (tied.per_query.sizes[queries] > 1) & divide
+            for part, top, n_top in _parts(len(segments), int(tied.n_top[queries].max()), columns.shape[1]):
+                shape = len(segments[part]), top.stop - top.start
+                out, scratch = view(gaps_buffer, (*shape, columns.shape[1])), view(buffer, (*shape, top.stop))
+                gaps = _gaps(np.take(tied.rank_values, groups[part], axis=1), top, out, scratch)
+                yield self._block(segments[part], columns[part], top, n_top, buffer, gaps, is_divided[part])
+
+    def _block(
+        self, segments: Ints, columns: Ints, top: slice, n_top: int, buffer: Floats, gaps: Floats, is_divided: Bools
+    ) -> PairBlock:
+        s, counts = np.take(self.scores, columns), np.take(self.counts, columns)
+        difference = view(buffer, (len(s), top.stop - top.start, s.shape[1]))
+        np.subtract(s[:, top, None], s[:, None, :], out=difference)
+        return PairBlock(segments, columns, counts, top, n_top, difference, gaps, is_divided)
+
+
+class _TiedQueries(NamedTuple):
+    """The queries that have ties, and their groups, which are numbered from 0 here.
+
+    Attributes
+    ----------
+    segments : ndarray of int64, shape (n,)
+        Numbers of the queries.
+    documents : ndarray of int64
+        The positions of their documents in the ranking of all documents.
+    members : Segments
+        The documents of each group; these rows are indices of `documents`.
+    per_query : Segments
+        The groups of each query.
+    n_top : ndarray of int64, shape (n,)
+        Number of groups of each query with a rank within the truncation.
+    rank_values : ndarray, shape (5, n_groups + 1)
+        Those of :func:`_rank_values`, of the type of the scores, and 0 for no group.
+    """
+
+    segments: Ints
+    documents: Ints
+    members: Segments
+    per_query: Segments
+    n_top: Ints
+    rank_values: Floats
+
+    @classmethod
+    def of(cls, ranked: Floats, queries: Segments, limit: int) -> _TiedQueries | None:
+        """Find the ties of scores that are sorted within queries; `limit` is the number of ranks within the truncation."""
+        runs = queries.runs(ranked)
+        if runs.n_segments == queries.n_rows:
+            return None
+        n_groups = np.diff(np.searchsorted(runs.indptr, queries.indptr))
+        segments = np.flatnonzero(n_groups < queries.sizes)
+        documents, parts = queries.take(segments), Segments.from_sizes(queries.sizes[segments])
+        members, per_query = parts.runs(ranked[documents]), Segments.from_sizes(n_groups[segments])
+        start, discounts = parts.positions[members.starts], DCG().discounts(int(parts.sizes.max()))
+        rank_values = np.zeros((5, members.n_segments + 1), ranked.dtype)
+        rank_values[:, :-1] = _rank_values(start, members.sizes, limit, discounts)
+        return cls(segments, documents, members, per_query, per_query.sum((start < limit).astype(np.int64)), rank_values)
+
+
+def _parts(n: int, n_top: int, size: int) -> Iterator[tuple[slice, slice, int]]:
+    """Slices of `n` queries and of `n_top` first columns for blocks, with `n_top`, if there are `size` columns."""
+    n_queries, n_first = max(1, BLOCK_PAIRS // (n_top * size)), max(1, BLOCK_PAIRS // size)
+    for start in range(0, n, n_queries):
+        for first in range(0, n_top, n_first):
+            yield slice(start, start + n_queries), slice(first, min(first + n_first, n_top)), n_top
 
 
 def view(buffer: Floats, shape: tuple[int, ...]) -> Floats:
@@ -216,41 +267,49 @@ def view(buffer: Floats, shape: tuple[int, ...]) -> Floats:
     return buffer[: int(np.prod(shape))].reshape(shape)
 
 
-def _gaps(
-    top_discount: Floats, top_share: Floats, discount: Floats, own: Floats, top: slice, out: Floats, scratch: Floats
-) -> Floats:
+def _gaps(ranks: Floats, top: slice, out: Floats, scratch: Floats) -> Floats:
     """Weights before the division of groups in `top` and all groups of n queries, of the shape of `out`.
 
-    The first four arguments have the shape (n, n_columns), and `scratch` has the shape (n, n_first, top.stop).
+    `ranks` are values of :func:`_rank_values`, shape (5, n, n_columns); `scratch` has the shape (n, n_first, top.stop).
     """
-    np.multiply(top_share[:, top, None], discount[:, None, :], out=out)
-    np.subtract(top_discount[:, top, None], out, out=out)
+    top_parts, parts, own = ranks[0:2].transpose(1, 2, 0), ranks[2:4].transpose(1, 0, 2), ranks[4]
+    # Products of matrices with two columns and two rows are faster than the same in two steps.
+    np.matmul(top_parts[:, top], parts, out=out)
     # If the first group has the lower score, this is at most 0, and the weight is the same with exchanged groups.
     left = slice(0, top.stop)
-    np.multiply(top_share[:, None, left], discount[:, top, None], out=scratch)
-    np.subtract(top_discount[:, None, left], scratch, out=scratch)
+    np.matmul(parts[..., top].transpose(0, 2, 1), top_parts[:, left].transpose(0, 2, 1), out=scratch)
     np.maximum(out[..., left], scratch, out=out[..., left])
     columns = np.arange(top.start, top.stop)
     out[:, columns - top.start, columns] = own[:, top]
     return out
 
 
-def _own_gaps(start: Ints, count: Ints, in_top: Ints, discounts: Floats) -> Floats:
-    """The mean of ``|d(r_i) - d(r_j)|``, or 0 beyond the truncation, over the pairs of ranks of each group.
+def _rank_values(start: Ints, count: Ints, limit: int, discounts: Floats) -> Floats:
+    """What the weights of groups with the ranks ``start + 1, ..., start + count`` depend on, shape (5, n_groups).
 
-    A group has the ranks ``start + 1, ..., start + count``, of which the first `in_top` are within the truncation.
+    In the notation of the module's text, the values are ``e``, ``p``, 1, ``-D``, and the weight of two documents of the
+    group, which is 0 if there is only one. `limit` is the truncation, and `discounts` are those of all ranks.
     """
-    gaps, chosen = np.zeros(len(count)), np.flatnonzero((count > 1) & (in_top > 0))
-    if len(chosen) == 0:
-        return gaps
-    sizes, start = count[chosen], start[chosen]
-    members = Segments.from_sizes(sizes)
-    n, t, k = members.repeat(sizes), members.repeat(in_top[chosen]), members.positions + 1
-    factors = np.where(k <= t, n - k, 0) - np.minimum(k - 1, t)
+    values = np.empty((5, len(start)))
+    e, p, one, less_d, own = values
+    np.less(start, limit, out=p)
+    np.negative(discounts[start], out=less_d)
+    np.multiply(p, -less_d, out=e)
+    one[:], own[:] = 1.0, 0.0
+    # The values of groups of more than one document.
+    chosen = np.flatnonzero(count > 1)
+    start, count = start[chosen], count[chosen]
+    members, in_top = Segments.from_sizes(count), np.clip(limit - start, 0, count)
+    n, t, k = members.repeat(count), members.repeat(in_top), members.positions + 1
+    d = discounts[members.repeat(start) + k - 1]
+    p[chosen] = in_top / count
+    e[chosen] = members.sum(np.where(k <= t, d, 0.0)) / count
+    less_d[chosen] = -members.sum(d) / count
     # The sum of the factors is 0. With differences to the last discount, less is lost to rounding.
-    differences = discounts[members.repeat(start) + k - 1] - members.repeat(discounts[start + sizes - 1])
-    gaps[chosen] = members.sum(factors * differences) / (sizes * (sizes - 1) / 2)
-    return gaps
+    factors = np.where(k <= t, n - k, 0) - np.minimum(k - 1, t)
+    differences = d - members.repeat(discounts[start + count - 1])
+    own[chosen] = members.sum(factors * differences) / (count * (count - 1) / 2)
+    return values
 
 
 def _order(scores: Floats, queries: Segments) -> Ints:
