@@ -8,8 +8,11 @@ the current model, but not on the targets ``u``:
 
     w_ij = |d(r_i) - d(r_j)| / (0.01 + |s_i - s_j|),      d(r) = 1 / log2(1 + r),
 
-for pairs with a document in the first `truncation` ranks, and 0 for other pairs. In every boosting round, the gradient
-is that of ``L_w`` with the weights of the current scores. The weights are not differentiated. In the following,
+for pairs with a document in the first `truncation` ranks, and 0 for other pairs. Equal scores leave the ranks open.
+Then the numerator is its mean over all rankings that agree with the scores, with equal probabilities; rankings without
+a document of the pair in the first `truncation` ranks count as 0. The module
+:mod:`boostrank.surrogates.ranked_pairs` computes it in closed form. In every boosting round, the gradient is that of
+``L_w`` with the weights of the current scores. The weights are not differentiated. In the following,
 ``sigma(x) = 1 / (1 + exp(-x))``.
 
 Consistency
@@ -27,8 +30,8 @@ weights. Let the weights connect the documents: any two documents are joined by 
 Then other minimizers differ from ``s*`` by a constant, because each pair of positive weight must be at its minimum.
 Hence, if all ``v_i`` are positive, the minimizer sorts like ``E[u]``, and the loss with the targets of
 ``normalize="dcg"`` is NDCG consistent for all weights that do not depend on the targets and connect the documents. The
-weights above connect them: since ``d`` strictly decreases, the weight of the document on rank 1 and any other document
-is positive.
+weights above connect them. A document with the largest score is on rank 1 in some of the rankings that agree with the
+scores. Since ``d`` strictly decreases, the weight of this document and any other one is positive.
 
 **Documents that are never relevant.** If ``v_j = 0 < v_i``, then ``f_ij(x) = v_i log(1 + exp(-x))`` decreases to its
 infimum 0 for ``x`` to infinity, and if ``v_i = v_j = 0``, it is 0. The infimum of the expected loss is the sum of the
@@ -36,11 +39,12 @@ infima of all pairs. It is approached with ``s_i = log v_i`` for documents with 
 infinity for the others. Conversely, along scores that approach the infimum, each pair of positive weight approaches
 its own. So a document with ``v_j = 0`` falls below every document with positive ``v_i`` that it is paired with, and two
 documents with positive targets that are paired approach their difference ``log v_i - log v_j``. If a document with a
-positive target is among the first `truncation` ranks, it is paired with all others. Then the documents with positive
-targets are connected by such pairs, every other document is paired with one of them, and in this limit the scores sort
-like ``E[u]``, as with softmax. Otherwise the weights of these scores leave the sequence of the others open: with
-`truncation` 1, ``v = (0, 0.2, 0.8)`` and the first document on rank 1, ``s = (0, 2 t, t)`` approaches the infimum too.
-Boosting leaves such scores, because the first documents then lose score, and those with positive targets gain.
+positive target is among the first `truncation` ranks, in one of the rankings if there are several, it is paired with
+all others. Then the documents with positive targets are connected by such pairs, every other document is paired with
+one of them, and in this limit the scores sort like ``E[u]``, as with softmax. Otherwise the weights of these scores
+leave the sequence of the others open: with `truncation` 1, ``v = (0, 0.2, 0.8)`` and the first document on rank 1,
+``s = (0, 2 t, t)`` approaches the infimum too. Boosting leaves such scores, because the first documents then lose
+score, and those with positive targets gain.
 
 **For weights of the current scores.** Now the weights are a function ``w(s)`` of the scores, and boosting follows
 the field ``F(s)``, the expected gradient of ``L_w`` with the weights ``w = w(s)`` at ``s``. In general, it is not the
@@ -59,12 +63,14 @@ is 0 at ``x*_ij``, no term is negative, and a term is 0 only if ``w_ij(s) = 0`` 
   ``s*`` have the mean of ``s``, which stays the same, since the sum of ``F(s)`` is 0. Then the distance to ``s*``
   strictly decreases. It is a Lyapunov function, though no single loss exists. It converges to 0: let ``S`` be the
   compact set of ``s`` with this mean and ``a <= ||s - s*|| <= b``, where ``a > 0``. On ``S``, the distances of scores
-  are bounded, so that all positive weights are at least some ``w > 0``. For each of the finitely many rankings, the sum
-  of ``f_ij'(x_ij) (x_ij - x*_ij)`` over the pairs of positive weight is continuous and positive on ``S``, and so has a
-  positive minimum. Hence ``<F(s), s - s*>`` is at least a positive constant on ``S``, and ``s`` cannot stay in ``S``.
-  That the weights jump where two documents change their ranks does not matter, because the bound holds for the weights
-  on both sides of a jump, and so for their means (solutions in the sense of Filippov). Steps ``s - eta F(s)`` decrease
-  the distance too, if ``eta < 2 <F(s), s - s*> / ||F(s)||^2``.
+  are bounded. The numerators of the weights depend only on which documents have smaller, equal or larger scores than
+  which others, and there are finitely many such orders. So all positive weights are at least some ``w > 0``. For each
+  order, the sum of ``f_ij'(x_ij) (x_ij - x*_ij)`` over its pairs of positive weight, which connect the documents, is
+  continuous and positive on ``S``, and so has a positive minimum. Hence ``<F(s), s - s*>`` is at least a positive
+  constant on ``S``, and ``s`` cannot stay in ``S``. That the weights jump where scores become equal does not matter,
+  because the bound holds for the weights of all orders, and so for the means of those at a jump and on its sides
+  (solutions in the sense of Filippov). Steps ``s - eta F(s)`` decrease the distance too, if
+  ``eta < 2 <F(s), s - s*> / ||F(s)||^2``.
 
 **Steps.** The Hessian of the term of a pair is ``w_ij f_ij''(x_ij)`` times ``[[1, -1], [-1, 1]]``, whose eigenvalues
 are 0 and 2. So twice the diagonal of the Hessian is a majorant ``D``. Newton steps ``-g_i / D_i`` that are clipped to
@@ -131,18 +137,15 @@ class ConsistentLambdaRank(LogisticPairs):
     loss with this gradient. :meth:`loss` has the weights of the scores it is given. It may increase from one round to
     the next although all scores improve.
 
-    Documents with equal scores are ranked by their positions in the query, in a fixed pseudo-random sequence of
-    positions that depends on the size of the query only. The sequence of rows itself would not do, since data are
-    often sorted by label, and weights must not depend on labels. If many queries of one size are sorted by label, the
-    weights of tied documents still depend on labels, in a way that is not systematic over sizes. This mainly changes
-    the scale of the objective, and so how strong penalties are, by up to a factor of 2. The effect on NDCG was hardly
-    measurable. Data in which the rows of each query are shuffled do not have it.
+    The weights of documents with equal scores are means over all rankings that agree with the scores. So they do not
+    depend on the sequence of the rows, in which data are often sorted by label, and apart from rounding, permuting the
+    documents of a query permutes its gradient and Hessian. If all scores of a query are equal, all pairs have the same
+    weight, and it is not divided by the distance, as in LightGBM.
 
-    If all scores of a query are equal, its weights are not divided by the distance, as in LightGBM.
-
-    Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time. They are computed with the
-    precision of the scores. Objectives pass them, minus the largest score of the query, as float32, which halves the
-    time. A rounded score changes weights, but no weight then depends on labels, so that the minimizer stays the same.
+    Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time, apart from sorting. With only g
+    different scores, they take O(m + g min(g, truncation)). They are computed with the precision of the scores.
+    Objectives pass them, minus the largest score of the query, as float32, which halves the time. A rounded score
+    changes weights, but no weight then depends on labels, so that the minimizer stays the same.
 
     Parameters
     ----------

@@ -16,8 +16,8 @@ of these ranks with the probability ``1 / n``. With
   are independent;
 - the weight of two documents of one group is the same for all of them: the mean over the ``n (n - 1) / 2`` pairs of
   ranks. In the sum over these pairs, the discount of the group's rank ``a + k`` has the factor
-  ``(n - k) [k <= t] - min(k - 1, t)``, since it is the smaller rank of ``n - k`` pairs that count if ``k <= t``, and the
-  larger rank of ``min(k - 1, t)`` pairs that count.
+  ``(n - k) [k <= t] - min(k - 1, t)``, since it is the smaller rank of ``n - k`` pairs that count if ``k <= t``, and
+  the larger rank of ``min(k - 1, t)`` pairs that count.
 
 So the weights, and the differences of scores, of the pairs of two groups are the same. Sums over pairs of documents are
 sums over pairs of groups, with the number of documents of each group and the sum of their targets, and ties make them
@@ -27,7 +27,7 @@ shorter. A query without ties has groups of one document, and the weights ``|d(r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -150,7 +150,7 @@ class TieGroups(NamedTuple):
         return cls(queries, order, limit, values, counts, tied)
 
     def sum(self, documents: Floats) -> Floats:
-        """Sum over the documents of each group, shape (n_groups,); `documents` are values in the sequence of `order`."""
+        """Sum over the documents of each group, shape (n_groups,), of values in the sequence of `order`."""
         nothing = documents.dtype.type(0)
         sums = np.append(documents, nothing)
         if self.tied is None:
@@ -200,7 +200,7 @@ class TieGroups(NamedTuple):
             for part, top, n_top in _parts(len(segments), int(tied.n_top[queries].max()), columns.shape[1]):
                 shape = len(segments[part]), top.stop - top.start
                 out, scratch = view(gaps_buffer, (*shape, columns.shape[1])), view(buffer, (*shape, top.stop))
-                gaps = _gaps(np.take(tied.rank_values, groups[part], axis=1), top, out, scratch)
+                gaps = _gaps(np.take(tied.rank_values, groups[part], axis=0), top, out, scratch)
                 yield self._block(segments[part], columns[part], top, n_top, buffer, gaps, is_divided[part])
 
     def _block(
@@ -227,8 +227,8 @@ class _TiedQueries(NamedTuple):
         The groups of each query.
     n_top : ndarray of int64, shape (n,)
         Number of groups of each query with a rank within the truncation.
-    rank_values : ndarray, shape (5, n_groups + 1)
-        Those of :func:`_rank_values`, of the type of the scores, and 0 for no group.
+    rank_values : ndarray, shape (n_groups + 1, 5)
+        Those of :func:`_rank_values`, of the type of the scores.
     """
 
     segments: Ints
@@ -240,7 +240,7 @@ class _TiedQueries(NamedTuple):
 
     @classmethod
     def of(cls, ranked: Floats, queries: Segments, limit: int) -> _TiedQueries | None:
-        """Find the ties of scores that are sorted within queries; `limit` is the number of ranks within the truncation."""
+        """Find the ties of scores that are sorted within queries; `limit` is the truncation."""
         runs = queries.runs(ranked)
         if runs.n_segments == queries.n_rows:
             return None
@@ -249,9 +249,10 @@ class _TiedQueries(NamedTuple):
         documents, parts = queries.take(segments), Segments.from_sizes(queries.sizes[segments])
         members, per_query = parts.runs(ranked[documents]), Segments.from_sizes(n_groups[segments])
         start, discounts = parts.positions[members.starts], DCG().discounts(int(parts.sizes.max()))
-        rank_values = np.zeros((5, members.n_segments + 1), ranked.dtype)
-        rank_values[:, :-1] = _rank_values(start, members.sizes, limit, discounts)
-        return cls(segments, documents, members, per_query, per_query.sum((start < limit).astype(np.int64)), rank_values)
+        rank_values = _rank_values(start, members.sizes, limit, discounts, ranked.dtype)
+        return cls(
+            segments, documents, members, per_query, per_query.sum((start < limit).astype(np.int64)), rank_values
+        )
 
 
 def _parts(n: int, n_top: int, size: int) -> Iterator[tuple[slice, slice, int]]:
@@ -270,9 +271,9 @@ def view(buffer: Floats, shape: tuple[int, ...]) -> Floats:
 def _gaps(ranks: Floats, top: slice, out: Floats, scratch: Floats) -> Floats:
     """Weights before the division of groups in `top` and all groups of n queries, of the shape of `out`.
 
-    `ranks` are values of :func:`_rank_values`, shape (5, n, n_columns); `scratch` has the shape (n, n_first, top.stop).
+    `ranks` are values of :func:`_rank_values`, shape (n, n_columns, 5); `scratch` has the shape (n, n_first, top.stop).
     """
-    top_parts, parts, own = ranks[0:2].transpose(1, 2, 0), ranks[2:4].transpose(1, 0, 2), ranks[4]
+    top_parts, parts, own = ranks[..., :2], ranks[..., 2:4].transpose(0, 2, 1), ranks[..., 4]
     # Products of matrices with two columns and two rows are faster than the same in two steps.
     np.matmul(top_parts[:, top], parts, out=out)
     # If the first group has the lower score, this is at most 0, and the weight is the same with exchanged groups.
@@ -284,19 +285,20 @@ def _gaps(ranks: Floats, top: slice, out: Floats, scratch: Floats) -> Floats:
     return out
 
 
-def _rank_values(start: Ints, count: Ints, limit: int, discounts: Floats) -> Floats:
-    """What the weights of groups with the ranks ``start + 1, ..., start + count`` depend on, shape (5, n_groups).
+def _rank_values(start: Ints, count: Ints, limit: int, discounts: Floats, kind: np.dtype[Any]) -> Floats:
+    """Values that give the weights of groups with the ranks ``start + 1, ..., start + count``, shape (n_groups + 1, 5).
 
-    In the notation of the module's text, the values are ``e``, ``p``, 1, ``-D``, and the weight of two documents of the
-    group, which is 0 if there is only one. `limit` is the truncation, and `discounts` are those of all ranks.
+    In the notation of the module's text, they are ``e``, ``p``, 1, ``-D``, and the weight of two documents of the
+    group, which is 0 if there is only one. The last row is 0, and stands for no group. `limit` is the truncation,
+    `discounts` are those of all ranks, and `kind` is the type of the result.
     """
-    values = np.empty((5, len(start)))
-    e, p, one, less_d, own = values
-    np.less(start, limit, out=p)
-    np.negative(discounts[start], out=less_d)
-    np.multiply(p, -less_d, out=e)
-    one[:], own[:] = 1.0, 0.0
-    # The values of groups of more than one document.
+    # The values of each rank are those of a group of one document.
+    in_limit = (np.arange(len(discounts)) < limit).astype(np.float64)
+    ones = np.ones_like(discounts)
+    table = np.stack([in_limit * discounts, in_limit, ones, -discounts, 0.0 * ones], axis=1, dtype=kind)
+    values = np.zeros((len(start) + 1, 5), kind)
+    values[:-1] = np.take(table, start, axis=0)
+    e, p, _, less_d, own = values.T
     chosen = np.flatnonzero(count > 1)
     start, count = start[chosen], count[chosen]
     members, in_top = Segments.from_sizes(count), np.clip(limit - start, 0, count)
