@@ -158,7 +158,10 @@ class TieGroups(NamedTuple):
         return np.concatenate([sums, self.tied.members.sum(documents[self.tied.documents]), [nothing]])
 
     def repeat(self, groups: Floats) -> Floats:
-        """Repeat the value of each group for its documents, in the sequence of `order`, shape (n_documents,)."""
+        """Repeat the value of each group for its documents, in the sequence of `order`, shape (n_documents,).
+
+        `groups`, of shape (n_groups,), may be overwritten.
+        """
         n_documents = self.queries.n_rows
         documents = groups[:n_documents]
         if self.tied is not None:
