@@ -310,28 +310,27 @@ def _rank_values(start: Ints, count: Ints, limit: int, discounts: Floats, kind: 
     p[chosen] = in_top / count
     e[chosen] = members.sum(np.where(k <= t, d, 0.0)) / count
     less_d[chosen] = -members.sum(d) / count
-    # The sum of the factors is 0. With differences to the last discount, less is lost to rounding.
     factors = np.where(k <= t, n - k, 0) - np.minimum(k - 1, t)
-    differences = d - members.repeat(discounts[start + count - 1])
-    own[chosen] = members.sum(factors * differences) / (count * (count - 1) / 2)
+    own[chosen] = members.sum(factors * d) / (count * (count - 1) / 2)
     return values
 
 
 def _order(scores: Floats, queries: Segments) -> Ints:
     """Row numbers by decreasing score within each query, shape (n_documents,); ties are in any sequence."""
     order = np.empty(queries.n_rows + 1, np.int64)
-    # Entries of a matrix that are no documents are last.
+    # Entries of a matrix that are no documents are last, because equal values stay in their sequence.
     scores = np.append(scores, np.finfo(scores.dtype).min).astype(scores.dtype)
     for _, rows in queries.size_classes:
-        order[rows] = np.take_along_axis(rows, _stable_argsort(0.0 - scores[rows]), axis=1)
+        order[rows] = np.take_along_axis(rows, _argsort(-scores[rows]), axis=1)
     return order[:-1]
 
 
-def _stable_argsort(values: Floats) -> Ints:
-    """``np.argsort(values, axis=1, kind="stable")``, which takes several times longer for float32. No -0.0."""
+def _argsort(values: Floats) -> Ints:
+    """``np.argsort(values, axis=1, kind="stable")``, except that -0.0 is before 0.0 for float32."""
     if values.dtype != np.float32:
         return np.argsort(values, axis=1, kind="stable")
-    # Integers that sort like the values, in the upper half of 64 bits, and columns in the lower half.
+    # NumPy takes several times longer for float32 than for these integers. They sort like the values in the upper half
+    # of 64 bits, and have columns in the lower half.
     keys = values.view(np.int32)
     keys ^= (keys >> 31) & np.int32(0x7FFFFFFF)
     keys_columns = (keys.astype(np.int64) << 32) | np.arange(values.shape[1])
