@@ -261,7 +261,7 @@ class ConsistentLambdaRank(LogisticPairs):
             if top.stop == pairs.n_top:
                 for term, of_block in zip(terms, block_terms, strict=True):
                     term[pairs.columns] = of_block
-        terms = [groups.repeat(term) for term in terms]
+        first, second, third, fourth = (groups.repeat(term) for term in terms)
         gradient, hessian = np.empty_like(u), np.empty_like(u)
         gradient[groups.order] = terms[0] - u * terms[1]
         hessian[groups.order] = terms[2] + u * terms[3]
@@ -270,7 +270,8 @@ class ConsistentLambdaRank(LogisticPairs):
     def at(self, scores: Floats, queries: Segments) -> WeightedPairs:
         groups, parts = TieGroups.of(scores, queries, self.truncation), []
         for pairs in groups.blocks(self.divide_by_distance):
-            once = pairs.is_once | np.eye(*pairs.is_once.shape, pairs.top.start, dtype=bool)
+            n_first, n_columns = pairs.is_once.shape
+            once = pairs.is_once | np.eye(n_first, n_columns, pairs.top.start, dtype=bool)
             query, first, second = np.nonzero(once & (pairs.counts > 0)[:, None, :])
             weight = np.broadcast_to(pairs.weights(), pairs.difference.shape)[query, first, second]
             parts.append((pairs.columns[query, first + pairs.top.start], pairs.columns[query, second], weight))

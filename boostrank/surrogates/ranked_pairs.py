@@ -228,8 +228,6 @@ def _rank_values(start: Ints, count: Ints, limit: int, discounts: Floats) -> Flo
     p[chosen] = in_top / count
     e[chosen] = members.sum(np.where(k <= t, d, 0.0)) / count
     less_d[chosen] = -members.sum(d) / count
-    # The sum of the factors is 0. With differences to the last discount, less is lost to rounding.
     factors = np.where(k <= t, n - k, 0) - np.minimum(k - 1, t)
-    differences = d - members.repeat(discounts[start + count - 1])
-    own[chosen] = members.sum(factors * differences) / (count * (count - 1) / 2)
+    own[chosen] = members.sum(factors * d) / (count * (count - 1) / 2)
     return values
