@@ -56,11 +56,10 @@ static void add_own_pairs(const Groups *groups, int64_t group, const double *dis
     int64_t n_ranks = (int64_t)groups->count[group];
     double n = (double)n_ranks, mass = groups->mass[group], total = 0.0;
     /* The mean difference of the discounts of two ranks: rank k is the smaller one of n - k pairs, which count if it is
-       within the truncation, and the larger one of min(k - 1, n_top) pairs that count. These factors have the sum 0, so
-       that differences to the last discount may replace the discounts: less is lost to rounding. */
-    for (int64_t k = 1; k < n_ranks; k++) {
+       within the truncation, and the larger one of min(k - 1, n_top) pairs that count. */
+    for (int64_t k = 1; k <= n_ranks; k++) {
         int64_t factor = (k <= n_top ? n_ranks - k : 0) - (k - 1 < n_top ? k - 1 : n_top);
-        total += (discounts[k - 1] - discounts[n_ranks - 1]) * (double)factor;
+        total += discounts[k - 1] * (double)factor;
     }
     double weight = total / (n * (n - 1.0) / 2.0) / min_distance;
     groups->gain[group] += weight / 2.0 * mass;
