@@ -37,7 +37,14 @@ _ARGUMENTS = {
 
 def is_available() -> bool:
     """Whether the compiled library is there, and may be used."""
-    return os.environ.get("BOOSTRANK_COMPILED", "1") != "0" and _library() is not None
+    return status() == "used"
+
+
+def status() -> str:
+    """Whether the compiled library is used: ``"used"``, or a text that begins with ``"not used"`` and says why."""
+    if os.environ.get("BOOSTRANK_COMPILED") == "0":
+        return "not used (BOOSTRANK_COMPILED=0)"
+    return "used" if _library() is not None else "not used (boostrank was installed without it)"
 
 
 def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:

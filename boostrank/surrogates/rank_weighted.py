@@ -263,8 +263,8 @@ class ConsistentLambdaRank(LogisticPairs):
                     term[pairs.columns] = of_block
         first, second, third, fourth = (groups.repeat(term) for term in terms)
         gradient, hessian = np.empty_like(u), np.empty_like(u)
-        gradient[groups.order] = terms[0] - u * terms[1]
-        hessian[groups.order] = terms[2] + u * terms[3]
+        gradient[groups.order] = first - u * second
+        hessian[groups.order] = third + u * fourth
         return gradient, hessian
 
     def at(self, scores: Floats, queries: Segments) -> WeightedPairs:
