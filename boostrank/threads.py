@@ -30,7 +30,7 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
     Parameters
     ----------
     n_jobs : int, optional
-        Number of threads. None and numbers below 1 mean the default of :func:`n_threads`.
+        Number of threads. None and numbers below 1 leave it as it is.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
     ...     n_threads()
     1
     """
-    token = _n_threads.set(n_jobs if n_jobs is not None and n_jobs >= 1 else None)
+    token = _n_threads.set(n_jobs if n_jobs is not None and n_jobs >= 1 else _n_threads.get())
     try:
         yield
     finally:

@@ -73,9 +73,9 @@ def test_the_number_of_threads(monkeypatch):
     assert n_threads() == 6
     with use_threads(2):
         assert n_threads() == 2
-        for default in (None, 0, -1):
-            with use_threads(default):
-                assert n_threads() == 6
+        for n_jobs in (None, 0, -1):
+            with use_threads(n_jobs):
+                assert n_threads() == 2
         # Other threads have their own number.
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(n_threads).result() == 6
