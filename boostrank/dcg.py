@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.arrays import MAX_USUAL, MIN_USUAL, as_floats
+from boostrank.rankings import RankedBlock, for_each_ranked
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_choice, is_count, is_number
 
@@ -175,19 +176,35 @@ class DCG:
         ValueError
             If `ties` has another value.
         """
-        check_ties(ties)
-        discounts = self.discounts(int(queries.sizes.max()))
-        cutoffs, result = self.cutoffs(queries), np.empty(queries.n_segments)
-        for block in queries.blocks():
-            part, block_gains, block_scores = block.part, gains[block.rows], scores[block.rows]
-            permutation = part.sort(block_scores, tiebreak(block_gains, ties), stable=ties != "average")
-            weights = _rank_weights(discounts, part, cutoffs[block.segments])
-            if ties == "average":
-                weights = _tie_averages(weights, block_scores[permutation], part)
-            result[block.segments] = part.sum(block_gains[permutation] * weights)
-        if not np.isfinite(result).all():
-            raise ValueError("the sum of the discounted gains of a query overflows: use smaller gains")
+        result = np.empty(queries.n_segments)
+        per_block = self.per_block(gains, queries, ties)
+
+        def add_block(ranked: RankedBlock) -> None:
+            result[ranked.segments] = per_block(ranked)
+
+        for_each_ranked(queries, scores, self.cutoffs(queries), add_block, stable=ties != "average")
         return result
+
+    def per_block(self, gains: Floats, queries: Segments, ties: Ties) -> Callable[[RankedBlock], Floats]:
+        """DCG of each query of a block, as a function of its ranked documents.
+
+        Parameters are those of :meth:`of_ranking`. The function raises ValueError if a sum overflows.
+        """
+        check_ties(ties)
+        cutoffs, discounts = self.cutoffs(queries), self.discounts(int(queries.sizes.max()))
+
+        def of_block(ranked: RankedBlock) -> Floats:
+            wanted = cutoffs[ranked.segments]
+            ranked = break_ties(ranked.first(wanted), gains, ties)
+            weights = _rank_weights(discounts, ranked.part, wanted)
+            if ties == "average":
+                weights = _tie_averages(weights, ranked.scores, ranked.part)
+            result = ranked.part.sum(gains[ranked.rows] * weights)
+            if not np.isfinite(result).all():
+                raise ValueError("the sum of the discounted gains of a query overflows: use smaller gains")
+            return result
+
+        return of_block
 
     def ndcg(self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average") -> Floats:
         """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query whose gains are all 0."""
@@ -230,6 +247,11 @@ def tiebreak(quality: Floats | Ints, ties: Ties) -> Floats | Ints | None:
     if ties == "best":
         return -quality
     return quality if ties == "worst" else None
+
+
+def break_ties(ranked: RankedBlock, quality: Floats, ties: Ties) -> RankedBlock:
+    """Rank tied documents so that they follow a tie rule; `quality` is that of all documents of all queries."""
+    return ranked if ties in ("stable", "average") else ranked.break_ties(tiebreak(quality[ranked.rows], ties))
 
 
 def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:

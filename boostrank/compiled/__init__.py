@@ -18,7 +18,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from boostrank.segments import Floats, Segments
+from boostrank.segments import Floats, Ints, Segments
 
 # Number of the version of the functions' arguments, as in module.c.
 INTERFACE = 1
@@ -29,6 +29,7 @@ _COUNT = ctypes.c_int64
 _ARGUMENTS = {
     "boostrank_interface": [],
     "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
+    "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
 }
 
 
@@ -55,6 +56,39 @@ def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tup
     gradient, hessian = np.empty_like(scores), np.empty_like(scores)
     _call("pairwise_logistic", scores, targets, queries.indptr, queries.n_segments, gradient, hessian)
     return gradient, hessian
+
+
+def first_ranks(scores: Floats, queries: Segments, cutoffs: Ints) -> tuple[Ints, Ints]:
+    """Rows of the documents of the first ranks of each query, and of those that are tied with the last of them.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_documents,)
+        Not NaN.
+    queries : Segments
+    cutoffs : ndarray of int64, shape (n_queries,)
+        Number of ranks, from 1 to the number of documents of the query.
+
+    Returns
+    -------
+    rows : ndarray of int64
+        Rows of the documents of the first query, sorted by decreasing score, those of equal score by row, then those of
+        the next query, and so on.
+    sizes : ndarray of int64, shape (n_queries,)
+        Number of these documents of each query.
+
+    Raises
+    ------
+    RuntimeError
+        If the compiled library is not there.
+    MemoryError
+    """
+    scores = _contiguous(scores, queries)
+    if cutoffs.shape != (queries.n_segments,) or cutoffs.min() < 1 or (cutoffs > queries.sizes).any():
+        raise ValueError("there must be a cutoff from 1 to the number of its documents for each query")
+    rows, sizes = np.empty(queries.n_rows, np.int64), np.empty(queries.n_segments, np.int64)
+    _call("first_ranks", scores, queries.indptr, queries.n_segments, np.ascontiguousarray(cutoffs), rows, sizes)
+    return rows[: sizes.sum()], sizes
 
 
 def _contiguous(values: Floats, queries: Segments) -> Floats:
