@@ -194,12 +194,11 @@ class DCG:
         cutoffs, discounts = self.cutoffs(queries), self.discounts(int(queries.sizes.max()))
 
         def of_block(ranked: RankedBlock) -> Floats:
-            wanted = cutoffs[ranked.segments]
-            ranked = break_ties(ranked.first(wanted), gains, ties)
-            weights = _rank_weights(discounts, ranked.part, wanted)
-            if ties == "average":
-                weights = _tie_averages(weights, ranked.scores, ranked.part)
-            result = ranked.part.sum(gains[ranked.rows] * weights)
+            first = ranked.first(cutoffs[ranked.segments])
+            weights = np.where(first.counts, discounts[first.part.positions], 0.0)
+            if ties == "average" and first.tied.n_segments < len(first.rows):
+                weights = first.tied.repeat(first.tied.mean(weights))
+            result = first.part.sum(gains[break_ties(first, gains, ties).rows] * weights)
             if not np.isfinite(result).all():
                 raise ValueError("the sum of the discounted gains of a query overflows: use smaller gains")
             return result
@@ -276,23 +275,6 @@ def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
     advice = "is negative; shift the labels so that 0 is the label of irrelevant documents"
     _raise_where(labels < 0, labels, advice, name)
     return labels
-
-
-def _rank_weights(discounts: Floats, queries: Segments, cutoffs: Ints) -> Floats:
-    """Discount of each row of sorted queries, zero beyond the cutoff."""
-    weights = discounts[queries.positions]
-    beyond = cutoffs < queries.sizes
-    if beyond.any():
-        weights[queries.positions >= queries.repeat(cutoffs)] = 0.0
-    return weights
-
-
-def _tie_averages(weights: Floats, scores: Floats, queries: Segments) -> Floats:
-    """Weights of sorted rows, replaced by their mean over each run of equal scores."""
-    tied = queries.runs(scores)
-    if tied.n_segments == len(scores):
-        return weights
-    return tied.repeat(tied.mean(weights))
 
 
 def reciprocal_or_zero(norms: Floats) -> Floats:

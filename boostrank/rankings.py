@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostrank import compiled
-from boostrank.segments import BLOCK_ROWS, Block, Floats, Ints, Segments
+from boostrank.segments import BLOCK_ROWS, Block, Bools, Floats, Ints, Segments
 from boostrank.threads import for_each
 
 # If no query has a larger cutoff, the compiled selection of the first documents takes a third of the time of sorting
@@ -19,13 +21,17 @@ MAX_SELECTED = 32
 SELECTED_BLOCK_ROWS = 8 * BLOCK_ROWS
 
 
-class RankedBlock(NamedTuple):
-    """Documents of a block of queries, sorted by decreasing score, and those of equal score by row.
+@dataclass(frozen=True, eq=False)
+class RankedBlock:
+    """Documents of the first ranks of a block of queries, sorted by decreasing score, and those of equal score by row.
 
     Attributes
     ----------
     segments : slice
         Selects the queries of the block from an array of shape (n_queries,).
+    cutoffs : ndarray of int64, shape (n_queries_of_the_block,)
+        Number of ranks of each query, from 1 to the number of its documents. The documents of these ranks are ranked,
+        and those that are tied with the last of them.
     part : Segments
         The ranked documents of each query of the block.
     rows : ndarray of int64, shape (n_ranked,)
@@ -35,38 +41,41 @@ class RankedBlock(NamedTuple):
     """
 
     segments: slice
+    cutoffs: Ints
     part: Segments
     rows: Ints
     scores: Floats
 
-    def first(self, cutoffs: Ints) -> RankedBlock:
-        """The documents of the first ranks of each query, and those that are tied with the last of them.
+    @cached_property
+    def tied(self) -> Segments:
+        """Runs of documents of equal score."""
+        return self.part.runs(self.scores)
 
-        Parameters
-        ----------
-        cutoffs : ndarray of int64, shape (n_queries_of_the_block,)
-            Number of ranks, from 1 to the number of documents of the query.
-        """
-        if (self.part.sizes <= cutoffs).all():
+    @cached_property
+    def counts(self) -> Bools:
+        """Whether the rank of each document is within the cutoff, shape (n_ranked,)."""
+        return self.part.positions < self.part.repeat(self.cutoffs)
+
+    def first(self, cutoffs: Ints) -> RankedBlock:
+        """The documents up to smaller cutoffs, shape (n_queries_of_the_block,)."""
+        if np.array_equal(cutoffs, self.cutoffs):
             return self
-        last = self.scores[self.part.starts + np.minimum(cutoffs, self.part.sizes) - 1]
         # Scores decrease, so that those of documents that are tied with the last one follow it.
-        chosen = self.scores >= self.part.repeat(last)
-        if chosen.all():
-            return self
+        chosen = self.scores >= self.part.repeat(self.scores[self.part.starts + cutoffs - 1])
         sizes = self.part.sum(chosen.view(np.int8).astype(np.int64))
-        return RankedBlock(self.segments, Segments.from_sizes(sizes), self.rows[chosen], self.scores[chosen])
+        part = Segments.from_sizes(sizes)
+        return RankedBlock(self.segments, cutoffs, part, self.rows[chosen], self.scores[chosen])
 
     def break_ties(self, tiebreak: NDArray[Any]) -> RankedBlock:
         """Sort documents of equal score by increasing `tiebreak`, shape (n_ranked,), and then by row."""
-        tied = self.part.runs(self.scores)
-        among = np.flatnonzero(tied.repeat(tied.sizes > 1))
-        if not among.size:
+        tied = self.tied
+        if tied.n_segments == len(self.rows):
             return self
+        among = np.flatnonzero(tied.repeat(tied.sizes > 1))
         run = tied.repeat(np.arange(tied.n_segments))[among]
         rows = self.rows.copy()
         rows[among] = rows[among[np.lexsort((rows[among], tiebreak[among], run))]]
-        return self._replace(rows=rows)
+        return replace(self, rows=rows)
 
 
 def for_each_ranked(
@@ -96,10 +105,10 @@ def for_each_ranked(
         wanted, values = cutoffs[block.segments], scores[block.rows]
         if selects:
             rows, sizes = compiled.first_ranks(values, block.part, wanted)
-            part = Segments.from_sizes(sizes)
+            part, ranked_to = Segments.from_sizes(sizes), wanted
         else:
-            rows, part = block.part.sort(values, stable=stable), block.part
-        ranked = RankedBlock(block.segments, part, rows + block.rows.start, values[rows])
-        function(ranked if selects else ranked.first(wanted))
+            rows, part, ranked_to = block.part.sort(values, stable=stable), block.part, block.part.sizes
+        ranked = RankedBlock(block.segments, ranked_to, part, rows + block.rows.start, values[rows])
+        function(ranked.first(wanted))
 
     for_each(rank, queries.blocks(SELECTED_BLOCK_ROWS if selects else BLOCK_ROWS))

@@ -57,8 +57,7 @@ def ranked_documents(
     sorts_ties : bool, default False
         If ties are averaged: whether the quality must not decrease within a run of tied documents.
     """
-    wanted = cutoffs[ranked.segments]
-    ranked = break_ties(ranked.first(wanted), quality, "worst" if ties == "average" and sorts_ties else ties)
-    part = ranked.part
-    tied = part.runs(ranked.scores) if ties == "average" else Segments(np.arange(part.n_rows + 1))
-    return RankedDocuments(ranked.segments, part, quality[ranked.rows], tied, part.positions < part.repeat(wanted))
+    first = ranked.first(cutoffs[ranked.segments])
+    tied = first.tied if ties == "average" else Segments(np.arange(len(first.rows) + 1))
+    rows = break_ties(first, quality, "worst" if ties == "average" and sorts_ties else ties).rows
+    return RankedDocuments(ranked.segments, first.part, quality[rows], tied, first.counts)
