@@ -30,6 +30,11 @@ _ARGUMENTS = {
     "boostrank_interface": [],
     "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
     "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
+    "letor_lines": [
+        *(ctypes.c_char_p, _COUNT, _COUNT, _COUNT, np.ctypeslib.ndpointer(np.uint64, ndim=1, flags="C_CONTIGUOUS")),
+        *(_FLOATS, _INTS, np.ctypeslib.ndpointer(np.int32, ndim=1, flags="C_CONTIGUOUS"), _FLOATS),
+        *(_TRIPLES, np.ctypeslib.ndpointer(np.int64, ndim=2, flags="C_CONTIGUOUS"), _TRIPLES, _INTS),
+    ],
 }
 
 
