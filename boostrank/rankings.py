@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank import compiled
+from boostrank.compiled import is_available
+from boostrank.compiled.first_ranks import first_ranks
 from boostrank.segments import BLOCK_ROWS, Block, Bools, Floats, Ints, Segments
 from boostrank.threads import for_each
 
@@ -99,12 +100,12 @@ def for_each_ranked(
     stable : bool, default True
         If False, documents of equal score may be in another sequence.
     """
-    selects = int(cutoffs.max()) <= MAX_SELECTED and compiled.is_available()
+    selects = int(cutoffs.max()) <= MAX_SELECTED and is_available()
 
     def rank(block: Block) -> None:
         wanted, values = cutoffs[block.segments], scores[block.rows]
         if selects:
-            rows, sizes = compiled.first_ranks(values, block.part, wanted)
+            rows, sizes = first_ranks(values, block.part, wanted)
             part, ranked_to = Segments.from_sizes(sizes), wanted
         else:
             rows, part, ranked_to = block.part.sort(values, stable=stable), block.part, block.part.sizes

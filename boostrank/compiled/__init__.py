@@ -5,7 +5,8 @@ the same with NumPy, up to rounding, and take up to 17 times as long. ``boostran
 The environment variable ``BOOSTRANK_COMPILED=0`` makes Python ignore it.
 
 Functions of this package get arrays that are checked by their callers, grouped by query, and write nothing but their
-results. They keep no state, and release Python's lock, so that threads can call them at the same time.
+results. They keep no state, and release Python's lock, so that threads can call them at the same time. They raise
+RuntimeError if the library is not there, and MemoryError.
 """
 
 from __future__ import annotations
@@ -26,14 +27,18 @@ INTERFACE = 1
 _FLOATS = np.ctypeslib.ndpointer(np.float64, ndim=1, flags="C_CONTIGUOUS")
 _INTS = np.ctypeslib.ndpointer(np.int64, ndim=1, flags="C_CONTIGUOUS")
 _COUNT = ctypes.c_int64
+_NUMBER = ctypes.c_double
+_TABLE = np.ctypeslib.ndpointer(np.int64, ndim=2, flags="C_CONTIGUOUS")
+_INT32 = np.ctypeslib.ndpointer(np.int32, ndim=1, flags="C_CONTIGUOUS")
+_UINT64 = np.ctypeslib.ndpointer(np.uint64, ndim=1, flags="C_CONTIGUOUS")
 _ARGUMENTS = {
-    "boostrank_interface": [],
     "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
+    "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _COUNT, _FLOATS, _FLOATS],
+    "rank_weighted": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _FLOATS, _COUNT, _COUNT, _NUMBER, _FLOATS, _FLOATS],
     "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
     "letor_lines": [
-        *(ctypes.c_char_p, _COUNT, _COUNT, _COUNT, np.ctypeslib.ndpointer(np.uint64, ndim=1, flags="C_CONTIGUOUS")),
-        *(_FLOATS, _INTS, np.ctypeslib.ndpointer(np.int32, ndim=1, flags="C_CONTIGUOUS"), _FLOATS),
-        *(_TRIPLES, np.ctypeslib.ndpointer(np.int64, ndim=2, flags="C_CONTIGUOUS"), _TRIPLES, _INTS),
+        *(ctypes.c_char_p, _COUNT, _COUNT, _COUNT, _UINT64),
+        *(_FLOATS, _INTS, _INT32, _FLOATS, _TABLE, _TABLE, _TABLE, _INTS),
     ],
 }
 
@@ -50,87 +55,110 @@ def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tup
     ----------
     scores, targets : ndarray of float64, shape (n_documents,)
     queries : Segments
-
-    Raises
-    ------
-    RuntimeError
-        If the compiled library is not there.
-    MemoryError
     """
-    scores, targets = (_contiguous(values, queries) for values in (scores, targets))
+    scores, targets = (_floats(values, queries) for values in (scores, targets))
     gradient, hessian = np.empty_like(scores), np.empty_like(scores)
     _call("pairwise_logistic", scores, targets, queries.indptr, queries.n_segments, gradient, hessian)
     return gradient, hessian
 
 
-def first_ranks(scores: Floats, queries: Segments, cutoffs: Ints) -> tuple[Ints, Ints]:
-    """Rows of the documents of the first ranks of each query, and of those that are tied with the last of them.
+def pairwise_hinge(
+    scores: Floats, targets: Floats, ranking: Ints, queries: Segments, *, is_squared: bool
+) -> tuple[Floats, Floats]:
+    """Gradient of :class:`boostrank.surrogates.PairwiseHinge` or ``PairwiseSquaredHinge``.
+
+    The second result is the exact diagonal of the Hessian of the squared hinge.
 
     Parameters
     ----------
-    scores : ndarray of float64, shape (n_documents,)
-        Not NaN.
+    scores, targets : ndarray of float64, shape (n_documents,)
+    ranking : ndarray of int64, shape (n_documents,)
+        Row numbers of each query by decreasing score.
     queries : Segments
-    cutoffs : ndarray of int64, shape (n_queries,)
-        Number of ranks, from 1 to the number of documents of the query.
-
-    Returns
-    -------
-    rows : ndarray of int64
-        Rows of the documents of the first query, sorted by decreasing score, those of equal score by row, then those of
-        the next query, and so on.
-    sizes : ndarray of int64, shape (n_queries,)
-        Number of these documents of each query.
-
-    Raises
-    ------
-    RuntimeError
-        If the compiled library is not there.
-    MemoryError
+    is_squared : bool
     """
-    scores = _contiguous(scores, queries)
-    if cutoffs.shape != (queries.n_segments,) or cutoffs.min() < 1 or (cutoffs > queries.sizes).any():
-        raise ValueError("there must be a cutoff from 1 to the number of its documents for each query")
-    rows, sizes = np.empty(queries.n_rows, np.int64), np.empty(queries.n_segments, np.int64)
-    _call("first_ranks", scores, queries.indptr, queries.n_segments, np.ascontiguousarray(cutoffs), rows, sizes)
-    return rows[: sizes.sum()], sizes
+    scores, targets = (_floats(values, queries) for values in (scores, targets))
+    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+    indptr, n = queries.indptr, queries.n_segments
+    _call("pairwise_hinge", scores, targets, ranking, indptr, n, is_squared, gradient, hessian)
+    return gradient, hessian
 
 
-def _contiguous(values: Floats, queries: Segments) -> Floats:
+def rank_weighted(
+    scores: Floats,
+    targets: Floats,
+    ranking: Ints,
+    queries: Segments,
+    discounts: Floats,
+    *,
+    truncation: int,
+    divides: bool,
+    min_distance: float,
+) -> tuple[Floats, Floats]:
+    """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.ConsistentLambdaRank`.
+
+    Parameters
+    ----------
+    scores, targets : ndarray of float64, shape (n_documents,)
+    ranking : ndarray of int64, shape (n_documents,)
+        Row numbers of each query by decreasing score.
+    queries : Segments
+    discounts : ndarray of float64
+        Discounts of at least as many ranks as the longest query has documents.
+    truncation : int
+        Pairs count if one of their documents has a rank up to this one.
+    divides : bool
+        Whether weights are divided by `min_distance` plus the distance of the scores.
+    min_distance : float
+    """
+    scores, targets = (_floats(values, queries) for values in (scores, targets))
+    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+    settings = discounts, truncation, divides, min_distance
+    _call("rank_weighted", scores, targets, ranking, queries.indptr, queries.n_segments, *settings, gradient, hessian)
+    return gradient, hessian
+
+
+def _floats(values: Floats, queries: Segments) -> Floats:
     """Values of documents as the library reads them; their number is checked, since it would read beyond their end."""
     if values.shape != (queries.n_rows,):
         raise ValueError(f"there are values of the shape {values.shape} for {queries.n_rows} documents")
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def _call(name: str, *arguments: object) -> None:
+def _call(name: str, *arguments: object) -> int:
+    """Call a function of the library; returns its result if this is not negative."""
     library = _library()
     if library is None:
         raise RuntimeError(f"the compiled function {name} is not there: boostrank was installed without a C compiler")
-    if getattr(library, name)(*arguments) != 0:
+    result = int(getattr(library, name)(*arguments))
+    if result < 0:
         raise MemoryError(f"there is no memory for {name}")
+    return result
 
 
 @lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL | None:
     found = find_spec("boostrank.compiled._kernels")
-    if found is None or found.origin is None:
-        return None
+    return None if found is None or found.origin is None else _load(found.origin)
+
+
+def _load(path: str) -> ctypes.CDLL | None:
+    """The library in a file; None, with a warning, if it belongs to another version of boostrank."""
     try:
-        library = ctypes.CDLL(found.origin)
+        library = ctypes.CDLL(path)
         library.boostrank_interface.restype = ctypes.c_int64
-        interface = library.boostrank_interface()
+        fault = None if (found := library.boostrank_interface()) == INTERFACE else f"interface {found}, not {INTERFACE}"
+        for name, arguments in _ARGUMENTS.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = arguments, ctypes.c_int64
     except (OSError, AttributeError) as error:
-        interface = error
-    if interface != INTERFACE:
-        warnings.warn(
-            f"{found.origin} does not fit this version of boostrank ({interface}): NumPy is used in its place, which "
-            "takes longer; install boostrank again",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return None
-    for name, arguments in _ARGUMENTS.items():
-        function = getattr(library, name)
-        function.argtypes, function.restype = arguments, ctypes.c_int64
-    return library
+        fault = str(error)
+    if fault is None:
+        return library
+    warnings.warn(
+        f"{path} does not fit this version of boostrank ({fault}): NumPy is used in its place, which takes longer; "
+        "install boostrank again",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return None

@@ -41,6 +41,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from boostrank import compiled
 from boostrank.margins import get_margin
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.surrogates.base import Surrogate
@@ -122,6 +123,11 @@ class PairwiseLogistic(GainWeightedPairs):
 
     margin: ClassVar[str] = "logistic"
 
+    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        if compiled.is_available():
+            return compiled.pairwise_logistic(scores, targets, queries)
+        return super()._exact(scores, targets, queries)
+
 
 @dataclass(frozen=True)
 class PairwiseSquared(GainWeightedPairs):
@@ -166,6 +172,9 @@ class PairwiseSquaredHinge(GainWeightedPairs):
     margin: ClassVar[str] = "squared-hinge"
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        if compiled.is_available():
+            ranking = queries.sort(scores, stable=False)
+            return compiled.pairwise_hinge(scores, targets, ranking, queries, is_squared=True)
         centred = scores - queries.repeat(queries.mean(scores))
         within = _WithinMargin(scores, queries)
         count, score = within.above(np.ones_like(centred)), within.above(centred)
@@ -192,6 +201,9 @@ class PairwiseHinge(GainWeightedPairs):
     consistent: ClassVar[bool] = False
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        if compiled.is_available():
+            ranking = queries.sort(scores, stable=False)
+            return compiled.pairwise_hinge(scores, targets, ranking, queries, is_squared=False)
         within = _WithinMargin(scores, queries)
         count, mass = within.above(np.ones_like(scores)), within.below(targets)
         return mass - targets * count, mass + targets * (count - 2.0)
@@ -205,9 +217,13 @@ class _WithinMargin:
 
     def __init__(self, scores: Floats, queries: Segments) -> None:
         self._permutation = queries.sort(-scores)
-        ordered = scores[self._permutation]
-        self._first_above = queries.search(ordered, scores - 1.0, side="right")
-        self._end_below = queries.search(ordered, scores + 1.0, side="left")
+        positions = np.empty_like(self._permutation)
+        positions[self._permutation] = np.arange(len(scores))
+        found = queries.search(scores[self._permutation], scores - 1.0, side="right")
+        self._first_above = np.minimum(found, positions)
+        # The same comparisons say which scores are below ``s + 1``, so that no pair counts for one document only.
+        n_first = np.bincount(self._first_above, minlength=len(scores))
+        self._end_below = np.cumsum(n_first)[positions]
         self._queries = queries
 
     def above(self, values: Floats) -> Floats:

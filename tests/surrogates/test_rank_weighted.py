@@ -13,7 +13,6 @@ from scipy.special import expit
 
 from boostrank.queries import Queries
 from boostrank.surrogates import ConsistentLambdaRank, PairwiseLogistic, Surrogate, check
-from boostrank.surrogates.rank_weighted import _tie_sequence
 from boostrank.surrogates.weighted_pairs import WeightedPairs
 from boostrank.theory import LabelDistribution, check_consistency
 
@@ -91,7 +90,7 @@ def test_results_are_those_of_the_double_loop(surrogate, sizes, seed, scale):
 @pytest.mark.parametrize("n_pairs", [1, 7, 40, 300])
 @every
 def test_the_size_of_blocks_does_not_matter(surrogate, n_pairs, monkeypatch):
-    monkeypatch.setattr("boostrank.surrogates.rank_weighted.BLOCK_PAIRS", n_pairs)
+    monkeypatch.setattr("boostrank.surrogates.ranked_pairs.BLOCK_PAIRS", n_pairs)
     random, sizes = np.random.default_rng(0), [9, 40, 1, 2, 9, 33, 10]
     n = sum(sizes)
     assert_by_definition(surrogate, random.normal(size=n), random.random(n), sizes)
@@ -102,7 +101,7 @@ def test_weights_at_scores_stay_those_of_these_scores(surrogate):
     random, sizes = np.random.default_rng(1), [5, 1, 11, 3]
     queries, n = Queries.from_sizes(sizes), sum(sizes)
     scores, others, targets = random.normal(size=n), 3.0 * random.normal(size=n), random.random(n)
-    # Ties are ranked in the same way.
+    # Ties have the same weights.
     scores[:4] = scores[-3:] = 0.5
     fixed = surrogate.at(scores, queries)
     np.testing.assert_allclose(fixed.loss(scores, targets, queries), surrogate.loss(scores, targets, queries))
@@ -156,38 +155,6 @@ def test_a_query_of_equal_scores_is_not_divided_by_the_distance():
     for ours, theirs in zip(ConsistentLambdaRank().gradient_hessian(scores, targets, queries), undivided, strict=True):
         np.testing.assert_array_equal(ours[:4], theirs[:4])
         assert (np.abs(ours[4:7]) > 10 * np.abs(theirs[4:7])).all()
-
-
-def test_tied_documents_are_ranked_by_their_positions_in_the_query():
-    sizes, sequence = [6, 6, 3], _tie_sequence(6)
-    queries = Queries.from_sizes(sizes)
-    pairs = ConsistentLambdaRank(truncation=1, divide_by_distance=False).at(np.zeros(15), queries)
-    # The document on rank 1 is the first one of the sequence; the gap of discounts says the other ranks.
-    for query in (0, 1):
-        own = (pairs.first // 6 == query) & (pairs.first < 12)
-        assert (pairs.first[own] - 6 * query == sequence[0]).all()
-        assert (pairs.second[own][np.argsort(pairs.weight[own])] - 6 * query).tolist() == sequence[1:].tolist()
-    # Of two groups of tied documents, the better one ranks first, and the sequence decides within each.
-    scores = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
-    pairs = ConsistentLambdaRank(truncation=1, divide_by_distance=False).at(scores, Queries.from_sizes([6]))
-    ranking = [pairs.first[0], *pairs.second[np.argsort(pairs.weight)]]
-    assert ranking == [i for i in sequence if i % 2] + [i for i in sequence if i % 2 == 0]
-
-
-def test_the_sequence_of_tied_positions_is_fixed_and_looks_random():
-    # Results of training would change if this sequence did.
-    assert _tie_sequence(8).tolist() == [7, 1, 0, 2, 6, 4, 3, 5]
-    correlations = []
-    for n in range(1, 400):
-        sequence = _tie_sequence(n)
-        assert sorted(sequence.tolist()) == list(range(n))
-        if n > 50:
-            correlations.append(np.corrcoef(sequence, np.arange(n))[0, 1] * math.sqrt(n))
-    # The correlation of position and rank is that of independent permutations: a mean of 0 and a variance of 1 / n.
-    assert abs(np.mean(correlations)) < 4 / math.sqrt(len(correlations))
-    assert np.std(correlations) == pytest.approx(1.0, abs=0.2)
-    first = [_tie_sequence(n)[0] / n for n in range(50, 400)]
-    assert 0.4 < np.mean(first) < 0.6
 
 
 def field(surrogate, expected):
