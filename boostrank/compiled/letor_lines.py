@@ -40,6 +40,8 @@ class LetorLines(NamedTuple):
         Whether the columns of each row increase.
     regular_width : int
         n if each row has exactly the columns 0 to n - 1, in this sequence; otherwise -1.
+    n_lines : int
+        Number of lines, with and without documents.
     """
 
     labels: Floats
@@ -52,6 +54,7 @@ class LetorLines(NamedTuple):
     has_qid: bool
     is_sorted: bool
     regular_width: int
+    n_lines: int
 
 
 def letor_lines(block: bytes, first_index: int, max_index: int) -> LetorLines | None:
@@ -66,32 +69,33 @@ def letor_lines(block: bytes, first_index: int, max_index: int) -> LetorLines | 
     if not block.endswith(b"\n"):
         raise ValueError("a block must consist of complete lines")
     codes = np.frombuffer(block, np.uint8)
-    n_rows, n_values = (int(np.count_nonzero(codes == ord(character))) for character in "\n:")
-    labels, sizes = np.empty(n_rows), np.empty(n_rows, np.int64)
-    columns, values = np.empty(n_values, np.int32), np.empty(n_values)
-    runs, comments = np.empty((n_rows, 3), np.int64), np.empty((n_rows, 2), np.int64)
-    slow, counts = np.empty((n_rows + n_values, 3), np.int64), np.empty(7, np.int64)
+    n_lines, n_colons = (int(np.count_nonzero(codes == ord(character))) for character in "\n:")
+    labels, sizes = np.empty(n_lines), np.empty(n_lines, np.int64)
+    columns, values = np.empty(n_colons, np.int32), np.empty(n_colons)
+    runs, comments = np.empty((n_lines, 3), np.int64), np.empty((n_lines, 2), np.int64)
+    slow, counts = np.empty((n_lines + n_colons, 3), np.int64), np.empty(7, np.int64)
     results = labels, sizes, columns, values, runs, comments, slow, counts
     if _call("letor_lines", block, len(block), first_index, max_index, _powers_of_five(), *results) != 0:
         return None
     n_rows, n_values, n_runs, n_slow, has_qid, is_sorted, width = counts.tolist()
     rows, features = (labels[:n_rows], sizes[:n_rows]), (columns[:n_values], values[:n_values])
     positions = runs[:n_runs], comments[:n_rows], slow[:n_slow]
-    return LetorLines(*rows, *features, *positions, bool(has_qid), bool(is_sorted), width)
+    return LetorLines(*rows, *features, *positions, bool(has_qid), bool(is_sorted), width, n_lines)
 
 
 @lru_cache(maxsize=1)
 def _powers_of_five() -> NDArray[np.uint64]:
     """The upper and the lower 64 bits of ``5^p``, scaled to 128 bits, for p from ``-MAX_POWER`` to ``MAX_POWER``.
 
-    Positive powers are rounded down, and negative powers up.
+    They are rounded down, but the powers from -27 to -1 up: only with these a result may be half way between two
+    numbers of float64. Source: Lemire, "Number parsing at a gigabyte per second", 2021.
     """
     scaled = []
     for power in range(-MAX_POWER, MAX_POWER + 1):
         five: int = 5 ** abs(power)
         length = five.bit_length()
         if power < 0:
-            scaled.append((1 << (length + 127)) // five + 1)
+            scaled.append((1 << (length + 127)) // five + (power >= -27))
         else:
             scaled.append(five << (128 - length) if length <= 128 else five >> (length - 128))
     halves = [half for number in scaled for half in (number >> 64, number & (2**64 - 1))]
