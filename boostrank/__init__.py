@@ -7,7 +7,8 @@ that share a line do not import each other. A test reads this list and checks it
 
     threads                  threads of this process that work on blocks of queries
     segments                 runs of rows that belong together, and reductions over them
-    compiled                 compiled functions for pairs of documents, and the first ranks
+    compiled                 compiled functions for pairs of documents, the first ranks, and lines of LETOR files
+    rankings                 documents of queries, ranked by their scores
     arrays                   arrays from the arguments of public functions, without silent conversions
     setting_checks           checks of counts, numbers in a range, and names out of a list
     files                    files that are written atomically

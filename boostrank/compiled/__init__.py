@@ -28,10 +28,18 @@ _FLOATS = np.ctypeslib.ndpointer(np.float64, ndim=1, flags="C_CONTIGUOUS")
 _INTS = np.ctypeslib.ndpointer(np.int64, ndim=1, flags="C_CONTIGUOUS")
 _COUNT = ctypes.c_int64
 _NUMBER = ctypes.c_double
+_TABLE = np.ctypeslib.ndpointer(np.int64, ndim=2, flags="C_CONTIGUOUS")
+_INT32 = np.ctypeslib.ndpointer(np.int32, ndim=1, flags="C_CONTIGUOUS")
+_UINT64 = np.ctypeslib.ndpointer(np.uint64, ndim=1, flags="C_CONTIGUOUS")
 _ARGUMENTS = {
     "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
     "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _COUNT, _FLOATS, _FLOATS],
     "rank_weighted": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _FLOATS, _COUNT, _COUNT, _NUMBER, _FLOATS, _FLOATS],
+    "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
+    "letor_lines": [
+        *(ctypes.c_char_p, _COUNT, _COUNT, _COUNT, _UINT64),
+        *(_FLOATS, _INTS, _INT32, _FLOATS, _TABLE, _TABLE, _TABLE, _INTS),
+    ],
 }
 
 
@@ -124,12 +132,15 @@ def _floats(values: Floats, queries: Segments) -> Floats:
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def _call(name: str, *arguments: object) -> None:
+def _call(name: str, *arguments: object) -> int:
+    """Call a function of the library; returns its result if this is not negative."""
     library = _library()
     if library is None:
         raise RuntimeError(f"the compiled function {name} is not there: boostrank was installed without a C compiler")
-    if getattr(library, name)(*arguments) != 0:
+    result = int(getattr(library, name)(*arguments))
+    if result < 0:
         raise MemoryError(f"there is no memory for {name}")
+    return result
 
 
 @lru_cache(maxsize=1)

@@ -59,8 +59,10 @@ def read_letor(
     Every number is exactly what ``float`` makes of its text (float32 rounds it once more); labels and values may be
     ``nan`` or ``inf``. Features that a line does not list are 0. Fields are separated by spaces or tabs, and the
     indices of a line may come in any sequence. Lines end in ``\n`` or ``\r\n``. Blank lines, and lines with only a
-    comment, are no documents. Gzip data is recognized by content. Peak memory is that of the result and about 30
-    megabytes. A dense result from lines that leave features out takes 12 more bytes for each value in the file.
+    comment, are no documents. Gzip data is recognized by content; one thread decompresses it while others parse. The
+    number of threads is ``OMP_NUM_THREADS``, and by default that of processors. Peak memory is that of the result, and
+    about 30 megabytes for each thread. A dense result from lines that leave features out takes 12 more bytes for each
+    value in the file.
 
     Parameters
     ----------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,6 +12,44 @@ from boostrank.datasets.letor_format import Array
 
 class RefusedBlockError(Exception):
     """The fast parser refuses a block of lines; :mod:`boostrank.datasets.letor_faults` finds out why."""
+
+
+class ParsedBlock(NamedTuple):
+    """The documents of a block of lines.
+
+    Attributes
+    ----------
+    labels : ndarray of float64, shape (n_rows,)
+    counts : ndarray of int, shape (n_rows,)
+        Number of features in each row.
+    indices, data : ndarray, shape (n_features_listed,)
+        Column (int32) and value of each feature, sorted by row, then column.
+    n_regular : int or None
+        n if each row has exactly the columns 0 to n - 1.
+    has_qid : bool
+    qid_runs : list of (bytes, int)
+        Texts of successive qids, and how many successive rows have each.
+    comments : list of str
+        One per document, if the options ask for comments.
+    n_lines : int
+        Number of lines, with and without documents.
+    """
+
+    labels: Array
+    counts: Array
+    indices: Array
+    data: Array
+    n_regular: int | None
+    has_qid: bool
+    qid_runs: list[tuple[bytes, int]]
+    comments: list[str]
+    n_lines: int
+
+    @classmethod
+    def empty(cls, dtype: npt.DTypeLike, n_lines: int) -> ParsedBlock:
+        """Blank lines, and lines with only a comment."""
+        none = np.empty(0, np.int64)
+        return cls(np.empty(0), none, none.astype(np.int32), np.empty(0, dtype), None, False, [], [], n_lines)
 
 
 class GrowingArray:
@@ -73,37 +113,32 @@ class ParsedFile:
         self.indices = GrowingArray(np.int32)
         self.data = GrowingArray(dtype)
 
-    def append(self, counts: Array, indices: Array, data: Array) -> None:
-        """Add rows.
+    def accepts(self, block: ParsedBlock) -> bool:
+        """Whether the documents of a block have a qid if, and only if, those before it have one."""
+        return not len(block.labels) or self.has_qid in (None, block.has_qid)
 
-        Parameters
-        ----------
-        counts : ndarray of int, shape (n_rows,)
-            Number of features in each row.
-        indices, data : ndarray, shape (n_features_listed,)
-            Column (int32) and value of each feature, row after row; the columns of a row in any sequence.
-
-        Raises
-        ------
-        RefusedBlockError
-            If a column occurs twice in a row.
-        """
-        n_regular = _regular_width(counts, indices)
+    def append(self, block: ParsedBlock) -> None:
+        """Add the documents of a block."""
+        if not len(block.labels):
+            return
         if not self.n_rows:
-            self.n_regular = n_regular
-        elif self.n_regular is not None and self.n_regular != n_regular:
+            self.n_regular = block.n_regular
+        elif self.n_regular is not None and self.n_regular != block.n_regular:
             self.indices.append(np.tile(np.arange(self.n_regular, dtype=np.int32), self.n_rows))
             self.n_regular = None
         if self.n_regular is None:
-            indices, data = _sort_columns(counts, indices, data)
-            self.indices.append(indices)
-        self.data.append(data)
-        self.counts.append(counts)
-        self.n_rows += len(counts)
-        self.width = max(self.width, int(indices.max(initial=-1)) + 1)
+            self.indices.append(block.indices)
+        self.data.append(block.data)
+        self.labels.append(block.labels)
+        self.counts.append(block.counts)
+        self.qid_runs += block.qid_runs
+        self.comments += block.comments
+        self.has_qid = block.has_qid
+        self.n_rows += len(block.labels)
+        self.width = max(self.width, int(block.indices.max(initial=-1)) + 1)
 
 
-def _regular_width(counts: Array, indices: Array) -> int | None:
+def regular_width(counts: Array, indices: Array) -> int | None:
     """Return n if each row has exactly the columns 0 to n - 1, in this sequence; else None."""
     n = int(counts[0])
     if not (counts == n).all():
@@ -111,7 +146,7 @@ def _regular_width(counts: Array, indices: Array) -> int | None:
     return n if (indices.reshape(len(counts), n) == np.arange(n, dtype=np.int32)).all() else None
 
 
-def _sort_columns(counts: Array, indices: Array, data: Array) -> tuple[Array, Array]:
+def sort_columns(counts: Array, indices: Array, data: Array) -> tuple[Array, Array]:
     """Sort the features of each row by column; refuse a column that occurs twice in a row."""
     rows = np.repeat(np.arange(len(counts)), counts)
     same_row = rows[1:] == rows[:-1]

@@ -11,7 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from letor_oracle import oracle, put, read, same
 
+from boostrank.compiled import is_available
 from boostrank.datasets import letor_parser, read_letor
+from boostrank.datasets.letor_compiled import parse_compiled
+from boostrank.datasets.letor_format import check_options
+from boostrank.datasets.letor_numpy import parse_with_numpy
+from boostrank.datasets.parsed_file import RefusedBlockError
+from boostrank.threads import use_threads
 
 WORDS_TEXT = """\
 1 -1 +2.5 0.25 nan -inf 1e-3 x 1_0 . + 1e 0x1 ++1 1e400 --1 1.2.3 Infinity infinit qid:3 qid:3 qid:3 qid:a
@@ -37,8 +43,8 @@ def nearly_valid_files(draw):
 
 
 @given(text=nearly_valid_files())
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_slow_and_fast_parser_agree_on_invalid_lines_and_on_all_values(tmp_path, block, text):
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_slow_and_fast_parser_agree_on_invalid_lines_and_on_all_values(tmp_path, block, parser, text):
     broken, documents = oracle(text)
     if broken:
         with pytest.raises(
@@ -69,16 +75,33 @@ def random_decimals(rng, n):
         yield rng.choice(["", "", "-", "+"]) + dotted + rng.choice(["", "", "", "", "e-7", "E+12"])
 
 
-def test_numbers_are_those_of_float_to_the_last_bit(tmp_path):
+def numbers_half_way(rng, n):
+    """Yield texts of numbers that are half way between two of float64, and of their neighbours."""
+    for _ in range(n):
+        odd, power = 2 * int(rng.integers(1 << 52, 1 << 53)) + 1, int(rng.integers(-5, 3))
+        digits = odd * 5**-power * 10 ** max(power, 0) if power < 0 else odd << power
+        for digit in (digits - 1, digits, digits + 1):
+            yield f"{digit}e{min(power, 0)}"
+
+
+def test_numbers_are_those_of_float_to_the_last_bit(tmp_path, parser):
     rng = np.random.default_rng(0)
     texts = [*random_decimals(rng, 4_000), *map(repr, rng.normal(size=2000).tolist())]
+    bits = rng.integers(0, 1 << 63, 3000, dtype=np.uint64)
+    texts += [
+        *map(repr, bits[:2000].view(np.float64).tolist()),
+        *(f"{x}e{i - 50}" for i, x in enumerate(rng.random(99))),
+    ]
+    texts += [f"{m}e{e}" for m, e in zip(bits.tolist(), rng.integers(-70, 70, 3000).tolist(), strict=True)]
+    texts += numbers_half_way(rng, 500)
     texts += [f"{x:.6f}" for x in rng.normal(size=2000)] + ["9007199254740991.", "9007199254740993", "9007199254740995"]
     X, y, _ = read(tmp_path, "".join(f"{t} qid:1 1:{t}\n" for t in texts))
     expected = np.array([float(t) for t in texts])
     assert same(X[:, 0], expected)
     assert same(y, expected)
-    narrow = read(tmp_path, "".join(f"{t} qid:1 1:{t}\n" for t in texts), dtype=np.float32).X
-    assert same(narrow[:, 0], expected.astype(np.float32))
+    fits = [text for text in texts if not 1e38 < abs(float(text)) < math.inf]
+    narrow = read(tmp_path, "".join(f"0 qid:1 1:{t}\n" for t in fits), dtype=np.float32).X
+    assert same(narrow[:, 0], np.array(fits, np.float64).astype(np.float32))
 
 
 NO_NUMBERS = re.split(
@@ -89,7 +112,7 @@ NO_NUMBERS = re.split(
 
 
 @pytest.mark.parametrize("text", NO_NUMBERS)
-def test_tokens_that_are_no_numbers_are_errors(tmp_path, text):
+def test_tokens_that_are_no_numbers_are_errors(tmp_path, parser, text):
     for line in (f"{text} qid:1 1:1", f"1 qid:1 1:{text}"):
         with pytest.raises(ValueError, match=rf"line 2: '{re.escape(text)}' is not a number|line 2: '\\\\x"):
             read(tmp_path, f"1 qid:1 1:0.5\n{line}\n")
@@ -128,14 +151,14 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("line", "message"), FAULTS)
-def test_an_invalid_line_is_named_with_its_fault(tmp_path, block, line, message):
+def test_an_invalid_line_is_named_with_its_fault(tmp_path, block, parser, line, message):
     line = line if isinstance(line, bytes) else line.encode()
     content = b"# head\n\n2 qid:1 1:1 2:2 # doc\r\n" + line + b"\n1 qid:1 1:x\n"
     with pytest.raises(ValueError, match=rf"data\.txt, line 4: {message}"):
         read(tmp_path, content)
 
 
-def test_two_labels_in_one_line_and_none_in_the_next_are_an_error(tmp_path):
+def test_two_labels_in_one_line_and_none_in_the_next_are_an_error(tmp_path, parser):
     with pytest.raises(ValueError, match=r"line 1: '2' is not index:value"):
         read(tmp_path, "1 2 1:1\n1:2 1:3\n", sizes=[2])
 
@@ -152,17 +175,17 @@ def test_two_labels_in_one_line_and_none_in_the_next_are_an_error(tmp_path):
         ({"dtype": np.float32}, "1:1e39", "'1e39' is too large for float32"),
     ],
 )
-def test_a_line_that_the_options_do_not_allow_is_named(tmp_path, options, line, message):
+def test_a_line_that_the_options_do_not_allow_is_named(tmp_path, parser, options, line, message):
     with pytest.raises(ValueError, match=f"line 2: {message}"):
         read(tmp_path, f"1 qid:1 1:1\n1 qid:1 {line}\n", **options)
 
 
-def test_a_qid_after_lines_without_is_named_across_blocks(tmp_path, block):
+def test_a_qid_after_lines_without_is_named_across_blocks(tmp_path, block, parser):
     with pytest.raises(ValueError, match="line 3: it has a qid, but the lines before have none"):
         read(tmp_path, "1 1:0.123456789 2:0.123456789\n" * 2 + "1 qid:1 1:1\n")
 
 
-def test_layout_of_text_does_not_matter(tmp_path, block):
+def test_layout_of_text_does_not_matter(tmp_path, block, parser):
     plain = read(tmp_path, "1 qid:3 1:0.5 2:2\n-1.5 qid:3 1:1\n0 qid:4\n", sparse=False)
     other = read(
         tmp_path,
@@ -176,7 +199,7 @@ def test_layout_of_text_does_not_matter(tmp_path, block):
     assert other.qid.tolist() == [3, 3, 4]
 
 
-def test_rows_that_stop_being_regular_keep_their_values(tmp_path, monkeypatch):
+def test_rows_that_stop_being_regular_keep_their_values(tmp_path, parser, monkeypatch):
     monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 1)  # Each line is a block.
     lines = ["1 qid:1 1:1 2:2\n", "1 qid:1 1:3 2:4\n", "1 qid:1 1:5 2:6 3:7\n", "1 qid:1 3:8\n", "1 qid:1\n"]
     expected = [[1, 2, 0], [3, 4, 0], [5, 6, 7], [0, 0, 8], [0, 0, 0]]
@@ -188,7 +211,7 @@ def test_rows_that_stop_being_regular_keep_their_values(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "# only\n#comments", "\r\n"])
-def test_a_file_without_documents(tmp_path, content):
+def test_a_file_without_documents(tmp_path, parser, content):
     with pytest.raises(ValueError, match=r"data\.txt has \d lines, but no documents"):
         read(tmp_path, content)
 
@@ -209,13 +232,59 @@ def test_gzip_that_is_damaged(tmp_path):
             read(tmp_path, damaged)
 
 
-def test_peak_memory_is_near_that_of_the_result(tmp_path, monkeypatch):
-    monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 1 << 16)
+def test_peak_memory_is_near_that_of_the_result(tmp_path, parser, monkeypatch):
+    monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 1 << 15)
     path = put(tmp_path, ("1 qid:1 " + " ".join(f"{i}:0.25" for i in range(1, 51)) + "\n") * 8000)
     read_letor(path)
     for sparse, limit in ((False, 1.6), (True, 1.6)):
         tracemalloc.start()
-        X = read_letor(path, sparse=sparse).X
+        with use_threads(1):
+            X = read_letor(path, sparse=sparse).X
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < limit * (X.data.nbytes + X.indices.nbytes if sparse else X.nbytes)
+
+
+@pytest.mark.skipif(not is_available(), reason="boostrank was installed without a C compiler")
+@given(text=st.lists(st.sampled_from([b"1 qid:3 ", *(bytes([c]) for c in b"01.:+-eEinfaq \t\r\n#\x00\x0b\xff")])))
+@settings(max_examples=150)
+def test_compiled_parser_accepts_what_numpy_accepts_and_reads_the_same(text):
+    options = check_options(20, "auto", np.float32, True, comments=True)
+    results = []
+    for parse in (parse_compiled, parse_with_numpy):
+        try:
+            results.append(parse(b"".join(text) + b"\n", options))
+        except RefusedBlockError:
+            results.append(None)
+    one, other = results
+    assert (one is None) == (other is None)
+    for name in () if one is None else ("labels", "counts", "indices", "data"):
+        assert same(getattr(one, name).astype(float), getattr(other, name).astype(float))
+    assert one is None or one[5:] == other[5:]
+
+
+def test_results_and_errors_do_not_depend_on_the_number_of_threads(tmp_path, parser, monkeypatch):
+    monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 100)
+    rng = np.random.default_rng(0)
+    lines = [f"{i % 3} qid:{i // 7} {i % 5 + 1}:{x} 9:{y}\n" for i, (x, y) in enumerate(rng.normal(size=(300, 2)))]
+    faulty = lines.copy()
+    faulty[150], faulty[250] = "1 1:2\n", "1 qid:3 x:1\n"
+    results, errors = [], []
+    for n_jobs in (1, 2, 5):
+        with use_threads(n_jobs):
+            results.append(read(tmp_path, "".join(lines), sparse=False))
+            with pytest.raises(ValueError, match="line 151: it has no qid, but the lines before do") as raised:
+                read(tmp_path, "".join(faulty))
+            errors.append(str(raised.value))
+    assert len(set(errors)) == 1
+    assert all(same(ours, first) for result in results[1:] for ours, first in zip(result, results[0], strict=True))
+    assert results[0].X[:, 8].tolist() == [float(line.split()[-1][2:]) for line in lines]
+
+
+def test_an_invalid_line_before_damaged_gzip_data_is_named(tmp_path, parser, monkeypatch):
+    monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 100)
+    content = gzip.compress(b"1 qid:1 1:x\n" + b"1 qid:1 1:0.5\n" * 50)
+    with pytest.raises(ValueError, match="line 1: 'x' is not a number"):
+        read(tmp_path, content[:-6])
+    with pytest.raises(ValueError, match="the gzip data is damaged or cut off"):
+        read(tmp_path, gzip.compress(b"1 qid:1 1:0.5\n" * 50)[:-6])
