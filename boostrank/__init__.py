@@ -6,6 +6,7 @@ Modules and packages, from the lowest layer to the highest. Each imports only fr
 that share a line do not import each other. A test reads this list and checks it.
 
     segments                 runs of rows that belong together, and reductions over them
+    device_segments          segments in the memory of a GPU
     arrays                   arrays from the arguments of public functions, without silent conversions
     setting_checks           checks of counts, numbers in a range, and names out of a list
     files                    files that are written atomically
