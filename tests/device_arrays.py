@@ -9,6 +9,8 @@ It shows that formulas stay on the device, and that they need only functions tha
 that the kernels of CuPy compute them correctly.
 """
 
+from types import SimpleNamespace
+
 import array_api_strict as xp
 import numpy as np
 
@@ -25,7 +27,7 @@ STANDARD_NAMES = {
 }
 #: NumPy's functions that are no ufuncs, and may be called with arrays of the device.
 FUNCTIONS = ("all", "any", "clip", "diff", "empty_like", "full_like", "max", "min", "ones_like", "sum", "where")
-FUNCTIONS += ("zeros_like", "shape", "amax", "amin", "concatenate", "take_along_axis")
+FUNCTIONS += ("zeros_like", "shape", "argmin", "amax", "amin", "concatenate", "take_along_axis")
 #: Names of NumPy's functions that were called with arrays of the device.
 called = set()
 #: Numbers of values that were copied to the device, one for each array, and from it.
@@ -45,6 +47,21 @@ def to_host(values):
     """Copy an array of the device to NumPy."""
     copies_to_host.append(values.size)
     return np.array(xp.asarray(values.array, device=xp.Device("CPU_DEVICE")))
+
+
+class Device:
+    """``cupy.cuda.Device``: the current device of a ``with`` block, in which arrays are made and computed."""
+
+    current = []
+
+    def __init__(self, ordinal=None):
+        self.ordinal = 0 if ordinal is None else ordinal
+
+    def __enter__(self):
+        self.current.append(self.ordinal)
+
+    def __exit__(self, *_):
+        self.current.pop()
 
 
 class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
@@ -90,6 +107,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         called.add(name)
         if name == "shape":
             return self.shape
+        if name == "argmin":
+            return DeviceArray(xp.argmin(xp.astype(args[0].array, xp.int8)))  # The standard has no argmin of bool.
         if name == "where":
             condition, *values = args
             kind = _result_type(values)
@@ -171,3 +190,7 @@ def _key(key):
     if isinstance(key, np.ndarray):
         raise TypeError("an array of the device is indexed with an array of NumPy")
     return key.array if isinstance(key, DeviceArray) else key
+
+
+#: The part of the module cupy that the package uses.
+CUPY = SimpleNamespace(asarray=asarray, cuda=SimpleNamespace(Device=Device, is_available=lambda: True))

@@ -1,0 +1,69 @@
+"""Gradients on the GPU that XGBoost trains on, computed by CuPy.
+
+XGBoost 3.2 passes the scores to a custom objective as an array of NumPy, whatever the device, and has no other public
+access to them than a new prediction. It takes gradients and Hessians as arrays of any library that has
+``__cuda_array_interface__``. So in each round the scores are copied from the GPU and back to it, 4 bytes a document
+each way, and gradients and Hessians stay on the GPU.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from boostrank.backends.base import BoostingObjective
+from boostrank.device_objective import copy_to_device
+from boostrank.objective import Objective
+
+
+class CudaObjective:
+    """An objective that takes scores in the memory of the host, and computes gradient and Hessian on a GPU.
+
+    Parameters
+    ----------
+    objective : Objective
+        Of a surrogate that `takes_device_arrays`.
+    cupy : module
+    ordinal : int, optional
+        Number of the GPU; None means the current one.
+    """
+
+    def __init__(self, objective: Objective, cupy: Any, ordinal: int | None) -> None:
+        self.queries = objective.queries
+        self._cupy, self._device = cupy, cupy.cuda.Device(ordinal)
+        with self._device:
+            self._objective = copy_to_device(objective, cupy.asarray)
+
+    def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Any, Any]:
+        """Gradient and Hessian as arrays of CuPy, float32, each of shape (n_documents,).
+
+        Raises
+        ------
+        FloatingPointError
+            If a score, gradient or Hessian is not finite.
+        """
+        with self._device:
+            return self._objective.gradient_hessian(self._cupy.asarray(scores))
+
+
+def on_device(objective: BoostingObjective, parameters: Mapping[str, Any]) -> BoostingObjective:
+    """Return the objective on the GPU that XGBoost's parameters choose.
+
+    It is returned unchanged, so that it is computed by the CPU, if XGBoost trains on the CPU, if CuPy is not installed
+    or finds no GPU, or if the loss does not take arrays of a GPU. XGBoost then copies gradients and Hessians to its
+    device.
+    """
+    chosen = re.fullmatch(r"(?:cuda|gpu)(?::(\d+))?", str(parameters.get("device")))
+    if chosen is None or not (isinstance(objective, Objective) and objective.surrogate.takes_device_arrays):
+        return objective
+    try:
+        cupy: Any = importlib.import_module("cupy")
+    except ImportError:
+        return objective
+    if not cupy.cuda.is_available():
+        return objective
+    return CudaObjective(objective, cupy, None if chosen[1] is None else int(chosen[1]))
