@@ -5,8 +5,10 @@ Layers
 Modules and packages, from the lowest layer to the highest. Each imports only from the lines above its own; modules
 that share a line do not import each other. A test reads this list and checks it.
 
+    threads                  threads of this process that work on blocks of queries
     segments                 runs of rows that belong together, and reductions over them
     device_segments          segments in the memory of a GPU
+    compiled                 compiled functions for pairs of documents, and the first ranks
     arrays                   arrays from the arguments of public functions, without silent conversions
     setting_checks           checks of counts, numbers in a range, and names out of a list
     files                    files that are written atomically

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,14 @@ from boostrank.labels import as_labels
 from boostrank.losses import Loss, get_loss
 from boostrank.preferences import EdgeLoss, PreferenceGraph
 from boostrank.queries import Queries
-from boostrank.segments import Floats, Segments
+from boostrank.segments import Block, Floats, Segments
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
+from boostrank.threads import for_each
 from boostrank.weights import document_weights
 
 Float32s = NDArray[np.float32]
+UsePart = Callable[[slice, tuple[Floats, Floats], Floats | float], None]
 
 
 class BoundLoss(ABC):
@@ -51,8 +53,11 @@ class BoundLoss(ABC):
         """Number of documents that `scale` averages over, given the Hessian where boosting starts."""
 
     @abstractmethod
-    def _parts(self, scores: NDArray[Any]) -> Iterator[tuple[slice, tuple[Floats, Floats], Floats | float]]:
-        """Blocks of documents, their gradient and Hessian, and the factor that these are to be multiplied with."""
+    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
+        """Call `use` for blocks of documents, maybe by several threads.
+
+        Its arguments are the documents, their gradient and Hessian, and the factor to multiply these with.
+        """
 
     def gradient_hessian(
         self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
@@ -72,12 +77,15 @@ class BoundLoss(ABC):
             If a score, gradient or Hessian is not finite. The backends would not notice, and train a wrong model.
         """
         _check_length(scores, self.queries, "scores")
-        results = out if out is not None else (np.empty(len(scores), np.float32), np.empty(len(scores), np.float32))
-        for documents, derivatives, factor in self._parts(scores):
+        results = out or (np.empty_like(scores, np.float32), np.empty_like(scores, np.float32))
+
+        def write(documents: slice, derivatives: tuple[Floats, Floats], factor: Floats | float) -> None:
             for values, result in zip(derivatives, results, strict=True):
                 with np.errstate(over="ignore"):
                     np.multiply(values, factor, out=result[documents])
                 self._check_finite(result[documents], scores, documents)
+
+        self._for_each_part(scores, write)
         return results
 
     def _check_finite(self, values: NDArray[Any], scores: NDArray[Any], documents: slice) -> None:
@@ -169,6 +177,8 @@ class Objective(BoundLoss):
             self.use_weights(document_weights(weights, queries, self.takes_document_weights))
         self.offset = self.surrogate.best_constant(self.targets, queries, self.weights)
         self.scale = unit_scale(self.n_weighted(), self._total_hessian())
+        #: The parts of the queries whose gradients are computed together.
+        self.blocks = queries.blocks(self.surrogate.block_rows)
 
     @property
     def takes_document_weights(self) -> bool:
@@ -187,16 +197,23 @@ class Objective(BoundLoss):
         """Loss of each query at boosting's `scores`, neither weighted nor scaled, shape (n_queries,)."""
         shifted = np.asarray(scores, dtype=np.float64) + self.offset
         losses = np.empty(self.queries.n_queries)
-        for queries, documents, part in self.queries.blocks():
+
+        def write(block: Block) -> None:
+            queries, documents, part = block
             losses[queries] = self.surrogate.loss(shifted[documents], self.targets[documents], part)
+
+        for_each(write, self.queries.blocks())
         return losses
 
-    def _parts(self, scores: NDArray[Any]) -> Iterator[tuple[slice, tuple[Floats, Floats], Floats | float]]:
-        for _, documents, part in self.queries.blocks(self.surrogate.block_rows):
+    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
+        def compute(block: Block) -> None:
+            _, documents, part = block
             shifted = self._shifted(scores[documents], part)
             self._check_finite(shifted, scores, documents)
-            derivatives = self._derivatives(shifted, documents, part)
-            yield documents, derivatives, self.scale if self.weights is None else self.scale * self.weights[documents]
+            factor = self.scale if self.weights is None else self.scale * self.weights[documents]
+            use(documents, self._derivatives(shifted, documents, part), factor)
+
+        for_each(compute, self.blocks)
 
     def _shifted(self, scores: NDArray[Any], queries: Segments) -> Floats:
         """The scores at which the surrogate is evaluated, of the type that it is given."""
@@ -216,12 +233,16 @@ class Objective(BoundLoss):
 
     def _total_hessian(self) -> float:
         """Weighted sum of the Hessian where boosting starts, before it is scaled."""
-        total = 0.0
-        for _, documents, part in self.queries.blocks():
-            start = np.full(part.n_rows, self.offset)
-            hessian = self._derivatives(start, documents, part)[1]
-            total += float(hessian.sum() if self.weights is None else hessian @ self.weights[documents])
-        return total
+        blocks = self.queries.blocks()
+        totals = np.empty(len(blocks))
+
+        def write(number: int) -> None:
+            _, documents, part = blocks[number]
+            hessian = self._derivatives(np.full(part.n_rows, self.offset), documents, part)[1]
+            totals[number] = hessian.sum() if self.weights is None else hessian @ self.weights[documents]
+
+        for_each(write, range(len(blocks)))
+        return float(totals.sum())
 
     def _derivatives(self, scores: Floats, documents: slice, queries: Segments) -> tuple[Floats, Floats]:
         """Gradient and Hessian of the surrogate, whose shapes are checked: NumPy would repeat a single value."""
@@ -285,10 +306,10 @@ class EdgeObjective(BoundLoss):
         """Loss of each query with the weights of queries and edges, not multiplied with `scale`, shape (n_queries,)."""
         return self.surrogate.loss(np.asarray(scores, dtype=np.float64), self.graph)
 
-    def _parts(self, scores: NDArray[Any]) -> Iterator[tuple[slice, tuple[Floats, Floats], Floats | float]]:
+    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
         documents = slice(0, self.queries.n_documents)
         self._check_finite(scores, scores, documents)
-        yield documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale
+        use(documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale)
 
     def n_weighted(self, hessian: NDArray[Any]) -> int:
         """Number of documents that have an edge of positive weight: those with a positive Hessian."""
@@ -297,13 +318,21 @@ class EdgeObjective(BoundLoss):
     def _sums(self, scores: Floats) -> tuple[Floats, Floats]:
         """Gradient and majorant of the Hessian: sums over the edges of each document, before they are scaled."""
         gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)
-        weight = self.graph.weight
-        for edges, documents, margins, to_winner_less_loser, to_both in self.graph.blocks:
+        blocks, weight = self.graph.blocks, self.graph.weight
+        sums: list[Any] = [None] * len(blocks)
+
+        def compute(number: int) -> None:
+            edges, documents, margins, to_winner_less_loser, to_both = blocks[number]
             slope, curvature = self.surrogate.slope_curvature(
                 margins @ scores[documents], None if weight is None else weight[edges]
             )
-            gradient[documents] += to_winner_less_loser @ slope
-            hessian[documents] += to_both @ curvature
+            sums[number] = documents, to_winner_less_loser @ slope, to_both @ curvature
+
+        for_each(compute, range(len(blocks)))
+        # Two blocks may have edges of the same documents.
+        for documents, slopes, curvatures in sums:
+            gradient[documents] += slopes
+            hessian[documents] += curvatures
         # The largest eigenvalue of the Hessian of an edge is twice its curvature.
         hessian *= 2.0
         return gradient, hessian

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import lru_cache
+from threading import Condition
 from typing import Any
 
 import joblib
@@ -24,10 +25,18 @@ _n_threads: ContextVar[int | None] = ContextVar("n_threads", default=None)
 def use_threads(n_jobs: int | None) -> Iterator[None]:
     """Let the functions that are called in a ``with`` block use a number of threads.
 
+    It is for the thread that enters the block, and other threads keep their own numbers.
+
     Parameters
     ----------
     n_jobs : int, optional
         Number of threads. None and numbers below 1 mean the default of :func:`n_threads`.
+
+    Examples
+    --------
+    >>> with use_threads(1):
+    ...     n_threads()
+    1
     """
     token = _n_threads.set(n_jobs if n_jobs is not None and n_jobs >= 1 else None)
     try:
@@ -54,12 +63,13 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
     """Call a function for every item, by up to :func:`n_threads` threads; results are ignored.
 
     The calling thread is one of them. So the work is done, in the worst case by this thread alone, when all others are
-    busy with the work of other callers. Functions that `function` calls use one thread.
+    busy with the work of other callers. If there are several threads, functions that `function` calls use one each.
 
     Raises
     ------
-    Exception
-        The first exception in the sequence of `items`, whatever the number of threads.
+    BaseException
+        The first exception in the sequence of `items`, whatever the number of threads. Exceptions that are no
+        ``Exception``, such as KeyboardInterrupt, come before others.
     """
     n_helpers = min(n_threads(), len(items)) - 1
     if n_helpers < 1:
@@ -67,12 +77,12 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
             function(item)
         return
     work = _Work(function, items)
-    futures = _submit(work, n_helpers)
+    _ask_for_help(work, n_helpers)
     try:
         work.run()
     finally:
         work.stop()
-        wait([future for future in futures if not future.cancel()])
+        work.wait_for_helpers()
     work.raise_first()
 
 
@@ -81,7 +91,8 @@ class _Work:
 
     def __init__(self, function: Callable[[Any], object], items: Sequence[Any]) -> None:
         self._function, self._left = function, deque(enumerate(items))
-        self._exceptions: dict[int, Exception] = {}
+        self._exceptions: dict[int, BaseException] = {}
+        self._n_helpers, self._helpers_changed = 0, Condition()
 
     def run(self) -> None:
         """Work on the items that are left, until there are none."""
@@ -93,26 +104,51 @@ class _Work:
                     return
                 try:
                     self._function(item)
-                except Exception as exception:
+                except BaseException as exception:
                     self._exceptions[number] = exception
                     self.stop()
+
+    def help(self) -> None:
+        """Run in a thread of the pool."""
+        with self._helpers_changed:
+            if not self._left:  # The caller may have returned, and may be using the results.
+                return
+            self._n_helpers += 1
+        try:
+            self.run()
+        finally:
+            with self._helpers_changed:
+                self._n_helpers -= 1
+                self._helpers_changed.notify()
 
     def stop(self) -> None:
         """Begin no other item."""
         self._left.clear()
 
+    def wait_for_helpers(self) -> None:
+        """Wait until no other thread works on an item."""
+        with self._helpers_changed:
+            self._helpers_changed.wait_for(lambda: self._n_helpers == 0)
+
     def raise_first(self) -> None:
         """Raise the exception of the first item that failed. All items before it have been worked on."""
         if self._exceptions:
-            raise self._exceptions[min(self._exceptions)]
+            exceptions, self._exceptions = self._exceptions, {}
+            first = exceptions[min(exceptions, key=lambda number: (isinstance(exceptions[number], Exception), number))]
+            try:
+                raise first
+            finally:
+                # The exception refers to this frame. Otherwise both would stay in memory for some time.
+                del first, exceptions
 
 
-def _submit(work: _Work, n_helpers: int) -> list[Future[None]]:
-    # NumPy's settings of floating point errors belong to the context, which a thread does not inherit.
-    try:
-        return [_pool().submit(copy_context().run, work.run) for _ in range(n_helpers)]
-    except RuntimeError:  # The interpreter is about to exit, and starts no threads.
-        return []
+def _ask_for_help(work: _Work, n_helpers: int) -> None:
+    for _ in range(n_helpers):
+        try:
+            # NumPy's settings of floating point errors belong to the context, which a thread does not inherit.
+            _pool().submit(copy_context().run, work.help)
+        except RuntimeError:  # The system has no more threads, or the interpreter is about to exit.
+            return
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ It shows that formulas stay on the device, and that they need only functions tha
 that the kernels of CuPy compute them correctly.
 """
 
+import threading
 from types import SimpleNamespace
 
 import array_api_strict as xp
@@ -50,18 +51,22 @@ def to_host(values):
 
 
 class Device:
-    """``cupy.cuda.Device``: the current device of a ``with`` block, in which arrays are made and computed."""
+    """``cupy.cuda.Device``: the current device of a thread in a ``with`` block; device 0 outside of all blocks."""
 
-    current = []
+    _local = threading.local()
 
     def __init__(self, ordinal=None):
-        self.ordinal = 0 if ordinal is None else ordinal
+        self.id = self.current() if ordinal is None else ordinal
+
+    @classmethod
+    def current(cls):
+        return getattr(cls._local, "id", 0)
 
     def __enter__(self):
-        self.current.append(self.ordinal)
+        self._before, self._local.id = self.current(), self.id
 
     def __exit__(self, *_):
-        self.current.pop()
+        self._local.id = self._before
 
 
 class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
@@ -69,17 +74,23 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __init__(self, array):
         assert array.device == DEVICE
-        self.array = array
+        self._array, self.device_id = array, Device.current()
 
-    dtype = property(lambda self: np.dtype(str(self.array.dtype).removeprefix("array_api_strict.")))
-    shape = property(lambda self: self.array.shape)
-    ndim = property(lambda self: self.array.ndim)
-    size = property(lambda self: self.array.size)
+    @property
+    def array(self):
+        # CuPy computes on the current device, and raises an error for arrays of other ones.
+        assert self.device_id == Device.current(), "an array is used while another device is the current one"
+        return self._array
+
+    dtype = property(lambda self: np.dtype(str(self._array.dtype).removeprefix("array_api_strict.")))
+    shape = property(lambda self: self._array.shape)
+    ndim = property(lambda self: self._array.ndim)
+    size = property(lambda self: self._array.size)
 
     @property
     def __cuda_array_interface__(self):
         # The memory is that of the host, since there is no other.
-        return {**self.array._array.__array_interface__, "version": 3, "stream": None}
+        return {**self._array._array.__array_interface__, "version": 3, "stream": None}
 
     def __array__(self, *_, **__):
         raise TypeError("an array of the device is converted to NumPy implicitly")
@@ -116,6 +127,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         if name == "clip":
             kind = _result_type(args)
             return DeviceArray(xp.clip(*(_array(x, kind) for x in args)))
+        if name == "empty_like":
+            args, kwargs = args[:1], {"dtype": args[1]} if len(args) > 1 else kwargs
         kind = kwargs.pop("dtype", None)
         kwargs |= {} if kind is None else {"dtype": _standard(kind)}
         unwrapped = [x.array if isinstance(x, DeviceArray) else x for x in args]

@@ -21,7 +21,7 @@ from boostrank.backends.rounds import TrainingByRounds
 from boostrank.dcg import DCG
 from boostrank.labels import Labels
 from boostrank.losses import Loss
-from boostrank.objective import BoundLoss, Float32s, bind
+from boostrank.objective import BoundLoss, bind
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Floats, Ints
 from boostrank.targets import Normalize

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from boostrank.backends.base import BoostingObjective
 from boostrank.device_objective import copy_to_device
 from boostrank.objective import Objective
+from boostrank.threads import use_threads
 
 
 class CudaObjective:
@@ -46,7 +47,8 @@ class CudaObjective:
         FloatingPointError
             If a score, gradient or Hessian is not finite.
         """
-        with self._device:
+        # Other threads have another current device.
+        with self._device, use_threads(1):
             return self._objective.gradient_hessian(self._cupy.asarray(scores))
 
 

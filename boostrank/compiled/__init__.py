@@ -5,7 +5,8 @@ the same with NumPy, up to rounding, and take up to 17 times as long. ``boostran
 The environment variable ``BOOSTRANK_COMPILED=0`` makes Python ignore it.
 
 Functions of this package get arrays that are checked by their callers, grouped by query, and write nothing but their
-results. They keep no state, and release Python's lock, so that threads can call them at the same time.
+results. They keep no state, and release Python's lock, so that threads can call them at the same time. They raise
+RuntimeError if the library is not there, and MemoryError.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from boostrank.segments import Floats, Segments
+from boostrank.segments import Floats, Ints, Segments
 
 # Number of the version of the functions' arguments, as in module.c.
 INTERFACE = 1
 
 _FLOATS = np.ctypeslib.ndpointer(np.float64, ndim=1, flags="C_CONTIGUOUS")
 _INTS = np.ctypeslib.ndpointer(np.int64, ndim=1, flags="C_CONTIGUOUS")
-_COUNT = ctypes.c_int64
+_NUMBER = ctypes.c_int64
 _ARGUMENTS = {
-    "boostrank_interface": [],
-    "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
+    "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _NUMBER, _FLOATS, _FLOATS],
+    "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _NUMBER, _NUMBER, _FLOATS, _FLOATS],
 }
 
 
@@ -44,20 +45,36 @@ def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tup
     ----------
     scores, targets : ndarray of float64, shape (n_documents,)
     queries : Segments
-
-    Raises
-    ------
-    RuntimeError
-        If the compiled library is not there.
-    MemoryError
     """
-    scores, targets = (_contiguous(values, queries) for values in (scores, targets))
+    scores, targets = (_floats(values, queries) for values in (scores, targets))
     gradient, hessian = np.empty_like(scores), np.empty_like(scores)
     _call("pairwise_logistic", scores, targets, queries.indptr, queries.n_segments, gradient, hessian)
     return gradient, hessian
 
 
-def _contiguous(values: Floats, queries: Segments) -> Floats:
+def pairwise_hinge(
+    scores: Floats, targets: Floats, ranking: Ints, queries: Segments, *, is_squared: bool
+) -> tuple[Floats, Floats]:
+    """Gradient of :class:`boostrank.surrogates.PairwiseHinge` or ``PairwiseSquaredHinge``.
+
+    The second result is the exact diagonal of the Hessian of the squared hinge.
+
+    Parameters
+    ----------
+    scores, targets : ndarray of float64, shape (n_documents,)
+    ranking : ndarray of int64, shape (n_documents,)
+        Row numbers of each query by decreasing score.
+    queries : Segments
+    is_squared : bool
+    """
+    scores, targets = (_floats(values, queries) for values in (scores, targets))
+    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+    indptr, n = queries.indptr, queries.n_segments
+    _call("pairwise_hinge", scores, targets, ranking, indptr, n, is_squared, gradient, hessian)
+    return gradient, hessian
+
+
+def _floats(values: Floats, queries: Segments) -> Floats:
     """Values of documents as the library reads them; their number is checked, since it would read beyond their end."""
     if values.shape != (queries.n_rows,):
         raise ValueError(f"there are values of the shape {values.shape} for {queries.n_rows} documents")
@@ -75,23 +92,26 @@ def _call(name: str, *arguments: object) -> None:
 @lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL | None:
     found = find_spec("boostrank.compiled._kernels")
-    if found is None or found.origin is None:
-        return None
+    return None if found is None or found.origin is None else _load(found.origin)
+
+
+def _load(path: str) -> ctypes.CDLL | None:
+    """The library in a file; None, with a warning, if it belongs to another version of boostrank."""
     try:
-        library = ctypes.CDLL(found.origin)
+        library = ctypes.CDLL(path)
         library.boostrank_interface.restype = ctypes.c_int64
-        interface = library.boostrank_interface()
+        fault = None if (found := library.boostrank_interface()) == INTERFACE else f"interface {found}, not {INTERFACE}"
+        for name, arguments in _ARGUMENTS.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = arguments, ctypes.c_int64
     except (OSError, AttributeError) as error:
-        interface = error
-    if interface != INTERFACE:
-        warnings.warn(
-            f"{found.origin} does not fit this version of boostrank ({interface}): NumPy is used in its place, which "
-            "takes longer; install boostrank again",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return None
-    for name, arguments in _ARGUMENTS.items():
-        function = getattr(library, name)
-        function.argtypes, function.restype = arguments, ctypes.c_int64
-    return library
+        fault = str(error)
+    if fault is None:
+        return library
+    warnings.warn(
+        f"{path} does not fit this version of boostrank ({fault}): NumPy is used in its place, which takes longer; "
+        "install boostrank again",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return None

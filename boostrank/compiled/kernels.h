@@ -1,16 +1,18 @@
 /* What all files of the compiled library share.
 
-   Arrays hold the values of all queries one after the other. Query q has the rows indptr[q] to indptr[q + 1] - 1.
-   Callers guarantee lengths and types. A function returns 0, or -1 if there is no memory. */
+   Arrays hold the values of all queries one after the other. Query q has the rows indptr[q] to indptr[q + 1] - 1, at
+   least one. Callers guarantee lengths, types and finite values. A function returns 0, or -1 if there is no memory. */
 #ifndef BOOSTRANK_KERNELS_H
 #define BOOSTRANK_KERNELS_H
 
 #include <stdint.h>
 
-#if defined(_WIN32)
+#if defined(_MSC_VER)
 #define EXPORT __declspec(dllexport)
+#define RESTRICT __restrict
 #else
 #define EXPORT __attribute__((visibility("default")))
+#define RESTRICT restrict
 #endif
 
 /* The loader chooses the clone that fits the processor. Floating point operations are not contracted, so that the clones
@@ -20,6 +22,10 @@
 #else
 #define CLONES
 #endif
+
+/* The probability exp(a) / (exp(a) + exp(b)) needs no exponential function for a pair: with e = exp(s - highest), it is
+   e_i / (e_i + e_j). But if the scores of a query span more than this, e may be 0 for both documents. */
+#define MAX_SPAN 700.0
 
 /* Largest number of rows of a query. */
 static inline int64_t longest(const int64_t *indptr, int64_t n_queries)

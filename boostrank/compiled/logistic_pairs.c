@@ -1,17 +1,12 @@
 /* Logistic pairs: sums of u_i log(1 + exp(s_j - s_i)) + u_j log(1 + exp(s_i - s_j)) over pairs of documents of a query. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels.h"
 
-/* A pair needs no exponential function: with e = exp(s - highest), its probabilities are e_i / (e_i + e_j). But if the
-   scores of a query span more than this, e may be 0 for both documents. */
-#define MAX_SPAN 700.0
-
 /* The derivatives of the pairs of document i and each of n documents that follow it. */
-CLONES static void add_pairs(double e_i, double u_i, const double *restrict e, const double *restrict u,
-                             double *restrict gradient, double *restrict hessian, int64_t n, double *gradient_i,
+CLONES static void add_pairs(double e_i, double u_i, const double *RESTRICT e, const double *RESTRICT u,
+                             double *RESTRICT gradient, double *RESTRICT hessian, int64_t n, double *gradient_i,
                              double *hessian_i)
 {
     double g = 0.0, h = 0.0;

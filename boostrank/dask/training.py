@@ -46,6 +46,7 @@ from boostrank.queries import Queries
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import group_data
 from boostrank.segments import Bools, Floats
+from boostrank.threads import use_threads
 from boostrank.weights import DOCUMENT_WEIGHTS, require_equal_weights
 
 
@@ -169,11 +170,15 @@ def train(
     """
     data, objective, validation = prepared
     threads = cluster.backend.PARAMETERS["n_jobs"]
-    with communicator(tracker_address, rank), endpoint.connect(addresses) as network:
+    local = {threads: get_worker().state.nthreads, **cluster.training.parameters}
+    with (
+        use_threads(local[threads]),
+        communicator(tracker_address, rank),
+        endpoint.connect(addresses) as network,
+    ):
         if objective is not None:
             use_global_start(objective)
-        parameters = {threads: get_worker().state.nthreads, **cluster.training.parameters, **network}
-        specification = replace(cluster.training, parameters=parameters)
+        specification = replace(cluster.training, parameters={**local, **network})
         trained = cluster.backend.train(WorkerTraining(specification, data, objective, validation))
     return trained if rank == 0 else None
 

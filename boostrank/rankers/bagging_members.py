@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from boostrank.queries import Queries
 from boostrank.rankers.base import BoostedRanker
 from boostrank.segments import Bools, Floats, Ints
 from boostrank.setting_checks import is_count, is_number
+from boostrank.threads import n_threads
 
 
 class Sample(NamedTuple):
@@ -96,10 +96,7 @@ def threads_per_member(n_jobs: int | None, n_members: int) -> int | None:
     n_workers = min(joblib.effective_n_jobs(n_jobs), n_members)
     if n_workers == 1:
         return None
-    threads = max(1, joblib.cpu_count() // n_workers)
-    # The variable may be a list of numbers, for nested levels of threads.
-    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    return min(threads, int(limit)) if limit.isdecimal() and int(limit) else threads
+    return min(max(1, joblib.cpu_count() // n_workers), n_threads())
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from boostrank.rankers.grouping import features_and_qid, group_data
 from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
 from boostrank.rankers.single_training import train, train_on_kept
+from boostrank.threads import use_threads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,25 +185,26 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         given = EvalArguments(eval_set, eval_names, eval_qid, eval_group, eval_sample_weight, eval_init_score)
         parts = given.parts(X, y, qid if group is None else group)
         settings.refuse_fold_names([part.name for part in parts])
-        validation = [part.bind(candidates[0].specification, data, features) for part in parts]
-        choice, specification = None, candidates[0].specification
-        if settings.uses_folds:
-            choice = choose(self._backend, candidates, data, settings, random_state)
-            specification = choice.specification
-        if choice is not None and settings.averages_folds:
-            trained = choice.average(self._backend)
-            # The curves of the folds have the rounds of one of their models.
-            n_earlier_rounds = trained.best_iteration - choice.n_rounds
-        elif kept is None:
-            trained = train(self._backend, specification, data, validation)
-        else:
-            trained = train_on_kept(self._backend, specification, data, kept)
-            if settings.values["refit"]:
-                n_rounds = max(1, trained.best_iteration - n_earlier_rounds)
-                again = train(self._backend, specification.for_refit(self._backend, n_rounds), data, [])
-                trained = trained._replace(booster=again.booster)
-        if choice is not None and settings.chooses_rounds:
-            trained = trained._replace(evals_result={**choice.evals_result(), **trained.evals_result})
+        with use_threads(settings.values["n_jobs"]):
+            validation = [part.bind(candidates[0].specification, data, features) for part in parts]
+            choice, specification = None, candidates[0].specification
+            if settings.uses_folds:
+                choice = choose(self._backend, candidates, data, settings, random_state)
+                specification = choice.specification
+            if choice is not None and settings.averages_folds:
+                trained = choice.average(self._backend)
+                # The curves of the folds have the rounds of one of their models.
+                n_earlier_rounds = trained.best_iteration - choice.n_rounds
+            elif kept is None:
+                trained = train(self._backend, specification, data, validation)
+            else:
+                trained = train_on_kept(self._backend, specification, data, kept)
+                if settings.values["refit"]:
+                    n_rounds = max(1, trained.best_iteration - n_earlier_rounds)
+                    again = train(self._backend, specification.for_refit(self._backend, n_rounds), data, [])
+                    trained = trained._replace(booster=again.booster)
+            if choice is not None and settings.chooses_rounds:
+                trained = trained._replace(evals_result={**choice.evals_result(), **trained.evals_result})
         warn_without_splits(self._backend, trained.booster, data.labels.differ)
         self._set_fitted(trained, features, n_earlier_rounds)
         if choice is not None:

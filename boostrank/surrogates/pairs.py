@@ -41,6 +41,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from boostrank import compiled
 from boostrank.margins import get_margin
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.surrogates.base import Surrogate
@@ -122,6 +123,11 @@ class PairwiseLogistic(GainWeightedPairs):
 
     margin: ClassVar[str] = "logistic"
 
+    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        if compiled.is_available():
+            return compiled.pairwise_logistic(scores, targets, queries)
+        return super()._exact(scores, targets, queries)
+
 
 @dataclass(frozen=True)
 class PairwiseSquared(GainWeightedPairs):
@@ -166,6 +172,9 @@ class PairwiseSquaredHinge(GainWeightedPairs):
     margin: ClassVar[str] = "squared-hinge"
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        if compiled.is_available():
+            ranking = queries.sort(scores, stable=False)
+            return compiled.pairwise_hinge(scores, targets, ranking, queries, is_squared=True)
         centred = scores - queries.repeat(queries.mean(scores))
         within = _WithinMargin(scores, queries)
         count, score = within.above(np.ones_like(centred)), within.above(centred)
@@ -192,6 +201,9 @@ class PairwiseHinge(GainWeightedPairs):
     consistent: ClassVar[bool] = False
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        if compiled.is_available():
+            ranking = queries.sort(scores, stable=False)
+            return compiled.pairwise_hinge(scores, targets, ranking, queries, is_squared=False)
         within = _WithinMargin(scores, queries)
         count, mass = within.above(np.ones_like(scores)), within.below(targets)
         return mass - targets * count, mass + targets * (count - 2.0)

@@ -19,6 +19,7 @@ from boostrank.backends.xgboost_device import CudaObjective, on_device
 from boostrank.objective import bind
 from boostrank.queries import Queries
 from boostrank.surrogates import SURROGATES
+from boostrank.threads import use_threads
 
 NO_GPU = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))
 needs_no_gpu = pytest.mark.skipif(
@@ -51,23 +52,22 @@ def fit(data, loss, device, **settings):
 
 
 @pytest.mark.usefixtures("cupy")
-@pytest.mark.parametrize(
-    ("device", "ordinal"), [("cuda", 0), ("gpu", 0), ("cuda:0", 0), ("cuda:1", 1), ("gpu:12", 12)]
-)
+@pytest.mark.parametrize(("device", "ordinal"), [("cuda", 0), ("gpu", 0), ("cuda:0", 0), ("cuda:1", 1), ("gpu:12", 12)])
 def test_a_gpu_computes_the_objective_on_the_chosen_device(device, ordinal, monkeypatch):
-    used = []
-
-    def asarray(values):
-        used.append(list(Device.current))
-        return device_arrays.asarray(values)
-
-    monkeypatch.setattr(CUPY, "asarray", asarray)
+    monkeypatch.setattr("boostrank.device_objective.DEVICE_BLOCK_ROWS", 4)
     chosen = on_device(objective(), {"device": device})
     assert isinstance(chosen, CudaObjective)
-    chosen.gradient_hessian(np.zeros(9, np.float32))
-    assert len(used) > 1
-    assert used == [[ordinal]] * len(used)
-    assert Device.current == []
+    with use_threads(4):
+        results = chosen.gradient_hessian(np.zeros(9, np.float32))
+    assert [result.device_id for result in results] == [ordinal, ordinal]
+    assert Device.current() == 0
+
+
+@pytest.mark.usefixtures("cupy")
+def test_the_current_device_is_the_default():
+    with Device(3):
+        chosen = on_device(objective(), {"device": "cuda"})
+    assert chosen.gradient_hessian(np.zeros(9, np.float32))[0].device_id == 3
 
 
 @pytest.mark.usefixtures("cupy")
@@ -161,7 +161,7 @@ def test_models_of_losses_on_the_host_are_those_of_the_cpu(loss, data):
 def test_without_a_gpu_only_xgboost_warns(module, data, monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", module)
     X, y, qid = data
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="GPU") as caught:
         ranker = br.XGBoostRanker("softmax", n_estimators=5, device="cuda", random_state=0).fit(X, y, qid)
-    assert all("GPU" in str(warning.message) and "context.cc" in str(warning.message) for warning in caught)
+    assert all("xgboost/src/context.cc" in str(warning.message) for warning in caught)
     assert ranker.predict(X).tolist() == fit(data, "softmax", "cpu").predict(X).tolist()
