@@ -25,6 +25,11 @@ def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.flo
     if is_linear(booster):
         _refuse_rounds(rounds)
         return _predict(booster, _matrix(booster, X), output_margin=True).astype(np.float64)
+    if _device(booster) != "cpu":
+        # What is used below would do the same, after a warning that the features are not on the GPU.
+        matrices = (_matrix(booster, block) for block in dense_blocks(X))
+        settings = {"output_margin": True, "iteration_range": _bounds(rounds)}
+        return np.concatenate([_predict(booster, matrix, **settings) for matrix in matrices], dtype=np.float64)
     X, missing = without_missing_number(X, missing_number_of(booster))
     # This does not copy the features. XGBoost offers it only for trees. The names were checked before.
     settings = {
@@ -78,6 +83,12 @@ def booster_name(booster: Any) -> str:
     """The kind of the model: "gbtree", "dart" or "gblinear"."""
     name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
     return name
+
+
+def _device(booster: Any) -> str:
+    """The device that computes predictions: "cpu", or for instance "cuda:0". It is not stored in model files."""
+    device: str = json.loads(booster.save_config())["learner"]["generic_param"]["device"]
+    return device
 
 
 def _contributions(booster: Any, matrix: Any, first: int, end: int) -> NDArray[np.float64]:
