@@ -55,8 +55,8 @@ class Device:
 
     _local = threading.local()
 
-    def __init__(self, ordinal=None):
-        self.id = self.current() if ordinal is None else ordinal
+    def __init__(self, ordinal):
+        self.id = ordinal
 
     @classmethod
     def current(cls):

@@ -9,13 +9,13 @@ each way, and gradients and Hessians stay on the GPU.
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from numpy.typing import NDArray
 
-from boostrank.backends.base import BoostingObjective
+from boostrank.backends.base import BoostingObjective, import_backend
+from boostrank.backends.xgboost_prediction import device_of
 from boostrank.device_objective import copy_to_device
 from boostrank.objective import Objective
 from boostrank.threads import use_threads
@@ -29,11 +29,11 @@ class CudaObjective:
     objective : Objective
         Of a surrogate that `takes_device_arrays`.
     cupy : module
-    ordinal : int, optional
-        Number of the GPU; None means the current one.
+    ordinal : int
+        Number of the GPU.
     """
 
-    def __init__(self, objective: Objective, cupy: Any, ordinal: int | None) -> None:
+    def __init__(self, objective: Objective, cupy: Any, ordinal: int) -> None:
         self.queries = objective.queries
         self._cupy, self._device = cupy, cupy.cuda.Device(ordinal)
         with self._device:
@@ -53,19 +53,32 @@ class CudaObjective:
 
 
 def on_device(objective: BoostingObjective, parameters: Mapping[str, Any]) -> BoostingObjective:
-    """Return the objective on the GPU that XGBoost's parameters choose.
+    """Return the objective on the GPU on which XGBoost trains with these parameters.
 
     It is returned unchanged, so that it is computed by the CPU, if XGBoost trains on the CPU, if CuPy is not installed
     or finds no GPU, or if the loss does not take arrays of a GPU. XGBoost then copies gradients and Hessians to its
     device.
     """
-    chosen = re.fullmatch(r"(?:cuda|gpu)(?::(\d+))?", str(parameters.get("device")))
-    if chosen is None or not (isinstance(objective, Objective) and objective.surrogate.takes_device_arrays):
+    if not (isinstance(objective, Objective) and objective.surrogate.takes_device_arrays):
+        return objective
+    kind, _, ordinal = device_of_training(parameters.get("device")).partition(":")
+    if kind != "cuda":
         return objective
     try:
         cupy: Any = importlib.import_module("cupy")
     except ImportError:
         return objective
-    if not cupy.cuda.is_available():
-        return objective
-    return CudaObjective(objective, cupy, None if chosen[1] is None else int(chosen[1]))
+    return CudaObjective(objective, cupy, int(ordinal)) if cupy.cuda.is_available() else objective
+
+
+def device_of_training(device: str | None) -> str:
+    """The device that XGBoost uses for its parameter `device`: "cpu", or for instance "cuda:0".
+
+    Without a GPU it uses the CPU, whatever the parameter.
+    """
+    if device in (None, "cpu"):
+        return "cpu"
+    xgb = import_backend("xgboost")
+    # The training itself warns if there is no GPU.
+    with xgb.config_context(verbosity=0):
+        return device_of(xgb.Booster({"device": device, "num_feature": 1}))

@@ -25,7 +25,7 @@ def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.flo
     if is_linear(booster):
         _refuse_rounds(rounds)
         return _predict(booster, _matrix(booster, X), output_margin=True).astype(np.float64)
-    if _device(booster) != "cpu":
+    if device_of(booster) != "cpu":
         # What is used below would do the same, after a warning that the features are not on the GPU.
         matrices = (_matrix(booster, block) for block in dense_blocks(X))
         settings = {"output_margin": True, "iteration_range": _bounds(rounds)}
@@ -85,8 +85,8 @@ def booster_name(booster: Any) -> str:
     return name
 
 
-def _device(booster: Any) -> str:
-    """The device that computes predictions: "cpu", or for instance "cuda:0". It is not stored in model files."""
+def device_of(booster: Any) -> str:
+    """The device that trains and predicts: "cpu", or for instance "cuda:0". It is not stored in model files."""
     device: str = json.loads(booster.save_config())["learner"]["generic_param"]["device"]
     return device
 
