@@ -161,6 +161,19 @@ class FirstRowCounts(Squared):
         return (1 + first) * (scores - targets), 1.0 + first
 
 
+class RanksTiesByRow(Squared):
+    """Its loss depends on the ranks, and those of documents with equal scores depend on the sequence of rows."""
+
+    separable = False
+
+    def loss(self, scores, targets, queries):
+        return queries.sum((scores - targets) ** 2 / 2 / queries.ranks(scores))
+
+    def gradient_hessian(self, scores, targets, queries):
+        weights = 1 / queries.ranks(scores)
+        return weights * (scores - targets), weights
+
+
 class SortsByPowers(Surrogate):
     """Its minimizer is the mean of the fourth powers of the targets, which does not sort like that of the targets."""
 

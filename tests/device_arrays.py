@@ -156,8 +156,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         assert self.size == 1
         return to_host(self).item()
 
-    def astype(self, dtype):
-        return DeviceArray(xp.astype(self.array, _standard(dtype)))
+    def astype(self, dtype, copy=True):
+        return DeviceArray(xp.astype(self.array, _standard(dtype), copy=copy))
 
     def copy(self):
         return DeviceArray(xp.asarray(self.array, copy=True))

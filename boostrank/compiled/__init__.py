@@ -26,16 +26,25 @@ INTERFACE = 1
 
 _FLOATS = np.ctypeslib.ndpointer(np.float64, ndim=1, flags="C_CONTIGUOUS")
 _INTS = np.ctypeslib.ndpointer(np.int64, ndim=1, flags="C_CONTIGUOUS")
-_NUMBER = ctypes.c_int64
+_COUNT = ctypes.c_int64
+_NUMBER = ctypes.c_double
 _ARGUMENTS = {
-    "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _NUMBER, _FLOATS, _FLOATS],
-    "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _NUMBER, _NUMBER, _FLOATS, _FLOATS],
+    "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
+    "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _COUNT, _FLOATS, _FLOATS],
+    "rank_weighted": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _FLOATS, _COUNT, _COUNT, _NUMBER, _FLOATS, _FLOATS],
 }
 
 
 def is_available() -> bool:
     """Whether the compiled library is there, and may be used."""
-    return os.environ.get("BOOSTRANK_COMPILED", "1") != "0" and _library() is not None
+    return status() == "used"
+
+
+def status() -> str:
+    """Whether the compiled library is used: ``"used"``, or a text that begins with ``"not used"`` and says why."""
+    if os.environ.get("BOOSTRANK_COMPILED") == "0":
+        return "not used (BOOSTRANK_COMPILED=0)"
+    return "used" if _library() is not None else "not used (boostrank was installed without it)"
 
 
 def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
@@ -71,6 +80,40 @@ def pairwise_hinge(
     gradient, hessian = np.empty_like(scores), np.empty_like(scores)
     indptr, n = queries.indptr, queries.n_segments
     _call("pairwise_hinge", scores, targets, ranking, indptr, n, is_squared, gradient, hessian)
+    return gradient, hessian
+
+
+def rank_weighted(
+    scores: Floats,
+    targets: Floats,
+    ranking: Ints,
+    queries: Segments,
+    discounts: Floats,
+    *,
+    truncation: int,
+    divides: bool,
+    min_distance: float,
+) -> tuple[Floats, Floats]:
+    """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.ConsistentLambdaRank`.
+
+    Parameters
+    ----------
+    scores, targets : ndarray of float64, shape (n_documents,)
+    ranking : ndarray of int64, shape (n_documents,)
+        Row numbers of each query by decreasing score.
+    queries : Segments
+    discounts : ndarray of float64
+        Discounts of at least as many ranks as the longest query has documents.
+    truncation : int
+        Pairs count if one of their documents has a rank up to this one.
+    divides : bool
+        Whether weights are divided by `min_distance` plus the distance of the scores.
+    min_distance : float
+    """
+    scores, targets = (_floats(values, queries) for values in (scores, targets))
+    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+    settings = discounts, truncation, divides, min_distance
+    _call("rank_weighted", scores, targets, ranking, queries.indptr, queries.n_segments, *settings, gradient, hessian)
     return gradient, hessian
 
 

@@ -1,5 +1,6 @@
 /* Hinge pairs: sums of u_i phi(s_i - s_j) over ordered pairs of documents of a query, where phi(d) is max(0, 1 - d) or
    max(0, 1 - d)^2 / 2. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "kernels.h"
@@ -12,43 +13,57 @@ EXPORT int64_t pairwise_hinge(const double *scores, const double *targets, const
                               double *hessian)
 {
     int64_t size = longest(indptr, n_queries) + 1;
-    double *memory = malloc(4 * size * sizeof(double));
-    if (memory == NULL)
+    double *memory = malloc(6 * size * sizeof(double));
+    int64_t *ends = malloc(2 * size * sizeof(int64_t));
+    if (memory == NULL || ends == NULL) {
+        free(memory);
+        free(ends);
         return -1;
-    /* Scores; sums over the documents before each, of scores, and from each on, of targets and of targets times scores.
-       In these sums, scores are minus their mean, since the sums cancel. */
-    double *s = memory, *score_before = s + size, *mass_from = score_before + size, *product_from = mass_from + size;
+    }
+    /* Scores minus their mean, since sums over them cancel; targets; sums of scores over the documents before each, and
+       sums over each document and those after it, of targets and of targets times scores. */
+    double *s = memory, *c = s + size, *u = c + size, *score_before = u + size, *mass_from = score_before + size,
+           *product_from = mass_from + size;
+    int64_t *firsts = ends + size;
     for (int64_t q = 0; q < n_queries; q++) {
         const int64_t *rows = ranking + indptr[q];
         int64_t n = indptr[q + 1] - indptr[q];
-        double mean = 0.0;
+        double sum = 0.0;
         for (int64_t k = 0; k < n; k++) {
             s[k] = scores[rows[k]];
-            mean += (s[k] - s[0]) / n;
+            u[k] = targets[rows[k]];
+            sum += s[k];
         }
-        mean += s[0];
+        for (int64_t k = 0; k < n; k++)
+            c[k] = s[k] - sum / n;
         score_before[0] = mass_from[n] = product_from[n] = 0.0;
         for (int64_t k = 0; k < n; k++)
-            score_before[k + 1] = score_before[k] + (s[k] - mean);
+            score_before[k + 1] = score_before[k] + c[k];
         for (int64_t k = n - 1; k >= 0; k--) {
-            double u = targets[rows[k]];
-            mass_from[k] = mass_from[k + 1] + u;
-            product_from[k] = product_from[k + 1] + u * (s[k] - mean);
+            mass_from[k] = mass_from[k + 1] + u[k];
+            product_from[k] = product_from[k + 1] + u[k] * c[k];
         }
-        /* Document k loses too narrowly against those from `first` on, and wins too narrowly against those before `end`. */
-        for (int64_t k = 0, first = 0, end = 0; k < n; k++) {
-            while (first < k && s[first] >= s[k] + 1.0)
-                first++;
-            while (end < n && (end <= k || s[end] > s[k] - 1.0))
-                end++;
-            double u = targets[rows[k]], c = s[k] - mean, mass = mass_from[first], count = (double)end;
-            gradient[rows[k]] = is_squared ? mass * (1.0 + c) - product_from[first]
-                                                 - u * (count * (1.0 - c) + score_before[end])
-                                           : mass - u * count;
+        /* The margin of k over j is below 1 if s[j] is above s[k] - 1, which is so for j before ends[k], and therefore
+           for k from firsts[j] on. */
+        s[n] = -INFINITY;
+        for (int64_t k = 0, end = 0; k < n;) {
+            /* Without branches, which the processor could not predict. */
+            int64_t is_near = (end <= k) | (s[end] > s[k] - 1.0);
+            ends[k] = end;
+            firsts[end] = k;
+            end += is_near;
+            k += !is_near;
+        }
+        for (int64_t k = 0; k < n; k++) {
+            double mass = mass_from[firsts[k]], count = (double)ends[k];
+            gradient[rows[k]] = is_squared ? mass * (1.0 + c[k]) - product_from[firsts[k]]
+                                                 - u[k] * (count * (1.0 - c[k]) + score_before[ends[k]])
+                                           : mass - u[k] * count;
             /* The pair of a document with itself is in both sums. */
-            hessian[rows[k]] = mass + u * (count - 2.0);
+            hessian[rows[k]] = mass + u[k] * (count - 2.0);
         }
     }
     free(memory);
+    free(ends);
     return 0;
 }

@@ -23,8 +23,9 @@
 #define CLONES
 #endif
 
-/* The probability exp(a) / (exp(a) + exp(b)) needs no exponential function for a pair: with e = exp(s - highest), it is
-   e_i / (e_i + e_j). But if the scores of a query span more than this, e may be 0 for both documents. */
+/* The probability 1 / (1 + exp(s_j - s_i)) needs no exponential function for each pair: with e = exp(s - highest), it
+   is e_i / (e_i + e_j). If the scores of a query span more than this, e may be 0 for both documents, and is computed
+   for each i, with s_i in place of the highest score. */
 #define MAX_SPAN 700.0
 
 /* Largest number of rows of a query. */

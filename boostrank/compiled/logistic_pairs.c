@@ -23,20 +23,6 @@ CLONES static void add_pairs(double e_i, double u_i, const double *RESTRICT e, c
     *hessian_i += h;
 }
 
-/* The same from scores that may be far from each other. */
-static void add_distant_pairs(double s_i, double u_i, const double *s, const double *u, double *gradient,
-                              double *hessian, int64_t n, double *gradient_i, double *hessian_i)
-{
-    for (int64_t j = 0; j < n; j++) {
-        double to_i = 1.0 / (1.0 + exp(s[j] - s_i)), to_j = 1.0 / (1.0 + exp(s_i - s[j]));
-        double slope = u[j] * to_i - u_i * to_j, curvature = (u_i + u[j]) * to_i * to_j;
-        gradient[j] -= slope;
-        hessian[j] += curvature;
-        *gradient_i += slope;
-        *hessian_i += curvature;
-    }
-}
-
 /* Gradient and exact diagonal of the Hessian of all pairs of each query. Pairs with two targets of 0 are left out. */
 EXPORT int64_t pairwise_logistic(const double *scores, const double *targets, const int64_t *indptr, int64_t n_queries,
                                  double *gradient, double *hessian)
@@ -72,10 +58,9 @@ EXPORT int64_t pairwise_logistic(const double *scores, const double *targets, co
         for (int64_t i = 0; i < n && near; i++)
             e[i] = exp(s[i] - highest);
         for (int64_t i = 0, j = 1; i < n_positive; i++, j++) {
-            if (near)
-                add_pairs(e[i], u[i], e + j, u + j, g + j, h + j, n - j, g + i, h + i);
-            else
-                add_distant_pairs(s[i], u[i], s + j, u + j, g + j, h + j, n - j, g + i, h + i);
+            for (int64_t k = i; k < n && !near; k++)
+                e[k] = exp(fmin(s[k] - s[i], MAX_SPAN));
+            add_pairs(e[i], u[i], e + j, u + j, g + j, h + j, n - j, g + i, h + i);
         }
         for (int64_t i = 0; i < n; i++) {
             gradient[rows[i]] = g[i];

@@ -122,9 +122,9 @@ class XGBoostRanker(BoostedRanker):
 
         With ``device="cuda"``, XGBoost grows trees on a GPU. If CuPy is installed (``pip install boostrank[gpu]``), the
         surrogates that take arrays of a GPU (:attr:`~boostrank.surrogates.Surrogate.takes_device_arrays`) are computed
-        there too. Of the names, these are all but "consistent-lambdarank" and those that begin with "pairwise", except
-        "pairwise-exponential". Other losses are computed by the CPU, and XGBoost copies gradients to the GPU. The part
-        on the GPU has been tested with a stand-in for CuPy only, not on a GPU.
+        there too: all that have a name but "consistent-lambdarank", "pairwise-logistic" and the hinges. Other losses are
+        computed by the CPU, and XGBoost copies gradients to the GPU. The part on the GPU has been tested with a
+        stand-in for CuPy only, and has not run on a GPU.
 
     Attributes
     ----------

@@ -48,7 +48,7 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     - The gradient is the derivative of the loss.
     - The Hessian is the exact diagonal, or a majorant, as `hessian` says.
     - Queries do not depend on each other, and permuting the documents of a query permutes its gradient and Hessian, and
-      does not change its loss.
+      does not change its loss, even if documents have equal scores.
     - `best_constant` has a smaller total loss than nearby constants.
     - If `convex`, `shift_invariant` or `separable` is True, the loss has this property, and if `linear_in_targets` is
       True, the gradient has it.
@@ -200,12 +200,14 @@ def _differentiate(surrogate: Surrogate, sample: _Sample) -> tuple[Floats, Float
 
 
 def _check_permutation(surrogate: Surrogate, sample: _Sample) -> None:
-    scores, targets, queries = sample
     # The scores are random, so this permutation is random too.
-    permutation = queries.sort(scores)
-    permuted = _Sample(scores[permutation], targets[permutation], queries)
-    if not _same(_results(surrogate, sample)[:, permutation], _results(surrogate, permuted)):
-        _fail(surrogate, "permuting the documents of a query changes its loss, or does not permute its derivatives")
+    permutation = sample.queries.sort(sample.scores)
+    # Of the signs of the scores, many are equal.
+    for scores in (sample.scores, np.sign(sample.scores)):
+        given = sample._replace(scores=scores)
+        permuted = _Sample(scores[permutation], sample.targets[permutation], sample.queries)
+        if not _same(_results(surrogate, given)[:, permutation], _results(surrogate, permuted)):
+            _fail(surrogate, "permuting the documents of a query changes its loss, or does not permute its derivatives")
 
 
 def _check_shift(surrogate: Surrogate, sample: _Sample) -> None:

@@ -145,6 +145,7 @@ class PairwiseSquared(GainWeightedPairs):
     """
 
     margin: ClassVar[str] = "squared"
+    takes_device_arrays = True
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         centred = scores - queries.repeat(queries.mean(scores))
@@ -217,9 +218,13 @@ class _WithinMargin:
 
     def __init__(self, scores: Floats, queries: Segments) -> None:
         self._permutation = queries.sort(-scores)
-        ordered = scores[self._permutation]
-        self._first_above = queries.search(ordered, scores - 1.0, side="right")
-        self._end_below = queries.search(ordered, scores + 1.0, side="left")
+        positions = np.empty_like(self._permutation)
+        positions[self._permutation] = np.arange(len(scores))
+        found = queries.search(scores[self._permutation], scores - 1.0, side="right")
+        self._first_above = np.minimum(found, positions)
+        # The same comparisons say which scores are below ``s + 1``, so that no pair counts for one document only.
+        n_first = np.bincount(self._first_above, minlength=len(scores))
+        self._end_below = np.cumsum(n_first)[positions]
         self._queries = queries
 
     def above(self, values: Floats) -> Floats:

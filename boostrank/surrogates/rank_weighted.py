@@ -8,8 +8,11 @@ the current model, but not on the targets ``u``:
 
     w_ij = |d(r_i) - d(r_j)| / (0.01 + |s_i - s_j|),      d(r) = 1 / log2(1 + r),
 
-for pairs with a document in the first `truncation` ranks, and 0 for other pairs. In every boosting round, the gradient
-is that of ``L_w`` with the weights of the current scores. The weights are not differentiated. In the following,
+for pairs with a document in the first `truncation` ranks, and 0 for other pairs. Equal scores leave the ranks open.
+Then the numerator is its mean over all rankings that agree with the scores, with equal probabilities; rankings without
+a document of the pair in the first `truncation` ranks count as 0. The module
+:mod:`boostrank.surrogates.ranked_pairs` computes it in closed form. In every boosting round, the gradient is that of
+``L_w`` with the weights of the current scores. The weights are not differentiated. In the following,
 ``sigma(x) = 1 / (1 + exp(-x))``.
 
 Consistency
@@ -27,8 +30,8 @@ weights. Let the weights connect the documents: any two documents are joined by 
 Then other minimizers differ from ``s*`` by a constant, because each pair of positive weight must be at its minimum.
 Hence, if all ``v_i`` are positive, the minimizer sorts like ``E[u]``, and the loss with the targets of
 ``normalize="dcg"`` is NDCG consistent for all weights that do not depend on the targets and connect the documents. The
-weights above connect them: since ``d`` strictly decreases, the weight of the document on rank 1 and any other document
-is positive.
+weights above connect them. A document with the largest score is on rank 1 in some of the rankings that agree with the
+scores. Since ``d`` strictly decreases, the weight of this document and any other one is positive.
 
 **Documents that are never relevant.** If ``v_j = 0 < v_i``, then ``f_ij(x) = v_i log(1 + exp(-x))`` decreases to its
 infimum 0 for ``x`` to infinity, and if ``v_i = v_j = 0``, it is 0. The infimum of the expected loss is the sum of the
@@ -36,11 +39,12 @@ infima of all pairs. It is approached with ``s_i = log v_i`` for documents with 
 infinity for the others. Conversely, along scores that approach the infimum, each pair of positive weight approaches
 its own. So a document with ``v_j = 0`` falls below every document with positive ``v_i`` that it is paired with, and two
 documents with positive targets that are paired approach their difference ``log v_i - log v_j``. If a document with a
-positive target is among the first `truncation` ranks, it is paired with all others. Then the documents with positive
-targets are connected by such pairs, every other document is paired with one of them, and in this limit the scores sort
-like ``E[u]``, as with softmax. Otherwise the weights of these scores leave the sequence of the others open: with
-`truncation` 1, ``v = (0, 0.2, 0.8)`` and the first document on rank 1, ``s = (0, 2 t, t)`` approaches the infimum too.
-Boosting leaves such scores, because the first documents then lose score, and those with positive targets gain.
+positive target is among the first `truncation` ranks, in one of the rankings if there are several, it is paired with
+all others. Then the documents with positive targets are connected by such pairs, every other document is paired with
+one of them, and in this limit the scores sort like ``E[u]``, as with softmax. Otherwise the weights of these scores
+leave the sequence of the others open: with `truncation` 1, ``v = (0, 0.2, 0.8)`` and the first document on rank 1,
+``s = (0, 2 t, t)`` approaches the infimum too. Boosting leaves such scores, because the first documents then lose
+score, and those with positive targets gain.
 
 **For weights of the current scores.** Now the weights are a function ``w(s)`` of the scores, and boosting follows
 the field ``F(s)``, the expected gradient of ``L_w`` with the weights ``w = w(s)`` at ``s``. In general, it is not the
@@ -59,12 +63,14 @@ is 0 at ``x*_ij``, no term is negative, and a term is 0 only if ``w_ij(s) = 0`` 
   ``s*`` have the mean of ``s``, which stays the same, since the sum of ``F(s)`` is 0. Then the distance to ``s*``
   strictly decreases. It is a Lyapunov function, though no single loss exists. It converges to 0: let ``S`` be the
   compact set of ``s`` with this mean and ``a <= ||s - s*|| <= b``, where ``a > 0``. On ``S``, the distances of scores
-  are bounded, so that all positive weights are at least some ``w > 0``. For each of the finitely many rankings, the sum
-  of ``f_ij'(x_ij) (x_ij - x*_ij)`` over the pairs of positive weight is continuous and positive on ``S``, and so has a
-  positive minimum. Hence ``<F(s), s - s*>`` is at least a positive constant on ``S``, and ``s`` cannot stay in ``S``.
-  That the weights jump where two documents change their ranks does not matter, because the bound holds for the weights
-  on both sides of a jump, and so for their means (solutions in the sense of Filippov). Steps ``s - eta F(s)`` decrease
-  the distance too, if ``eta < 2 <F(s), s - s*> / ||F(s)||^2``.
+  are bounded. The numerators of the weights depend only on which documents have smaller, equal or larger scores than
+  which others, and there are finitely many such orders. So all positive weights are at least some ``w > 0``. For each
+  order, the sum of ``f_ij'(x_ij) (x_ij - x*_ij)`` over its pairs of positive weight, which connect the documents, is
+  continuous and positive on ``S``, and so has a positive minimum. Hence ``<F(s), s - s*>`` is at least a positive
+  constant on ``S``, and ``s`` cannot stay in ``S``. That the weights jump where scores become equal does not matter,
+  because the bound holds for the weights of all orders, and so for the means of those at a jump and on its sides
+  (solutions in the sense of Filippov). Steps ``s - eta F(s)`` decrease the distance too, if
+  ``eta < 2 <F(s), s - s*> / ||F(s)||^2``.
 
 **Steps.** The Hessian of the term of a pair is ``w_ij f_ij''(x_ij)`` times ``[[1, -1], [-1, 1]]``, whose eigenvalues
 are 0 and 2. So twice the diagonal of the Hessian is a majorant ``D``. Newton steps ``-g_i / D_i`` that are clipped to
@@ -105,25 +111,18 @@ none that shows that the reweighted iteration then has no other zero and converg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from boostrank import compiled
 from boostrank.dcg import DCG
-from boostrank.segments import BLOCK_ROWS, Bools, Floats, Ints, Segments
+from boostrank.segments import Floats, Segments
 from boostrank.setting_checks import check_count
 from boostrank.surrogates.base import HessianKind, check_hessian
+from boostrank.surrogates.ranked_pairs import MIN_DISTANCE, TieGroups, view
 from boostrank.surrogates.weighted_pairs import LogisticPairs, WeightedPairs
-
-# Largest number of pairs that are computed together, unless one document has more. Then the arrays of a block stay in
-# the second-level cache.
-BLOCK_PAIRS = 65_536
-# It is added to the distance of two scores, by which a weight is divided. It is that of LightGBM.
-MIN_DISTANCE = 0.01
 
 
 @dataclass(frozen=True)
@@ -140,18 +139,13 @@ class ConsistentLambdaRank(LogisticPairs):
     loss with this gradient. :meth:`loss` has the weights of the scores it is given. It may increase from one round to
     the next although all scores improve.
 
-    Documents with equal scores are ranked by their positions in the query, in a fixed pseudo-random sequence of
-    positions that depends on the size of the query only. The sequence of rows itself would not do, since data are
-    often sorted by label, and weights must not depend on labels. If many queries of one size are sorted by label, the
-    weights of tied documents still depend on labels, in a way that is not systematic over sizes. This mainly changes
-    the scale of the objective, and so how strong penalties are, by up to a factor of 2. The effect on NDCG was hardly
-    measurable. Data in which the rows of each query are shuffled do not have it.
+    The weights of documents with equal scores are means over all rankings that agree with the scores. So they do not
+    depend on the sequence of the rows, in which data are often sorted by label, and apart from rounding, permuting the
+    documents of a query permutes its gradient and Hessian. If all scores of a query are equal, all pairs have the same
+    weight, and it is not divided by the distance, as in LightGBM.
 
-    If all scores of a query are equal, its weights are not divided by the distance, as in LightGBM.
-
-    Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time. They are computed with the
-    precision of the scores. Objectives pass them, minus the largest score of the query, as float32, which halves the
-    time. A rounded score changes weights, but no weight then depends on labels, so that the minimizer stays the same.
+    Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time, apart from sorting. With only g
+    different scores, they take O(m + g min(g, truncation)).
 
     Parameters
     ----------
@@ -183,8 +177,6 @@ class ConsistentLambdaRank(LogisticPairs):
     hessian: HessianKind = field(default="majorant", kw_only=True)
 
     reweighted: ClassVar[bool] = True
-    score_type: ClassVar[type[np.floating[Any]]] = np.float32
-    block_rows: ClassVar[int] = 8 * BLOCK_ROWS
 
     def __post_init__(self) -> None:
         check_hessian(self.hessian)
@@ -194,21 +186,53 @@ class ConsistentLambdaRank(LogisticPairs):
             raise ValueError(f"divide_by_distance must be True or False; got {self.divide_by_distance!r}")
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
-        targets, losses = np.append(targets, 0.0), np.zeros(queries.n_segments)
-        for pairs in self._blocks(scores, queries):
-            u = targets[pairs.rows]
+        groups, losses = TieGroups.of(scores, queries, self.truncation), np.zeros(queries.n_segments)
+        sums = groups.sum(targets[groups.order])
+        for pairs in groups.blocks(self.divide_by_distance):
+            u, counts, top = sums[pairs.columns], pairs.counts, pairs.top
             if_first_wins, if_second_wins = (np.logaddexp(0.0, sign * pairs.difference) for sign in (-1.0, 1.0))
-            values = pairs.weights() * (u[:, pairs.top, None] * if_first_wins + u[:, None, :] * if_second_wins)
-            losses[pairs.segments] += np.where(pairs.is_once, values, 0.0).sum(axis=(1, 2))
+            values = u[:, top, None] * counts[:, None, :] * if_first_wins
+            values += counts[:, top, None] * u[:, None, :] * if_second_wins
+            weight = pairs.weights()
+            losses[pairs.segments] += np.where(pairs.is_once, weight * values, 0.0).sum(axis=(1, 2))
+            # Each document of a group is in one pair with each other one, at the difference 0.
+            own = pairs.same_group(weight) * (counts[:, top] - 1.0) * u[:, top] * np.log(2.0)
+            losses[pairs.segments] += own.sum(axis=1)
         return losses
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        targets = np.append(targets, 0.0).astype(scores.dtype)
-        gradient, hessian = np.zeros_like(targets), np.zeros_like(targets)
+        if compiled.is_available():
+            gradient, hessian = self._exact_compiled(scores, targets, queries)
+        else:
+            gradient, hessian = self._exact(scores, targets, queries)
+        return gradient, hessian * 2.0 if self.hessian == "majorant" else hessian
+
+    def _exact_compiled(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        """Gradient and exact diagonal of the Hessian, by the compiled library."""
+        longest = int(queries.sizes.max())
+        return compiled.rank_weighted(
+            scores,
+            targets,
+            queries.sort(scores, stable=False),
+            queries,
+            DCG().discounts(longest),
+            truncation=longest if self.truncation is None else self.truncation,
+            divides=self.divide_by_distance,
+            min_distance=MIN_DISTANCE,
+        )
+
+    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        """The same with NumPy."""
+        groups = TieGroups.of(scores, queries, self.truncation)
+        u = targets[groups.order]
+        sums = groups.sum(u)
+        # For a document with the target u, the gradient is a term of its group minus u times another one, and the
+        # Hessian is a third term plus u times a fourth.
+        terms = np.zeros((4, len(sums)))
         # Newly allocated memory for every block would take more time than the arithmetic.
-        buffers = [_buffer(queries, scores), _buffer(queries, scores)]
-        for pairs in self._blocks(scores, queries):
-            second_wins, to_first = (_view(buffer, pairs.difference.shape) for buffer in buffers)
+        buffers = [groups.buffer(), groups.buffer()]
+        for pairs in groups.blocks(self.divide_by_distance):
+            second_wins, to_first = (view(buffer, pairs.difference.shape) for buffer in buffers)
             with np.errstate(over="ignore"):
                 np.exp(pairs.difference, out=second_wins)
             second_wins += 1.0
@@ -219,150 +243,58 @@ class ConsistentLambdaRank(LogisticPairs):
             to_second = np.subtract(weight, to_first, out=pairs.difference)
             curvature = np.multiply(to_second, second_wins, out=second_wins)
 
-            u = targets[pairs.rows]
+            u_sums, counts = sums[pairs.columns], pairs.counts
             top, below = pairs.top, slice(pairs.n_top, None)
-            rows, u_rows = pairs.rows[:, top], u[:, top]
-            gradient[rows] += _row_sums(to_second, u) - u_rows * _row_sums(to_first)
-            hessian[rows] += _row_sums(curvature, u) + u_rows * _row_sums(curvature)
-            # Documents below the top are second documents only.
-            first, second, curvature = to_first[..., below], to_second[..., below], curvature[..., below]
-            rows, u_columns = pairs.rows[:, below], u[:, below]
-            gradient[rows] += _column_sums(first, u_rows) - u_columns * _column_sums(second)
-            hessian[rows] += _column_sums(curvature, u_rows) + u_columns * _column_sums(curvature)
-        if self.hessian == "majorant":
-            hessian *= 2.0
-        return gradient[:-1], hessian[:-1]
+            if top.start == 0:
+                block_terms = np.zeros((4, *counts.shape))
+            block_terms[0][:, top] = _row_sums(to_second, u_sums)
+            block_terms[1][:, top] = _row_sums(to_first, counts)
+            block_terms[2][:, top] = _row_sums(curvature, u_sums)
+            # A document is in no pair with itself. In the gradient, the terms of such a pair cancel out.
+            block_terms[3][:, top] = _row_sums(curvature, counts) - 2.0 * pairs.same_group(curvature)
+            # Groups below the top are second groups only.
+            u_sums, counts, curvature = u_sums[:, top], counts[:, top], curvature[..., below]
+            block_terms[0][:, below] += _column_sums(to_first[..., below], u_sums)
+            block_terms[1][:, below] += _column_sums(to_second[..., below], counts)
+            block_terms[2][:, below] += _column_sums(curvature, u_sums)
+            block_terms[3][:, below] += _column_sums(curvature, counts)
+            if top.stop == pairs.n_top:
+                for term, of_block in zip(terms, block_terms, strict=True):
+                    term[pairs.columns] = of_block
+        first, second, third, fourth = (groups.repeat(term) for term in terms)
+        gradient, hessian = np.empty_like(u), np.empty_like(u)
+        gradient[groups.order] = first - u * second
+        hessian[groups.order] = third + u * fourth
+        return gradient, hessian
 
     def at(self, scores: Floats, queries: Segments) -> WeightedPairs:
-        parts = []
-        for pairs in self._blocks(scores, queries):
-            first, second = np.broadcast_arrays(pairs.rows[:, pairs.top, None], pairs.rows[:, None, :])
-            chosen = pairs.is_once & (second < queries.n_rows)
-            weight = np.broadcast_to(pairs.weights(), first.shape)
-            parts.append((first[chosen], second[chosen], weight[chosen]))
-        return WeightedPairs(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)), hessian=self.hessian)
-
-    def _blocks(self, scores: Floats, queries: Segments) -> Iterator[_PairBlock]:
-        """The pairs of a document of the top and any document, in blocks; each array is valid until the next block."""
-        # Entries of a matrix that are no documents have the last rank, and the target 0, so that they change no sum.
-        buffer, scores = _buffer(queries, scores), np.append(scores, np.finfo(scores.dtype).min).astype(scores.dtype)
-        for segments, unsorted in queries.size_classes:
-            size = unsorted.shape[1]
-            n_top = size if self.truncation is None else min(self.truncation, size)
-            discounts = DCG().discounts(size)
-            ranked = _ranked(scores, unsorted)
-            n_queries, n_ranks = max(1, BLOCK_PAIRS // (n_top * size)), max(1, BLOCK_PAIRS // size)
-            for start in range(0, len(segments), n_queries):
-                part = slice(start, start + n_queries)
-                rows = ranked[part]
-                s, last = scores[rows], queries.sizes[segments[part]] - 1
-                is_divided = (s[:, 0] > s[np.arange(len(s)), last]) & self.divide_by_distance
-                for rank in range(0, n_top, n_ranks):
-                    top = slice(rank, min(rank + n_ranks, n_top))
-                    difference = _view(buffer, (len(rows), top.stop - rank, size))
-                    np.subtract(s[:, top, None], s[:, None, :], out=difference)
-                    gaps = np.abs(discounts[top, None] - discounts).astype(scores.dtype)
-                    yield _PairBlock(segments[part], rows, top, n_top, difference, gaps, is_divided)
+        groups, parts = TieGroups.of(scores, queries, self.truncation), []
+        for pairs in groups.blocks(self.divide_by_distance):
+            n_first, n_columns = pairs.is_once.shape
+            once = pairs.is_once | np.eye(n_first, n_columns, pairs.top.start, dtype=bool)
+            query, first, second = np.nonzero(once & (pairs.counts > 0)[:, None, :])
+            weight = np.broadcast_to(pairs.weights(), pairs.difference.shape)[query, first, second]
+            parts.append((pairs.columns[query, first + pairs.top.start], pairs.columns[query, second], weight))
+        one, other, weight = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        # All pairs of a document of one group and a document of the other, by their positions in the ranking.
+        starts, counts = groups.members.starts, groups.members.sizes
+        both = Segments.from_sizes(counts[one] * counts[other])
+        at_first, at_second = np.divmod(both.positions, both.repeat(counts[other]))
+        at_first += both.repeat(starts[one])
+        at_second += both.repeat(starts[other])
+        weight = both.repeat(weight)
+        chosen = (at_first < at_second) & (weight > 0.0)
+        first, second = groups.order[at_first[chosen]], groups.order[at_second[chosen]]
+        return WeightedPairs(first, second, weight[chosen], hessian=self.hessian)
 
 
-class _PairBlock(NamedTuple):
-    """Pairs of a first document, in the ranks `top`, and a second document, for n queries of similar sizes.
-
-    Attributes
-    ----------
-    segments : ndarray of int64, shape (n,)
-        Numbers of the queries.
-    rows : ndarray of int64, shape (n, size)
-        Row numbers of the documents of each query by decreasing score; the number of rows stands for no document.
-    top : slice
-        Of columns of `rows`. It has n_first columns.
-    n_top : int
-        Number of columns whose documents are in the top in any block.
-    difference : ndarray, shape (n, n_first, size)
-        Score of the first document minus that of the second. It may be overwritten.
-    gaps : ndarray, shape (n_first, size)
-        ``|d(r_i) - d(r_j)|``, which is 0 for a document and itself.
-    is_divided : ndarray of bool, shape (n,)
-        Whether the weights of each query are divided by the distances of scores.
-    """
-
-    segments: Ints
-    rows: Ints
-    top: slice
-    n_top: int
-    difference: Floats
-    gaps: Floats
-    is_divided: Bools
-
-    def weights(self) -> Floats:
-        """Weights of the pairs, shape (n, n_first, size) or (n_first, size). They are written to `difference`."""
-        if not self.is_divided.any():
-            return self.gaps
-        distance = np.abs(self.difference, out=self.difference)
-        distance += MIN_DISTANCE
-        if not self.is_divided.all():
-            distance[~self.is_divided] = 1.0
-        return np.divide(self.gaps, distance, out=distance)
-
-    @property
-    def is_once(self) -> Bools:
-        """Of the two entries for a pair of two documents of the top, the one; shape (n_first, size)."""
-        ranks = np.arange(self.rows.shape[1])
-        once: Bools = ranks > ranks[self.top, None]
-        return once
-
-
-def _row_sums(matrices: Floats, factors: Floats | None = None) -> Floats:
-    """``sum_j matrices[i, :, j] * factors[i, j]``, by default with factors 1; matrix products are fastest."""
-    columns = np.ones((matrices.shape[2], 1), matrices.dtype) if factors is None else factors[:, :, None]
-    sums: Floats = (matrices @ columns)[..., 0]
+def _row_sums(matrices: Floats, factors: Floats) -> Floats:
+    """``sum_j matrices[i, :, j] * factors[i, j]``; matrix products are fastest."""
+    sums: Floats = (matrices @ factors[:, :, None])[..., 0]
     return sums
 
 
-def _column_sums(matrices: Floats, factors: Floats | None = None) -> Floats:
-    """``sum_j matrices[i, j, :] * factors[i, j]``, by default with factors 1."""
-    rows = np.ones((1, matrices.shape[1]), matrices.dtype) if factors is None else factors[:, None, :]
-    sums: Floats = (rows @ matrices)[:, 0]
+def _column_sums(matrices: Floats, factors: Floats) -> Floats:
+    """``sum_j matrices[i, j, :] * factors[i, j]``."""
+    sums: Floats = (factors[:, None, :] @ matrices)[:, 0]
     return sums
-
-
-def _ranked(scores: Floats, rows: Ints) -> Ints:
-    """Row numbers of each query by decreasing score; `rows` has shape (n, size), and so has the result."""
-    shuffled = rows[:, _tie_sequence(rows.shape[1])]
-    return np.take_along_axis(shuffled, _stable_argsort(0.0 - scores[shuffled]), axis=1)
-
-
-def _stable_argsort(values: Floats) -> Ints:
-    """``np.argsort(values, axis=1, kind="stable")``, which takes several times longer for float32. No -0.0."""
-    if values.dtype != np.float32:
-        return np.argsort(values, axis=1, kind="stable")
-    # Integers that sort like the values, in the upper half of 64 bits, and columns in the lower half.
-    keys = values.view(np.int32)
-    keys ^= (keys >> 31) & np.int32(0x7FFFFFFF)
-    keys_columns = (keys.astype(np.int64) << 32) | np.arange(values.shape[1])
-    keys_columns.sort(axis=1)
-    return keys_columns & 0xFFFFFFFF
-
-
-@lru_cache(maxsize=1024)
-def _tie_sequence(n: int) -> Ints:
-    """A pseudo-random permutation of `n` positions, the same on all machines and in all versions of NumPy."""
-    # The generator SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), which hashes consecutive integers.
-    keys: NDArray[Any] = (np.arange(1, n + 1, dtype=np.uint64) + (np.uint64(n) << np.uint64(32))) * np.uint64(
-        0x9E3779B97F4A7C15
-    )
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    sequence = np.argsort(keys ^ (keys >> np.uint64(31)), kind="stable")
-    sequence.setflags(write=False)
-    return sequence
-
-
-def _buffer(queries: Segments, scores: Floats) -> Floats:
-    """An uninitialized array that is large enough for the pairs of any block, of the type of the scores."""
-    return np.empty(max(BLOCK_PAIRS, queries.size_classes[-1].rows.shape[1]), scores.dtype)
-
-
-def _view(buffer: Floats, shape: tuple[int, ...]) -> Floats:
-    """The start of a buffer as an array of this shape."""
-    return buffer[: int(np.prod(shape))].reshape(shape)

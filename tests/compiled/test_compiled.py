@@ -19,7 +19,7 @@ from boostrank.queries import Queries
 from boostrank.surrogates import get_surrogate
 
 PACKAGE = Path(compiled.__file__).parent
-NAMES = ["pairwise-logistic", "pairwise-hinge", "pairwise-squared-hinge"]
+NAMES = ["pairwise-logistic", "pairwise-hinge", "pairwise-squared-hinge", "consistent-lambdarank"]
 needs_library = pytest.mark.skipif(not compiled.is_available(), reason="boostrank was installed without a C compiler")
 
 
@@ -107,7 +107,8 @@ def test_arrays_of_other_types_and_strides_are_copied(name):
 def prototypes():
     """Types of the arguments of the functions that the C files export, by name."""
     sources = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.glob("*.c"))
-    kinds = {"double *": compiled._FLOATS, "int64_t *": compiled._INTS, "int64_t ": compiled._NUMBER}
+    kinds = {"double *": compiled._FLOATS, "int64_t *": compiled._INTS, "int64_t ": compiled._COUNT}
+    kinds["double "] = compiled._NUMBER
     found = {}
     for name, arguments in re.findall(r"^EXPORT int64_t (\w+)\(([^)]*)\)", sources, re.MULTILINE):
         types = [re.sub(r"\w+$", "", one.strip().removeprefix("const ")) for one in arguments.split(",")]

@@ -13,7 +13,6 @@ from scipy.special import expit
 
 from boostrank.queries import Queries
 from boostrank.surrogates import ConsistentLambdaRank, PairwiseLogistic, Surrogate, check
-from boostrank.surrogates.rank_weighted import _tie_sequence
 from boostrank.surrogates.weighted_pairs import WeightedPairs
 from boostrank.theory import LabelDistribution, check_consistency
 
@@ -25,6 +24,7 @@ SETTINGS = [
     ConsistentLambdaRank(truncation=4, hessian="exact"),
 ]
 every = pytest.mark.parametrize("surrogate", SETTINGS, ids=repr)
+with_and_without_the_library = pytest.mark.usefixtures("implementation")
 
 
 def sigma(x):
@@ -76,6 +76,7 @@ def assert_by_definition(surrogate, scores, targets, sizes):
     assert (hessian >= 0.0).all()
 
 
+@with_and_without_the_library
 @every
 @given(
     sizes=st.lists(st.integers(1, 21), min_size=1, max_size=6),
@@ -91,18 +92,19 @@ def test_results_are_those_of_the_double_loop(surrogate, sizes, seed, scale):
 @pytest.mark.parametrize("n_pairs", [1, 7, 40, 300])
 @every
 def test_the_size_of_blocks_does_not_matter(surrogate, n_pairs, monkeypatch):
-    monkeypatch.setattr("boostrank.surrogates.rank_weighted.BLOCK_PAIRS", n_pairs)
+    monkeypatch.setattr("boostrank.surrogates.ranked_pairs.BLOCK_PAIRS", n_pairs)
     random, sizes = np.random.default_rng(0), [9, 40, 1, 2, 9, 33, 10]
     n = sum(sizes)
     assert_by_definition(surrogate, random.normal(size=n), random.random(n), sizes)
 
 
+@with_and_without_the_library
 @every
 def test_weights_at_scores_stay_those_of_these_scores(surrogate):
     random, sizes = np.random.default_rng(1), [5, 1, 11, 3]
     queries, n = Queries.from_sizes(sizes), sum(sizes)
     scores, others, targets = random.normal(size=n), 3.0 * random.normal(size=n), random.random(n)
-    # Ties are ranked in the same way.
+    # Ties have the same weights.
     scores[:4] = scores[-3:] = 0.5
     fixed = surrogate.at(scores, queries)
     np.testing.assert_allclose(fixed.loss(scores, targets, queries), surrogate.loss(scores, targets, queries))
@@ -149,6 +151,7 @@ def test_weights_connect_the_documents(surrogate, m):
         assert connected == set(range(m))
 
 
+@with_and_without_the_library
 def test_a_query_of_equal_scores_is_not_divided_by_the_distance():
     queries, targets = Queries.from_sizes([4, 4]), np.array([1.0, 0, 0, 0] * 2)
     scores = np.array([2.0, 2, 2, 2, 2, 2, 2, 1])
@@ -158,44 +161,13 @@ def test_a_query_of_equal_scores_is_not_divided_by_the_distance():
         assert (np.abs(ours[4:7]) > 10 * np.abs(theirs[4:7])).all()
 
 
-def test_tied_documents_are_ranked_by_their_positions_in_the_query():
-    sizes, sequence = [6, 6, 3], _tie_sequence(6)
-    queries = Queries.from_sizes(sizes)
-    pairs = ConsistentLambdaRank(truncation=1, divide_by_distance=False).at(np.zeros(15), queries)
-    # The document on rank 1 is the first one of the sequence; the gap of discounts says the other ranks.
-    for query in (0, 1):
-        own = (pairs.first // 6 == query) & (pairs.first < 12)
-        assert (pairs.first[own] - 6 * query == sequence[0]).all()
-        assert (pairs.second[own][np.argsort(pairs.weight[own])] - 6 * query).tolist() == sequence[1:].tolist()
-    # Of two groups of tied documents, the better one ranks first, and the sequence decides within each.
-    scores = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
-    pairs = ConsistentLambdaRank(truncation=1, divide_by_distance=False).at(scores, Queries.from_sizes([6]))
-    ranking = [pairs.first[0], *pairs.second[np.argsort(pairs.weight)]]
-    assert ranking == [i for i in sequence if i % 2] + [i for i in sequence if i % 2 == 0]
-
-
-def test_the_sequence_of_tied_positions_is_fixed_and_looks_random():
-    # Results of training would change if this sequence did.
-    assert _tie_sequence(8).tolist() == [7, 1, 0, 2, 6, 4, 3, 5]
-    correlations = []
-    for n in range(1, 400):
-        sequence = _tie_sequence(n)
-        assert sorted(sequence.tolist()) == list(range(n))
-        if n > 50:
-            correlations.append(np.corrcoef(sequence, np.arange(n))[0, 1] * math.sqrt(n))
-    # The correlation of position and rank is that of independent permutations: a mean of 0 and a variance of 1 / n.
-    assert abs(np.mean(correlations)) < 4 / math.sqrt(len(correlations))
-    assert np.std(correlations) == pytest.approx(1.0, abs=0.2)
-    first = [_tie_sequence(n)[0] / n for n in range(50, 400)]
-    assert 0.4 < np.mean(first) < 0.6
-
-
 def field(surrogate, expected):
     """The expected gradient of one query, a function of its scores; the loss is linear in the targets."""
     one = Queries.from_sizes([len(expected)])
     return lambda scores: surrogate.gradient_hessian(scores, expected, one)[0]
 
 
+@with_and_without_the_library
 @every
 def test_the_field_points_away_from_the_minimizer_everywhere(surrogate):
     random = np.random.default_rng(0)
@@ -261,6 +233,7 @@ def test_wrong_settings_are_errors(settings, message):
         ConsistentLambdaRank(**settings)
 
 
+@with_and_without_the_library
 def test_long_queries_need_little_memory():
     random = np.random.default_rng(0)
     n = 5_000
@@ -271,29 +244,16 @@ def test_long_queries_need_little_memory():
         assert (hessian > 0).all()
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_scores_that_are_very_low_are_ranked_before_entries_that_are_no_documents(kind):
+@with_and_without_the_library
+def test_scores_that_are_very_low_are_ranked_before_entries_that_are_no_documents():
     # The matrix of a query of 9 documents has 10 columns.
     random, queries = np.random.default_rng(4), Queries.from_sizes([9])
-    scores, targets = random.permutation(9).astype(kind) * kind(-1e37), random.random(9)
+    scores, targets = random.permutation(9) * -1e37, random.random(9)
     surrogate = ConsistentLambdaRank(truncation=3)
     expected = by_definition(surrogate, scores.astype(float).tolist(), targets)[1] * 1e37
     gradient = surrogate.gradient_hessian(scores, targets, queries)[0].astype(float) * 1e37
     assert np.abs(expected).max() > 0.1
     np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-5)
-
-
-def test_results_have_the_precision_of_the_scores():
-    random, sizes = np.random.default_rng(3), [30, 1, 120, 7]
-    queries, n = Queries.from_sizes(sizes), sum(sizes)
-    # Ties have to be the same in both types.
-    scores, targets = random.normal(size=n).astype(np.float32), random.random(n) * random.integers(0, 2, n)
-    scores[:15] = scores[100:150] = 0.25
-    scores[15:30:2], scores[16:30:2] = 0.0, -0.0
-    double = ConsistentLambdaRank().gradient_hessian(scores.astype(np.float64), targets, queries)
-    for ours, theirs in zip(ConsistentLambdaRank().gradient_hessian(scores, targets, queries), double, strict=True):
-        assert (ours.dtype, theirs.dtype) == (np.float32, np.float64)
-        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
 def both_gains(u, v):

@@ -27,7 +27,6 @@ def test_the_fast_losses_take_arrays_of_a_device():
     on_host = {name for name, surrogate in SURROGATES.items() if not surrogate.takes_device_arrays}
     assert on_host == {
         "pairwise-logistic",
-        "pairwise-squared",
         "pairwise-squared-hinge",
         "pairwise-hinge",
         "consistent-lambdarank",
