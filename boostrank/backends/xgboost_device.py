@@ -46,10 +46,18 @@ class CudaObjective:
         ------
         FloatingPointError
             If a score, gradient or Hessian is not finite.
+        TypeError
+            If the surrogate combines arrays of NumPy with those of the GPU.
         """
         # Other threads have another current device.
         with self._device, use_threads(1):
-            return self._objective.gradient_hessian(self._cupy.asarray(scores))
+            try:
+                return self._objective.gradient_hessian(self._cupy.asarray(scores))
+            except TypeError as error:
+                raise TypeError(
+                    f"{self._objective.surrogate!r} cannot compute with arrays of a GPU ({error}): set "
+                    "takes_device_arrays = False in its class, or make its arrays like its arguments"
+                ) from error
 
 
 def on_device(objective: BoostingObjective, parameters: Mapping[str, Any]) -> BoostingObjective:

@@ -22,7 +22,7 @@ from boostrank.backends import xgboost, xgboost_device
 from boostrank.backends.xgboost_device import CudaObjective, device_of_training, on_device
 from boostrank.objective import bind
 from boostrank.queries import Queries
-from boostrank.surrogates import SURROGATES
+from boostrank.surrogates import SURROGATES, Squared
 from boostrank.threads import use_threads
 
 NO_GPU = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))
@@ -124,6 +124,22 @@ def test_blocks_of_a_gpu_give_the_same_gradients(monkeypatch):
     results = on_device(on_host, {"device": "cuda"}).gradient_hessian(scores)
     for result, expected in zip(results, on_host.gradient_hessian(scores), strict=True):
         np.testing.assert_allclose(device_arrays.to_host(result), expected, rtol=1e-5, atol=1e-6)
+
+
+class OnHost(Squared):
+    """A surrogate of a user that declares to take arrays of a GPU, as its parent class does."""
+
+    def slope_curvature(self, scores):
+        return scores, np.ones(len(scores))
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_surrogate_that_declares_too_much_is_named():
+    on_gpu = on_device(objective(OnHost()), {"device": "cuda"})
+    with pytest.raises(
+        TypeError, match=r"OnHost\(\) cannot compute with .*: set takes_device_arrays = False in its class"
+    ):
+        on_gpu.gradient_hessian(np.zeros(9, np.float32))
 
 
 @pytest.mark.usefixtures("gpu")
