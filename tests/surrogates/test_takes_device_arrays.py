@@ -33,8 +33,8 @@ def test_the_fast_losses_take_arrays_of_a_device():
     }
 
 
-@pytest.mark.parametrize("scale", [0.0, 1.0, 40.0, 1e4])
-@pytest.mark.parametrize("sizes", [SIZES, LONG, [1], [1, 1]], ids=str)
+@pytest.mark.parametrize("scale", [0.0, 40.0, 1e4])
+@pytest.mark.parametrize("sizes", [SIZES, LONG, [1, 1]], ids=str)
 @pytest.mark.parametrize("surrogate", ON_DEVICE, ids=repr)
 def test_gradients_equal_those_of_numpy_and_stay_on_the_device(surrogate, sizes, scale):
     data = ragged(sizes, scale=scale)
