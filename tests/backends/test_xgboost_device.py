@@ -61,6 +61,8 @@ def fit(data, loss, device, **settings):
 @pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize(("device", "ordinal"), [("cuda", 0), ("cuda:1", 1)])
 def test_a_gpu_computes_the_objective_on_the_chosen_device(device, ordinal, monkeypatch):
+    # Several threads would work on the blocks of this small data set.
+    monkeypatch.setattr("boostrank.threads.MIN_SECONDS", 0.0)
     monkeypatch.setattr("boostrank.device_objective.DEVICE_BLOCK_ROWS", 4)
     chosen = on_device(objective(), {"device": device})
     assert isinstance(chosen, CudaObjective)
