@@ -145,11 +145,12 @@ def test_a_surrogate_that_declares_too_much_is_named():
 
 
 @pytest.mark.usefixtures("gpu")
-def test_scores_that_are_not_finite_are_named():
-    on_gpu = on_device(objective(), {"device": "cuda"})
-    scores = np.zeros(9, np.float32)
-    scores[6] = np.nan
-    with pytest.raises(FloatingPointError, match="not finite at document 6 of query '2'; its scores are not finite"):
+@pytest.mark.parametrize(("score", "cause"), [(np.nan, "its scores are not finite"), (1e39, "the loss overflows")])
+def test_gradients_that_are_not_finite_are_named(score, cause):
+    on_gpu = on_device(objective("squared"), {"device": "cuda"})
+    scores = np.zeros(9)
+    scores[6] = score
+    with pytest.raises(FloatingPointError, match=rf"not finite at document 6 of query '2'; .*{cause}"):
         on_gpu.gradient_hessian(scores)
 
 
