@@ -7,6 +7,7 @@ that share a line do not import each other. A test reads this list and checks it
 
     threads                  threads of this process that work on blocks of queries
     segments                 runs of rows that belong together, and reductions over them
+    device_segments          segments in the memory of a GPU
     compiled                 compiled functions for pairs of documents, the first ranks, and lines of LETOR files
     rankings                 documents of queries, ranked by their scores
     arrays                   arrays from the arguments of public functions, without silent conversions
@@ -29,6 +30,7 @@ that share a line do not import each other. A test reads this list and checks it
     theory                   consistency of losses, and NDCG on long lists
     labels                   relevance or preferences: one interface for both kinds of labels
     objective                a loss bound to data: gradient and Hessian of every boosting round
+    device_objective         an objective on a GPU
     estimators               rankers of LightGBM, XGBoost and CatBoost, which take query ids, and other estimators
     model_selection          splits and folds by query, cross-validation and grid search
     backends                 LightGBM and XGBoost, the only modules that import these libraries

@@ -77,7 +77,7 @@ class BoundLoss(ABC):
             If a score, gradient or Hessian is not finite. The backends would not notice, and train a wrong model.
         """
         _check_length(scores, self.queries, "scores")
-        results = out if out is not None else (np.empty(len(scores), np.float32), np.empty(len(scores), np.float32))
+        results = out or (np.empty_like(scores, np.float32), np.empty_like(scores, np.float32))
 
         def write(documents: slice, derivatives: tuple[Floats, Floats], factor: Floats | float) -> None:
             for values, result in zip(derivatives, results, strict=True):
@@ -177,6 +177,8 @@ class Objective(BoundLoss):
             self.use_weights(document_weights(weights, queries, self.takes_document_weights))
         self.offset = self.surrogate.best_constant(self.targets, queries, self.weights)
         self.scale = unit_scale(self.n_weighted(), self._total_hessian())
+        #: The parts of the queries whose gradients are computed together.
+        self.blocks = queries.blocks()
 
     @property
     def takes_document_weights(self) -> bool:
@@ -206,12 +208,12 @@ class Objective(BoundLoss):
     def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
         def compute(block: Block) -> None:
             _, documents, part = block
-            shifted = np.asarray(scores[documents], dtype=np.float64) + self.offset
+            shifted = scores[documents].astype(np.float64, copy=False) + self.offset
             self._check_finite(shifted, scores, documents)
             factor = self.scale if self.weights is None else self.scale * self.weights[documents]
             use(documents, self._derivatives(shifted, documents, part), factor)
 
-        for_each(compute, self.queries.blocks())
+        for_each(compute, self.blocks)
 
     def n_weighted(self, hessian: NDArray[Any] | None = None) -> int:
         """Number of documents whose weight is not 0."""

@@ -71,6 +71,7 @@ def test_imports_are_light_and_submodules_are_reachable():
         "lightgbm",
         "xgboost",
         "catboost",
+        "cupy",
         "ranx",
         "pytrec_eval",
         "matplotlib",

@@ -21,13 +21,22 @@ from boostrank.backends.rounds import TrainingByRounds
 from boostrank.dcg import DCG
 from boostrank.labels import Labels
 from boostrank.losses import Loss
-from boostrank.objective import BoundLoss, Float32s, bind
+from boostrank.objective import BoundLoss, bind
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Floats, Ints
 from boostrank.targets import Normalize
 from boostrank.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 
-BoostingFunction = Callable[[NDArray[Any]], tuple[Float32s, Float32s]]
+BoostingFunction = Callable[[NDArray[Any]], tuple[Any, Any]]
+
+
+class BoostingObjective(Protocol):
+    """A loss bound to the data to train on, as :class:`~boostrank.objective.BoundLoss` and functions of users are."""
+
+    queries: Queries
+
+    def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Any, Any]:
+        """Gradient and Hessian, float32, each of shape (n_documents,), as arrays that the library takes."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +183,7 @@ class Training:
     specification : TrainingSpecification
     data : GroupedData
         Data to train on.
-    objective : BoundLoss, BoundCustomObjective or None
+    objective : BoostingObjective or None
         The loss bound to `data`; None if an objective of the boosting library is trained.
     validation : list of ValidationSet
         Its last element that is not the training data decides on early stopping.
@@ -182,7 +191,7 @@ class Training:
 
     specification: TrainingSpecification
     data: GroupedData
-    objective: BoundLoss | BoundCustomObjective | None
+    objective: BoostingObjective | None
     validation: list[ValidationSet] = field(default_factory=list)
 
     @property
@@ -200,7 +209,9 @@ class Training:
     def boosting_function(self) -> BoostingFunction:
         """Return the function that gives the boosting library gradient and Hessian of `objective` at the scores."""
         assert self.objective is not None
-        return with_reused_buffers(self.objective)
+        if isinstance(self.objective, BoundLoss):
+            return with_reused_buffers(self.objective)
+        return self.objective.gradient_hessian
 
 
 class Trained(NamedTuple):
@@ -368,7 +379,7 @@ def warn_without_splits(backend: Backend, booster: Any, labels_differ: bool) -> 
         )
 
 
-def with_reused_buffers(objective: BoundLoss | BoundCustomObjective) -> BoostingFunction:
+def with_reused_buffers(objective: BoundLoss) -> BoostingFunction:
     """Return a function of the scores that writes gradient and Hessian to the same two arrays in every round.
 
     That is safe because the boosting libraries copy them before the next round.

@@ -159,9 +159,7 @@ class BoundCustomObjective:
         self._function, self._n_arguments = function, n_arguments
         self._labels, self._weights, self.queries = fields
 
-    def gradient_hessian(
-        self, scores: NDArray[Any], out: tuple[Float32s, Float32s] | None = None
-    ) -> tuple[Float32s, Float32s]:
+    def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Float32s, Float32s]:
         """Gradient and Hessian, float32, each of shape (n_documents,).
 
         Raises

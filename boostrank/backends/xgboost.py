@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -35,6 +36,7 @@ from boostrank.backends.xgboost_callbacks import (
     stopping_callbacks,
 )
 from boostrank.backends.xgboost_callbacks import without_validation as without_validation
+from boostrank.backends.xgboost_device import on_device
 from boostrank.backends.xgboost_documents import from_document, to_document
 from boostrank.backends.xgboost_features import check_categories as check_categories
 from boostrank.backends.xgboost_features import (
@@ -165,7 +167,9 @@ def _prepare(training: Training) -> tuple[dict[str, Any], Any, Any, list[Any]]:
     """The parameters of XGBoost, its custom objective or None, the matrix to train on, and those of validation sets."""
     specification, parameters = training.specification, _parameters(training)
     _check(training, parameters, _is_rewritten(parameters))
-    boost = None if specification.native_objective is not None else training.boosting_function()
+    boost = None
+    if training.objective is not None:
+        boost = replace(training, objective=on_device(training.objective, parameters)).boosting_function()
     dtrain = _training_matrix(training, parameters)
     is_exact = specification.init_model is not None
     validation = [

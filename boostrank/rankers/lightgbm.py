@@ -105,6 +105,9 @@ class LightGBMRanker(BoostedRanker):
 
         `boosting="rf"` needs one of LightGBM's objectives, and a sample of rows or features for each tree.
 
+        With ``device_type="cuda"`` or "gpu", LightGBM grows trees on a GPU, if it was built for it. Losses of boostrank
+        are then computed by the CPU, because LightGBM takes gradients only in the memory of the host.
+
     Attributes
     ----------
     booster_ : lightgbm.Booster

@@ -120,6 +120,12 @@ class XGBoostRanker(BoostedRanker):
         - `enable_categorical`: columns of a DataFrame with a categorical type are categorical features in any case.
           With False they are an error.
 
+        With ``device="cuda"``, XGBoost grows trees on a GPU. If CuPy is installed (``pip install boostrank[gpu]``),
+        surrogates that take arrays of a GPU (:attr:`~boostrank.surrogates.Surrogate.takes_device_arrays`) are computed
+        there too. Of those with a name, these are all but "consistent-lambdarank", "pairwise-logistic" and the hinges.
+        Other losses are computed by the CPU, and XGBoost copies gradients to the GPU. The part on the GPU has been
+        tested with a stand-in for CuPy only, and has not run on a GPU.
+
     Attributes
     ----------
     booster_ : xgboost.Booster

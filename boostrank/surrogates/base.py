@@ -77,6 +77,17 @@ class Surrogate(ABC):
         """Smallest and largest target for which the loss is bounded below; a subclass may set it as an attribute."""
         return (0.0, float("inf"))
 
+    @property
+    def takes_device_arrays(self) -> bool:
+        """Whether `gradient_hessian` takes arrays of a GPU; a subclass may set it as an attribute.
+
+        The queries are then :class:`~boostrank.device_segments.DeviceSegments`, which have only some of the reductions.
+        NumPy's functions take arrays of CuPy, and functions of SciPy do not. Arrays that `gradient_hessian` makes must
+        be made like an argument, for instance by `numpy.full_like`, because arrays of NumPy cannot be combined with
+        those of a GPU. Objectives of surrogates that do not take them are computed by the CPU.
+        """
+        return False
+
     def within_bounds(self, targets: Floats) -> Bools:
         """Whether each target is within `target_bounds`, apart from rounding; the result has the shape of `targets`."""
         low, high = self.target_bounds

@@ -19,6 +19,7 @@ class _QNorm(Surrogate):
     q: float | Literal["log"] = "log"
 
     consistent: ClassVar[bool] = True
+    takes_device_arrays = True
     hessian = "majorant"
 
     def __post_init__(self) -> None:
@@ -31,7 +32,7 @@ class _QNorm(Surrogate):
         """The exponent ``q`` of each query, shape (n_queries,)."""
         if self.q == "log":
             return np.log(queries.sizes) + 2.0
-        return np.full(queries.n_segments, float(self.q))
+        return np.full_like(queries.sizes, self.q, dtype=np.float64)
 
     def exponent(self, n_documents: int) -> float:
         """The exponent ``q`` for a query of `n_documents` documents."""

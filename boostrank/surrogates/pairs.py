@@ -145,6 +145,7 @@ class PairwiseSquared(GainWeightedPairs):
     """
 
     margin: ClassVar[str] = "squared"
+    takes_device_arrays = True
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         centred = scores - queries.repeat(queries.mean(scores))

@@ -163,6 +163,7 @@ class Power(Surrogate):
     consistent: ClassVar[bool] = True
     linear_in_targets: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
+    takes_device_arrays = True
 
     def __post_init__(self) -> None:
         check_hessian(self.hessian)

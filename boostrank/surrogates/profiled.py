@@ -84,6 +84,10 @@ class Profiled(Surrogate):
     def target_bounds(self) -> tuple[float, float]:
         return self.potential.target_bounds
 
+    @property
+    def takes_device_arrays(self) -> bool:
+        return self.potential.takes_device_arrays
+
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         intercept = self.potential.intercept(scores, queries.sum(targets), queries)
         return self.potential.loss(scores + queries.repeat(intercept), targets, queries)

@@ -72,11 +72,10 @@ class Separable(Surrogate):
 
     def inverse_slope(self, slopes: Floats) -> Floats:
         """The scores at which ``w'`` is `slopes`: by bisection in [-1000, 1000] unless a subclass overrides it."""
-        goals = np.asarray(slopes, dtype=np.float64)
-        low, high = np.full(goals.shape, -1e3), np.full(goals.shape, 1e3)
+        low, high = (np.full_like(slopes, limit, dtype=np.float64) for limit in (-1e3, 1e3))
         for _ in range(64):
             middle = 0.5 * (low + high)
-            below = self.slope_curvature(middle)[0] < goals
+            below = self.slope_curvature(middle)[0] < slopes
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return 0.5 * (low + high)
 
@@ -111,7 +110,7 @@ class Separable(Surrogate):
         level = self.inverse_slope(goal)
         low, high = level - queries.max(scores), level - queries.min(scores)
         shift = np.clip(level - queries.mean(scores), low, high)
-        step = np.full(len(shift), np.inf)
+        step = np.full_like(shift, np.inf)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for _ in range(100):
                 slope, curvature = (queries.mean(part) for part in self.slope_curvature(scores + queries.repeat(shift)))
@@ -168,6 +167,8 @@ class Squared(Separable):
     (array([-0.5,  0. ]), array([1., 1.]))
     """
 
+    takes_device_arrays = True
+
     def potential(self, scores: Floats) -> Floats:
         return 0.5 * scores**2
 
@@ -205,6 +206,8 @@ class Poisson(Separable):
     >>> Poisson().loss(np.log([0.5, 0.25]), np.array([0.5, 0.5]), Segments.from_sizes([2])).round(4).tolist()
     [0.0966]
     """
+
+    takes_device_arrays = True
 
     def potential(self, scores: Floats) -> Floats:
         return exponential.value(scores)
@@ -247,6 +250,7 @@ class Logistic(Separable):
     (array([-0.5 ,  0.25]), array([0.25, 0.25]))
     """
 
+    takes_device_arrays = True
     target_bounds = (0.0, 1.0)
 
     def potential(self, scores: Floats) -> Floats:

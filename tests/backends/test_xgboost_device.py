@@ -1,0 +1,225 @@
+"""XGBoost with device="cuda": which objectives a GPU computes, and that the models are those of the CPU.
+
+Without a GPU, XGBoost trains on the CPU after a warning, and reads arrays with ``__cuda_array_interface__`` from the
+memory of the host. So the arrays of `device_arrays` in place of those of CuPy reach the trees.
+"""
+
+import json
+import shutil
+import sys
+import warnings
+from types import SimpleNamespace
+
+import device_arrays
+import numpy as np
+import pandas as pd
+import pytest
+from device_arrays import CUPY, Device, DeviceArray, copies_to_device, copies_to_host
+from scipy.sparse import csr_matrix
+
+import boostrank as br
+from boostrank.backends import xgboost, xgboost_device
+from boostrank.backends.xgboost_device import CudaObjective, device_of_training, on_device
+from boostrank.objective import bind
+from boostrank.queries import Queries
+from boostrank.surrogates import SURROGATES, Squared
+from boostrank.threads import use_threads
+
+NO_GPU = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))
+needs_no_gpu = pytest.mark.skipif(
+    shutil.which("nvidia-smi") is not None, reason="on a GPU, XGBoost does not take arrays of the host as CUDA arrays"
+)
+TAKING = [name for name, surrogate in SURROGATES.items() if surrogate.takes_device_arrays]
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """XGBoost and CuPy say that they use a GPU. Without one, XGBoost still trains on the CPU."""
+    devices = {None: "cpu", "cpu": "cpu", "cuda": "cuda:0", "cuda:1": "cuda:1", "sycl": "sycl:0"}
+    monkeypatch.setattr(xgboost_device, "device_of_training", devices.__getitem__)
+    monkeypatch.setitem(sys.modules, "cupy", CUPY)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return br.make_ranking(n_queries=30, random_state=0)
+
+
+def objective(loss="softmax", **settings):
+    random = np.random.default_rng(0)
+    return bind(loss, random.integers(0, 5, 9), Queries.from_sizes([4, 1, 4]), **settings)
+
+
+def fit(data, loss, device, **settings):
+    """A fitted ranker; XGBoost warns that it finds no GPU."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "(?s).*(No visible GPU is found|Device is changed from GPU to CPU)")
+        X, y, qid = data
+        return br.XGBoostRanker(loss, n_estimators=5, device=device, random_state=0, **settings).fit(X, y, qid)
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("device", "ordinal"), [("cuda", 0), ("cuda:1", 1)])
+def test_a_gpu_computes_the_objective_on_the_chosen_device(device, ordinal, monkeypatch):
+    # Several threads would work on the blocks of this small data set.
+    monkeypatch.setattr("boostrank.threads.MIN_SECONDS", 0.0)
+    monkeypatch.setattr("boostrank.device_objective.DEVICE_BLOCK_ROWS", 4)
+    chosen = on_device(objective(), {"device": device})
+    assert isinstance(chosen, CudaObjective)
+    with use_threads(4):
+        results = chosen.gradient_hessian(np.zeros(9, np.float32))
+    assert [result.device_id for result in results] == [ordinal, ordinal]
+    assert Device.current() == 0
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("parameters", [{}, {"device": "cpu"}, {"device": "sycl"}, {"device": None}], ids=str)
+def test_the_cpu_computes_the_objective_of_a_training_on_the_cpu(parameters):
+    on_host = objective()
+    assert on_device(on_host, parameters) is on_host
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("loss", ["consistent-lambdarank", "pairwise-hinge", "edge-logistic"])
+def test_the_cpu_computes_losses_that_take_no_arrays_of_a_gpu(loss):
+    on_host = objective(loss)
+    assert on_device(on_host, {"device": "cuda"}) is on_host
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("module", [None, NO_GPU], ids=["not installed", "without GPU"])
+def test_the_cpu_computes_the_objective_if_cupy_is_missing_or_finds_no_gpu(module, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    on_host = objective()
+    assert on_device(on_host, {"device": "cuda"}) is on_host
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("weighted", [None, "queries", "documents"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loss", TAKING)
+def test_gradients_are_those_of_the_cpu_and_stay_on_the_gpu(loss, dtype, weighted):
+    shape = {None: None, "queries": 3, "documents": 9}[weighted]
+    random = np.random.default_rng(1)
+    weights = None if shape is None else random.integers(0, 3, shape) + 0.5
+    if shape == 9 and not objective(loss).takes_document_weights:
+        weights = np.repeat([1.0, 0.5, 2.0], [4, 1, 4])
+    on_host = objective(loss, weights=weights)
+    on_gpu = on_device(on_host, {"device": "cuda"})
+    scores = random.normal(size=9).astype(dtype)
+    copies_to_device.clear()
+    copies_to_host.clear()
+    results = on_gpu.gradient_hessian(scores)
+    assert copies_to_device == [9]
+    assert set(copies_to_host) == {1}
+    for result, expected in zip(results, on_host.gradient_hessian(scores), strict=True):
+        assert isinstance(result, DeviceArray)
+        assert (result.dtype, result.shape) == (np.float32, (9,))
+        np.testing.assert_allclose(device_arrays.to_host(result), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_blocks_of_a_gpu_give_the_same_gradients(monkeypatch):
+    monkeypatch.setattr("boostrank.device_objective.DEVICE_BLOCK_ROWS", 4)
+    on_host = objective("power")
+    scores = np.random.default_rng(1).normal(size=9)
+    results = on_device(on_host, {"device": "cuda"}).gradient_hessian(scores)
+    for result, expected in zip(results, on_host.gradient_hessian(scores), strict=True):
+        np.testing.assert_allclose(device_arrays.to_host(result), expected, rtol=1e-5, atol=1e-6)
+
+
+class OnHost(Squared):
+    """A surrogate of a user that declares to take arrays of a GPU, as its parent class does."""
+
+    def slope_curvature(self, scores):
+        return scores, np.ones(len(scores))
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_surrogate_that_declares_too_much_is_named():
+    on_gpu = on_device(objective(OnHost()), {"device": "cuda"})
+    with pytest.raises(
+        TypeError, match=r"OnHost\(\) cannot compute with .*: set takes_device_arrays = False in its class"
+    ):
+        on_gpu.gradient_hessian(np.zeros(9, np.float32))
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("score", "cause"), [(np.nan, "its scores are not finite"), (1e39, "the loss overflows")])
+def test_gradients_that_are_not_finite_are_named(score, cause):
+    on_gpu = on_device(objective("squared"), {"device": "cuda"})
+    scores = np.zeros(9)
+    scores[6] = score
+    with pytest.raises(FloatingPointError, match=rf"not finite at document 6 of query '2'; .*{cause}"):
+        on_gpu.gradient_hessian(scores)
+
+
+@needs_no_gpu
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("loss", TAKING)
+def test_models_are_those_of_the_cpu(loss, data):
+    copies_to_device.clear()
+    on_gpu, on_cpu = fit(data, loss, "cuda"), fit(data, loss, "cpu")
+    n_documents = len(data.y)
+    assert copies_to_device.count(n_documents) >= 5
+    np.testing.assert_allclose(on_gpu.predict(data.X), on_cpu.predict(data.X), rtol=1e-4, atol=1e-5)
+    assert np.ptp(on_gpu.predict(data.X)) > 0
+
+
+@needs_no_gpu
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("loss", ["consistent-lambdarank", "pairwise-hinge", "rank:ndcg"])
+def test_models_of_losses_on_the_host_are_those_of_the_cpu(loss, data):
+    copies_to_device.clear()
+    on_gpu, on_cpu = fit(data, loss, "cuda"), fit(data, loss, "cpu")
+    assert copies_to_device == []
+    assert on_gpu.predict(data.X).tolist() == on_cpu.predict(data.X).tolist()
+
+
+class OnGpu:
+    """A booster that says that its device is a GPU."""
+
+    def __init__(self, booster):
+        self._booster = booster
+
+    def __getattr__(self, name):
+        return getattr(self._booster, name)
+
+    def save_config(self):
+        config = json.loads(self._booster.save_config())
+        assert config["learner"]["generic_param"]["device"] == "cpu"
+        config["learner"]["generic_param"]["device"] = "cuda:0"
+        return json.dumps(config)
+
+    def inplace_predict(self, *_, **__):
+        pytest.fail("XGBoost would warn that the features are not on the GPU")
+
+
+@pytest.mark.parametrize("missing", [np.nan, 0.0])
+@pytest.mark.parametrize("rounds", [None, range(1, 4)])
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix, pd.DataFrame])
+def test_predictions_of_a_model_on_a_gpu_do_not_use_what_xgboost_warns_of(kind, rounds, missing, data):
+    X = np.where(data.X > 0.5, 0.0, data.X)
+    booster = br.XGBoostRanker("softmax", n_estimators=5, missing=missing).fit(kind(X), data.y, data.qid).booster_
+    scores = xgboost.predict(OnGpu(booster), kind(X), rounds)
+    assert scores.tolist() == xgboost.predict(booster, kind(X), rounds).tolist()
+    assert scores.dtype == np.float64
+
+
+@needs_no_gpu
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", "gpu"])
+def test_without_a_gpu_xgboost_trains_on_the_cpu(device, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", CUPY)
+    assert device_of_training(device) == "cpu"
+    on_host = objective()
+    assert on_device(on_host, {"device": device}) is on_host
+
+
+@needs_no_gpu
+def test_without_a_gpu_only_xgboost_warns(data):
+    X, y, qid = data
+    with pytest.warns(UserWarning, match="GPU") as caught:
+        ranker = br.XGBoostRanker("softmax", n_estimators=5, device="cuda", random_state=0).fit(X, y, qid)
+    assert len(caught) == 2
+    assert all("xgboost/src/context.cc" in str(warning.message) for warning in caught)
+    assert ranker.predict(X).tolist() == fit(data, "softmax", "cpu").predict(X).tolist()

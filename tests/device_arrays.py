@@ -1,0 +1,206 @@
+"""Arrays of a device that NumPy cannot read, as a stand-in for those of CuPy.
+
+As with CuPy, NumPy's functions call the functions of the device for them (NEP 13 and NEP 18), and arrays of the host
+are refused. Unlike CuPy, a device has only the functions of the array API standard: array-api-strict computes them, on
+one of its fake devices, and raises an error if arrays of different devices meet. Types of results are those of NumPy,
+as with CuPy.
+
+It shows that formulas stay on the device, and that they need only functions that the standard has. It does not show
+that the kernels of CuPy compute them correctly.
+"""
+
+import threading
+from types import SimpleNamespace
+
+import array_api_strict as xp
+import numpy as np
+
+xp.set_array_api_strict_flags(api_version="2024.12")
+DEVICE = xp.Device("device1")
+#: Functions of the standard, by the names that they have in NumPy, where these differ.
+STANDARD_NAMES = {"absolute": "abs", "power": "pow"}
+#: NumPy's functions that are no ufuncs, and may be called with arrays of the device. CuPy has all of them.
+FUNCTIONS = (
+    "all",
+    "argmin",
+    "clip",
+    "diff",
+    "empty_like",
+    "full_like",
+    "max",
+    "ones_like",
+    "shape",
+    "where",
+    "zeros_like",
+)
+#: Numbers of values that were copied to the device, one for each array, and from it.
+copies_to_device, copies_to_host = [], []
+
+
+def asarray(values):
+    """Copy an array of NumPy to the device."""
+    copies_to_device.append(values.size)
+    return DeviceArray(xp.asarray(values.copy(), device=DEVICE))
+
+
+def to_host(values):
+    """Copy an array of the device to NumPy."""
+    copies_to_host.append(values.size)
+    return np.array(xp.asarray(values.array, device=xp.Device("CPU_DEVICE")))
+
+
+class Device:
+    """``cupy.cuda.Device``: the current device of a thread in a ``with`` block; device 0 outside of all blocks."""
+
+    _local = threading.local()
+
+    def __init__(self, ordinal):
+        self.id = ordinal
+
+    @classmethod
+    def current(cls):
+        return getattr(cls._local, "id", 0)
+
+    def __enter__(self):
+        self._before, self._local.id = self.current(), self.id
+
+    def __exit__(self, *_):
+        self._local.id = self._before
+
+
+class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array of the device, with the part of CuPy's interface that the package uses."""
+
+    def __init__(self, array):
+        assert array.device == DEVICE
+        self._array, self.device_id = array, Device.current()
+
+    @property
+    def array(self):
+        # CuPy computes on the current device, and raises an error for arrays of other ones.
+        assert self.device_id == Device.current(), "an array is used while another device is the current one"
+        return self._array
+
+    dtype = property(lambda self: np.dtype(str(self._array.dtype).removeprefix("array_api_strict.")))
+    shape = property(lambda self: self._array.shape)
+    ndim = property(lambda self: self._array.ndim)
+    size = property(lambda self: self._array.size)
+
+    @property
+    def __cuda_array_interface__(self):
+        # The memory is that of the host, since there is no other.
+        return {**self._array._array.__array_interface__, "version": 3, "stream": None}
+
+    def __array__(self, *_, **__):
+        raise TypeError("an array of the device is converted to NumPy implicitly")
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, where=None, dtype=None):
+        assert method == "__call__", f"{ufunc.__name__}.{method} does not exist in CuPy for all functions"
+        signature = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),)}
+        types = ufunc.resolve_dtypes((*map(_type, inputs), None), casting="same_kind", **signature)
+        arguments = [_array(x, kind) for x, kind in zip(inputs, types, strict=False)]
+        with np.errstate(all="ignore"):  # A GPU does not report operations that are invalid or overflow.
+            result = _function(ufunc.__name__)(*arguments)
+            if out is None:
+                assert where is None
+                return DeviceArray(result)
+            (target,) = out
+            assert np.can_cast(types[-1], target.dtype, "same_kind")
+            result = xp.astype(result, target.array.dtype)
+        target.array[...] = result if where is None else xp.where(where.array, result, target.array)
+        return target
+
+    def __array_function__(self, function, types, args, kwargs):
+        name = function.__name__
+        assert name in FUNCTIONS, f"numpy.{name} is not known to work on the device"
+        if name == "shape":
+            return self.shape
+        if name == "argmin":
+            return DeviceArray(xp.argmin(xp.astype(args[0].array, xp.int8)))  # The standard has no argmin of bool.
+        if name == "where":
+            condition, *values = args
+            kind = _result_type(values)
+            return DeviceArray(xp.where(condition.array, *(_array(x, kind) for x in values)))
+        if name == "clip":
+            kind = _result_type(args)
+            return DeviceArray(xp.clip(*(_array(x, kind) for x in args)))
+        if name == "empty_like":
+            args, kwargs = args[:1], {"dtype": args[1]} if len(args) > 1 else kwargs
+        kind = kwargs.pop("dtype", None)
+        kwargs |= {} if kind is None else {"dtype": _standard(kind)}
+        unwrapped = [x.array if isinstance(x, DeviceArray) else x for x in args]
+        return DeviceArray(_function(name)(*unwrapped, **kwargs))
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, key):
+        return DeviceArray(self.array[_key(key)])
+
+    def __setitem__(self, key, value):
+        self.array[_key(key)] = _array(value, self.dtype)
+
+    def __bool__(self):
+        return bool(self._item())
+
+    def __float__(self):
+        return float(self._item())
+
+    def __int__(self):
+        return int(self._item())
+
+    def _item(self):
+        assert self.size == 1
+        return to_host(self).item()
+
+    def astype(self, dtype, copy=True):
+        return DeviceArray(xp.astype(self.array, _standard(dtype), copy=copy))
+
+    def copy(self):
+        return DeviceArray(xp.asarray(self.array, copy=True))
+
+    def all(self):
+        return np.all(self)
+
+    def max(self):
+        return np.max(self)
+
+
+def _function(name):
+    return getattr(xp, STANDARD_NAMES.get(name, name))
+
+
+def _standard(dtype):
+    return getattr(xp, np.dtype(dtype).name)
+
+
+def _type(x):
+    """The type of an argument as `np.ufunc.resolve_dtypes` takes it."""
+    if type(x) in (int, float):
+        return type(x)
+    if isinstance(x, np.ndarray):
+        raise TypeError("an array of the device meets an array of NumPy")
+    return x.dtype
+
+
+def _result_type(values):
+    return np.result_type(*(x if type(x) in (int, float) else _type(x) for x in values))
+
+
+def _array(x, dtype):
+    """A scalar, or an array of the device, as an array of array-api-strict of this type."""
+    if isinstance(x, DeviceArray):
+        return xp.astype(x.array, _standard(dtype), copy=False)
+    if isinstance(x, np.ndarray):
+        raise TypeError("an array of the device meets an array of NumPy")
+    return xp.asarray(np.asarray(x).astype(dtype)[()].item(), dtype=_standard(dtype), device=DEVICE)
+
+
+def _key(key):
+    if isinstance(key, np.ndarray):
+        raise TypeError("an array of the device is indexed with an array of NumPy")
+    return key.array if isinstance(key, DeviceArray) else key
+
+
+#: The part of the module cupy that the package uses.
+CUPY = SimpleNamespace(asarray=asarray, cuda=SimpleNamespace(Device=Device, is_available=lambda: True))

@@ -1,0 +1,60 @@
+"""Surrogates on a device: gradients and Hessians equal those of NumPy, and no array leaves the device."""
+
+import dataclasses
+
+import device_arrays
+import numpy as np
+import pytest
+from device_arrays import DeviceArray, copies_to_device, copies_to_host, to_host
+from oracles import Arc, FlatBowl, SteepBowl
+from surrogate_samples import ALL, SIZES, ragged
+
+from boostrank.device_segments import DeviceSegments
+from boostrank.surrogates import SURROGATES, Profiled
+
+ON_DEVICE = [surrogate for surrogate in ALL if surrogate.takes_device_arrays]
+# Families for surrogates of users: they take arrays of a device if the functions of the user do.
+ON_DEVICE += [Arc(), SteepBowl(), FlatBowl(), dataclasses.replace(FlatBowl(), hessian="exact"), Profiled(Arc())]
+LONG = [70, 1, 33, 2, 5, 64]
+
+
+def on_device(scores, targets, queries):
+    copies = device_arrays.asarray(scores), device_arrays.asarray(targets)
+    return *copies, DeviceSegments.copy_of(queries, device_arrays.asarray)
+
+
+def test_the_fast_losses_take_arrays_of_a_device():
+    on_host = {name for name, surrogate in SURROGATES.items() if not surrogate.takes_device_arrays}
+    assert on_host == {
+        "pairwise-logistic",
+        "pairwise-squared-hinge",
+        "pairwise-hinge",
+        "consistent-lambdarank",
+    }
+
+
+@pytest.mark.parametrize("scale", [0.0, 40.0, 1e4])
+@pytest.mark.parametrize("sizes", [SIZES, LONG, [1, 1]], ids=str)
+@pytest.mark.parametrize("surrogate", ON_DEVICE, ids=repr)
+def test_gradients_equal_those_of_numpy_and_stay_on_the_device(surrogate, sizes, scale):
+    data = ragged(sizes, scale=scale)
+    arguments = on_device(*data)
+    expected = surrogate.gradient_hessian(*data)
+    copies_to_device.clear()
+    copies_to_host.clear()
+    results = surrogate.gradient_hessian(*arguments)
+    assert copies_to_device == []
+    assert set(copies_to_host) <= {1}
+    for result, values in zip(results, expected, strict=True):
+        assert isinstance(result, DeviceArray)
+        assert (result.dtype, result.shape) == (np.float64, values.shape)
+        np.testing.assert_allclose(to_host(result), values, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(values).max()))
+
+
+@pytest.mark.parametrize("surrogate", ON_DEVICE, ids=repr)
+def test_arguments_are_not_overwritten(surrogate):
+    data = ragged()
+    arguments = on_device(*data)
+    surrogate.gradient_hessian(*arguments)
+    assert to_host(arguments[0]).tolist() == data[0].tolist()
+    assert to_host(arguments[1]).tolist() == data[1].tolist()
