@@ -36,7 +36,7 @@ _EXACT: dict[str, Any] = {} if int(pd.__version__.split(".")[0]) >= 3 else {"flo
 
 
 def read_qrels(path: Path) -> pd.DataFrame:
-    """Read relevance judgments from a TREC file.
+    r"""Read relevance judgments from a TREC file.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def read_qrels(path: Path) -> pd.DataFrame:
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "qrels.txt")
-    >>> _ = path.write_text("301 0 doc-1 2\\n301 0 doc-2 0\\n")
+    >>> _ = path.write_text("301 0 doc-1 2\n301 0 doc-2 0\n")
     >>> read_qrels(path)
       query_id doc_id iteration  relevance
     0      301  doc-1         0          2
@@ -74,7 +74,7 @@ def read_qrels(path: Path) -> pd.DataFrame:
 
 
 def read_run(path: Path) -> pd.DataFrame:
-    """Read a ranking of the documents of each query from a TREC file.
+    r"""Read a ranking of the documents of each query from a TREC file.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def read_run(path: Path) -> pd.DataFrame:
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "run.txt")
-    >>> _ = path.write_text("301 Q0 doc-2 1 9.5 bm25\\n301 Q0 doc-1 2 7.25 bm25\\n")
+    >>> _ = path.write_text("301 Q0 doc-2 1 9.5 bm25\n301 Q0 doc-1 2 7.25 bm25\n")
     >>> read_run(path)
       query_id doc_id  score
     0      301  doc-2   9.50
@@ -216,7 +216,6 @@ def _parse(path: Path, columns: list[str], dtype: object, usecols: list[str] | N
 
 def _raise_fault(path: Path, kind: str) -> NoReturn:
     """Raise ValueError for the first invalid line. It reads line by line, which takes several times longer."""
-    columns = COLUMNS[kind]
     seen: set[tuple[str, ...]] = set()
     with _open(path) as file:
         for number, line in enumerate(file, 1):

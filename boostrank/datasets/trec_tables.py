@@ -136,9 +136,10 @@ def _numbers(table: pd.DataFrame, column: str, name: str) -> Any:
         raise ValueError(f"{column} of {name} must be numbers: {error}") from None
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
+        query, document = (str(table[column_of_id].iloc[row]) for column_of_id in (QUERY, DOCUMENT))
         raise ValueError(
-            f"{column} of {name} must be finite; it is {numbers[row]} for the document {str(table[DOCUMENT].iloc[row])!r} of "
-            f"the query {table[QUERY].iloc[row]!r}"
+            f"{column} of {name} must be finite; it is {numbers[row]} for the document {document!r} of the query "
+            f"{query!r}"
         )
     return numbers
 
