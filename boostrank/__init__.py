@@ -6,6 +6,8 @@ Modules and packages, from the lowest layer to the highest. Each imports only fr
 that share a line do not import each other. A test reads this list and checks it.
 
     segments                 runs of rows that belong together, and reductions over them
+    compiled, threads        compiled functions; threads that work on blocks of queries
+    rankings                 documents of queries, ranked by their scores
     arrays                   arrays from the arguments of public functions, without silent conversions
     setting_checks           checks of counts, numbers in a range, and names out of a list
     files                    files that are written atomically

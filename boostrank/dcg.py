@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.arrays import MAX_USUAL, MIN_USUAL, as_floats
+from boostrank.rankings import RankedBlock, for_each_ranked
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_choice, is_count, is_number
 
@@ -175,19 +176,34 @@ class DCG:
         ValueError
             If `ties` has another value.
         """
-        check_ties(ties)
-        discounts = self.discounts(int(queries.sizes.max()))
-        cutoffs, result = self.cutoffs(queries), np.empty(queries.n_segments)
-        for block in queries.blocks():
-            part, block_gains, block_scores = block.part, gains[block.rows], scores[block.rows]
-            permutation = part.sort(block_scores, tiebreak(block_gains, ties), stable=ties != "average")
-            weights = _rank_weights(discounts, part, cutoffs[block.segments])
-            if ties == "average":
-                weights = _tie_averages(weights, block_scores[permutation], part)
-            result[block.segments] = part.sum(block_gains[permutation] * weights)
-        if not np.isfinite(result).all():
-            raise ValueError("the sum of the discounted gains of a query overflows: use smaller gains")
+        result = np.empty(queries.n_segments)
+        per_block = self.per_block(gains, queries, ties)
+
+        def add_block(ranked: RankedBlock) -> None:
+            result[ranked.segments] = per_block(ranked)
+
+        for_each_ranked(queries, scores, self.cutoffs(queries), add_block, stable=ties != "average")
         return result
+
+    def per_block(self, gains: Floats, queries: Segments, ties: Ties) -> Callable[[RankedBlock], Floats]:
+        """DCG of each query of a block, as a function of its ranked documents.
+
+        Parameters are those of :meth:`of_ranking`. The function raises ValueError if a sum overflows.
+        """
+        check_ties(ties)
+        cutoffs, discounts = self.cutoffs(queries), self.discounts(int(queries.sizes.max()))
+
+        def of_block(ranked: RankedBlock) -> Floats:
+            first = ranked.first(cutoffs[ranked.segments])
+            weights = np.where(first.counts, discounts[first.part.positions], 0.0)
+            if ties == "average" and first.tied.n_segments < len(first.rows):
+                weights = first.tied.repeat(first.tied.mean(weights))
+            result = first.part.sum(gains[break_ties(first, gains, ties).rows] * weights)
+            if not np.isfinite(result).all():
+                raise ValueError("the sum of the discounted gains of a query overflows: use smaller gains")
+            return result
+
+        return of_block
 
     def ndcg(self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average") -> Floats:
         """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query whose gains are all 0."""
@@ -232,6 +248,11 @@ def tiebreak(quality: Floats | Ints, ties: Ties) -> Floats | Ints | None:
     return quality if ties == "worst" else None
 
 
+def break_ties(ranked: RankedBlock, quality: Floats, ties: Ties) -> RankedBlock:
+    """Rank tied documents so that they follow a tie rule; `quality` is that of all documents of all queries."""
+    return ranked if ties in ("stable", "average") else ranked.break_ties(tiebreak(quality[ranked.rows], ties))
+
+
 def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
     """Labels as float64, shape (n_documents,); `name` is the name of the argument in error messages.
 
@@ -254,23 +275,6 @@ def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
     advice = "is negative; shift the labels so that 0 is the label of irrelevant documents"
     _raise_where(labels < 0, labels, advice, name)
     return labels
-
-
-def _rank_weights(discounts: Floats, queries: Segments, cutoffs: Ints) -> Floats:
-    """Discount of each row of sorted queries, zero beyond the cutoff."""
-    weights = discounts[queries.positions]
-    beyond = cutoffs < queries.sizes
-    if beyond.any():
-        weights[queries.positions >= queries.repeat(cutoffs)] = 0.0
-    return weights
-
-
-def _tie_averages(weights: Floats, scores: Floats, queries: Segments) -> Floats:
-    """Weights of sorted rows, replaced by their mean over each run of equal scores."""
-    tied = queries.runs(scores)
-    if tied.n_segments == len(scores):
-        return weights
-    return tied.repeat(tied.mean(weights))
 
 
 def reciprocal_or_zero(norms: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +12,8 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG, Ties
 from boostrank.metrics.base import Empty
 from boostrank.metrics.binary_gains import BinaryMeasure
-from boostrank.metrics.ranked_documents import RankedBlock, ranked_blocks
+from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents
+from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
 
 
@@ -21,11 +23,14 @@ class AveragePrecision(BinaryMeasure):
 
     name: ClassVar[str] = "map"
 
-    def values(self, gains: Floats, scores: Floats, queries: Segments) -> Floats:
-        result = np.empty(queries.n_segments)
-        for ranking in ranked_blocks(gains, scores, queries, DCG(self.k), self.ties):
-            result[ranking.block.segments] = ranking.block.part.sum(_precision_at_relevant(ranking))
-        return result / queries.sum(gains)
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        cutoffs = DCG(self.k).cutoffs(queries)
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            documents = ranked_documents(ranked, gains, cutoffs, self.ties)
+            return documents.part.sum(_precision_at_relevant(documents)) / relevant[ranked.segments]
+
+        return per_block
 
 
 def average_precision_score(
@@ -80,7 +85,7 @@ def average_precision_score(
     return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
 
 
-def _precision_at_relevant(ranking: RankedBlock) -> Floats:
+def _precision_at_relevant(ranking: RankedDocuments) -> Floats:
     """Expectation, over all permutations of ties, of the precision at each rank times the relevance of its document.
 
     It is 0 beyond the cutoff. Consider a run of ``n`` tied documents, ``m`` of them relevant, and ``A`` relevant
@@ -89,7 +94,7 @@ def _precision_at_relevant(ranking: RankedBlock) -> Floats:
     """
     tied, gains = ranking.tied, ranking.quality
     size, relevant = tied.sizes, tied.sum(gains)
-    before = ranking.block.part.sum_before(gains)[tied.starts]
+    before = ranking.part.sum_before(gains)[tied.starts]
     others = (relevant - 1.0) / np.maximum(size - 1, 1)
     found = tied.repeat(before) + 1.0 + tied.positions * tied.repeat(others)
     return np.where(ranking.counts, tied.repeat(relevant / size) * found / ranking.ranks, 0.0)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import check_relevance
+from boostrank.dcg import DCG, Ties, check_relevance
 from boostrank.metrics.input_checks import labels_scores_queries, refuse_preferences
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
-from boostrank.segments import Bools, Floats, Segments
+from boostrank.rankings import RankedBlock, for_each_ranked
+from boostrank.segments import Bools, Floats, Ints, Segments
 from boostrank.setting_checks import check_choice
 from boostrank.weights import query_weights
 
@@ -129,6 +130,53 @@ class Prepared(NamedTuple):
     values: Callable[[Floats], Floats]
 
 
+class PreparedRanks(NamedTuple):
+    """The same as :class:`Prepared`, for a measure that depends on the documents of the first ranks of each query.
+
+    Attributes
+    ----------
+    undefined : ndarray of bool, shape (n_queries,)
+        Queries for which the measure is undefined (0/0).
+    cutoffs : ndarray of int64, shape (n_queries,)
+        Number of ranks that count in each query.
+    per_block : callable
+        Function of a RankedBlock that returns the value of each query of the block. More documents may be ranked than
+        count. Several threads call it.
+    stable : bool
+        Whether the value depends on the ranking of documents of equal score by row.
+    """
+
+    undefined: Bools
+    cutoffs: Ints
+    per_block: Callable[[RankedBlock], Floats]
+    stable: bool
+
+    @classmethod
+    def of_dcg(cls, dcg: DCG, gains: Floats, queries: Segments, ties: Ties) -> PreparedRanks:
+        """Prepare DCG, undefined for queries whose gains are all 0, from the gains of all documents."""
+        return cls(
+            queries.max(gains) == 0, dcg.cutoffs(queries), dcg.per_block(gains, queries, ties), ties != "average"
+        )
+
+
+def values_of_measures(measures: Sequence[Prepared | PreparedRanks], scores: Floats, queries: Segments) -> list[Floats]:
+    """Value of each query by each of several measures, at finite grouped `scores`; documents are sorted once."""
+    values = [np.empty(0) if isinstance(each, PreparedRanks) else each.values(scores) for each in measures]
+    ranked = {i: each for i, each in enumerate(measures) if isinstance(each, PreparedRanks)}
+    if not ranked:
+        return values
+    for i in ranked:
+        values[i] = np.empty(queries.n_segments)
+
+    def add_block(block: RankedBlock) -> None:
+        for i, each in ranked.items():
+            values[i][block.segments] = each.per_block(block)
+
+    cutoffs = np.maximum.reduce([each.cutoffs for each in ranked.values()])
+    for_each_ranked(queries, scores, cutoffs, add_block, stable=any(each.stable for each in ranked.values()))
+    return values
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class QueryMeasure(Measure):
     """A measure that is computed for each query and averaged over queries.
@@ -149,7 +197,7 @@ class QueryMeasure(Measure):
         check_empty(self.empty)
 
     @abstractmethod
-    def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
+    def prepare(self, relevance: Floats, queries: Segments) -> Prepared | PreparedRanks:
         """Compute the part of the measure that depends only on labels, which are checked and grouped."""
 
     @property
@@ -168,8 +216,7 @@ class QueryMeasure(Measure):
     ) -> float | Floats:
         labels, scores, queries = self._grouped(y_true, y_score, qid)
         weights = query_weights(sample_weight, queries, grouped=False)
-        bound = BoundQueryMeasure(self, queries, self.prepare(labels, queries), weights)
-        return bound.per_query(scores) if per_query else bound.mean(scores)
+        return evaluate_together([self], labels, scores, queries, weights, per_query=per_query)[0]
 
     def bind(
         self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: ArrayLike | None = None
@@ -205,29 +252,64 @@ class QueryMeasure(Measure):
 class BoundQueryMeasure(BoundMeasure):
     """A :class:`QueryMeasure` bound to the labels of one data set."""
 
-    def __init__(self, measure: QueryMeasure, queries: Queries, prepared: Prepared, weights: Floats) -> None:
+    def __init__(
+        self, measure: QueryMeasure, queries: Queries, prepared: Prepared | PreparedRanks, weights: Floats
+    ) -> None:
         super().__init__(measure, queries)
-        self._prepared, self._weights, self._empty = prepared, weights, measure.empty
+        self.prepared, self._weights, self._empty = prepared, weights, measure.empty
         self._reason = measure.undefined_reason
         self._mean = self._mean_without(prepared.undefined)
 
     def per_query(self, scores: NDArray[Any]) -> Floats:
-        values, mean = self._values(scores)
-        return mean.fill(values)
+        return self.fill(self._values(scores))
 
     def mean(self, scores: NDArray[Any]) -> float:
-        values, mean = self._values(scores)
-        return mean(values)
+        return self.mean_of(self._values(scores))
 
-    def _values(self, scores: NDArray[Any]) -> tuple[Floats, QueryMean]:
-        values = self._prepared.values(scores)
-        undefined = self._prepared.undefined | np.isnan(values)
+    def fill(self, values: Floats) -> Floats:
+        """Replace the values of queries for which the measure is undefined; NaN for those that are left out."""
+        return self._query_mean(values).fill(values)
+
+    def mean_of(self, values: Floats) -> float:
+        """Weighted mean of the values of queries."""
+        return self._query_mean(values)(values)
+
+    def _values(self, scores: NDArray[Any]) -> Floats:
+        return values_of_measures([self.prepared], scores, self.queries)[0]
+
+    def _query_mean(self, values: Floats) -> QueryMean:
+        undefined = self.prepared.undefined | np.isnan(values)
         # Kendall's tau is also undefined for queries whose scores are all equal.
-        same = np.array_equal(undefined, self._prepared.undefined)
-        return values, self._mean if same else self._mean_without(undefined)
+        same = np.array_equal(undefined, self.prepared.undefined)
+        return self._mean if same else self._mean_without(undefined)
 
     def _mean_without(self, undefined: Bools) -> QueryMean:
         return QueryMean(undefined, self.queries, self._empty, self._weights, self._reason)
+
+
+def evaluate_together(
+    measures: Iterable[QueryMeasure],
+    labels: Any,
+    scores: Floats,
+    queries: Queries,
+    weights: Floats,
+    *,
+    per_query: bool = False,
+) -> list[Any]:
+    """Mean of each measure over queries, or its value for each query; documents are sorted once for all measures.
+
+    Parameters
+    ----------
+    measures : iterable of QueryMeasure
+    labels, scores : ndarray, shape (n_documents,)
+        Checked and grouped. Agreement takes a PreferenceGraph for `labels`.
+    queries : Queries
+    weights : ndarray, shape (n_queries,)
+    per_query : bool, default False
+    """
+    bound = [BoundQueryMeasure(each, queries, each.prepare(labels, queries), weights) for each in measures]
+    values = values_of_measures([each.prepared for each in bound], scores, queries)
+    return [each.fill(v) if per_query else each.mean_of(v) for each, v in zip(bound, values, strict=True)]
 
 
 class QueryMean:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from boostrank.dcg import DCG, Ties, check_ties
-from boostrank.metrics.base import Prepared, QueryMeasure
+from boostrank.metrics.base import PreparedRanks, QueryMeasure
+from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
 from boostrank.setting_checks import check_number
 
@@ -38,24 +40,34 @@ class BinaryMeasure(QueryMeasure):
         DCG(self.k)
 
     @abstractmethod
-    def values(self, gains: Floats, scores: Floats, queries: Segments) -> Floats:
-        """Value of each query, shape (n_queries,), from the gain of each document: 1 if it is relevant, otherwise 0.
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        """Value of each query of a block, as a function of its ranked documents.
 
         Values of queries without relevant documents are not used.
+
+        Parameters
+        ----------
+        gains : ndarray, shape (n_documents,)
+            1 for relevant documents, and 0 for others.
+        relevant : ndarray, shape (n_queries,)
+            Number of relevant documents of each query.
+        queries : Segments
         """
 
     @property
     def undefined_reason(self) -> str:
         return f"has no relevant document (a label of at least {self.threshold:g})"
 
-    def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
+    def prepare(self, relevance: Floats, queries: Segments) -> PreparedRanks:
         gains = binary_gains(relevance, self.threshold)
+        relevant = queries.sum(gains)
+        values = self.per_block(gains, relevant, queries)
 
-        def values(scores: Floats) -> Floats:
+        def per_block(ranked: RankedBlock) -> Floats:
             with np.errstate(invalid="ignore"):
-                return self.values(gains, scores, queries)
+                return values(ranked)
 
-        return Prepared(queries.max(gains) == 0, values)
+        return PreparedRanks(relevant == 0, DCG(self.k).cutoffs(queries), per_block, self.ties != "average")
 
 
 def binary_gains(relevance: Floats, threshold: float) -> Floats:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Ties, check_ties
-from boostrank.metrics.base import Empty, Prepared, QueryMeasure
-from boostrank.metrics.ranked_documents import RankedBlock, ranked_blocks
+from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure
+from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents
+from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
 
 # If a user reads on with a probability below this, the documents after it do not change a result in float64.
@@ -35,16 +36,14 @@ class ExpectedReciprocalRank(QueryMeasure):
         if grade is not None and not (isinstance(grade, Real) and 0 < grade < np.inf):
             raise ValueError(f"max_grade must be None or a finite number above 0; got {grade!r}")
 
-    def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
-        satisfaction = _satisfaction(relevance, self.max_grade)
+    def prepare(self, relevance: Floats, queries: Segments) -> PreparedRanks:
+        satisfaction, cutoffs = _satisfaction(relevance, self.max_grade), DCG(self.k).cutoffs(queries)
 
-        def values(scores: Floats) -> Floats:
-            result = np.empty(queries.n_segments)
-            for ranking in ranked_blocks(satisfaction, scores, queries, DCG(self.k), self.ties):
-                result[ranking.block.segments] = ranking.block.part.sum(_stops(ranking))
-            return result
+        def per_block(ranked: RankedBlock) -> Floats:
+            documents = ranked_documents(ranked, satisfaction, cutoffs, self.ties, sorts_ties=True)
+            return documents.part.sum(_stops(documents))
 
-        return Prepared(queries.max(relevance) == 0, values)
+        return PreparedRanks(queries.max(relevance) == 0, cutoffs, per_block, self.ties != "average")
 
 
 def err_score(
@@ -111,13 +110,13 @@ def _satisfaction(relevance: Floats, max_grade: float | None) -> Floats:
     return np.exp2(relevance - highest) - np.exp2(-highest)
 
 
-def _stops(ranking: RankedBlock) -> Floats:
+def _stops(ranking: RankedDocuments) -> Floats:
     """Probability of stopping at each rank, divided by the rank; 0 beyond the cutoff.
 
     For a run of tied documents that differ, the first rank has the sum over the run, and its other ranks have 0.
     """
     satisfied, tied = ranking.quality, ranking.tied
-    reading = ranking.block.part.product_before(1.0 - satisfied)
+    reading = ranking.part.product_before(1.0 - satisfied)
     stops = np.where(ranking.counts, reading * satisfied / ranking.ranks, 0.0)
     # Permutations of equal documents change nothing, and ranks beyond the cutoff do not count. `satisfied` increases
     # within a run, so the documents of a run differ if the first and the last of them do.
@@ -129,7 +128,7 @@ def _stops(ranking: RankedBlock) -> Floats:
     return stops
 
 
-def _expected_stops(ranking: RankedBlock, chosen: Ints) -> Floats:
+def _expected_stops(ranking: RankedDocuments, chosen: Ints) -> Floats:
     """Expected sum of :func:`_stops` over the ranks of each `chosen` run, given that the user reads its first document.
 
     On average over all permutations of the documents of the run, the user reads on after t of them with probability

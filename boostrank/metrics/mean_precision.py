@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from scipy.special import digamma
 from boostrank.dcg import DCG, Ties
 from boostrank.metrics.base import Empty
 from boostrank.metrics.binary_gains import BinaryMeasure, precision_depths
+from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
 
 
@@ -21,7 +23,7 @@ class MeanPrecision(BinaryMeasure):
 
     name: ClassVar[str] = "mean_precision"
 
-    def values(self, gains: Floats, scores: Floats, queries: Segments) -> Floats:
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
         counts = DCG(self.k, discount=np.ones_like)
         depths = precision_depths(counts, queries)
         # The harmonic number H_n is digamma(n + 1) plus a constant; so very large depths cost no more. The discount of
@@ -30,10 +32,15 @@ class MeanPrecision(BinaryMeasure):
         largest = digamma(depths.max() + 1.0)
         tails = replace(counts, discount=lambda ranks: np.maximum(largest - digamma(ranks), 0.0))
         excess = largest - digamma(depths + 1.0)
-        total = tails.of_ranking(gains, scores, queries, self.ties)
-        if excess.any():
-            total -= excess * counts.of_ranking(gains, scores, queries, self.ties)
-        return np.clip(total / depths, 0.0, 1.0)
+        total_of, found_of = (dcg.per_block(gains, queries, self.ties) for dcg in (tails, counts))
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            total = total_of(ranked)
+            if excess.any():
+                total -= excess[ranked.segments] * found_of(ranked)
+            return np.clip(total / depths[ranked.segments], 0.0, 1.0)
+
+        return per_block
 
 
 def mean_precision_score(

@@ -8,7 +8,8 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
-from boostrank.metrics.base import Empty, Prepared, QueryMeasure, as_value
+from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, as_value
+from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
 
 
@@ -34,10 +35,9 @@ class DiscountedCumulativeGain(QueryMeasure):
         """Gain, discount and cutoff."""
         return DCG(self.k, self.gain, self.discount)
 
-    def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
-        dcg = self.dcg
-        gains = dcg.gains_of(relevance)
-        return Prepared(queries.max(gains) == 0, lambda scores: dcg.of_ranking(gains, scores, queries, self.ties))
+    def prepare(self, relevance: Floats, queries: Segments) -> PreparedRanks:
+        gains = self.dcg.gains_of(relevance)
+        return PreparedRanks.of_dcg(self.dcg, gains, queries, self.ties)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -57,11 +57,15 @@ class NDCG(DiscountedCumulativeGain):
 
     name: ClassVar[str] = "ndcg"
 
-    def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
-        dcg = self.dcg
-        gains = dcg.relative_gains_of(relevance, queries)
-        ideal = dcg.ideal(gains, queries)
-        return Prepared(ideal == 0, lambda scores: normalize(dcg.of_ranking(gains, scores, queries, self.ties), ideal))
+    def prepare(self, relevance: Floats, queries: Segments) -> PreparedRanks:
+        gains = self.dcg.relative_gains_of(relevance, queries)
+        ideal = self.dcg.ideal(gains, queries)
+        dcg = PreparedRanks.of_dcg(self.dcg, gains, queries, self.ties)
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            return normalize(dcg.per_block(ranked), ideal[ranked.segments])
+
+        return dcg._replace(undefined=ideal == 0, per_block=per_block)
 
 
 def ndcg_score(

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
 from boostrank.metrics.base import Empty, QueryMean
 from boostrank.metrics.input_checks import labels_scores_queries
-from boostrank.metrics.ranked_documents import ranked_blocks
+from boostrank.metrics.ranked_documents import ranked_documents
+from boostrank.rankings import RankedBlock, for_each_ranked
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import is_count
 from boostrank.weights import query_weights
@@ -75,13 +76,18 @@ def ndcg_curve(
 
 def _cumulated(gains: Floats, scores: Floats, queries: Segments, dcg: DCG, ties: Ties, last: int) -> Floats:
     """DCG@1, DCG@2, ..., DCG@last of each query, shape (n_queries, last)."""
-    discounts, result = dcg.discounts(last), np.zeros((queries.n_segments, last))
-    for ranked in ranked_blocks(gains, scores, queries, dcg, ties):
-        segments, rows = ranked.block.part, result[ranked.block.segments]
-        expected = ranked.tied.repeat(ranked.tied.mean(ranked.quality))[ranked.counts]
-        position = segments.positions[ranked.counts]
-        rows[segments.repeat(np.arange(segments.n_segments))[ranked.counts], position] = expected * discounts[position]
+    discounts, cutoffs = dcg.discounts(last), dcg.cutoffs(queries)
+    result = np.zeros((queries.n_segments, last))
+
+    def add_block(ranked: RankedBlock) -> None:
+        documents = ranked_documents(ranked, gains, cutoffs, ties)
+        part, counts, rows = documents.part, documents.counts, result[documents.segments]
+        expected = documents.tied.repeat(documents.tied.mean(documents.quality))[counts]
+        position = part.positions[counts]
+        rows[part.repeat(np.arange(part.n_segments))[counts], position] = expected * discounts[position]
         np.cumsum(rows, axis=1, out=rows)
+
+    for_each_ranked(queries, scores, cutoffs, add_block)
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG, Ties
 from boostrank.metrics.base import Empty
 from boostrank.metrics.binary_gains import BinaryMeasure, precision_depths
+from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
 
 
@@ -20,9 +22,10 @@ class Precision(BinaryMeasure):
 
     name: ClassVar[str] = "precision"
 
-    def values(self, gains: Floats, scores: Floats, queries: Segments) -> Floats:
-        counts = DCG(self.k, discount=np.ones_like)
-        return counts.of_ranking(gains, scores, queries, self.ties) / precision_depths(counts, queries)
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        dcg = DCG(self.k, discount=np.ones_like)
+        found, depths = dcg.per_block(gains, queries, self.ties), precision_depths(dcg, queries)
+        return lambda ranked: found(ranked) / depths[ranked.segments]
 
 
 def precision_score(

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from boostrank.dcg import DCG, Ties, tiebreak
-from boostrank.segments import Block, Bools, Floats, Ints, Segments
+from boostrank.dcg import Ties, break_ties
+from boostrank.rankings import RankedBlock
+from boostrank.segments import Bools, Floats, Ints, Segments
 
 
-class RankedBlock(NamedTuple):
-    """Documents of a block of queries, sorted by rank.
+class RankedDocuments(NamedTuple):
+    """Documents of a block of queries, sorted by rank: those within the cutoff, and those that are tied with them.
 
     Attributes
     ----------
-    block : Block
-    quality : ndarray, shape (n_documents,)
+    segments : slice
+        Selects the queries of the block from an array of shape (n_queries,).
+    part : Segments
+        The ranked documents of each query of the block.
+    quality : ndarray, shape (n_ranked,)
         Quality of each document: a larger quality at a rank gives a larger value of the measure.
     tied : Segments
         Runs of tied documents, over whose permutations the measure is averaged. If ties are not averaged, each document
         is one run.
-    counts : ndarray of bool, shape (n_documents,)
+    counts : ndarray of bool, shape (n_ranked,)
         Whether the rank of the document is within the cutoff.
     """
 
-    block: Block
+    segments: slice
+    part: Segments
     quality: Floats
     tied: Segments
     counts: Bools
@@ -34,17 +38,26 @@ class RankedBlock(NamedTuple):
     @property
     def ranks(self) -> Ints:
         """Rank of each document in its query; the first rank is 1."""
-        return self.block.part.positions + 1
+        return self.part.positions + 1
 
 
-def ranked_blocks(quality: Floats, scores: Floats, queries: Segments, dcg: DCG, ties: Ties) -> Iterator[RankedBlock]:
-    """Rank the documents of blocks of queries by `scores`, with the cutoff of `dcg`.
+def ranked_documents(
+    ranked: RankedBlock, quality: Floats, cutoffs: Ints, ties: Ties, *, sorts_ties: bool = False
+) -> RankedDocuments:
+    """Apply a cutoff and a tie rule to ranked documents.
 
-    If ties are averaged, `quality` does not decrease within a run of tied documents.
+    Parameters
+    ----------
+    ranked : RankedBlock
+    quality : ndarray, shape (n_documents,)
+        Quality of all documents of all queries.
+    cutoffs : ndarray of int64, shape (n_queries,)
+        Cutoffs of all queries.
+    ties : {"average", "stable", "best", "worst"}
+    sorts_ties : bool, default False
+        If ties are averaged: whether the quality must not decrease within a run of tied documents.
     """
-    cutoffs = dcg.cutoffs(queries)
-    for block in queries.blocks():
-        part, good, by = block.part, quality[block.rows], scores[block.rows]
-        permutation = part.sort(by, tiebreak(good, "worst" if ties == "average" else ties))
-        tied = part.runs(by[permutation]) if ties == "average" else Segments(np.arange(part.n_rows + 1))
-        yield RankedBlock(block, good[permutation], tied, part.positions < part.repeat(cutoffs[block.segments]))
+    first = ranked.first(cutoffs[ranked.segments])
+    tied = first.tied if ties == "average" else Segments(np.arange(len(first.rows) + 1))
+    rows = break_ties(first, quality, "worst" if ties == "average" and sorts_ties else ties).rows
+    return RankedDocuments(ranked.segments, first.part, quality[rows], tied, first.counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG, Ties
 from boostrank.metrics.base import Empty
 from boostrank.metrics.binary_gains import BinaryMeasure
+from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
 
 
@@ -20,8 +22,9 @@ class Recall(BinaryMeasure):
 
     name: ClassVar[str] = "recall"
 
-    def values(self, gains: Floats, scores: Floats, queries: Segments) -> Floats:
-        return DCG(self.k, discount=np.ones_like).of_ranking(gains, scores, queries, self.ties) / queries.sum(gains)
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        found = DCG(self.k, discount=np.ones_like).per_block(gains, queries, self.ties)
+        return lambda ranked: found(ranked) / relevant[ranked.segments]
 
 
 def recall_score(

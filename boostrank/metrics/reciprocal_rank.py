@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +12,8 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG, Ties
 from boostrank.metrics.base import Empty
 from boostrank.metrics.binary_gains import BinaryMeasure
-from boostrank.metrics.ranked_documents import RankedBlock, ranked_blocks
+from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents
+from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
 
 
@@ -21,12 +23,15 @@ class ReciprocalRank(BinaryMeasure):
 
     name: ClassVar[str] = "mrr"
 
-    def values(self, gains: Floats, scores: Floats, queries: Segments) -> Floats:
-        result = np.empty(queries.n_segments)
-        for ranking in ranked_blocks(gains, scores, queries, DCG(self.k), self.ties):
-            first = np.where(ranking.counts, _first_relevant(ranking) / ranking.ranks, 0.0)
-            result[ranking.block.segments] = ranking.block.part.sum(first)
-        return result
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        cutoffs = DCG(self.k).cutoffs(queries)
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            documents = ranked_documents(ranked, gains, cutoffs, self.ties)
+            first = np.where(documents.counts, _first_relevant(documents) / documents.ranks, 0.0)
+            return documents.part.sum(first)
+
+        return per_block
 
 
 def reciprocal_rank_score(
@@ -77,7 +82,7 @@ def reciprocal_rank_score(
     return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
 
 
-def _first_relevant(ranking: RankedBlock) -> Floats:
+def _first_relevant(ranking: RankedDocuments) -> Floats:
     """Probability that the document of each rank is the first relevant document of its query.
 
     It is 0 outside of the first run of tied documents that contains a relevant document. If this run has ``n``
@@ -86,7 +91,7 @@ def _first_relevant(ranking: RankedBlock) -> Floats:
     before it in the run are not, times the probability that these are not.
     """
     tied, gains = ranking.tied, ranking.quality
-    none_before = ranking.block.part.sum_before(gains)[tied.starts] == 0
+    none_before = ranking.part.sum_before(gains)[tied.starts] == 0
     left = tied.repeat(tied.sizes) - tied.positions
     # If the remaining positions are as many as the relevant documents, the factor is 1, and so the product is 0 after
     # it. Later factors would be larger than 1, and their product could overflow.

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.metrics.agreement import Agreement
 from boostrank.metrics.auc import AUC
 from boostrank.metrics.average_precision import AveragePrecision
-from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure
+from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
 from boostrank.metrics.err import ExpectedReciprocalRank
-from boostrank.metrics.input_checks import require_ids
+from boostrank.metrics.input_checks import labels_scores_queries, require_ids
 from boostrank.metrics.kendall_tau import KendallTau
 from boostrank.metrics.mean_precision import MeanPrecision
 from boostrank.metrics.ndcg import NDCG, DiscountedCumulativeGain
@@ -182,10 +182,17 @@ def evaluate(
     a            0.0  0.5
     b            1.0  1.0
     """
-    values = {
-        name: measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
-        for name, measure in named_measures(measures).items()
-    }
+    named = named_measures(measures)
+    values: dict[str, Any] = dict.fromkeys(named)
+    together = {name: measure for name, measure in named.items() if isinstance(measure, QueryMeasure)}
+    if together and not isinstance(y_true, PreferenceGraph):
+        labels, scores, queries = labels_scores_queries(y_true, y_score, qid, next(iter(together)))
+        weights = query_weights(sample_weight, queries, grouped=False)
+        results = evaluate_together(together.values(), labels, scores, queries, weights, per_query=per_query)
+        values |= zip(together, results, strict=True)
+    for name, measure in named.items():
+        if values[name] is None:
+            values[name] = measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
     if not per_query:
         return {name: float(value) for name, value in values.items()}
     import pandas as pd
