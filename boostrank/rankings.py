@@ -57,7 +57,7 @@ class RankedBlock:
         return self.part.positions < self.part.repeat(self.cutoffs)
 
     def first(self, cutoffs: Ints) -> RankedBlock:
-        """The documents up to the smaller one of a cutoff, of shape (n_queries_of_the_block,), and that of the block."""
+        """The documents up to smaller cutoffs, shape (n_queries_of_the_block,); larger ones are those of the block."""
         cutoffs = np.minimum(cutoffs, self.cutoffs)
         if np.array_equal(cutoffs, self.cutoffs):
             return self

@@ -12,7 +12,7 @@ import os
 import re
 import warnings
 import zlib
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, cast
 
 import numpy as np
 import pandas as pd
@@ -195,7 +195,7 @@ def _read(path: Path, kind: str) -> pd.DataFrame:
     return table.drop(columns=_BEYOND).assign(**{number: values})
 
 
-def _parse(path: Path, columns: list[str], dtype: object, usecols: list[str] | None = None) -> pd.DataFrame:
+def _parse(path: Path, columns: list[str], dtype: Any, usecols: list[str] | None = None) -> pd.DataFrame:
     with _open(path) as file, warnings.catch_warnings():
         # Columns of several types, and lines that are too long, are noticed by the caller.
         warnings.simplefilter("ignore", (pd.errors.DtypeWarning, pd.errors.ParserWarning))
@@ -267,4 +267,4 @@ def _open(path: Path) -> IO[bytes]:
     """Open a file for reading bytes; it is decompressed if its content, not its name, is that of gzip."""
     with open(path, "rb") as file:
         is_compressed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if is_compressed else open(path, "rb")
+    return cast("IO[bytes]", gzip.open(path, "rb") if is_compressed else open(path, "rb"))

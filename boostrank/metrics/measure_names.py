@@ -31,10 +31,8 @@ class _Entry(NamedTuple):
 
 _BINARY = {"rel": "threshold"}
 _GAINS = {"log2": "linear", "exp-log2": "exp2"}
-_NDCG = _Entry("ndcg", {"dcg": "gain"}, {"gain": "linear"})
 _ENTRIES = {
-    "nDCG": _NDCG,
-    "NDCG": _NDCG,
+    "nDCG": _Entry("ndcg", {"dcg": "gain"}, {"gain": "linear"}),
     "P": _Entry("precision", _BINARY),
     "Precision": _Entry("precision", _BINARY),
     "R": _Entry("recall", _BINARY),

@@ -10,7 +10,6 @@ from boostrank.metrics import evaluate, get_measure, named_measures
     [
         ("nDCG@10", get_measure("ndcg@10", gain="linear")),
         ("nDCG", get_measure("ndcg", gain="linear")),
-        ("NDCG@3", get_measure("ndcg@3", gain="linear")),
         ("nDCG(dcg='exp-log2')@10", get_measure("ndcg@10")),
         ('nDCG(dcg="log2")@10', get_measure("ndcg@10", gain="linear")),
         ("P@5", get_measure("precision@5")),
