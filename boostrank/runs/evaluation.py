@@ -115,12 +115,13 @@ def _for_runs(name: str, measure: Measure, ties: str) -> QueryMeasure:
     settings = {field.name for field in fields(measure)} if isinstance(measure, QueryMeasure) else set()
     if not isinstance(measure, QueryMeasure) or not {"k", "ties"} <= settings:
         raise ValueError(f"{name} is not defined for runs: it needs a score for each document of a query")
-    k: Any = measure.k
+    k: Any = vars(measure)["k"]
     if isinstance(k, float):
         raise ValueError(f"{name} is not defined for runs: the cutoff must be a number of documents, not a fraction")
     if k is None and measure.name in ("precision", "mean_precision"):
         raise ValueError(f"{name} is not defined for runs without a cutoff; choose one, such as {name}@10")
-    return measure if ties == TREC_EVAL else replace(measure, ties=ties)
+    rule: dict[str, Any] = {} if ties == TREC_EVAL else {"ties": ties}
+    return replace(measure, **rule)
 
 
 def _values(prepared: PreparedRanks, judged: JudgedRun) -> Floats:

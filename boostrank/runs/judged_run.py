@@ -87,7 +87,7 @@ def join(qrels: Any, run: Any, *, trec_ties: bool, unjudged: str, queries: str |
     query, score = query[permutation].astype(np.int64), score[permutation]
     labels = np.maximum(table[RELEVANCE].fillna(0.0).to_numpy()[permutation], 0.0)
     sizes = np.bincount(query)
-    grouped = Queries.from_sizes(sizes, pd.unique(judgments[QUERY]).astype(object))
+    grouped = Queries.from_sizes(sizes, np.array(pd.unique(judgments[QUERY]), dtype=object))
     was_retrieved = ~np.isnan(score)
     n_retrieved = grouped.sum(was_retrieved.astype(np.int64))
     if trec_ties:
