@@ -21,11 +21,12 @@ that share a line do not import each other. A test reads this list and checks it
     targets                  normalizations of gains, the targets of surrogates
     weights                  weights of queries and documents
     margins                  convex functions of the difference of two scores
-    datasets                 data sets, LETOR files and synthetic data
+    datasets                 data sets, LETOR and TREC files, and synthetic data
     preferences              labels that are preferences between documents, and losses of their edges
     surrogates               surrogate losses of NDCG
     losses                   all losses by name
     metrics                  measures of rankings, and scorers for scikit-learn
+    runs                     measures of retrieved documents, given relevance judgments
     significance             paired tests, intervals, corrections for many comparisons, and power analysis
     theory                   consistency of losses, and NDCG on long lists
     labels                   relevance or preferences: one interface for both kinds of labels
@@ -49,11 +50,21 @@ from boostrank import datasets, metrics, model_selection, preferences, significa
 from boostrank.backends.lightgbm_callables import lightgbm_metric, lightgbm_objective
 from boostrank.backends.xgboost_callables import xgboost_metric, xgboost_objective
 from boostrank.comparison import compare
-from boostrank.datasets import Dataset, make_ranking, read_letor, read_letor_folds, write_letor
+from boostrank.datasets import (
+    Dataset,
+    make_ranking,
+    read_letor,
+    read_letor_folds,
+    read_qrels,
+    read_run,
+    write_letor,
+    write_run,
+)
 from boostrank.metrics import evaluate, expected_ndcg, get_measure, make_scorer, ndcg_score, reconcile
 from boostrank.model_selection import QueryKFold, cross_validate, grid_search, query_folds, split_queries
 from boostrank.preferences import PreferenceGraph
 from boostrank.rankers import BaggedRanker, LightGBMRanker, XGBoostRanker
+from boostrank.runs import evaluate_run
 from boostrank.significance import permutation_test
 
 if TYPE_CHECKING:
@@ -74,6 +85,7 @@ __all__ = [
     "datasets",
     "displays",
     "evaluate",
+    "evaluate_run",
     "expected_ndcg",
     "get_measure",
     "grid_search",
@@ -89,12 +101,15 @@ __all__ = [
     "query_folds",
     "read_letor",
     "read_letor_folds",
+    "read_qrels",
+    "read_run",
     "reconcile",
     "significance",
     "split_queries",
     "surrogates",
     "theory",
     "write_letor",
+    "write_run",
     "xgboost_metric",
     "xgboost_objective",
 ]

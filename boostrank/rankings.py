@@ -28,7 +28,7 @@ class RankedBlock:
 
     Attributes
     ----------
-    segments : slice
+    segments : slice or ndarray of int64
         Selects the queries of the block from an array of shape (n_queries,).
     cutoffs : ndarray of int64, shape (n_queries_of_the_block,)
         Number of ranks of each query, from 1 to the number of its documents. The documents of these ranks are ranked,
@@ -41,7 +41,7 @@ class RankedBlock:
         Score of each ranked document.
     """
 
-    segments: slice
+    segments: slice | Ints
     cutoffs: Ints
     part: Segments
     rows: Ints
@@ -58,7 +58,8 @@ class RankedBlock:
         return self.part.positions < self.part.repeat(self.cutoffs)
 
     def first(self, cutoffs: Ints) -> RankedBlock:
-        """The documents up to smaller cutoffs, shape (n_queries_of_the_block,)."""
+        """The documents up to smaller cutoffs, shape (n_queries_of_the_block,); larger ones are those of the block."""
+        cutoffs = np.minimum(cutoffs, self.cutoffs)
         if np.array_equal(cutoffs, self.cutoffs):
             return self
         # Scores decrease, so that those of documents that are tied with the last one follow it.

@@ -16,7 +16,7 @@ class RankedDocuments(NamedTuple):
 
     Attributes
     ----------
-    segments : slice
+    segments : slice or ndarray of int64
         Selects the queries of the block from an array of shape (n_queries,).
     part : Segments
         The ranked documents of each query of the block.
@@ -29,7 +29,7 @@ class RankedDocuments(NamedTuple):
         Whether the rank of the document is within the cutoff.
     """
 
-    segments: slice
+    segments: slice | Ints
     part: Segments
     quality: Floats
     tied: Segments

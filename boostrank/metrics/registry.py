@@ -19,6 +19,7 @@ from boostrank.metrics.err import ExpectedReciprocalRank
 from boostrank.metrics.input_checks import labels_scores_queries, require_ids
 from boostrank.metrics.kendall_tau import KendallTau
 from boostrank.metrics.mean_precision import MeanPrecision
+from boostrank.metrics.measure_names import parse_name
 from boostrank.metrics.ndcg import NDCG, DiscountedCumulativeGain
 from boostrank.metrics.precision import Precision
 from boostrank.metrics.rbp import RankBiasedPrecision
@@ -61,8 +62,10 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     measure : str, Measure or callable, default "ndcg@10"
         A name in :data:`boostrank.metrics.MEASURES`: "ndcg", "dcg", "precision", "recall", "map", "mean_precision",
         "mrr", "err", "rbp", "kendall_tau", "auc" or "agreement". All but the last three may have a cutoff, as in
-        ``"ndcg@10"``. Or a measure whose settings are to be changed. Or a function ``(y_true, y_score, qid,
-        **settings)`` that returns a larger value for a better ranking.
+        ``"ndcg@10"``. Or a name of ir_measures, such as ``"nDCG@10"``, ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, with its
+        conventions: the gain of nDCG is the label itself, and the largest grade of ERR is 4. Or a measure whose
+        settings are to be changed. Or a function ``(y_true, y_score, qid, **settings)`` that returns a larger value for
+        a better ranking.
     **settings
         Settings of the measure, which are arguments of the function of the metric. For instance those of
         ``get_measure("ndcg")`` are `k`, `gain`, `discount`, `ties` and `empty` of :func:`boostrank.ndcg_score`.
@@ -92,6 +95,8 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         return _changed(measure, settings)
     if callable(measure):
         return FunctionMeasure(measure, settings)
+    if isinstance(measure, str) and (parsed := parse_name(measure)) is not None:
+        measure, settings = parsed.name, {**parsed.settings, **settings}
     name, at, cutoff = measure.partition("@") if isinstance(measure, str) else ("", "", "")
     if name not in MEASURES or bool(at) != _is_cutoff(cutoff):
         raise ValueError(
@@ -133,10 +138,12 @@ def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) 
     if isinstance(measures, (str, Measure)) or callable(measures):
         measures = [measures]
     named: dict[str, Measure] = {}
-    for measure in map(get_measure, measures):
-        if str(measure) in named:
-            raise ValueError(f"two measures are called {str(measure)!r}: pass a dict of measures by different names")
-        named[str(measure)] = measure
+    for given in measures:
+        measure = get_measure(given)
+        name = given if isinstance(given, str) else str(measure)
+        if name in named:
+            raise ValueError(f"two measures are called {name!r}: pass a dict of measures by different names")
+        named[name] = measure
     return named
 
 

@@ -1,0 +1,270 @@
+"""TREC files: relevance judgments (qrels) and rankings (runs).
+
+A line of qrels is ``QUERY ITERATION DOCUMENT RELEVANCE``, and a line of a run is ``QUERY Q0 DOCUMENT RANK SCORE TAG``,
+with blanks or tabs between the fields. The rank in a file is not used, as in trec_eval: scores rank the documents.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+import re
+import warnings
+import zlib
+from typing import IO, Any, NoReturn, cast
+
+import numpy as np
+import pandas as pd
+
+from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_run
+from boostrank.files import write_atomically
+
+Path = str | os.PathLike[str]
+
+#: Names of the columns of each kind of file.
+COLUMNS = {"qrels": (QUERY, ITERATION, DOCUMENT, RELEVANCE), "run": (QUERY, "q0", DOCUMENT, "rank", SCORE, "tag")}
+#: What the lines of each kind of file consist of, for error messages.
+LINE_FORMS = {"qrels": "QUERY ITERATION DOCUMENT RELEVANCE", "run": "QUERY Q0 DOCUMENT RANK SCORE TAG"}
+#: The column that has numbers.
+NUMBERS = {"qrels": RELEVANCE, "run": SCORE}
+_INTEGER = r"[+-]?[0-9]{1,18}"
+# A column for a field that is too many.
+_BEYOND = "beyond"
+# The default of older versions of pandas rounds some numbers to a neighbour.
+_EXACT: dict[str, Any] = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
+
+
+def read_qrels(path: Path) -> pd.DataFrame:
+    r"""Read relevance judgments from a TREC file.
+
+    Parameters
+    ----------
+    path : str or path
+        Text in UTF-8, or such text compressed by gzip, whatever its name. Each line has the fields ``QUERY ITERATION
+        DOCUMENT RELEVANCE``. Empty lines are ignored.
+
+    Returns
+    -------
+    DataFrame
+        One row per line, with the columns "query_id", "doc_id", "iteration" (str) and "relevance" (int64), as
+        ir_measures names them. The iteration is the subtopic in tasks that have subtopics, and otherwise has no
+        meaning. A relevance may be negative; measures treat it as 0.
+
+    Raises
+    ------
+    ValueError
+        If a line has another number of fields, a relevance that is not an integer, or a document that is judged
+        already for this query and iteration; or if the file is empty or not such text. The message names the line.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "qrels.txt")
+    >>> _ = path.write_text("301 0 doc-1 2\n301 0 doc-2 0\n")
+    >>> read_qrels(path)
+      query_id doc_id iteration  relevance
+    0      301  doc-1         0          2
+    1      301  doc-2         0          0
+    """
+    table = _read(path, "qrels")
+    return table[[QUERY, DOCUMENT, ITERATION, RELEVANCE]]
+
+
+def read_run(path: Path) -> pd.DataFrame:
+    r"""Read a ranking of the documents of each query from a TREC file.
+
+    Parameters
+    ----------
+    path : str or path
+        Text in UTF-8, or such text compressed by gzip, whatever its name. Each line has the fields ``QUERY Q0 DOCUMENT
+        RANK SCORE TAG``. Empty lines are ignored.
+
+    Returns
+    -------
+    DataFrame
+        One row per line, with the columns "query_id", "doc_id" (str) and "score" (float64). ``table.attrs["tag"]`` is
+        the tag of the first line. Ranks are not read, since trec_eval does not use them either.
+
+    Raises
+    ------
+    ValueError
+        If a line has another number of fields, a score that is not a finite number, or a document that the query has
+        already; or if the file is empty or not such text. The message names the line.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "run.txt")
+    >>> _ = path.write_text("301 Q0 doc-2 1 9.5 bm25\n301 Q0 doc-1 2 7.25 bm25\n")
+    >>> read_run(path)
+      query_id doc_id  score
+    0      301  doc-2   9.50
+    1      301  doc-1   7.25
+    """
+    table = _read(path, "run")
+    tag = str(table["tag"].iloc[0])
+    table = table[[QUERY, DOCUMENT, SCORE]]
+    table.attrs["tag"] = tag
+    return table
+
+
+def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
+    """Write a ranking of the documents of each query as a TREC file.
+
+    Queries are written in the sequence in which they first appear, and their documents by decreasing score. Documents
+    with equal scores keep their sequence; note that trec_eval ranks them by decreasing id. Scores are written with all
+    digits that are needed to read the same number. The file is written atomically.
+
+    Parameters
+    ----------
+    path : str or path
+        The text is compressed by gzip if the name ends with ".gz".
+    run : DataFrame or dict
+        A DataFrame of pandas or polars with the columns "query_id", "doc_id" and "score", or a dict of dicts, score by
+        document by query.
+    tag : str, default "boostrank"
+        Name of the run, the last field of each line, without blanks.
+
+    Raises
+    ------
+    ValueError
+        If an id or the tag is empty or has blanks, if a document occurs twice in a query, or a score is not a finite
+        number.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "run.txt")
+    >>> write_run(path, {"301": {"doc-1": 7.25, "doc-2": 9.5}}, tag="mine")
+    >>> print(path.read_text().strip())
+    301 Q0 doc-2 1 9.5 mine
+    301 Q0 doc-1 2 7.25 mine
+    """
+    table = as_run(run)
+    for name, texts in (("tag", pd.Series([tag], dtype=str)), (QUERY, table[QUERY]), (DOCUMENT, table[DOCUMENT])):
+        blank = texts.str.contains(r"\s", regex=True) | (texts == "")
+        if blank.any():
+            raise ValueError(
+                f"a field of a TREC file must not be empty and must not have blanks; got the {name} "
+                f"{texts[blank].iloc[0]!r}"
+            )
+    queries = pd.Series(pd.factorize(table[QUERY])[0])
+    ranked = table.iloc[np.lexsort((-table[SCORE].to_numpy(), queries))]
+    ranks = ranked.groupby(QUERY, sort=False).cumcount() + 1
+    rows = zip(ranked[QUERY], ranked[DOCUMENT], ranks, ranked[SCORE].tolist(), strict=True)
+    text = "".join(f"{query} Q0 {document} {rank} {score!r} {tag}\n" for query, document, rank, score in rows)
+    content = text.encode()
+    if os.fspath(path).endswith(".gz"):
+        content = gzip.compress(content, mtime=0)
+
+    def write(temporary: str) -> None:
+        with open(temporary, "wb") as file:
+            file.write(content)
+
+    write_atomically(path, write)
+
+
+def _read(path: Path, kind: str) -> pd.DataFrame:
+    """The lines of a file, checked; all columns that are used are str, but for that of numbers."""
+    columns, number = COLUMNS[kind], NUMBERS[kind]
+    number_type = np.int64 if kind == "qrels" else np.float64
+    try:
+        # pandas is several times faster where it may choose the types of columns.
+        table = _parse(path, [*columns, _BEYOND], {number: str if kind == "qrels" else np.float64})
+        if len(table) == 0 or (table[columns[-1]] == "").any() or (table[_BEYOND] != "").any():
+            _raise_fault(path, kind)
+        if kind == "qrels" and not table[number].str.fullmatch(_INTEGER).all():
+            _raise_fault(path, kind)
+        values = table[number].to_numpy(dtype=object).astype(number_type)
+        # Ids such as 007 were read as numbers.
+        texts = [name for name in (QUERY, ITERATION, DOCUMENT, "tag") if name in columns]
+        wrong = [name for name in texts if not isinstance(table[name].dtype, pd.StringDtype)]
+        if wrong:
+            table[wrong] = _parse(path, list(columns), str, usecols=wrong)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{os.fspath(path)} is not a complete gzip file: {error}") from None
+    except (ValueError, OverflowError):
+        _raise_fault(path, kind)
+    if not np.isfinite(values).all() or table.duplicated(texts[: 3 if kind == "qrels" else 2]).any():
+        _raise_fault(path, kind)
+    return table.drop(columns=_BEYOND).assign(**{number: values})
+
+
+def _parse(path: Path, columns: list[str], dtype: Any, usecols: list[str] | None = None) -> pd.DataFrame:
+    with _open(path) as file, warnings.catch_warnings():
+        # Columns of several types, and lines that are too long, are noticed by the caller.
+        warnings.simplefilter("ignore", (pd.errors.DtypeWarning, pd.errors.ParserWarning))
+        return pd.read_csv(
+            file,
+            sep=r"\s+",
+            header=None,
+            names=columns,
+            usecols=usecols,
+            index_col=False,
+            dtype=dtype,
+            na_filter=False,
+            quoting=csv.QUOTE_NONE,
+            encoding="utf-8",
+            **_EXACT,
+        )
+
+
+def _raise_fault(path: Path, kind: str) -> NoReturn:
+    """Raise ValueError for the first invalid line. It reads line by line, which takes several times longer."""
+    seen: set[tuple[str, ...]] = set()
+    with _open(path) as file:
+        for number, line in enumerate(file, 1):
+            fields = re.split(rb"[ \t]+", line.strip(b" \t\r\n"))
+            if fields == [b""]:
+                continue
+            try:
+                fault = _fault([field.decode() for field in fields], kind, seen)
+            except UnicodeDecodeError:
+                fault = "it is not text in UTF-8"
+            if fault:
+                shown = line[:60].decode(errors="replace")
+                raise ValueError(
+                    f"{os.fspath(path)}, line {number}: {fault} (in the line {shown!r}); expected {LINE_FORMS[kind]}"
+                )
+    if not seen:
+        raise ValueError(f"{os.fspath(path)} has no lines; expected lines {LINE_FORMS[kind]}")
+    raise AssertionError(
+        f"{os.fspath(path)}: the fast reader refused this file, but each line is valid; please report this as a defect "
+        "of boostrank"
+    )
+
+
+def _fault(fields: list[str], kind: str, seen: set[tuple[str, ...]]) -> str:
+    """Describe the fault of a line, or return an empty text; add its query and document to `seen`."""
+    if len(fields) != len(COLUMNS[kind]):
+        return f"it has {len(fields)} fields"
+    line = dict(zip(COLUMNS[kind], fields, strict=True))
+    text = line[NUMBERS[kind]]
+    if kind == "qrels" and not re.fullmatch(_INTEGER, text):
+        return f"the relevance {text!r} is not an integer"
+    if kind == "run" and not _is_finite(text):
+        return f"the score {text!r} is not a finite number"
+    key = tuple(line[name] for name in (QUERY, ITERATION, DOCUMENT) if name in line)
+    if key in seen:
+        return f"the document {line[DOCUMENT]!r} occurs a second time for the query {line[QUERY]!r}"
+    seen.add(key)
+    return ""
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return "_" not in text and bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def _open(path: Path) -> IO[bytes]:
+    """Open a file for reading bytes; it is decompressed if its content, not its name, is that of gzip."""
+    with open(path, "rb") as file:
+        is_compressed = file.read(2) == b"\x1f\x8b"
+    return cast("IO[bytes]", gzip.open(path, "rb") if is_compressed else open(path, "rb"))

@@ -1,0 +1,151 @@
+"""Judgments and runs in the forms that other libraries use, as DataFrames with checked columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+QUERY, DOCUMENT, RELEVANCE, SCORE, ITERATION = "query_id", "doc_id", "relevance", "score", "iteration"
+
+
+def as_run(run: Any) -> pd.DataFrame:
+    """Make a DataFrame of a ranking of the documents of each query.
+
+    Parameters
+    ----------
+    run : DataFrame, dict, or iterable of named tuples
+        - a DataFrame of pandas or polars with the columns "query_id" (or "q_id"), "doc_id" and "score";
+        - a dict of dicts, score by document by query, as for pytrec_eval and ranx;
+        - a ``ranx.Run``;
+        - named tuples with these fields, such as ``ir_measures.ScoredDoc``.
+
+    Returns
+    -------
+    DataFrame
+        With the columns "query_id", "doc_id" (str) and "score" (float64). Ids that are integers become their decimal
+        text, as they stand in TREC files.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, an id is missing, a score is not a finite number, or a document occurs twice in a query.
+    TypeError
+        If `run` has none of these forms.
+    """
+    table = _table(run, "run", SCORE)
+    scores = _numbers(table, SCORE, "run")
+    result = pd.DataFrame({QUERY: _ids(table, QUERY, "run"), DOCUMENT: _ids(table, DOCUMENT, "run"), SCORE: scores})
+    _refuse_duplicates(result, [QUERY, DOCUMENT], "run")
+    return result
+
+
+def as_qrels(qrels: Any) -> pd.DataFrame:
+    """Make a DataFrame of relevance judgments.
+
+    Parameters
+    ----------
+    qrels : DataFrame, dict, or iterable of named tuples
+        In the forms of :func:`as_run`, with "relevance" (or "score") in place of "score". A column "iteration" with
+        subtopics is optional.
+
+    Returns
+    -------
+    DataFrame
+        With the columns "query_id", "doc_id", "iteration" (str, "0" if there are none) and "relevance" (float64).
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`as_run`; a document may occur once for each query and iteration.
+    """
+    table = _table(qrels, "qrels", RELEVANCE)
+    relevance = _numbers(table, RELEVANCE, "qrels")
+    ids = {name: _ids(table, name, "qrels") for name in (QUERY, DOCUMENT)}
+    iterations = _ids(table, ITERATION, "qrels") if ITERATION in table else np.full(len(table), "0", dtype=object)
+    result = pd.DataFrame({**ids, ITERATION: iterations, RELEVANCE: relevance})
+    _refuse_duplicates(result, [QUERY, ITERATION, DOCUMENT], "qrels")
+    return result
+
+
+def _table(given: Any, name: str, number: str) -> pd.DataFrame:
+    """A DataFrame of pandas with the columns QUERY, DOCUMENT and `number`, which are not checked yet."""
+    if hasattr(given, "to_dict") and hasattr(given, "keys") and not hasattr(given, "columns"):
+        given = given.to_dict()  # ranx
+    if isinstance(given, Mapping):
+        table = _from_dicts(given, name, number)
+    elif hasattr(given, "to_pandas"):
+        table = given.to_pandas()  # polars
+    elif isinstance(given, pd.DataFrame):
+        table = given
+    elif isinstance(given, (list, tuple)) and given and hasattr(given[0], "_fields"):
+        table = pd.DataFrame(given)
+    else:
+        raise TypeError(
+            f"{name} must be a DataFrame, a dict of dicts, or a list of named tuples; got {type(given).__name__}"
+        )
+    table = table.rename(columns={"q_id": QUERY} if QUERY not in table else {})
+    if number not in table and number == RELEVANCE:
+        table = table.rename(columns={SCORE: RELEVANCE})
+    missing = [column for column in (QUERY, DOCUMENT, number) if column not in table]
+    if missing:
+        raise ValueError(f"{name} must have the columns {QUERY}, {DOCUMENT} and {number}; {missing[0]} is missing")
+    if len(table) == 0:
+        raise ValueError(f"{name} is empty: it has no documents")
+    return table
+
+
+def _from_dicts(given: Mapping[Any, Any], name: str, number: str) -> pd.DataFrame:
+    for query, documents in given.items():
+        if not isinstance(documents, Mapping):
+            raise TypeError(
+                f"{name} must be a dict of dicts, {number} by document by query; the value of the query {query!r} is a "
+                f"{type(documents).__name__}"
+            )
+    sizes = [len(documents) for documents in given.values()]
+    queries = np.repeat(np.array(list(given), dtype=object), sizes)
+    columns = {
+        QUERY: queries,
+        DOCUMENT: np.array([document for documents in given.values() for document in documents], dtype=object),
+        number: [value for documents in given.values() for value in documents.values()],
+    }
+    return pd.DataFrame(columns)
+
+
+def _ids(table: pd.DataFrame, column: str, name: str) -> Any:
+    """A column of ids as an array of str."""
+    ids = table[column]
+    if ids.isna().any():
+        raise ValueError(f"{name} must have no missing ids; {column} of row {int(np.argmax(ids.isna()))} is missing")
+    if pd.api.types.is_integer_dtype(ids.dtype):
+        return ids.astype(str).to_numpy(dtype=object)
+    values = ids.to_numpy(dtype=object)
+    for row, value in enumerate(values):
+        if not isinstance(value, (str, int, np.integer)) or isinstance(value, bool):
+            raise ValueError(f"{name} must have ids that are str or int; {column} of row {row} is {value!r}")
+    return np.array([str(value) for value in values], dtype=object)
+
+
+def _numbers(table: pd.DataFrame, column: str, name: str) -> Any:
+    """A column of finite numbers as float64."""
+    try:
+        numbers = table[column].to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{column} of {name} must be numbers: {error}") from None
+    if not np.isfinite(numbers).all():
+        row = int(np.argmin(np.isfinite(numbers)))
+        query, document = (str(table[column_of_id].iloc[row]) for column_of_id in (QUERY, DOCUMENT))
+        raise ValueError(
+            f"{column} of {name} must be finite; it is {numbers[row]} for the document {document!r} of the query "
+            f"{query!r}"
+        )
+    return numbers
+
+
+def _refuse_duplicates(table: pd.DataFrame, keys: list[str], name: str) -> None:
+    repeated = table.duplicated(keys).to_numpy()
+    if repeated.any():
+        row = table.iloc[int(np.argmax(repeated))]
+        raise ValueError(f"{name} has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} twice")

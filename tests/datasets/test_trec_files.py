@@ -1,0 +1,232 @@
+"""TREC files of judgments and runs: values, faulty lines, forms of tables, and files written and read again."""
+
+import gzip
+from collections import namedtuple
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from boostrank.datasets import read_qrels, read_run, write_run
+from boostrank.datasets.trec_tables import as_qrels, as_run
+
+LINE = b"q1 Q0 d1 1 2.5 tag\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content, name="file.txt"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+def rows(table):
+    return table.to_numpy(dtype=object).tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (LINE, [["q1", "d1", 2.5]]),
+        (b"007 Q0 00123 1 -1e-5 3\r\n\r\n", [["007", "00123", -1e-5]]),
+        (b"  1\tQ0   NA 1 2 t\n \t\n2 Q0 null 1 3 t", [["1", "NA", 2.0], ["2", "null", 3.0]]),
+        (b'True Q0 "d 1 .5 t\nq Q0 d#1 1 2 t\n', [["True", '"d', 0.5], ["q", "d#1", 2.0]]),
+        ("q\u00e4 Q0 d\u00a0e 1 2 t\n".encode(), [["q\u00e4", "d\u00a0e", 2.0]]),
+    ],
+    ids=["plain", "numbers as ids", "blanks", "words and quotes", "unicode"],
+)
+def test_run_is_read(file, content, expected):
+    table = read_run(file(content))
+    assert rows(table) == expected
+    assert list(table.columns) == ["query_id", "doc_id", "score"]
+
+
+def test_ids_are_text_even_if_only_a_part_of_a_long_file_has_numbers(file):
+    lines = [f"{i // 100:03d} Q0 {i if i < 150_000 else f'd{i}'} 1 {i} t\n" for i in range(200_000)]
+    table = read_run(file("".join(lines).encode()))
+    assert table["query_id"].iloc[[0, -1]].tolist() == ["000", "1999"]
+    assert table["doc_id"].iloc[[0, 149_999, -1]].tolist() == ["0", "149999", "d199999"]
+
+
+def test_scores_are_rounded_exactly(file):
+    random = np.random.default_rng(0)
+    scores = random.normal(size=2000) * 10.0 ** random.integers(-300, 300, 2000)
+    content = "".join(f"q Q0 d{i} 1 {score!r} t\n" for i, score in enumerate(scores.tolist()))
+    np.testing.assert_array_equal(read_run(file(content.encode()))["score"], scores)
+
+
+def test_tag_is_that_of_the_first_line(file):
+    assert read_run(file(b"q Q0 d 1 2 007\nq Q0 e 2 1 b\n")).attrs["tag"] == "007"
+
+
+@pytest.mark.parametrize("name", ["run.gz", "run.txt"])
+def test_compressed_files_are_known_by_their_content(file, name):
+    assert rows(read_run(file(gzip.compress(LINE), name))) == [["q1", "d1", 2.5]]
+    assert rows(read_run(file(LINE, name))) == [["q1", "d1", 2.5]]
+
+
+def test_incomplete_compressed_file_is_refused(file):
+    with pytest.raises(ValueError, match="not a complete gzip file"):
+        read_run(file(gzip.compress(LINE * 1000)[:-6]))
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (b"q1 Q0 d2 2 1\n", "it has 5 fields"),
+        (b"q1 Q0 d2 2 1 tag more\n", "it has 7 fields"),
+        (b"q1 Q0 d2 2 1 tag and more\n", "it has 8 fields"),
+        (b"q1 Q0 d2 2 nan tag\n", "the score 'nan' is not a finite number"),
+        (b"q1 Q0 d2 2 1e999 tag\n", "the score '1e999' is not a finite number"),
+        (b"q1 Q0 d2 2 1_0 tag\n", "the score '1_0' is not a finite number"),
+        (b"q1 Q0 d1 2 1 tag\n", "the document 'd1' occurs a second time for the query 'q1'"),
+        (b"q1 Q0 \xff 2 1 tag\n", "it is not text in UTF-8"),
+    ],
+)
+def test_faulty_line_of_a_run_is_named(file, line, fault):
+    with pytest.raises(ValueError, match=rf"file.txt, line 3: {fault} .* expected QUERY Q0 DOCUMENT RANK SCORE TAG"):
+        read_run(file(LINE + b"\n" + line))
+    assert len(read_run(file(LINE + b"\n" + b"q1 Q0 d2 2 1 tag\n"))) == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n"])
+def test_empty_file_is_refused(file, content):
+    for read in (read_run, read_qrels):
+        with pytest.raises(ValueError, match=r"has no lines"):
+            read(file(content))
+
+
+def test_qrels_are_read(file):
+    table = read_qrels(file(b"301 0 d1 2\n301 1 d1 -1\n302 0 7 +1\n"))
+    assert rows(table) == [["301", "d1", "0", 2], ["301", "d1", "1", -1], ["302", "7", "0", 1]]
+    assert table["relevance"].dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (b"q 0 d2 1.0\n", "the relevance '1.0' is not an integer"),
+        (b"q 0 d2 1_0\n", "the relevance '1_0' is not an integer"),
+        (b"q 0 d2 99999999999999999999\n", "the relevance '9+' is not an integer"),
+        (b"q 0 d1 2\n", "the document 'd1' occurs a second time"),
+        (b"q 0 d2\n", "it has 3 fields"),
+        (b"q 0 d2 1 5\n", "it has 5 fields"),
+    ],
+)
+def test_faulty_line_of_qrels_is_named(file, line, fault):
+    with pytest.raises(ValueError, match=rf"line 2: {fault} .* expected QUERY ITERATION DOCUMENT RELEVANCE"):
+        read_qrels(file(b"q 0 d1 1\n" + line))
+
+
+def test_missing_file_is_an_os_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_run(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("name", ["run.txt", "run.txt.gz"])
+def test_written_run_is_read_again(tmp_path, name):
+    random = np.random.default_rng(0)
+    run = {f"q{q}": {f"d{d}": score for d, score in enumerate(random.normal(size=20))} for q in (2, 1, 10)}
+    write_run(tmp_path / name, run, tag="mine")
+    table = read_run(tmp_path / name)
+    assert table.attrs["tag"] == "mine"
+    assert {q: dict(zip(t["doc_id"], t["score"], strict=True)) for q, t in table.groupby("query_id")} == run
+    assert list(dict.fromkeys(table["query_id"])) == ["q2", "q1", "q10"]
+    assert all((np.diff(t["score"]) <= 0).all() for _, t in table.groupby("query_id"))
+
+
+def test_ranks_of_a_written_run_start_at_1_for_each_query(tmp_path):
+    table = pd.DataFrame({"query_id": [2, 1, 2], "doc_id": ["a", "b", "c"], "score": [1, 5, 1]})
+    write_run(tmp_path / "run", table)
+    assert (tmp_path / "run").read_text() == "2 Q0 a 1 1.0 boostrank\n2 Q0 c 2 1.0 boostrank\n1 Q0 b 1 5.0 boostrank\n"
+
+
+@pytest.mark.parametrize(
+    ("run", "tag", "fault"),
+    [
+        ({"q": {"a b": 1.0}}, "t", "doc_id 'a b'"),
+        ({"": {"a": 1.0}}, "t", "query_id ''"),
+        ({"q": {"a": 1.0}}, "two words", "tag 'two words'"),
+        ({"q": {"a": np.inf}}, "t", "score of run must be finite"),
+    ],
+)
+def test_run_that_cannot_be_written_leaves_the_old_file(file, run, tag, fault):
+    path = file(LINE)
+    with pytest.raises(ValueError, match=fault):
+        write_run(path, run, tag)
+    assert path.read_bytes() == LINE
+
+
+# Records as those of ir_measures.
+Qrel = namedtuple("Qrel", "query_id doc_id relevance iteration")
+ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
+FRAME = pd.DataFrame({"query_id": [301, 301, 302], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 3.0]})
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        FRAME,
+        FRAME.rename(columns={"query_id": "q_id"}),
+        FRAME.astype({"query_id": str}),
+        FRAME.astype({"query_id": "category"}),
+        pl.from_pandas(FRAME),
+        {"301": {"a": 2, "b": 1}, "302": {"a": 3}},
+        {301: {"a": 2, "b": 1}, 302: {"a": 3}},
+        [ScoredDoc(*row) for row in FRAME.to_numpy(dtype=object).tolist()],
+    ],
+    ids=["pandas", "columns of ranx", "str", "categories", "polars", "dicts", "dicts with int", "named tuples"],
+)
+def test_forms_of_runs_are_equal(run):
+    table = as_run(run)
+    assert rows(table) == [["301", "a", 2.0], ["301", "b", 1.0], ["302", "a", 3.0]]
+    assert rows(as_qrels(run)) == [["301", "a", "0", 2.0], ["301", "b", "0", 1.0], ["302", "a", "0", 3.0]]
+
+
+class LikeRanx:
+    """An object with the methods of ``ranx.Run`` and ``ranx.Qrels`` that are used: they compile for half a minute."""
+
+    def __init__(self, dicts):
+        self._dicts = dicts
+
+    def keys(self):
+        return self._dicts.keys()
+
+    def to_dict(self):
+        return self._dicts
+
+
+def test_objects_of_ranx_are_taken():
+    dicts = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 3.0}}
+    assert rows(as_run(LikeRanx(dicts))) == rows(as_run(dicts))
+    assert rows(as_qrels(LikeRanx(dicts))) == rows(as_qrels(dicts))
+
+
+def test_subtopics_of_named_tuples_are_kept():
+    table = as_qrels([Qrel("q", "a", 1, "2"), Qrel("q", "a", 0, "1")])
+    assert rows(table) == [["q", "a", "2", 1.0], ["q", "a", "1", 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("table", "error", "fault"),
+    [
+        (FRAME.drop(columns="doc_id"), ValueError, "doc_id is missing"),
+        (FRAME.iloc[:0], ValueError, "it has no documents"),
+        ({}, ValueError, "it has no documents"),
+        (FRAME.assign(query_id=[1.5, 2, 3]), ValueError, "query_id of row 0 is 1.5"),
+        (FRAME.assign(doc_id=["a", None, "b"]), ValueError, "doc_id of row 1 is missing"),
+        (FRAME.assign(score=["1", "x", "2"]), ValueError, "score of run must be numbers"),
+        (FRAME.assign(score=[1, np.nan, 2]), ValueError, "it is nan for the document 'b' of the query '301'"),
+        (pd.concat([FRAME, FRAME]), ValueError, "the document 'a' of the query '301' twice"),
+        ({"q": [1, 2]}, TypeError, "the value of the query 'q' is a list"),
+        ("run.txt", TypeError, "got str"),
+        (None, TypeError, "got NoneType"),
+    ],
+)
+def test_table_that_is_no_run_is_refused(table, error, fault):
+    with pytest.raises(error, match=fault):
+        as_run(table)

@@ -1,0 +1,158 @@
+"""Measures of runs: trec_eval's values, documents that are missing in one of the tables, and policies for queries."""
+
+import warnings
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from boostrank import evaluate_run, get_measure, ndcg_score
+
+pytrec_eval = pytest.importorskip("pytrec_eval")
+
+# Names of ir_measures, with those of trec_eval.
+MEASURES = {
+    "nDCG@10": "ndcg_cut_10",
+    "nDCG": "ndcg",
+    "AP": "map",
+    "AP@5": "map_cut_5",
+    "P@5": "P_5",
+    "R@10": "recall_10",
+    "RR": "recip_rank",
+}
+QRELS = {"301": {"a": 2, "b": 1, "c": 0, "d": 1}}
+RUN = {"301": {"c": 3.0, "a": 2.0, "x": 1.0}}
+
+
+def with_threshold(name, rel):
+    name, at, k = name.partition("@")
+    return name + (f"(rel={rel})" if name != "nDCG" else "") + at + k
+
+
+def random_tables(seed, n_ids=40):
+    """Judgments and a run with ties, documents without judgment, and relevant ones that were not retrieved."""
+    random = np.random.default_rng(seed)
+
+    def documents(values, most):
+        chosen = random.choice(n_ids, random.integers(1, most), replace=False)
+        return {f"d{i}": value for i, value in zip(chosen, values(len(chosen)), strict=True)}
+
+    queries = [f"q{i}" for i in range(random.integers(1, 6))]
+    qrels = {query: documents(lambda n: random.integers(0, 4, n).tolist(), 20) for query in queries}
+    run = {query: documents(lambda n: np.round(random.normal(size=n), 1).tolist(), 30) for query in queries}
+    return qrels, run
+
+
+@pytest.mark.parametrize("rel", [1, 2])
+def test_values_are_those_of_trec_eval(rel):
+    for seed in range(75):
+        qrels, run = random_tables(seed)
+        wanted = {name.partition("_")[0] if name != "recip_rank" else name for name in MEASURES.values()}
+        wanted |= {"ndcg_cut", "map_cut"}
+        trec = pytrec_eval.RelevanceEvaluator(qrels, wanted, relevance_level=rel).evaluate(run)
+        found = evaluate_run(qrels, run, [with_threshold(name, rel) for name in MEASURES], per_query=True)
+        expected = [[trec[query][name] for name in MEASURES.values()] for query in found.index]
+        np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-12)
+
+
+def test_scores_that_are_equal_as_float32_are_tied_for_trec_eval():
+    run = {"301": {"a": 1.0, "b": 1.0 + 1e-12, "c": 0.5}}
+    assert evaluate_run({"301": {"a": 1}}, run, "RR") == {"RR": 0.5}
+    assert evaluate_run({"301": {"b": 1}}, run, "RR") == {"RR": 1.0}
+    assert evaluate_run({"301": {"a": 1}}, {"301": {"a": 1.0, "b": 1.0 + 1e-12}}, "RR", ties="stable") == {"RR": 0.5}
+    assert evaluate_run({"301": {"a": 1}}, {"301": {"a": 1.0 + 1e-12, "b": 1.0}}, "RR", ties="stable") == {"RR": 1.0}
+
+
+@pytest.mark.parametrize(("ties", "value"), [("average", 0.75), ("best", 1.0), ("worst", 0.5), ("stable", 1.0)])
+def test_rules_for_ties(ties, value):
+    assert evaluate_run({"q": {"z": 0, "a": 1}}, {"q": {"a": 1.0, "z": 1.0}}, "RR", ties=ties) == {"RR": value}
+
+
+def test_trec_eval_ranks_ties_by_decreasing_id():
+    assert evaluate_run({"q": {"z": 0, "a": 1}}, {"q": {"a": 1.0, "z": 1.0}}, "RR") == {"RR": 0.5}
+
+
+def test_documents_that_were_not_retrieved_count_in_the_ideal_only():
+    values = evaluate_run(QRELS, RUN, ["nDCG", "AP", "R@10", "P@10"])
+    ideal = 2 / np.log2(2) + 1 / np.log2(3) + 1 / np.log2(4)
+    assert values["nDCG"] == pytest.approx(2 / np.log2(3) / ideal, abs=1e-15)
+    assert values["AP"] == pytest.approx(1 / 2 / 3, abs=1e-15)
+    assert values["R@10"] == pytest.approx(1 / 3, abs=1e-15)
+    assert values["P@10"] == pytest.approx(1 / 10, abs=1e-15)
+
+
+def test_a_complete_run_has_the_measures_of_arrays():
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"query_id": np.repeat(np.arange(20), 15), "doc_id": np.tile(np.arange(15), 20)})
+    table = table.assign(relevance=random.integers(0, 4, 300), score=random.integers(0, 9, 300) / 8.0)
+    expected = ndcg_score(table["relevance"], table["score"], table["query_id"], k=5)
+    assert evaluate_run(table.drop(columns="score"), table, "ndcg@5", ties="average")["ndcg@5"] == pytest.approx(
+        expected
+    )
+
+
+def test_unjudged_documents_are_kept_or_removed():
+    run = {"q": {"x": 3.0, "a": 2.0, "y": 1.0, "b": 0.5}}
+    qrels = {"q": {"a": 0, "b": 1}}
+    assert evaluate_run(qrels, run, "RR") == {"RR": 0.25}
+    assert evaluate_run(qrels, run, "RR", unjudged="remove") == {"RR": 0.5}
+    assert evaluate_run({"q": {"c": 1}}, run, ["RR", "nDCG@3"], unjudged="remove") == {"RR": 0.0, "nDCG@3": 0.0}
+
+
+def test_negative_relevance_counts_as_0():
+    run = {"q": {"a": 1.0, "b": 2.0}}
+    values = evaluate_run({"q": {"a": 1, "b": -2}}, run, ["nDCG@5", "P@1"])
+    assert values == evaluate_run({"q": {"a": 1, "b": 0}}, run, ["nDCG@5", "P@1"])
+
+
+def test_queries_without_relevant_documents_follow_the_measure():
+    qrels, run = {"q": {"a": 1}, "r": {"a": 0}}, {"q": {"a": 1.0}, "r": {"a": 1.0}}
+    assert evaluate_run(qrels, run, "AP") == {"AP": 0.5}
+    assert evaluate_run(qrels, run, {"AP": get_measure("AP", empty="skip")}) == {"AP": 1.0}
+
+
+class TestQueriesOfOneTable:
+    qrels: ClassVar = {"1": {"a": 1}, "2": {"a": 1}}
+    run: ClassVar = {"2": {"a": 1.0}, "3": {"a": 1.0}}
+
+    def test_they_are_named_in_a_warning(self):
+        with pytest.warns(UserWarning, match=r"count as 0 \('1'\); 1 of 2 .* left out \('3'\)"):
+            assert evaluate_run(self.qrels, self.run, "RR") == {"RR": 0.5}
+
+    @pytest.mark.parametrize(("queries", "value", "ids"), [("judged", 0.5, ["1", "2"]), ("common", 1.0, ["2"])])
+    def test_a_stated_policy_has_no_warning(self, queries, value, ids):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert evaluate_run(self.qrels, self.run, "RR", queries=queries) == {"RR": value}
+            table = evaluate_run(self.qrels, self.run, "RR", queries=queries, per_query=True)
+        assert table.index.tolist() == ids
+        assert table.index.name == "query_id"
+
+    def test_no_common_query_is_an_error(self):
+        with pytest.raises(ValueError, match=r"none of the queries of qrels: '3' in the run, '1' in qrels"):
+            evaluate_run({"1": {"a": 1}}, {"3": {"a": 1.0}}, "RR", queries="judged")
+
+
+def test_several_iterations_of_a_document_are_refused():
+    qrels = pd.DataFrame({"query_id": "q", "doc_id": "a", "relevance": [1, 0], "iteration": ["1", "2"]})
+    with pytest.raises(ValueError, match=r"the document 'a' of the query 'q' for several iterations"):
+        evaluate_run(qrels, {"q": {"a": 1.0}})
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"ties": "random"}, "ties must be one of trec_eval"),
+        ({"unjudged": "drop"}, "unjudged must be one of zero, remove"),
+        ({"queries": "all"}, "queries must be one of judged, common"),
+        ({"measures": "auc"}, "auc is not defined for runs"),
+        ({"measures": "agreement"}, "agreement is not defined for runs"),
+        ({"measures": "ndcg@0.5"}, "not a fraction"),
+        ({"measures": "P"}, "not defined for runs without a cutoff"),
+        ({"measures": lambda y, s, q: 0.0}, "is not defined for runs"),
+    ],
+)
+def test_invalid_settings_are_refused(settings, fault):
+    with pytest.raises(ValueError, match=fault):
+        evaluate_run(QRELS, RUN, **settings)
