@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
 
 # p-values below this are shown as "<.001".
 MIN_SHOWN_P = 0.001
+# Differences with an adjusted p-value below this are called significant.
+LEVEL = 0.05
+# Width of a line of text.
+WIDTH = 80
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +84,28 @@ class Comparison:
         wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
         return [mean, f"{row['difference']:+.4f}", p_value, wins, rounds]
 
+    def conclusion(self, measure: str) -> str:
+        """Say in words which rankers differ significantly from the baseline in a measure, at the level 0.05.
+
+        The p-values are those after Holm's correction. The text is empty if there is no ranker besides the baseline.
+        """
+        rows = self.table[(self.table["metric"] == measure) & (self.table["ranker"] != self.baseline)]
+        if rows.empty:
+            return ""
+        significant = rows["p_holm"] < LEVEL
+        if not significant.any():
+            who = f"{rows['ranker'].iloc[0]} does not differ" if len(rows) == 1 else "No ranker differs"
+            return f"{who} significantly from {self.baseline}."
+        parts = []
+        for word, signed in (("better", rows["difference"] > 0), ("worse", rows["difference"] < 0)):
+            names = ", ".join(rows["ranker"][significant & signed])
+            if names:
+                parts.append(f"Significantly {word} than {self.baseline}: {names}.")
+        n_others = int((~significant).sum())
+        if n_others:
+            parts.append(f"The other {n_others} do not differ significantly." if n_others > 1 else "The other does not.")
+        return " ".join(parts)
+
     def __repr__(self) -> str:
         return "\n\n".join(self._text_table(measure) for measure in self.measures)
 
@@ -129,4 +156,6 @@ class Comparison:
                 *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
             ]
             lines.append("  ".join(cells))
+        # Names of rankers have hyphens, and stay whole.
+        lines += textwrap.wrap(self.conclusion(measure), WIDTH, break_on_hyphens=False, break_long_words=False)
         return "\n".join(lines)

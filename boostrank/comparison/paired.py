@@ -106,6 +106,7 @@ def compare(
     ranker  mean  diff  p (Holm)  w/t/l  rounds
     lambdarank  0...  10
     softmax  0...  10
+    softmax ... lambdarank...
     """
     import pandas as pd
 

@@ -19,6 +19,7 @@ from boostrank.comparison.identity import UnknownIdentityError, data_hash, setti
 from boostrank.comparison.saved_results import SavedResults, TrainingIdentity, TrainingResult, make_identity
 from boostrank.datasets import Fold
 from boostrank.estimators import fit_with_validation, n_rounds
+from boostrank.metrics import check_scores
 
 
 class Training(NamedTuple):
@@ -76,8 +77,7 @@ def run_trainings(
 ) -> Iterator[tuple[int, TrainingResult, bool]]:
     """Yield the number of each training, its result, and whether it was saved: first the saved ones, then as they end.
 
-    A result that is not saved yet is appended to the file when the next one is asked for: after the caller has accepted
-    it.
+    A result that is not saved yet is appended to the file before it is yielded.
     """
     identities: Sequence[TrainingIdentity | None] = [None] * len(trainings)
     if saved is not None:
@@ -91,10 +91,10 @@ def run_trainings(
         else:
             yield number, found, True
     for number, result in _train_all([(number, trainings[number]) for number in missing], n_jobs):
-        yield number, result, False
         identity = identities[number]
         if saved is not None and identity is not None:
             saved.add(identity, result)
+        yield number, result, False
 
 
 def _identities(trainings: Sequence[Training]) -> list[TrainingIdentity | None]:
@@ -170,9 +170,9 @@ def _trained(training: Training) -> TrainingResult:
     try:
         fitted = fit_with_validation(training.ranker, fold.train, fold.validation)
         scores = np.asarray(fitted.predict(fold.test.X))
+        # Invalid scores are an error here, before they are saved.
+        checked = check_scores(scores)
     except Exception as error:
         error.add_note(f"while {training.name} was trained on {fold.name}")
         raise
-    if scores.dtype.kind not in "fiub":
-        scores = scores.astype(np.float64)
-    return TrainingResult(scores, n_rounds(fitted), time.perf_counter() - start)
+    return TrainingResult(scores if scores.dtype.kind in "fiub" else checked, n_rounds(fitted), time.perf_counter() - start)
