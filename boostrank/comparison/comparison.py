@@ -103,7 +103,8 @@ class Comparison:
                 parts.append(f"Significantly {word} than {self.baseline}: {names}.")
         n_others = int((~significant).sum())
         if n_others:
-            parts.append(f"The other {n_others} do not differ significantly." if n_others > 1 else "The other does not.")
+            others = "The other does" if n_others == 1 else f"The other {n_others} do"
+            parts.append(f"{others} not differ significantly.")
         return " ".join(parts)
 
     def __repr__(self) -> str:

@@ -69,13 +69,19 @@ class ProgressDisplay:
     def _line(self, training: FinishedTraining) -> str:
         """One line of text on a fold that is finished."""
         n_folds = sum(count == self._n_rankers for count in self._finished.values())
-        n_trained, seconds = self._trained[training.fold], time.monotonic() - self._start
+        n_trained = self._trained[training.fold]
+        n_saved = self._n_rankers - n_trained
         text = f"{training.fold} is finished ({n_folds} of {self._n_folds}): "
         if not n_trained:
-            return f"{text}{self._n_rankers} saved trainings"
-        text += f"{n_trained} trainings" + ("" if n_trained == self._n_rankers else f", {self._n_rankers - n_trained} saved")
+            return f"{text}{n_saved} saved {_plural(n_saved)}"
+        text += f"{n_trained} {_plural(n_trained)}" + (f", {n_saved} saved" if n_saved else "")
+        seconds = time.monotonic() - self._start
         left = seconds / self._n_trained * (training.n_trainings - training.n_finished)
         return f"{text}, {_duration(seconds)} since the start, about {_duration(left)} left"
+
+
+def _plural(count: int) -> str:
+    return "training" if count == 1 else "trainings"
 
 
 def _name(training: FinishedTraining) -> str:

@@ -98,7 +98,7 @@ class SavedResults:
             pass
         self.damaged_lines: list[int] = []
         self._results: dict[str, TrainingResult] = {}
-        self._identities: dict[tuple[str, str], TrainingIdentity] = {}
+        self._identities: dict[tuple[str, str], list[TrainingIdentity]] = {}
         with open(self.path, "rb") as file:
             self._starts_empty = self._ends_in_line = not (head := file.readline())
             if head and _decoded(head) != HEADER:
@@ -117,11 +117,11 @@ class SavedResults:
         return self._results.get(identity.key)
 
     def differences(self, identity: TrainingIdentity) -> list[str]:
-        """What the training of this name in the file has another value of: "data", "settings", "versions"."""
-        found = self._identities.get((identity.ranker, identity.fold))
-        if found is None:
-            return []
-        return [name for name in ("data", "settings", "versions") if getattr(found, name) != getattr(identity, name)]
+        """What differs in the training of this name in the file that is most like this one; empty if there is none."""
+        names = ("data", "settings", "versions")
+        found = self._identities.get((identity.ranker, identity.fold), [])
+        differences = [[name for name in names if getattr(one, name) != getattr(identity, name)] for one in found]
+        return min(differences, key=len, default=[])
 
     def add(self, identity: TrainingIdentity, result: TrainingResult) -> None:
         """Append the result of a training."""
@@ -148,11 +148,11 @@ class SavedResults:
                 raise ValueError("checksum")
             identity = TrainingIdentity(*(values[name] for name in TrainingIdentity._fields))
             scores = np.frombuffer(base64.b64decode(values["scores"]), dtype=values["type"]).copy()
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, AttributeError):
             self.damaged_lines.append(number)
             return
         self._results[identity.key] = TrainingResult(scores, values["rounds"], values["seconds"])
-        self._identities[identity.ranker, identity.fold] = identity
+        self._identities.setdefault((identity.ranker, identity.fold), []).append(identity)
 
 
 def make_identity(ranker: str, fold: str, data: str, settings: Any) -> TrainingIdentity:
