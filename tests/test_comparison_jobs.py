@@ -134,7 +134,14 @@ def test_a_bar_is_drawn_on_a_terminal(shown):
 
 
 def test_durations_are_written_in_two_units():
-    seconds = {0.4: "0 s", 59.4: "59 s", 59.6: "1 min 00 s", 185: "3 min 05 s", 3599.6: "1 h 00 min", 7800: "2 h 10 min"}
+    seconds = {
+        0.4: "0 s",
+        59.4: "59 s",
+        59.6: "1 min 00 s",
+        185: "3 min 05 s",
+        3599.6: "1 h 00 min",
+        7800: "2 h 10 min",
+    }
     assert {value: progress_display._duration(value) for value in seconds} == seconds
 
 

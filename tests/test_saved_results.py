@@ -190,7 +190,12 @@ def test_half_written_and_damaged_lines_are_left_out(tmp_path):
         again = SavedResults(file)
         assert again.find(keys[2]).rounds == 6
         assert again.n_trainings == 3
-    for damaged in (lines[1].replace(b'"rounds": 5', b'"rounds": 6'), b"\0" * 50 + b"\n", b"[]\n", b'{"checksum": 1}\n'):
+    for damaged in (
+        lines[1].replace(b'"rounds": 5', b'"rounds": 6'),
+        b"\0" * 50 + b"\n",
+        b"[]\n",
+        b'{"checksum": 1}\n',
+    ):
         file.write_bytes(b"".join([lines[0], damaged, *lines[2:]]))
         saved = SavedResults(file)
         assert (saved.damaged_lines, saved.n_trainings) == ([2], 2)
@@ -248,7 +253,9 @@ def test_other_settings_data_and_versions_are_trained(folds, rankers, tmp_path, 
 
     def count(rankers, folds, part):
         fits.clear()
-        with pytest.warns(UserWarning, match=rf"r\.jsonl has 3 of these trainings with other {part}: they are not used"):
+        with pytest.warns(
+            UserWarning, match=rf"r\.jsonl has 3 of these trainings with other {part}: they are not used"
+        ):
             result = br.compare(rankers, folds, results=file)
         fresh = br.compare(rankers, folds)
         pd.testing.assert_frame_equal(result.table, fresh.table, check_exact=True)
@@ -262,7 +269,9 @@ def test_other_settings_data_and_versions_are_trained(folds, rankers, tmp_path, 
     assert count(one, folds, "versions") == 6
     monkeypatch.undo()
     # The file has kept the first ones. Other names are other trainings.
-    assert len(SavedResults(file).find(make_identity("softmax", "Fold1", data_hash(folds[0]), settings(one["softmax"]))))
+    assert len(
+        SavedResults(file).find(make_identity("softmax", "Fold1", data_hash(folds[0]), settings(one["softmax"])))
+    )
     before = SavedResults(file).n_trainings
     br.compare({"other": one["softmax"]}, folds, results=file)
     assert SavedResults(file).n_trainings == before + 3 == 15

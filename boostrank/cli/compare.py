@@ -195,7 +195,9 @@ def compare(
     }
     rankers = {**make_rankers(names, backend, settings, leaves), **load_rankers(ranker or [])}
     n_trainings = len(rankers) * len(parts)
-    error_console.print(f"{len(rankers)} rankers, {len(parts)} folds: {n_trainings} trainings, {_at_a_time(jobs, threads)}")
+    error_console.print(
+        f"{len(rankers)} rankers, {len(parts)} folds: {n_trainings} trainings, {_at_a_time(jobs, threads)}"
+    )
     with kept_results(results) as file, _limited_threads(jobs, threads):
         comparison = compare_rankers(
             rankers,

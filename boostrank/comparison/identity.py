@@ -1,4 +1,4 @@
-"""What identifies the training of a ranker on a fold: the data, the settings of the ranker, and the versions."""
+"""The identity of the training of a ranker on a fold: the data, the settings of the ranker, and the versions."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def compare(
     ranker  mean  diff  p (Holm)  w/t/l  rounds
     lambdarank  0...  10
     softmax  0...  10
-    softmax ... lambdarank...
+    Significantly worse than lambdarank: softmax.
     """
     import pandas as pd
 

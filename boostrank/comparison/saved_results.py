@@ -19,7 +19,7 @@ HEADER = {"file": "results of boostrank compare, one training a line", "format":
 
 
 class TrainingResult(NamedTuple):
-    """What remains of the training of a ranker on a fold.
+    """The scores of a training of a ranker on a fold.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class TrainingResult(NamedTuple):
 
 
 class TrainingIdentity(NamedTuple):
-    """What a training must have in common with one in the file to have its result.
+    """All that a training must have in common with one in the file to have its result.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class SavedResults:
         return self._results.get(identity.key)
 
     def differences(self, identity: TrainingIdentity) -> list[str]:
-        """What differs in the training of this name in the file that is most like this one; empty if there is none."""
+        """The parts that differ in the most similar training of this name in the file; empty if there is none."""
         names = ("data", "settings", "versions")
         found = self._identities.get((identity.ranker, identity.fold), [])
         differences = [[name for name in names if getattr(one, name) != getattr(identity, name)] for one in found]

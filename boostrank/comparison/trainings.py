@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +40,7 @@ class Training(NamedTuple):
 
 
 class FinishedTraining(NamedTuple):
-    """What the argument `progress` of :func:`boostrank.compare` is called with after each training.
+    """A training as the argument `progress` of :func:`boostrank.compare` gets it, after it has ended.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Warned(NamedTuple):
 
 def run_trainings(
     trainings: Sequence[Training], n_jobs: int | None, saved: SavedResults | None
-) -> Iterator[tuple[int, TrainingResult, bool]]:
+) -> Generator[tuple[int, TrainingResult, bool], None, None]:
     """Yield the number of each training, its result, and whether it was saved: first the saved ones, then as they end.
 
     A result that is not saved yet is appended to the file before it is yielded.
@@ -142,8 +142,8 @@ def _train_all(jobs: list[tuple[int, Training]], n_jobs: int | None) -> Iterator
             yield number, result
     except TerminatedWorkerError as error:
         raise ChildProcessError(
-            "the process of a training ended unexpectedly, as it does if memory is exhausted: let fewer trainings run at "
-            "the same time (n_jobs, --jobs)"
+            "the process of a training ended unexpectedly, as it does if memory is exhausted: let fewer trainings run "
+            "at the same time (n_jobs, --jobs)"
         ) from error
     finally:
         with warnings.catch_warnings():
@@ -175,4 +175,6 @@ def _trained(training: Training) -> TrainingResult:
     except Exception as error:
         error.add_note(f"while {training.name} was trained on {fold.name}")
         raise
-    return TrainingResult(scores if scores.dtype.kind in "fiub" else checked, n_rounds(fitted), time.perf_counter() - start)
+    return TrainingResult(
+        scores if scores.dtype.kind in "fiub" else checked, n_rounds(fitted), time.perf_counter() - start
+    )

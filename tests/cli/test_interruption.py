@@ -176,10 +176,10 @@ def test_control_c_ends_all_processes_and_their_results_are_used(folder, tmp_pat
     wait = tmp_path / "wait"
     wait.touch()
     arguments = ["compare", str(folder), "--backend", "lightgbm", "--objectives", "softmax", "--rounds", "2"]
-    arguments += ["--ranker", f"{own}:Slow", "--results", str(file), "--jobs", "2"]
+    arguments += ["--ranker", f"{own}:Slow", "--results", str(file), "--jobs"]
     # Ctrl-C on a terminal goes to all processes of the group.
     running = subprocess.Popen(
-        [sys.executable, "-c", CODE, *arguments],
+        [sys.executable, "-c", CODE, *arguments, "2"],
         env={**os.environ, "WAIT": str(wait)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -196,13 +196,14 @@ def test_control_c_ends_all_processes_and_their_results_are_used(folder, tmp_pat
     assert (running.returncode, out) == (130, "")
     assert err.splitlines() == [
         f"3 trainings are kept in {file}. To go on:",
-        f"  {shlex.join(['boostrank', *arguments])}",
+        f"  {shlex.join(['boostrank', *arguments, '2'])}",
     ]
     while group_exists(running.pid):
         time.sleep(0.05)
     wait.unlink()
+    # Another number of jobs is no other setting; and one job starts sooner.
     done = subprocess.run(
-        [sys.executable, "-c", CODE, *arguments],
+        [sys.executable, "-c", CODE, *arguments, "1"],
         env={**os.environ, "WAIT": str(wait)},
         capture_output=True,
         text=True,
@@ -210,7 +211,7 @@ def test_control_c_ends_all_processes_and_their_results_are_used(folder, tmp_pat
         timeout=200,
     )
     lines = done.stderr.splitlines()
-    assert lines[0] == "2 rankers, 2 folds: 4 trainings, 2 at a time with 1 thread each"
+    assert lines[0] == "2 rankers, 2 folds: 4 trainings, one after the other"
     assert "2 saved trainings" in lines[1]
     assert "1 training, 1 saved" in lines[2]
     assert "ndcg@10, compared with lightgbm softmax" in done.stdout
