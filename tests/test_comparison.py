@@ -1,6 +1,7 @@
 """The comparison of rankers: its table, its tests, its texts and its picture."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import boostrank as br
@@ -62,9 +63,13 @@ def test_missing_validation_is_taken_from_training_queries(comparison):
     bare = [fold._replace(validation=None) for fold in folds]
     stopping = {"a": br.LightGBMRanker(n_estimators=50, early_stopping_rounds=3, n_jobs=1)}
     seen = []
-    result = br.compare(stopping, bare, measures=["ndcg@5"], progress=lambda fold, name: seen.append((fold, name)))
+    result = br.compare(stopping, bare, measures=["ndcg@5"], progress=seen.append)
     assert (result.per_query["rounds"] < 50).all()
-    assert seen == [(fold.name, "a") for fold in folds]
+    rounds = result.per_query.groupby("fold")["rounds"].first()
+    assert [training[:3] + training[4:] for training in seen] == [
+        ("a", fold.name, rounds[fold.name], False, i, 3) for i, fold in enumerate(folds, 1)
+    ]
+    assert all(0 < training.seconds < 60 for training in seen)
     with pytest.raises(ValueError, match="baseline"):
         br.compare(rankers, folds, baseline="c")
 
@@ -95,13 +100,32 @@ def test_texts_of_a_comparison_have_its_numbers(comparison):
     assert lines[0] == "ndcg@10, compared with softmax"
     assert lines[3].split() == ["squared", mean, difference, p_value, wins, "10"]
     assert lines[2].split()[2:] == ["10"]
-    assert len({len(line) for line in lines[1:]}) == 1
+    assert len({len(line) for line in lines[1:4]}) == 1
+    assert lines[4:] == [result.conclusion("ndcg@10")]
     markdown = result.to_markdown().splitlines()
     assert markdown[0] == "| ranker | ndcg@1 | diff | p (Holm) | ndcg@10 | diff | p (Holm) | win/tie/loss | rounds |"
     assert markdown[1].count("|") == markdown[0].count("|")
     assert markdown[3].endswith(f"| {mean} | {difference} | {p_value} | {wins} | 10 |")
     table = result.table.assign(p_holm=result.table["p_holm"] * 0)
     assert Comparison(table, result.per_query, "softmax").cells("squared", "ndcg@10")[2] == "<.001"
+
+
+def test_conclusions_say_which_differences_are_significant(comparison):
+    names, nan = ["base", "a", "b-c", "d"], float("nan")
+
+    def text(p_values, differences, n=4):
+        columns = {"ranker": names[:n], "metric": "map", "p_holm": [nan, *p_values], "difference": [0.0, *differences]}
+        return Comparison(pd.DataFrame(columns), comparison[3].per_query, "base").conclusion("map")
+
+    assert text([0.05, 0.2, 1.0], [1, -1, 0]) == "No ranker differs significantly from base."
+    better_and_worse = "Significantly better than base: a, d. Significantly worse than base: b-c."
+    assert text([0.049, 0.01, 0.0], [1, -1, 2]) == better_and_worse
+    worse = "Significantly worse than base: a. The other 2 do not differ significantly."
+    assert text([0.0, 1.0, 0.05], [-1, 1, 1]) == worse
+    better = "Significantly better than base: a, b-c. The other does not differ significantly."
+    assert text([0.0, 0.01, 0.06], [1, 1, 1]) == better
+    assert text([0.06], [1], n=2) == "a does not differ significantly from base."
+    assert text([], [], n=1) == ""
 
 
 def test_any_measures_are_compared(comparison):

@@ -37,10 +37,10 @@ def folds(data):
 def scores_of(rankers, folds):
     """The result of `compare`, and the scores that each ranker predicts on each fold."""
     seen = {name: [] for name in rankers}
-    turn = []
+    last = []
 
     def remember(fold, scores):
-        seen[turn[-1]].append(scores)
+        last.append(scores)
         return np.zeros(len(set(fold.test.qid)))
 
     result = br.compare(
@@ -48,7 +48,7 @@ def scores_of(rankers, folds):
         folds,
         measures=["ndcg@10"],
         extra_measures={"scores": remember},
-        progress=lambda fold, name: turn.append(name),
+        progress=lambda training: seen[training.ranker].append(last[-1]),
         n_permutations=10,
     )
     return result, seen

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,7 +13,7 @@ from rich.text import Text
 
 from boostrank import compiled
 from boostrank.cli.check import check
-from boostrank.cli.compare import compare
+from boostrank.cli.compare import compare, default_text
 from boostrank.cli.evaluate import evaluate
 from boostrank.cli.fit import fit
 from boostrank.cli.predict import predict
@@ -52,14 +53,17 @@ def options(
     """NDCG-consistent ranking with LightGBM and XGBoost."""
 
 
-for command in (compare, fit, predict, evaluate, check):
+app.command(epilog=default_text())(compare)
+for command in (fit, predict, evaluate, check):
     app.command()(command)
 
 
 def main() -> None:
     """Run the command line; after an error print one line that says what is wrong, and exit with code 2."""
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            app()
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
         message = Text.assemble(("error:", "bold red"), f" {_message(error)}")
         Console(stderr=True).print(message, highlight=False, soft_wrap=True)
@@ -67,7 +71,14 @@ def main() -> None:
 
 
 def _message(error: Exception) -> str:
-    """The message of an error; that of the operating system without its number."""
+    """The message of an error with its notes; that of the operating system without its number."""
+    text = str(error)
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+        text = f"{error.filename}: {error.strerror}"
+    return " ".join([text, *(f"({note})" for note in getattr(error, "__notes__", []))])
+
+
+def _show_warning(message: Warning | str, *place: Any, **options: Any) -> None:
+    """Print the text of a warning without the line of code that it comes from."""
+    text = Text.assemble(("warning:", "bold yellow"), f" {message}")
+    Console(stderr=True).print(text, highlight=False, soft_wrap=True)

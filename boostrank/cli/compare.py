@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Any
 
+import joblib
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from threadpoolctl import threadpool_limits
 
 from boostrank.cli import reports
+from boostrank.cli.interruption import kept_results
 from boostrank.cli.options import (
     DEFAULT_MEASURES,
     Backend,
@@ -25,6 +27,7 @@ from boostrank.cli.options import (
     RoundsOption,
     SeedOption,
     console,
+    error_console,
     given,
     make_rankers,
     parse_measures,
@@ -38,6 +41,7 @@ from boostrank.datasets.synthetic import make_ranking
 from boostrank.files import write_atomically
 from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
+from boostrank.rankers.bagging_members import threads_per_member
 from boostrank.surrogates import SURROGATES
 
 NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")
@@ -50,11 +54,32 @@ SYNTHETIC_OBJECTIVES = (
     "lambdarank,rank:ndcg,consistent-lambdarank,softmax,logistic,squared,squared/none,softmax/softmax"
 )
 SYNTHETIC_QUERIES = 600
+DEFAULT_FOLDS = 5
 
 
 def default_objectives() -> str:
     """Objectives to compare on a user's data: native ones, surrogates that are not slow, and inconsistent losses."""
     return ",".join([*NATIVE, *(name for name in SURROGATES if name not in SLOW), *INCONSISTENT])
+
+
+def default_jobs(n_folds: int) -> int:
+    """Number of trainings at the same time: one for each fold, and at most one for each processor.
+
+    Every training that runs at the same time takes memory for its data in the form of its library.
+    """
+    return min(joblib.cpu_count(), n_folds)
+
+
+def default_text() -> str:
+    """The default objectives, and how many trainings they are, for --help."""
+    texts = []
+    for data, objectives in (("synthetic data", SYNTHETIC_OBJECTIVES), ("your data", default_objectives())):
+        n_rankers = len(make_rankers(objectives, Backend.both, {}, 15))
+        texts.append(
+            f"Default objectives on {data}: {objectives.replace(',', ', ')}. With both libraries these are {n_rankers} "
+            f"rankers, and on {DEFAULT_FOLDS} folds {DEFAULT_FOLDS * n_rankers} trainings."
+        )
+    return "\n\n".join(texts)
 
 
 def compare(
@@ -69,7 +94,8 @@ def compare(
             help="Objectives, separated by commas: surrogates (softmax), surrogates with other targets "
             "(softmax/softmax is ListNet), losses of edges (edge-logistic), and objectives of LightGBM (lambdarank) or "
             "XGBoost (rank:ndcg), which run on their own library only, and auto, which chooses one of several by "
-            "cross-validation over the training queries. The first one is the baseline.",
+            "cross-validation over the training queries. The first one is the baseline. The defaults are "
+            "listed below.",
             show_default=False,
         ),
     ] = None,
@@ -87,14 +113,43 @@ def compare(
     empty: EmptyOption = None,
     k: KOption = None,
     rounds: RoundsOption = 500,
-    patience: PatienceOption = 50,
+    patience: PatienceOption = 30,
     learning_rate: RateOption = 0.1,
     leaves: LeavesOption = 15,
-    folds: Annotated[int, typer.Option(min=3, help="Number of folds of a single file or of the synthetic data.")] = 5,
+    folds: Annotated[int, typer.Option(min=3, help="Number of folds of a single file or of the synthetic data.")] = (
+        DEFAULT_FOLDS
+    ),
     seed: SeedOption = 0,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of trainings at the same time, each in a process. By default one for each fold, and at most "
+            "one for each processor. Each takes memory for its data.",
+            show_default=False,
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of threads of each training. By default the processors divided by --jobs. Estimators of "
+            "--ranker that have a setting for it keep that.",
+            show_default=False,
+        ),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="File that keeps the result of each training as it ends. If the command is stopped, the same command "
+            "goes on where it stopped. A training is run again if its data, its settings or the versions of the "
+            "libraries have changed. Without this option a temporary file is used, which is deleted at the end.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="File to write the table to: .csv, .json or .md.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Image file for a plot of the differences in the last measure of the table.")
+        Path | None, typer.Option(help="Image file for a plot of the differences in the last of --measures.")
     ] = None,
 ) -> None:
     """Train rankers on the same folds and compare them on the test queries, by default by NDCG.
@@ -111,16 +166,8 @@ def compare(
     if plot is not None:
         require_folder_of(plot)
         reports.check_plot_suffix(plot)
-    settings = {
-        **given(gain=gain),
-        "k": k,
-        "n_estimators": rounds,
-        "early_stopping_rounds": patience,
-        "learning_rate": learning_rate,
-        "random_state": seed,
-    }
-    names = objectives or (default_objectives() if path else SYNTHETIC_OBJECTIVES)
-    rankers = {**make_rankers(names, backend, settings, leaves), **load_rankers(ranker or [])}
+    if results is not None:
+        require_folder_of(results)
     extra = {}
     if path is None:
         X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
@@ -134,39 +181,52 @@ def compare(
         console.print(f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known.")
     else:
         parts = read_letor_folds(path) if path.is_dir() else query_folds(read_letor(path), folds, random_state=seed)
-    with _progress() as progress:
-        total = len(rankers) * len(parts)
-        # `advance` is called before each training, so the bar starts at -1.
-        task = progress.add_task("", total=total, completed=-1)
-
-        def advance(fold: str, name: str) -> None:
-            progress.update(task, advance=1, description=f"{fold}: {name}")
-
+    names = objectives or (default_objectives() if path else SYNTHETIC_OBJECTIVES)
+    jobs = default_jobs(len(parts)) if jobs is None else jobs
+    threads = threads_per_member(jobs, jobs) if threads is None else threads
+    settings = {
+        **given(gain=gain),
+        "k": k,
+        "n_estimators": rounds,
+        "early_stopping_rounds": patience,
+        "learning_rate": learning_rate,
+        "random_state": seed,
+        "n_jobs": threads,
+    }
+    rankers = {**make_rankers(names, backend, settings, leaves), **load_rankers(ranker or [])}
+    n_trainings = len(rankers) * len(parts)
+    error_console.print(
+        f"{len(rankers)} rankers, {len(parts)} folds: {n_trainings} trainings, {_at_a_time(jobs, threads)}"
+    )
+    with kept_results(results) as file, _limited_threads(jobs, threads):
         comparison = compare_rankers(
             rankers,
             parts,
             measures=chosen,
             extra_measures=extra,
             random_state=seed,
-            progress=advance,
+            n_jobs=jobs,
+            results=file,
+            progress=True,
         )
-        progress.update(task, completed=total, description="done")
-    _show(comparison, output, plot)
+    _show(comparison, str(chosen[-1]), output, plot)
 
 
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description:<40}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
+def _at_a_time(jobs: int, threads: int | None) -> str:
+    text = "one after the other" if jobs == 1 else f"{jobs} at a time"
+    return text if threads is None else f"{text} with {threads} {'thread' if threads == 1 else 'threads'} each"
 
 
-def _show(comparison: Comparison, output: Path | None, plot: Path | None) -> None:
+def _limited_threads(jobs: int, threads: int | None) -> contextlib.AbstractContextManager[Any]:
+    """Limit the threads of estimators that have no setting for them; the rankers of this package have one."""
+    if threads is None:
+        return contextlib.nullcontext()
+    if jobs == 1:
+        return threadpool_limits(threads)
+    return joblib.parallel_config("loky", inner_max_num_threads=threads)
+
+
+def _show(comparison: Comparison, plotted: str, output: Path | None, plot: Path | None) -> None:
     console.print(repr(comparison), highlight=False, markup=False, soft_wrap=True)
     console.print()
     if "-regret" in comparison.measures:
@@ -177,13 +237,13 @@ def _show(comparison: Comparison, output: Path | None, plot: Path | None) -> Non
         )
     console.print(
         "diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over the test "
-        "queries of all folds, adjusted for the number of rankers by Holm's method. w/t/l: queries won, tied and lost. "
-        "rounds: mean number of boosting rounds.",
+        "queries of all folds, adjusted for the number of rankers by Holm's method; significant is below 0.05. w/t/l: "
+        "queries won, tied and lost. rounds: mean number of boosting rounds.",
         highlight=False,
     )
     if output is not None:
         write_atomically(output, lambda name: reports.write_table(comparison, name))
-        console.print(f"table: {output}")
+        console.print(f"table: {output}", highlight=False, soft_wrap=True)
     if plot is not None:
-        write_atomically(plot, lambda name: reports.write_plot(comparison, name))
-        console.print(f"plot: {plot}")
+        write_atomically(plot, lambda name: reports.write_plot(comparison, plotted, name))
+        console.print(f"plot: {plot}", highlight=False, soft_wrap=True)

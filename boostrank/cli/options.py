@@ -21,6 +21,7 @@ from boostrank.targets import NORMALIZATIONS
 
 # Paths and names may contain brackets or colons, which are no markup.
 console = Console(markup=False, emoji=False)
+error_console = Console(stderr=True, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 DEFAULT_MEASURES = "ndcg@1,ndcg@5,ndcg@10"
 

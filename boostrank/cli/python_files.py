@@ -42,7 +42,18 @@ def import_file(path: Path) -> ModuleType:
         lines = [frame.lineno for frame in frames if Path(frame.filename) == path.absolute()]
         where = f"{path}, line {lines[-1]}" if lines else str(path)
         raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
+    _pickle_by_value(module)
     return module
+
+
+def _pickle_by_value(module: ModuleType) -> None:
+    """Let joblib send the classes and functions of a module to other processes, which cannot import it by its name."""
+    try:
+        # joblib has a copy of cloudpickle up to version 1.5, and needs the package itself since 1.6.
+        from joblib.externals import cloudpickle
+    except ImportError:
+        import cloudpickle
+    cloudpickle.register_pickle_by_value(module)
 
 
 def find_object(path: Path, name: str, kind: str, is_of_kind: Callable[[object, ModuleType], bool]) -> Any:

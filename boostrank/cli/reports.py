@@ -44,11 +44,11 @@ def check_plot_suffix(path: Path) -> None:
         raise ValueError(f"the file of a plot must end in one of {', '.join(known)}; got {str(path)!r}")
 
 
-def write_plot(comparison: Comparison, path: str | Path) -> None:
-    """Plot the differences in the last measure into an image file."""
+def write_plot(comparison: Comparison, measure: str, path: str | Path) -> None:
+    """Plot the differences in a measure into an image file."""
     from boostrank.displays import import_pyplot
 
-    figure = comparison.plot().figure_
+    figure = comparison.plot(measure).figure_
     # Without a format, matplotlib adds a suffix to a path that has none.
     figure.savefig(path, dpi=150, format=Path(path).suffix[1:] or "png")
     import_pyplot().close(figure)

@@ -1,5 +1,6 @@
 """The command line in the process of the tests, and a folder of LETOR files for it."""
 
+import importlib
 import sys
 
 import pytest
@@ -15,11 +16,17 @@ def _short_search(monkeypatch):
     monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
 
 
+@pytest.fixture(autouse=True)
+def _one_job(monkeypatch):
+    """`compare` trains in the process of the test by default; processes of its own take seconds to start."""
+    monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "default_jobs", lambda n_folds: 1)
+
+
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """Run a command; returns standard output, or the error message where an exit code other than 0 is expected."""
+    """Run a command; returns standard output, or standard error, as where an error or an interrupt is expected."""
 
-    def run_command(*arguments, code=0, width=80):
+    def run_command(*arguments, code=0, width=80, errors=False):
         monkeypatch.setattr(sys, "argv", ["boostrank", *map(str, arguments)])
         monkeypatch.setenv("COLUMNS", str(width))
         monkeypatch.setattr(console, "width", width)
@@ -27,7 +34,7 @@ def run(monkeypatch, capsys):
             main()
         out, err = capsys.readouterr()
         assert stopped.value.code == code, err
-        return err if code == 2 else out
+        return err if errors or code in (2, 130) else out
 
     return run_command
 

@@ -2,10 +2,17 @@
 
 import importlib
 import json
+import sys
 
 import pandas as pd
+import pytest
 
+from boostrank import displays
 from boostrank.cli.options import Backend, make_rankers
+from boostrank.comparison import Comparison
+
+# Fixtures replace it in the module.
+DEFAULT_JOBS = importlib.import_module("boostrank.cli.compare").default_jobs
 
 
 def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path):
@@ -31,6 +38,86 @@ def test_compare_on_synthetic_data_shows_the_regret(run, monkeypatch):
     assert "-regret, compared with lightgbm lambdarank" in out
     assert "-regret: expected NDCG of the ranking, with gain exp2" in out
     assert "p (Holm): p-value" in out
+    assert out.count("lightgbm softmax does not differ significantly from lightgbm lambdarank.") + out.count(
+        "Significantly worse than lightgbm lambdarank: lightgbm softmax."
+    ) == len(["ndcg@1", "ndcg@5", "ndcg@10", "-regret"])
+    # Plain text: no escape codes, also around brackets.
+    assert "\x1b" not in out
+
+
+def test_the_plot_is_of_the_last_measure_that_was_asked_for(run, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "SYNTHETIC_QUERIES", 30)
+    drawn = []
+    monkeypatch.setattr(Comparison, "plot", lambda self, measure=None, ax=None: drawn.append(measure) or figure(self))
+
+    def figure(comparison):
+        return displays.ComparisonDisplay.from_comparison(comparison, drawn[-1])
+
+    quick = ["--rounds", 2, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm"]
+    run("compare", *quick, "--measures", "map,ndcg@3", "--plot", tmp_path / "p.png")
+    assert drawn == ["ndcg@3"]
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_help_lists_the_default_objectives_and_their_trainings(run):
+    module = importlib.import_module("boostrank.cli.compare")
+    text = " ".join(run("compare", "--help").split())
+    for data, objectives in (
+        ("synthetic data", module.SYNTHETIC_OBJECTIVES),
+        ("your data", module.default_objectives()),
+    ):
+        n = len(make_rankers(objectives, Backend.both, {}, 15))
+        listed = f"Default objectives on {data}: {objectives.replace(',', ', ')}. With both libraries these are {n} "
+        assert f"{listed}rankers, and on 5 folds {5 * n} trainings." in text
+
+
+THREADS = """
+import threadpoolctl
+import lightgbm
+from sklearn.linear_model import Ridge
+
+seen = []
+
+
+class Counting(Ridge):
+    def fit(self, X, y):
+        seen.append({pool["num_threads"] for pool in threadpoolctl.threadpool_info()})
+        return super().fit(X, y)
+"""
+
+
+def test_threads_are_those_of_the_rankers_and_of_other_estimators(run, folder, tmp_path, monkeypatch):
+    (tmp_path / "threads.py").write_text(THREADS)
+    module, made = importlib.import_module("boostrank.cli.compare"), []
+    monkeypatch.setattr(module, "make_rankers", lambda *args: made.append(make_rankers(*args)) or made[-1])
+    common = [
+        "compare",
+        folder,
+        "--rounds",
+        1,
+        "--objectives",
+        "softmax",
+        "--ranker",
+        f"{tmp_path}/threads.py:Counting",
+    ]
+    first = run(*common, "--threads", 2, errors=True).splitlines()[0]
+    assert first == "3 rankers, 2 folds: 6 trainings, one after the other with 2 threads each"
+    assert {ranker.n_jobs for ranker in made[-1].values()} == {2}
+    assert sys.modules["boostrank_file_threads"].seen == [{2}] * 2
+
+
+def test_jobs_and_threads_share_the_processors(monkeypatch):
+    module = importlib.import_module("boostrank.cli.compare")
+    monkeypatch.setattr("joblib.cpu_count", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    limits = {jobs: module.threads_per_member(jobs, jobs) for jobs in (1, 2, 3, 8, 20)}
+    # With one training at a time, the library takes all processors.
+    assert limits == {1: None, 2: 4, 3: 2, 8: 1, 20: 1}
+    assert [DEFAULT_JOBS(n) for n in (3, 5, 8, 10)] == [3, 5, 8, 8]
+    assert module._at_a_time(1, None) == "one after the other"
+    assert module._at_a_time(2, 1) == "2 at a time with 1 thread each"
+    assert module._at_a_time(5, 2) == "5 at a time with 2 threads each"
 
 
 def test_default_objectives_follow_the_registry(monkeypatch):

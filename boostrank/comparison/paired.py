@@ -1,0 +1,142 @@
+"""Comparison of rankers on the same folds, by paired tests over queries."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from boostrank.comparison.comparison import Comparison
+from boostrank.comparison.progress_display import ProgressDisplay
+from boostrank.comparison.saved_results import SavedResults
+from boostrank.comparison.summary import summarize
+from boostrank.comparison.trainings import FinishedTraining, Training, run_trainings
+from boostrank.datasets import Fold
+from boostrank.metrics import Measure, evaluate, named_measures
+from boostrank.model_selection import with_validation
+from boostrank.segments import Floats
+from boostrank.setting_checks import is_count
+
+
+def compare(
+    rankers: Mapping[str, Any],
+    folds: Iterable[Fold],
+    *,
+    measures: str | Measure | Iterable[Any] | Mapping[str, Any] = ("ndcg@1", "ndcg@5", "ndcg@10"),
+    baseline: str | None = None,
+    extra_measures: Mapping[str, Callable[[Fold, Floats], Floats]] | None = None,
+    n_permutations: int = 10_000,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    results: str | os.PathLike[str] | None = None,
+    progress: bool | Callable[[FinishedTraining], None] = False,
+) -> Comparison:
+    """Train rankers on folds, and compare their measures on the test queries with those of a baseline.
+
+    Each ranker is trained on each fold, with the validation queries of the fold as `eval_set`. A ranker with
+    `early_stopping_rounds` chooses its number of rounds by them. The test queries are only scored.
+
+    Parameters
+    ----------
+    rankers : dict of str to estimator
+        Rankers by name, of which clones are trained: those of boostrank; ``lightgbm.LGBMRanker``,
+        ``xgboost.XGBRanker`` and ``catboost.CatBoostRanker``, which get the groups in the form of their library, and
+        the validation queries if they stop early; and any other estimator with `fit` and `predict`, which gets query
+        ids if its `fit` takes `qid`. Pipelines may end with any of these.
+    folds : iterable of Fold
+        Result of :func:`boostrank.read_letor_folds` or :func:`boostrank.query_folds`. If a fold has no validation data,
+        a fifth of its training queries is used for validation instead of training.
+    measures : list of str or Measure, or dict of str to them, default ("ndcg@1", "ndcg@5", "ndcg@10")
+        As in :func:`boostrank.evaluate`. :func:`boostrank.get_measure` makes measures with other settings, such as
+        ``get_measure("ndcg@10", gain="linear")``.
+    baseline : str, optional
+        Name of the ranker to compare with; the first one by default.
+    extra_measures : dict of str to callable, optional
+        More measures by name. ``function(fold, scores)`` returns the value of each test query, an array of shape
+        (n_queries,), in the sequence in which the queries first appear in the test data.
+    n_permutations : int, default 10_000
+        As in :func:`boostrank.permutation_test`. The queries of all folds are tested together.
+    random_state : int or None, default 0
+        Seed of the permutation tests, of the bootstrap, and of the choice of validation queries.
+    n_jobs : int, optional
+        Number of trainings at the same time, in processes of joblib; -1 means one for each processor, and None means 1,
+        unless a ``joblib.parallel_config`` says otherwise. Each process gets the processors divided by their number for
+        its threads, if the ranker has no setting for threads, because threads that outnumber the processors slow both
+        libraries tenfold. The result does not depend on `n_jobs`.
+    results : str or os.PathLike, optional
+        File that keeps the result of each training as soon as it ends: an interrupted comparison goes on where it
+        stopped if it is called again. A training in the file is not run again if the names of ranker and fold, the data
+        of the fold, the class and all parameters of the ranker, and the versions of the libraries and the code of
+        boostrank are the same. Of classes and functions in other files, the content of the file must be the same;
+        modules that it imports are not looked at. A ranker with a parameter that cannot be compared so, such as a
+        lambda expression, is always trained. Measures are computed anew, so that they may be changed. Several
+        comparisons may use one file.
+    progress : bool or callable, default False
+        True shows the progress on standard error: a bar with the time left on a terminal, and a line for each fold
+        elsewhere. A function is called with a :class:`boostrank.comparison.FinishedTraining` after each training, in
+        the sequence in which they end.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If `baseline` is not the name of a ranker, if `n_jobs` is 0 or no integer, if `results` is a file with other
+        content, and as :func:`boostrank.get_measure` for `measures`.
+    OSError
+        If the file `results` cannot be read or written, and if the process of a training ends unexpectedly.
+
+    Warns
+    -----
+    UserWarning
+        If lines of `results` are damaged, or have trainings of the same names with other data, settings or versions.
+        These are trained again.
+
+    Examples
+    --------
+    >>> from boostrank import Dataset, LightGBMRanker, make_ranking, query_folds
+    >>> folds = query_folds(Dataset(*make_ranking(n_queries=60, random_state=0)), n_splits=3)
+    >>> rankers = {name: LightGBMRanker(name, n_estimators=10) for name in ("lambdarank", "softmax")}
+    >>> comparison = compare(rankers, folds, measures=["ndcg@10"])
+    >>> print(comparison)  # doctest: +ELLIPSIS
+    ndcg@10, compared with lambdarank
+    ranker  mean  diff  p (Holm)  w/t/l  rounds
+    lambdarank  0...  10
+    softmax  0...  10
+    Significantly worse than lambdarank: softmax.
+    """
+    import pandas as pd
+
+    baseline = next(iter(rankers)) if baseline is None else baseline
+    if baseline not in rankers:
+        raise ValueError(f"baseline must be one of the rankers {', '.join(rankers)}; got {baseline!r}")
+    if n_jobs is not None and (not is_count(n_jobs) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or an integer that is not 0; got {n_jobs!r}")
+    measures, extra_measures = named_measures(measures), extra_measures or {}
+    saved = None if results is None else SavedResults(results)
+    folds = [with_validation(fold, random_state=random_state) for fold in folds]
+    trainings = [Training(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
+    parts: dict[int, pd.DataFrame] = {}
+    with contextlib.ExitStack() as stack:
+        if progress is True:
+            progress = stack.enter_context(ProgressDisplay(len(folds), len(rankers)))
+        finished = stack.enter_context(contextlib.closing(run_trainings(trainings, n_jobs, saved)))
+        for number, result, is_saved in finished:
+            name, _, fold = trainings[number]
+            values: Any = evaluate(fold.test.y, result.scores, fold.test.qid, measures, per_query=True)
+            for measure, function in extra_measures.items():
+                values[measure] = function(fold, result.scores)
+            values = values.rename_axis("query").reset_index()
+            parts[number] = values.assign(ranker=name, fold=fold.name, rounds=result.rounds)
+            if progress:
+                counts = len(parts), len(trainings)
+                progress(FinishedTraining(name, fold.name, result.rounds, result.seconds, is_saved, *counts))
+    columns = [*measures, *extra_measures]
+    # The sequence is that of the arguments, and not that in which the trainings ended.
+    in_sequence = [parts[number] for number in range(len(trainings))]
+    per_query = pd.concat(in_sequence, ignore_index=True)[["ranker", "fold", "query", "rounds", *columns]]
+    table = summarize(per_query, columns, list(rankers), baseline, n_permutations, random_state)
+    return Comparison(table, per_query, baseline)

@@ -1,0 +1,180 @@
+"""Trainings of rankers on folds: several at the same time, and without those whose results are saved."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from boostrank.comparison.identity import UnknownIdentityError, data_hash, settings
+from boostrank.comparison.saved_results import SavedResults, TrainingIdentity, TrainingResult, make_identity
+from boostrank.datasets import Fold
+from boostrank.estimators import fit_with_validation, n_rounds
+from boostrank.metrics import check_scores
+
+
+class Training(NamedTuple):
+    """A ranker to train on a fold.
+
+    Attributes
+    ----------
+    name : str
+        Name of the ranker.
+    ranker : estimator
+    fold : Fold
+        With validation data.
+    """
+
+    name: str
+    ranker: Any
+    fold: Fold
+
+
+class FinishedTraining(NamedTuple):
+    """A training as the argument `progress` of :func:`boostrank.compare` gets it, after it has ended.
+
+    Attributes
+    ----------
+    ranker, fold : str
+        Names.
+    rounds : float
+        Number of boosting rounds, NaN for an estimator that has none.
+    seconds : float
+        Time of the training and the prediction.
+    is_saved : bool
+        Whether the result was in the file of results, so that nothing was trained.
+    n_finished, n_trainings : int
+        Number of trainings that are finished, this one included, and number of all.
+    """
+
+    ranker: str
+    fold: str
+    rounds: float
+    seconds: float
+    is_saved: bool
+    n_finished: int
+    n_trainings: int
+
+
+class Warned(NamedTuple):
+    """A warning of a training in another process."""
+
+    category: type[Warning]
+    text: str
+
+
+def run_trainings(
+    trainings: Sequence[Training], n_jobs: int | None, saved: SavedResults | None
+) -> Generator[tuple[int, TrainingResult, bool], None, None]:
+    """Yield the number of each training, its result, and whether it was saved: first the saved ones, then as they end.
+
+    A result that is not saved yet is appended to the file before it is yielded.
+    """
+    identities: Sequence[TrainingIdentity | None] = [None] * len(trainings)
+    if saved is not None:
+        identities = _identities(trainings)
+        _warn_of_unused(saved, identities)
+    missing = []
+    for number, identity in enumerate(identities):
+        found = None if saved is None or identity is None else saved.find(identity)
+        if found is None or len(found.scores) != len(trainings[number].fold.test.y):
+            missing.append(number)
+        else:
+            yield number, found, True
+    for number, result in _train_all([(number, trainings[number]) for number in missing], n_jobs):
+        identity = identities[number]
+        if saved is not None and identity is not None:
+            saved.add(identity, result)
+        yield number, result, False
+
+
+def _identities(trainings: Sequence[Training]) -> list[TrainingIdentity | None]:
+    """The identity of each training; None where a setting has none, so that its result is neither saved nor found."""
+    hashes: dict[int, str] = {}
+    identities: list[TrainingIdentity | None] = []
+    for training in trainings:
+        fold = training.fold
+        if id(fold) not in hashes:
+            hashes[id(fold)] = data_hash(fold)
+        try:
+            described = settings(training.ranker)
+        except (UnknownIdentityError, RecursionError):
+            identities.append(None)
+        else:
+            identities.append(make_identity(training.name, fold.name, hashes[id(fold)], described))
+    return identities
+
+
+def _warn_of_unused(saved: SavedResults, identities: Sequence[TrainingIdentity | None]) -> None:
+    """Warn of lines that are damaged, and of trainings of the same names that are other ones."""
+    if saved.damaged_lines:
+        numbers = ", ".join(map(str, saved.damaged_lines))
+        warnings.warn(f"{saved.path}: damaged, and therefore ignored: line {numbers}", stacklevel=5)
+    others = [identity for identity in identities if identity is not None and saved.find(identity) is None]
+    differences = [found for found in map(saved.differences, others) if found]
+    if differences:
+        parts = [name for name in ("data", "settings", "versions") if any(name in found for found in differences)]
+        warnings.warn(
+            f"{saved.path} has {len(differences)} of these trainings with other {' and '.join(parts)}: they are not "
+            "used, and the trainings are run",
+            stacklevel=5,
+        )
+
+
+def _train_all(jobs: list[tuple[int, Training]], n_jobs: int | None) -> Iterator[tuple[int, TrainingResult]]:
+    """Yield the number and the result of each training when it ends."""
+    # A large array is written to memory that all processes share; "c" lets estimators write to it, each for itself.
+    parallel = Parallel(n_jobs, prefer="processes", return_as="generator_unordered", batch_size=1, mmap_mode="c")
+    outputs = parallel(delayed(_train)(number, training, os.getpid()) for number, training in jobs)
+    try:
+        for number, result, warned in outputs:
+            for category, text in warned:
+                warnings.warn(text, category, stacklevel=4)
+            yield number, result
+    except TerminatedWorkerError as error:
+        raise ChildProcessError(
+            "the process of a training ended unexpectedly, as it does if memory is exhausted: let fewer trainings run "
+            "at the same time (n_jobs, --jobs)"
+        ) from error
+    finally:
+        with warnings.catch_warnings():
+            # joblib warns of trainings that an error or an interrupt cancels.
+            warnings.simplefilter("ignore")
+            outputs.close()
+
+
+def _train(number: int, training: Training, caller: int) -> tuple[int, TrainingResult, list[Warned]]:
+    """Train a ranker, and predict the scores of the documents to test on; `caller` is the process that asks for it."""
+    if os.getpid() == caller:
+        return number, _trained(training), []
+    if multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread():
+        # Ctrl-C interrupts all processes of a terminal. The one that the user started ends the others.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with warnings.catch_warnings(record=True) as caught:
+        result = _trained(training)
+    return number, result, [Warned(one.category, str(one.message)) for one in caught]
+
+
+def _trained(training: Training) -> TrainingResult:
+    fold, start = training.fold, time.perf_counter()
+    assert fold.validation is not None
+    try:
+        fitted = fit_with_validation(training.ranker, fold.train, fold.validation)
+        scores = np.asarray(fitted.predict(fold.test.X))
+        # Invalid scores are an error here, before they are saved.
+        checked = check_scores(scores)
+    except Exception as error:
+        error.add_note(f"while {training.name} was trained on {fold.name}")
+        raise
+    return TrainingResult(
+        scores if scores.dtype.kind in "fiub" else checked, n_rounds(fitted), time.perf_counter() - start
+    )

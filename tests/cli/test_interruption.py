@@ -1,0 +1,218 @@
+"""`boostrank compare` that is stopped, or that fails, keeps its results and says how to go on."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import pandas as pd
+import pytest
+
+from boostrank.comparison import trainings
+
+OWN = """
+import os
+from sklearn.linear_model import Ridge
+
+COUNT = 0
+
+
+class Stopping(Ridge):
+    def fit(self, X, y):
+        global COUNT
+        COUNT += 1
+        if COUNT == 2 and os.environ.get("STOP") == "interrupt":
+            raise KeyboardInterrupt
+        if COUNT == 2 and os.environ.get("STOP") == "error":
+            raise ValueError("made of sand")
+        return super().fit(X, y)
+"""
+
+
+@pytest.fixture
+def compare(folder, tmp_path, run, monkeypatch):
+    """Run `compare` with an own estimator after "lambdarank" on two folds; all temporary files are in a folder."""
+    (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    common = ["compare", folder, "--backend", "lightgbm", "--objectives", "lambdarank", "--rounds", 2]
+    common += ["--ranker", f"{tmp_path / 'own.py'}:Stopping"]
+
+    def compare_folds(*arguments, stop="", **expected):
+        monkeypatch.setenv("STOP", stop)
+        return run(*common, *arguments, **expected)
+
+    return compare_folds
+
+
+def temporary_files(tmp_path):
+    return [path for path in (tmp_path / "temporary").iterdir() if path.name.startswith("boostrank-compare-")]
+
+
+def command(folder, tmp_path):
+    own = tmp_path / "own.py"
+    return f"boostrank compare {folder} --backend lightgbm --objectives lambdarank --rounds 2 --ranker {own}:Stopping"
+
+
+FIRST_LINE = "2 rankers, 2 folds: 4 trainings, one after the other"
+FOLD = r"Fold{0} is finished \({0} of 2\): {1}, \d s since the start, about \d s left"
+
+
+def test_an_interrupted_run_says_how_to_go_on(compare, folder, tmp_path, monkeypatch):
+    compare("--output", tmp_path / "expected.csv")
+    assert temporary_files(tmp_path) == []
+    lines = compare(stop="interrupt", code=130).splitlines()
+    (file,) = temporary_files(tmp_path)
+    assert lines[0] == FIRST_LINE
+    assert re.fullmatch(FOLD.format(1, "2 trainings"), lines[1])
+    assert lines[2:] == [
+        f"3 trainings are kept in {file}. To go on:",
+        f"  {command(folder, tmp_path)} --results {file}",
+    ]
+    # The command that the message names trains only what is missing, and keeps its file.
+    count, train = [], trainings.fit_with_validation
+    monkeypatch.setattr(trainings, "fit_with_validation", lambda *args: count.append(args) or train(*args))
+    compare("--results", file, "--output", tmp_path / "t.csv")
+    assert len(count) == 1
+    assert temporary_files(tmp_path) == [file]
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), pd.read_csv(tmp_path / "expected.csv"))
+
+
+def test_an_error_names_the_training_and_keeps_the_others(compare, folder, tmp_path):
+    file = tmp_path / "[r].jsonl"
+    lines = compare("--results", file, stop="error", code=2).splitlines()
+    assert lines[2:] == [
+        f"3 trainings are kept in {file}. To go on:",
+        f"  {command(folder, tmp_path)} --results '{file}'",
+        "error: made of sand (while Stopping was trained on Fold2)",
+    ]
+    assert temporary_files(tmp_path) == []
+
+
+def test_nothing_is_kept_where_nothing_was_trained(compare, tmp_path, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trainings, "fit_with_validation", stop)
+    lines = compare(code=130).splitlines()
+    assert lines == [FIRST_LINE, "Stopped before the first training ended: no results are kept."]
+    assert temporary_files(tmp_path) == []
+
+
+def test_a_file_with_other_content_is_refused(compare, tmp_path):
+    (tmp_path / "own.txt").write_text("1 qid:1 1:0.5\n")
+    lines = compare("--results", tmp_path / "own.txt", code=2).splitlines()
+    assert lines[0] == FIRST_LINE
+    assert lines[1].startswith(f"error: '{tmp_path}/own.txt' is no file of results of this version of boostrank: it is")
+    assert len(lines) == 2
+    assert "there is no folder" in compare("--results", tmp_path / "absent" / "r.jsonl", code=2)
+
+
+@pytest.mark.filterwarnings("default")
+def test_what_is_not_used_of_a_file_is_a_warning(compare, tmp_path):
+    file = tmp_path / "r.jsonl"
+    compare("--results", file)
+    file.write_bytes(file.read_bytes()[:-9])
+    lines = compare("--results", file, errors=True).splitlines()
+    assert lines[:3] == [
+        FIRST_LINE,
+        f"warning: {file}: damaged, and therefore ignored: line 5",
+        "Fold1 is finished (1 of 2): 2 saved trainings",
+    ]
+    assert re.fullmatch(FOLD.format(2, "1 training, 1 saved"), lines[3])
+    # Another number of rounds is another setting of our ranker; the own estimator does not have it.
+    lines = compare("--results", file, "--rounds", 3, errors=True).splitlines()
+    assert lines[2] == (
+        f"warning: {file} has 2 of these trainings with other settings: they are not used, and the trainings are run"
+    )
+
+
+# A shell that starts the tests in the background makes its processes ignore SIGINT.
+CODE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from boostrank.cli import main
+main()
+"""
+
+
+# The second training waits to be interrupted, as long as there is a file.
+SLOW = """
+import os
+import time
+from pathlib import Path
+from sklearn.linear_model import Ridge
+
+first, wait = Path(os.environ["WAIT"] + ".first"), Path(os.environ["WAIT"])
+
+
+class Slow(Ridge):
+    def fit(self, X, y):
+        if wait.exists() and first.exists():
+            time.sleep(300)
+        first.touch()
+        return super().fit(X, y)
+"""
+
+
+def group_exists(number):
+    """Whether there are processes of a group."""
+    try:
+        os.killpg(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_control_c_ends_all_processes_and_their_results_are_used(folder, tmp_path):
+    file, own = tmp_path / "r.jsonl", tmp_path / "own.py"
+    own.write_text(SLOW)
+    wait = tmp_path / "wait"
+    wait.touch()
+    arguments = ["compare", str(folder), "--backend", "lightgbm", "--objectives", "softmax", "--rounds", "2"]
+    arguments += ["--ranker", f"{own}:Slow", "--results", str(file), "--jobs"]
+    # Ctrl-C on a terminal goes to all processes of the group.
+    running = subprocess.Popen(
+        [sys.executable, "-c", CODE, *arguments, "2"],
+        env={**os.environ, "WAIT": str(wait)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    for line in running.stderr:
+        if line.startswith("Fold"):
+            break
+    while len(file.read_bytes().splitlines()) < 4:
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (130, "")
+    assert err.splitlines() == [
+        f"3 trainings are kept in {file}. To go on:",
+        f"  {shlex.join(['boostrank', *arguments, '2'])}",
+    ]
+    while group_exists(running.pid):
+        time.sleep(0.05)
+    wait.unlink()
+    # Another number of jobs is no other setting; and one job starts sooner.
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, *arguments, "1"],
+        env={**os.environ, "WAIT": str(wait)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=200,
+    )
+    lines = done.stderr.splitlines()
+    assert lines[0] == "2 rankers, 2 folds: 4 trainings, one after the other"
+    assert "2 saved trainings" in lines[1]
+    assert "1 training, 1 saved" in lines[2]
+    assert "ndcg@10, compared with lightgbm softmax" in done.stdout
+    assert len(file.read_bytes().splitlines()) == 5

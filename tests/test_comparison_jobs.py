@@ -1,0 +1,155 @@
+"""Comparisons with several trainings at the same time, and the progress that they show."""
+
+import io
+import os
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from rich.console import Console
+from sklearn.base import BaseEstimator
+
+import boostrank as br
+from boostrank.comparison import FinishedTraining, progress_display
+from boostrank.comparison.progress_display import ProgressDisplay
+
+
+@pytest.fixture(scope="module")
+def folds():
+    return br.query_folds(br.Dataset(*br.make_ranking(n_queries=30, random_state=0)), 3)
+
+
+class Reporting(BaseEstimator):
+    """Warns, fails, or predicts the number of threads of its process."""
+
+    def __init__(self, task):
+        self.task = task
+
+    def fit(self, X, y):
+        if self.task == "warn":
+            warnings.warn("made of sand", RuntimeWarning, stacklevel=1)
+        if self.task == "fail":
+            raise FloatingPointError("not finite")
+        # The data of other processes may be written to.
+        X[0, 0] = 0.0
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), float(os.environ["OMP_NUM_THREADS"]) if self.task == "threads" else os.getpid())
+
+
+@pytest.mark.slow
+def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    file = tmp_path / "r.jsonl"
+    rankers = {
+        "lambdarank": br.LightGBMRanker("lambdarank", n_estimators=20, early_stopping_rounds=3),
+        "softmax": br.XGBoostRanker("softmax", n_estimators=20, early_stopping_rounds=3),
+        "sampled": br.LightGBMRanker("squared", n_estimators=5, subsample=0.5, subsample_freq=1, random_state=3),
+    }
+    alone = br.compare(rankers, folds, n_jobs=1)
+    seen = []
+    parallel = br.compare(rankers, folds, n_jobs=2, results=file, progress=seen.append)
+    pd.testing.assert_frame_equal(parallel.per_query, alone.per_query, check_exact=True)
+    pd.testing.assert_frame_equal(parallel.table, alone.table, check_exact=True)
+    assert sorted((training.fold, training.ranker) for training in seen) == sorted(
+        (fold.name, name) for fold in folds for name in rankers
+    )
+    assert [training.n_finished for training in seen] == list(range(1, 10))
+    monkeypatch.setattr("boostrank.comparison.trainings.fit_with_validation", None)
+    saved = br.compare(rankers, folds, results=file)
+    pd.testing.assert_frame_equal(saved.table, alone.table, check_exact=True)
+
+    scores = {}
+    with pytest.warns(RuntimeWarning, match="made of sand") as caught:
+        br.compare(
+            {task: Reporting(task) for task in ("warn", "threads")},
+            folds,
+            n_jobs=2,
+            extra_measures={"x": lambda fold, values: scores.setdefault(len(scores), values)[:10]},
+        )
+    assert len(caught) == 3
+    values = {int(one[0]) for one in scores.values()}
+    # Each process has its part of the processors for threads.
+    assert max(1, (os.cpu_count() or 1) // 2) in values
+    assert os.getpid() not in values
+    with pytest.raises(FloatingPointError, match="not finite") as failed:
+        br.compare({"a": Reporting("fail")}, folds, n_jobs=2)
+    assert failed.value.__notes__[0].startswith("while a was trained on Fold")
+
+
+def test_a_process_that_ends_is_an_error_that_says_what_to_do(folds, monkeypatch):
+    def ended(*_, **__):
+        raise TerminatedWorkerError("killed")
+        yield
+
+    monkeypatch.setattr("boostrank.comparison.trainings.Parallel", lambda *_, **__: ended)
+    with pytest.raises(ChildProcessError, match=r"ended unexpectedly.*fewer trainings run at the same time .*--jobs"):
+        br.compare({"a": br.LightGBMRanker()}, folds, n_jobs=2)
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """A function of trainings that returns what a display prints, with two rankers on two folds and a clock."""
+
+    def show(trainings, **options):
+        file, clock = io.StringIO(), iter(range(0, 40_000_000, 4_000))
+
+        def console(*, stderr, **given):
+            assert stderr
+            return Console(file=file, width=100, **given, **options)
+
+        monkeypatch.setattr(progress_display, "Console", console)
+        monkeypatch.setattr(progress_display.time, "monotonic", lambda: next(clock) / 1000)
+        with ProgressDisplay(2, 2) as display:
+            for number, (fold, ranker, is_saved) in enumerate(trainings, 1):
+                display(FinishedTraining(ranker, fold, 5.0, 1.0, is_saved, number, 4))
+        return file.getvalue()
+
+    return show
+
+
+def test_a_line_for_each_fold_is_written_off_a_terminal(shown):
+    trained = [("Fold1", "a", False), ("Fold2", "a", False), ("Fold2", "b", False), ("Fold1", "b", False)]
+    assert shown(trained) == (
+        "Fold2 is finished (1 of 2): 2 trainings, 4 s since the start, about 1 s left\n"
+        "Fold1 is finished (2 of 2): 2 trainings, 8 s since the start, about 0 s left\n"
+    )
+    saved = [("[b]x", "a", True), ("[b]x", "b", True), ("Fold2", "a", True), ("Fold2", "b", False)]
+    assert shown(saved) == (
+        "[b]x is finished (1 of 2): 2 saved trainings\n"
+        "Fold2 is finished (2 of 2): 1 training, 1 saved, 4 s since the start, about 0 s left\n"
+    )
+
+
+def test_a_bar_is_drawn_on_a_terminal(shown):
+    trained = [("Fold1", "[bold]", True), ("Fold1", "b", False), ("Fold2", "[bold]", False), ("Fold2", "b", False)]
+    out = shown(trained, force_terminal=True, color_system=None)
+    assert "Fold2: b" in out
+    assert "4/4" in out
+    assert "left 0:00:00" in out
+    assert "is finished" not in out
+
+
+def test_durations_are_written_in_two_units():
+    seconds = {
+        0.4: "0 s",
+        59.4: "59 s",
+        59.6: "1 min 00 s",
+        185: "3 min 05 s",
+        3599.6: "1 h 00 min",
+        7800: "2 h 10 min",
+    }
+    assert {value: progress_display._duration(value) for value in seconds} == seconds
+
+
+def test_progress_is_shown_on_standard_error(folds, capsys):
+    br.compare({"a": br.LightGBMRanker("softmax", n_estimators=1, n_jobs=1)}, folds, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    assert [line.split(",")[0] for line in lines] == [f"Fold{i} is finished ({i} of 3): 1 training" for i in (1, 2, 3)]
+    br.compare({"a": br.LightGBMRanker("softmax", n_estimators=1, n_jobs=1)}, folds)
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,347 @@
+"""Results of trainings in a file: what identifies a training, damaged files, and comparisons that go on."""
+
+import functools
+import importlib.util
+import json
+import os
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import boostrank as br
+from boostrank.comparison import identity, saved_results, trainings
+from boostrank.comparison.identity import UnknownIdentityError, data_hash, settings
+from boostrank.comparison.saved_results import SavedResults, TrainingResult, make_identity
+from boostrank.surrogates import SURROGATES
+
+OTHER_VALUES = {
+    "objective": "squared",
+    "normalize": "none",
+    "gain": "linear",
+    "discount": "zipf",
+    "refit": True,
+    "ensemble": "folds",
+    "importance_type": "other",
+    "random_state": np.random.RandomState(3),
+}
+
+
+@pytest.fixture(scope="module")
+def folds():
+    return br.query_folds(br.Dataset(*br.make_ranking(n_queries=30, random_state=0)), 3)
+
+
+@pytest.fixture
+def rankers():
+    return {name: br.LightGBMRanker(name, n_estimators=3, n_jobs=1) for name in ("lambdarank", "softmax")}
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """Names of the classes of the rankers that are trained."""
+    seen, train = [], trainings.fit_with_validation
+
+    def remember(ranker, *data):
+        seen.append(type(ranker).__name__)
+        return train(ranker, *data)
+
+    monkeypatch.setattr(trainings, "fit_with_validation", remember)
+    return seen
+
+
+def text(value):
+    return json.dumps(settings(value), sort_keys=True)
+
+
+def import_source(path, source):
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location("written_by_a_test", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def _forget_module():
+    yield
+    sys.modules.pop("written_by_a_test", None)
+
+
+@pytest.mark.parametrize("kind", [br.LightGBMRanker, br.XGBoostRanker])
+def test_every_setting_of_a_ranker_counts_but_those_of_speed_and_output(kind):
+    ranker = kind()
+    plain = text(ranker)
+    for name, value in ranker.get_params().items():
+        other = OTHER_VALUES.get(name, 7 if value is None or isinstance(value, str) else value + 1)
+        changed = text(kind().set_params(**{name: other}))
+        assert (changed == plain) == (name in ("n_jobs", "verbosity")), name
+    assert text(kind(max_bin=63)) != plain
+    assert text(kind(verbosity=2, n_jobs=3)) == plain == text(kind())
+
+
+def test_losses_pipelines_and_other_estimators_are_told_apart():
+    rankers = [br.LightGBMRanker(surrogate) for surrogate in SURROGATES.values()]
+    rankers += [br.LightGBMRanker(name) for name in SURROGATES]
+    rankers += [br.LightGBMRanker(br.surrogates.Power(a)) for a in (0.25, 0.75)]
+    rankers += [br.XGBoostRanker("softmax"), br.BaggedRanker(br.LightGBMRanker("softmax"), random_state=0)]
+    rankers += [Ridge(), Ridge(2.0), make_pipeline(StandardScaler(), Ridge()), make_pipeline(Ridge())]
+    rankers += [br.LightGBMRanker(gain=np.log1p), br.LightGBMRanker(gain=np.sqrt), br.LightGBMRanker(gain=[0, 1, 3])]
+    rankers += [br.LightGBMRanker(random_state=np.random.RandomState(seed)) for seed in (0, 1)]
+    assert len({text(ranker) for ranker in rankers}) == len(rankers)
+    # Pickled objects that hold functions are told apart by these.
+    parts = [functools.partial(np.power, 2), functools.partial(np.power, 3), functools.partial(np.add, 2)]
+    assert len({text(part) for part in parts}) == 3
+
+
+def test_code_of_a_user_is_identified_by_its_file(tmp_path):
+    source = "from sklearn.linear_model import Ridge\ndef gain(y): return y\nclass Mine(Ridge): pass\n"
+    module = import_source(tmp_path / "own.py", source)
+    before = text(br.LightGBMRanker(gain=module.gain)), text(module.Mine())
+    module = import_source(tmp_path / "own.py", source.replace("return y", "return y + 1"))
+    after = text(br.LightGBMRanker(gain=module.gain)), text(module.Mine())
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+    (tmp_path / "own.py").unlink()
+    with pytest.raises(UnknownIdentityError, match="defined in no file"):
+        settings(module.Mine())
+
+
+def test_what_no_text_identifies_is_refused():
+    def bound(number):
+        return lambda y: y**number
+
+    def named(number):
+        def gain(y):
+            return y**number
+
+        return gain
+
+    for value in (bound(2), named(2), lambda y: y, sys.stdout.buffer):
+        with pytest.raises(UnknownIdentityError):
+            settings(br.LightGBMRanker(gain=value))
+
+
+def test_data_are_identified_by_their_content(folds):
+    fold = folds[0]
+    same = fold._replace(train=br.Dataset(*(part.copy(order="F") for part in fold.train)))
+    assert data_hash(same) == data_hash(fold)
+    hashes = {data_hash(fold), data_hash(fold._replace(validation=None)), data_hash(folds[1])}
+    for part in ("train", "validation", "test"):
+        for i in range(3):
+            arrays = [array.copy() for array in getattr(fold, part)]
+            arrays[i].ravel()[-1] += 1
+            hashes.add(data_hash(fold._replace(**{part: br.Dataset(*arrays)})))
+    assert len(hashes) == 12
+    # A sparse matrix and a DataFrame: the same content has the same hash, also after they have been used.
+    for make in (sparse.csr_matrix, pd.DataFrame):
+        first, second = (fold._replace(train=fold.train._replace(X=make(fold.train.X))) for _ in range(2))
+        br.LightGBMRanker(n_estimators=1).fit(*second.train)
+        assert data_hash(first) == data_hash(second) != data_hash(fold)
+        other = fold.train.X.copy()
+        other[0, 0] += 1
+        assert data_hash(fold._replace(train=fold.train._replace(X=make(other)))) != data_hash(first)
+
+
+def test_results_are_read_as_they_were_written(tmp_path):
+    file, random = tmp_path / "r.jsonl", np.random.default_rng(0)
+    written = {}
+    for i, kind in enumerate((np.float64, np.float32, np.int64, bool)):
+        scores = (3 * random.normal(size=9)).astype(kind)
+        written[i] = make_identity(f"[x] {i}", "Fold1", "h", {"a": i}), TrainingResult(scores, float("nan"), 0.5)
+        SavedResults(file).add(*written[i])
+    saved = SavedResults(file)
+    assert (saved.n_trainings, saved.damaged_lines) == (4, [])
+    for key, result in written.values():
+        found = saved.find(key)
+        assert found.scores.dtype == result.scores.dtype
+        np.testing.assert_array_equal(found.scores, result.scores)
+        assert np.isnan(found.rounds)
+        found.scores[0] = 0
+        assert saved.find(key._replace(fold="Fold2")) is None
+        assert saved.find(key._replace(data="i")) is None
+    assert saved.differences(key._replace(data="i", settings={})) == ["data", "settings"]
+    assert saved.differences(key._replace(versions={})) == ["versions"]
+    assert saved.differences(key._replace(fold="Fold2")) == []
+
+
+def test_half_written_and_damaged_lines_are_left_out(tmp_path):
+    file = tmp_path / "r.jsonl"
+    keys = [make_identity("a", f"Fold{i}", "h", {}) for i in range(3)]
+    for key in keys:
+        SavedResults(file).add(key, TrainingResult(np.arange(4.0), 5.0, 0.1))
+    whole = file.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    # An interrupted run may have written any part of the last line.
+    for cut in (1, 2, 50, len(lines[-1]) - 1):
+        file.write_bytes(whole[:-cut])
+        saved = SavedResults(file)
+        # Without its line break only, the line is complete.
+        assert saved.damaged_lines == ([] if cut == 1 else [4])
+        assert (saved.find(keys[2]) is None) == (cut > 1)
+        saved.add(keys[2], TrainingResult(np.arange(4.0), 6.0, 0.1))
+        again = SavedResults(file)
+        assert again.find(keys[2]).rounds == 6
+        assert again.n_trainings == 3
+    for damaged in (
+        lines[1].replace(b'"rounds": 5', b'"rounds": 6'),
+        b"\0" * 50 + b"\n",
+        b"[]\n",
+        b'{"checksum": 1}\n',
+    ):
+        file.write_bytes(b"".join([lines[0], damaged, *lines[2:]]))
+        saved = SavedResults(file)
+        assert (saved.damaged_lines, saved.n_trainings) == ([2], 2)
+        assert saved.find(keys[0]) is None
+    file.write_bytes(lines[0][:-1])
+    SavedResults(file).add(keys[0], TrainingResult(np.arange(4.0), 5.0, 0.1))
+    assert SavedResults(file).n_trainings == 1
+
+
+def test_other_files_are_not_touched(tmp_path):
+    file = tmp_path / "train.txt"
+    for content in ("1 qid:1 1:0.5\n", "{}\n", '{"file": "results of boostrank compare, one training a line"}\n', "\n"):
+        file.write_text(content)
+        with pytest.raises(ValueError, match=r"train.txt' is no file of results"):
+            SavedResults(file)
+        assert file.read_text() == content
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="a pipe or a device"):
+        SavedResults(tmp_path / "pipe")
+    with pytest.raises(FileNotFoundError):
+        SavedResults(tmp_path / "absent" / "r.jsonl")
+    with pytest.raises(IsADirectoryError):
+        SavedResults(tmp_path)
+
+
+def test_a_comparison_goes_on_where_it_stopped(folds, rankers, tmp_path, fits):
+    file, seen = tmp_path / "r.jsonl", []
+    expected = br.compare(rankers, folds, measures=["ndcg@5"])
+
+    def stop(training):
+        if training.n_finished == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        br.compare(rankers, folds, measures=["map"], results=file, progress=stop)
+    assert SavedResults(file).n_trainings == 4
+    fits.clear()
+    result = br.compare(rankers, folds, measures=["ndcg@5"], results=file, progress=seen.append)
+    assert len(fits) == 2
+    assert [training.is_saved for training in seen] == [True] * 4 + [False] * 2
+    pd.testing.assert_frame_equal(result.per_query, expected.per_query, check_exact=True)
+    pd.testing.assert_frame_equal(result.table, expected.table, check_exact=True)
+    # All are saved now. Other measures, another baseline and other threads need no training.
+    fits.clear()
+    for ranker in rankers.values():
+        ranker.set_params(n_jobs=2)
+    table = br.compare(rankers, folds[::-1], measures=["map"], baseline="softmax", results=file).table
+    assert (fits, list(table["metric"])) == ([], ["map"] * 2)
+
+
+def test_other_settings_data_and_versions_are_trained(folds, rankers, tmp_path, fits, monkeypatch):
+    file = tmp_path / "r.jsonl"
+    one = {"softmax": rankers["softmax"]}
+    br.compare(one, folds, results=file)
+
+    def count(rankers, folds, part):
+        fits.clear()
+        with pytest.warns(
+            UserWarning, match=rf"r\.jsonl has 3 of these trainings with other {part}: they are not used"
+        ):
+            result = br.compare(rankers, folds, results=file)
+        fresh = br.compare(rankers, folds)
+        pd.testing.assert_frame_equal(result.table, fresh.table, check_exact=True)
+        return len(fits)
+
+    assert count({"softmax": br.LightGBMRanker("softmax", n_estimators=4)}, folds, "settings") == 6
+    changed = [fold._replace(train=fold.train._replace(y=fold.train.y + 1)) for fold in folds]
+    assert count(one, changed, "data") == 6
+    versions = identity.versions()
+    monkeypatch.setattr(saved_results, "versions", lambda: {**versions, "lightgbm": "0"})
+    assert count(one, folds, "versions") == 6
+    monkeypatch.undo()
+    # The file has kept the first ones. Other names are other trainings.
+    assert len(
+        SavedResults(file).find(make_identity("softmax", "Fold1", data_hash(folds[0]), settings(one["softmax"])))
+    )
+    before = SavedResults(file).n_trainings
+    br.compare({"other": one["softmax"]}, folds, results=file)
+    assert SavedResults(file).n_trainings == before + 3 == 15
+
+
+def test_versions_follow_the_code(monkeypatch, tmp_path):
+    versions = identity.versions()
+    assert versions["lightgbm"] == __import__("lightgbm").__version__
+    package = tmp_path / "package" / "comparison"
+    package.mkdir(parents=True)
+    (package.parent / "a.py").write_text("a = 1")
+    monkeypatch.setattr(identity, "__file__", str(package / "identity.py"))
+    first = identity.versions.__wrapped__()
+    assert first["boostrank"] != versions["boostrank"]
+    (package.parent / "a.py").write_text("a = 2")
+    assert identity.versions.__wrapped__()["boostrank"] != first["boostrank"]
+
+
+def test_a_damaged_line_is_reported_and_trained_again(folds, rankers, tmp_path, fits):
+    file = tmp_path / "r.jsonl"
+    expected = br.compare(rankers, folds, results=file).table
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join([*lines[:2], lines[2][:40], "\n", *lines[3:-1], lines[-1][:-100]]))
+    fits.clear()
+    with pytest.warns(UserWarning, match=r"r\.jsonl: damaged, and therefore ignored: line 3, 7"):
+        table = br.compare(rankers, folds, results=file).table
+    assert len(fits) == 2
+    pd.testing.assert_frame_equal(table, expected, check_exact=True)
+
+
+class Constant(BaseEstimator):
+    """Predicts a function of the first feature."""
+
+    def __init__(self, function=None):
+        self.function = function
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return self.function(X[:, 0])
+
+
+def test_a_ranker_without_identity_is_trained_every_time(folds, rankers, tmp_path, fits):
+    file = tmp_path / "r.jsonl"
+    for _ in range(2):
+        fits.clear()
+        br.compare({**rankers, "own": Constant(lambda x: -x)}, folds, results=file)
+    assert fits == ["Constant"] * 3
+    assert SavedResults(file).n_trainings == 6
+
+
+def test_invalid_scores_are_not_saved(folds, tmp_path):
+    file = tmp_path / "r.jsonl"
+    for function, message in ((np.log, "finite"), (np.atleast_2d, "one-dim|1-dim|shape|dimension")):
+        with pytest.raises(ValueError, match=message) as caught, np.errstate(invalid="ignore"):
+            br.compare({"own": Constant(function)}, folds, results=file)
+        assert caught.value.__notes__ == ["while own was trained on Fold1"]
+    assert SavedResults(file).n_trainings == 0
+
+
+def test_numbers_that_are_objects_are_saved_as_floats(folds, tmp_path):
+    file = tmp_path / "r.jsonl"
+    own = {"own": Constant(functools.partial(np.asarray, dtype=object))}
+    tables = [br.compare(own, folds, results=file).table for _ in range(2)]
+    pd.testing.assert_frame_equal(*tables, check_exact=True)
+    assert SavedResults(file).n_trainings == 3
+
+
+def test_no_jobs_are_refused(folds, rankers):
+    for n_jobs in (0, 1.5, True):
+        with pytest.raises(ValueError, match="n_jobs must be None or an integer that is not 0"):
+            br.compare(rankers, folds, n_jobs=n_jobs)
