@@ -17,7 +17,7 @@ that share a line do not import each other. A test reads this list and checks it
     targets                  normalizations of gains, the targets of surrogates
     weights                  weights of queries and documents
     margins                  convex functions of the difference of two scores
-    datasets                 data sets, LETOR files and synthetic data
+    datasets                 data sets, LETOR files, features in files, and synthetic data
     preferences              labels that are preferences between documents, and losses of their edges
     surrogates               surrogate losses of NDCG
     losses                   all losses by name
@@ -44,7 +44,7 @@ from boostrank import datasets, metrics, model_selection, preferences, significa
 from boostrank.backends.lightgbm_callables import lightgbm_metric, lightgbm_objective
 from boostrank.backends.xgboost_callables import xgboost_metric, xgboost_objective
 from boostrank.comparison import compare
-from boostrank.datasets import Dataset, make_ranking, read_letor, read_letor_folds, write_letor
+from boostrank.datasets import Dataset, FeatureFiles, make_ranking, read_letor, read_letor_folds, write_letor
 from boostrank.metrics import evaluate, expected_ndcg, get_measure, make_scorer, ndcg_score, reconcile
 from boostrank.model_selection import QueryKFold, cross_validate, grid_search, query_folds, split_queries
 from boostrank.preferences import PreferenceGraph
@@ -60,6 +60,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BaggedRanker",
     "Dataset",
+    "FeatureFiles",
     "LightGBMRanker",
     "PreferenceGraph",
     "QueryKFold",

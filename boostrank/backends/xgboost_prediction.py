@@ -16,6 +16,7 @@ from scipy.sparse import issparse, vstack
 from boostrank.backends.base import import_backend
 from boostrank.backends.xgboost_features import missing_number_of, without_missing_number
 from boostrank.backends.xgboost_matrices import NAMES, dense_blocks
+from boostrank.datasets.feature_files import FeatureFiles
 
 _LINEAR = "all rounds of booster='gblinear' change one linear model"
 
@@ -24,7 +25,11 @@ def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.flo
     """Scores of the rows of X, shape (n_documents,): float64, with the precision of XGBoost's float32."""
     if is_linear(booster):
         _refuse_rounds(rounds)
-        return _predict(booster, _matrix(booster, X), output_margin=True).astype(np.float64)
+        # The scores of a sparse matrix are computed without making it dense.
+        parts = X.blocks() if isinstance(X, FeatureFiles) else [X]
+        return np.concatenate(
+            [_predict(booster, _matrix(booster, part), output_margin=True) for part in parts], dtype=np.float64
+        )
     X, missing = without_missing_number(X, missing_number_of(booster))
     # This does not copy the features. XGBoost offers it only for trees. The names were checked before.
     settings = {
@@ -56,7 +61,7 @@ def contributions(booster: Any, X: Any, rounds: range | None = None) -> Any:
         _refuse_rounds(rounds)
     parts = [_contributions(booster, _matrix(booster, block), *_bounds(rounds)) for block in dense_blocks(X)]
     in_csr_format: Any = type(X)
-    return vstack([in_csr_format(part) for part in parts], format="csr") if issparse(X) else parts[0]
+    return vstack([in_csr_format(part) for part in parts], format="csr") if issparse(X) else np.concatenate(parts)
 
 
 def base_score(booster: Any) -> float:

@@ -1,9 +1,10 @@
-"""Data sets of many queries: the record (X, y, qid), LETOR files, and synthetic data whose best ranking is known."""
+"""Data sets of many queries: the record (X, y, qid), LETOR files, features in files, and synthetic data."""
 
 from boostrank.datasets.dataset import Dataset, Fold
+from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.datasets.letor_folds import read_letor_folds
 from boostrank.datasets.letor_reader import read_letor
 from boostrank.datasets.letor_writer import write_letor
 from boostrank.datasets.synthetic import make_ranking
 
-__all__ = ["Dataset", "Fold", "make_ranking", "read_letor", "read_letor_folds", "write_letor"]
+__all__ = ["Dataset", "FeatureFiles", "Fold", "make_ranking", "read_letor", "read_letor_folds", "write_letor"]
