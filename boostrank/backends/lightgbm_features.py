@@ -33,6 +33,11 @@ def dataset_features(data: GroupedData) -> dict[str, Any]:
     check_n_rows(data.queries.n_documents, "in X")
     if not isinstance(data.X, FeatureFiles):
         return {"data": _plain(data.X)}
+    if data.X.cache is not None:
+        raise ValueError(
+            "LightGBM keeps the bins of the features in memory, not in the folder cache of FeatureFiles: make "
+            "FeatureFiles without cache, or use XGBoostRanker"
+        )
     names = data.X.names
     return {
         "data": _sequence_class()(data.X),

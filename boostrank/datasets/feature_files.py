@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from boostrank.datasets.feature_parts import Part, open_part
 from boostrank.segments import Ints
 
-#: Number of elements of a block: 32 MiB of float32.
-BLOCK_ELEMENTS = 2**23
+#: Number of elements of a block: 16 MiB of float32.
+BLOCK_ELEMENTS = 2**22
 
 
 class FeatureFiles:

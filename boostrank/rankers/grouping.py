@@ -107,7 +107,8 @@ def _not_adjacent(queries: Queries) -> str:
     # The last row of a query need not be followed by the first row of the next.
     is_jump[queries.starts[1:] - 1] = False
     jump = int(np.argmax(is_jump))
-    query = queries.ids[np.searchsorted(queries.ends, jump, side="right")]
+    first = int(np.searchsorted(queries.ends, jump, side="right"))
+    (query,) = queries.ids[first : first + 1].tolist()
     return (
         f"the rows of a query must be adjacent in FeatureFiles, which are not read into memory as a whole; those of "
         f"the query {query!r} are not: its row {permutation[jump]} is followed by its row {permutation[jump + 1]}. "
