@@ -206,6 +206,7 @@ def main():
                 measured = measure(client, library, data, arguments.rounds)
                 documents = factor * n_queries * N_DOCUMENTS
                 rows.append((library, n_workers, documents, *measured, model_bytes(library, n_workers) / 1e3))
+                print(f"{library}, {n_workers} workers: done", flush=True)
     table = pd.DataFrame(rows, columns=COLUMNS)
     shared = {"seeds": "0 to the number of workers - 1", "packages": [*PACKAGES, "dask"]}
     publish(

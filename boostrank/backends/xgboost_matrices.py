@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,16 +79,15 @@ def make_matrix(
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
         if issparse(X):
             # With weights XGBoost's bins depend on the blocks, so that there is only one.
-            rows = max(1, BLOCK_ELEMENTS // X.shape[1])
-            ends = _block_ends(rows, data.queries.ends if weights is None else data.queries.ends[-1:])
+            ends = _block_ends(_rows_per_block(X), data.queries.ends if weights is None else data.queries.ends[-1:])
             blocks = _iterate(ends, lambda _, rows: _dense(X[rows]), fields, weights, columns)
             matrix = xgb.QuantileDMatrix(blocks, **settings)
         elif isinstance(X, FeatureFiles):
             ends = _block_ends(X.rows_per_block, data.queries.ends)
-            columns = {**columns, "feature_names": _encoded_names(X)}
-            matrix = _matrix_of_files(
-                X.cache, settings, ends, lambda _, rows: X.read(rows.start, rows.stop), fields, weights, columns
-            )
+            names = None if X.names is None else [NAMES.encode(name) for name in X.names]
+            columns = {**columns, "feature_names": names}
+            read = partial(_iterate, ends, lambda _, rows: X.read(rows.start, rows.stop), fields, weights, columns)
+            matrix = xgb.QuantileDMatrix(read(), **settings) if X.cache is None else _cached(read, X.cache, settings)
         elif isinstance(X, list):
             ends = np.cumsum([len(block) for block in X])
             blocks = _iterate(ends, lambda number, _: X[number], fields, weights, columns)
@@ -122,13 +122,17 @@ def dense_blocks(X: Any) -> Iterator[Any]:
         yield X
         return
     matrix: Any = X
-    for rows in _slices(_block_ends(max(1, BLOCK_ELEMENTS // matrix.shape[1]), np.arange(1, matrix.shape[0] + 1))):
+    for rows in _slices(_block_ends(_rows_per_block(X), np.arange(1, matrix.shape[0] + 1))):
         yield _dense(matrix[rows])
 
 
 def _dense(X: Any) -> NDArray[np.float32]:
     """A sparse matrix as an array of the type in which XGBoost stores features."""
     return X.astype(np.float32).toarray()
+
+
+def _rows_per_block(X: Any) -> int:
+    return max(1, BLOCK_ELEMENTS // X.shape[1])
 
 
 def _block_ends(rows: int, ends: Ints) -> Ints:
@@ -200,24 +204,15 @@ def _iterate(
     return Blocks(cache_prefix)
 
 
-def _matrix_of_files(cache: str | None, settings: dict[str, Any], *blocks: Any) -> Any:
-    """A matrix whose features are read in blocks; with `cache`, a folder, XGBoost keeps their bins in files there.
-
-    The other parameters are those of :func:`_iterate`.
-    """
-    xgb = import_backend("xgboost")
-    if cache is None:
-        return xgb.QuantileDMatrix(_iterate(*blocks), **settings)
+def _cached(make_blocks: Callable[[str], Any], cache: str, settings: dict[str, Any]) -> Any:
+    """A matrix whose bins XGBoost keeps in files in a folder of its own in `cache`, as long as the matrix lives."""
     folder = tempfile.mkdtemp(prefix="boostrank-", dir=cache)
     try:
-        matrix = xgb.ExtMemQuantileDMatrix(_iterate(*blocks, os.path.join(folder, "bins")), **settings)
+        blocks = make_blocks(os.path.join(folder, "bins"))
+        matrix = import_backend("xgboost").ExtMemQuantileDMatrix(blocks, **settings)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     # XGBoost deletes its files with the matrix, but not the folder.
     weakref.finalize(matrix, shutil.rmtree, folder, ignore_errors=True)
     return matrix
-
-
-def _encoded_names(X: FeatureFiles) -> list[str] | None:
-    return None if X.names is None else [NAMES.encode(name) for name in X.names]

@@ -60,6 +60,8 @@ def contributions(booster: Any, X: Any, rounds: range | None = None) -> Any:
     if is_linear(booster):
         _refuse_rounds(rounds)
     parts = [_contributions(booster, _matrix(booster, block), *_bounds(rounds)) for block in dense_blocks(X)]
+    if len(parts) == 1 and not issparse(X):
+        return parts[0]
     in_csr_format: Any = type(X)
     return vstack([in_csr_format(part) for part in parts], format="csr") if issparse(X) else np.concatenate(parts)
 

@@ -57,10 +57,10 @@ def open_part(source: Any, columns: Sequence[str] | None) -> Part:
     """
     if not isinstance(source, (str, os.PathLike)):
         part: Part = ArrayPart(source)
+    elif _is_parquet(source):
+        part = ParquetPart(source, columns)
     else:
-        with open(source, "rb") as file:
-            is_parquet = file.read(len(PARQUET_MARK)) == PARQUET_MARK
-        part = ParquetPart(source, columns) if is_parquet else NpyPart(source)
+        part = NpyPart(source)
     if columns is not None and part.names is None:
         raise ValueError(f"columns are the names of columns of Parquet files, and {part.name} has no names of columns")
     if part.dtype.kind not in "biuf" or part.dtype.itemsize > 8:
@@ -71,7 +71,7 @@ def open_part(source: Any, columns: Sequence[str] | None) -> Part:
 class ArrayPart:
     """Rows of an object that has `shape` and `dtype` and returns rows for a slice."""
 
-    names = None
+    names: list[str] | None = None
 
     def __init__(self, source: Any) -> None:
         self.name = f"the {type(source).__name__} among the parts of FeatureFiles"
@@ -116,7 +116,7 @@ class FilePart:
 class NpyPart(FilePart):
     """Rows of a file in NumPy's format ``.npy``."""
 
-    names = None
+    names: list[str] | None = None
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path)
@@ -148,8 +148,9 @@ class ParquetPart(FilePart):
                 f"{self.name} is a Parquet file: give columns=, the names of the columns that are features, among "
                 f"{file.schema_arrow.names[:10]}"
             )
-        self.names = list(columns)
-        fields = [self._field(file.schema_arrow, name) for name in self.names]
+        self._columns = list(columns)
+        self.names: list[str] | None = self._columns
+        fields = [self._field(file.schema_arrow, name) for name in self._columns]
         self.shape = _two_dimensional((file.metadata.num_rows, len(fields)), self.name)
         self.dtype = np.result_type(*fields)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
@@ -172,15 +173,18 @@ class ParquetPart(FilePart):
         return {**self.__dict__, "_last": None}
 
     def _group(self, group: int) -> NDArray[Any]:
-        if self._last is None or self._last[0] != group:
-            self._last = None
-            table = self._open().read_row_group(group, columns=self.names)
+        last = self._last
+        if last is None or last[0] != group:
+            # Not two row groups are in memory at once.
+            self._last = last = None
+            table = self._open().read_row_group(group, columns=self._columns)
             values = np.empty((table.num_rows, self.shape[1]), self.dtype)
-            for i, name in enumerate(self.names):
+            for i, name in enumerate(self._columns):
                 # Without pandas, a null among integers would be an error.
                 values[:, i] = table.column(name).to_pandas().to_numpy(self.dtype, na_value=math.nan)
-            self._last = group, values
-        return self._last[1]
+            # Another thread may read from this part too, so that what is returned is not what `_last` is then.
+            self._last = last = group, values
+        return last[1]
 
     def _field(self, schema: Any, name: str) -> np.dtype[Any]:
         """The type of a column, or that of floats if it may have nulls, which are missing values."""
@@ -203,6 +207,11 @@ class ParquetPart(FilePart):
             return ParquetFile(self.path)
         except ValueError as error:
             raise ValueError(f"{self.name} is no complete Parquet file: {error}") from error
+
+
+def _is_parquet(path: str | os.PathLike[str]) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(PARQUET_MARK)) == PARQUET_MARK
 
 
 def _two_dimensional(shape: Sequence[int], name: str) -> tuple[int, int]:
