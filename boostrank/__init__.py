@@ -21,7 +21,7 @@ that share a line do not import each other. A test reads this list and checks it
     targets                  normalizations of gains, the targets of surrogates
     weights                  weights of queries and documents
     margins                  convex functions of the difference of two scores
-    datasets                 data sets, LETOR and TREC files, and synthetic data
+    datasets                 data sets, LETOR and TREC files, features in files, and synthetic data
     preferences              labels that are preferences between documents, and losses of their edges
     surrogates               surrogate losses of NDCG
     losses                   all losses by name
@@ -52,6 +52,7 @@ from boostrank.backends.xgboost_callables import xgboost_metric, xgboost_objecti
 from boostrank.comparison import compare
 from boostrank.datasets import (
     Dataset,
+    FeatureFiles,
     make_ranking,
     read_letor,
     read_letor_folds,
@@ -76,6 +77,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BaggedRanker",
     "Dataset",
+    "FeatureFiles",
     "LightGBMRanker",
     "PreferenceGraph",
     "QueryKFold",

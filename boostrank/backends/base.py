@@ -45,7 +45,7 @@ class GroupedData:
 
     Attributes
     ----------
-    X : ndarray, sparse matrix or DataFrame, shape (n_documents, n_features), or list of ndarray
+    X : ndarray, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features), or list of ndarray
         Features. Arrays of a list contain consecutive rows of whole queries.
     labels : Labels
     queries : Queries

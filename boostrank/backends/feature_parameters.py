@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import issparse
 
+from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.frames import is_pandas
 from boostrank.segments import Floats
 from boostrank.setting_checks import is_count, is_number
@@ -294,7 +295,7 @@ def resolve_features(
 
 
 def check_codes(
-    parameter: str, X: Any, indices: Iterable[int], smallest: float = -math.inf, missing: float = math.nan
+    parameter: str, X: Any, indices: Sequence[int], smallest: float = -math.inf, missing: float = math.nan
 ) -> None:
     """Raise ValueError if a categorical feature has values that are no codes of categories.
 
@@ -305,14 +306,18 @@ def check_codes(
     ----------
     parameter : str
         Name of the parameter that says which features are categorical.
-    X : ndarray, sparse matrix or DataFrame, shape (n_documents, n_features), or list of ndarray
-    indices : iterable of int
+    X : ndarray, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features), or list of ndarray
+    indices : sequence of int
         The categorical features. Columns of a DataFrame with a categorical type are not checked.
     smallest : float, optional
         The smallest integer that is a code.
     missing : float, optional
         A number besides NaN that is a missing value.
     """
+    if isinstance(X, FeatureFiles):
+        for block in X.blocks() if indices else ():
+            check_codes(parameter, block, indices, smallest, missing)
+        return
     for i in indices:
         values = _column(X, i)
         wrong = ((values % 1 != 0) | (values < smallest)) & ~np.isnan(values) & (values != missing)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, issparse, isspmatrix
+from scipy.sparse import issparse
 
 from boostrank.backends.base import (
     Trained,
@@ -19,12 +19,12 @@ from boostrank.backends.base import (
     import_onnx_converter,
     require_same_categories,
 )
-from boostrank.backends.feature_names import NameCode
 from boostrank.backends.history import History
 from boostrank.backends.lightgbm_average import average as average
 from boostrank.backends.lightgbm_callbacks import AfterRound, check_callbacks, printing_callbacks
 from boostrank.backends.lightgbm_callbacks import without_validation as without_validation
 from boostrank.backends.lightgbm_dart import dart_callbacks
+from boostrank.backends.lightgbm_features import NAMES, blocks, dataset_features, join
 from boostrank.backends.lightgbm_format import check_lightgbm, with_named_objective
 from boostrank.backends.lightgbm_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm_parameters import PARAMETERS as PARAMETERS
@@ -41,6 +41,7 @@ from boostrank.backends.model_files import (
 )
 from boostrank.backends.progress import RoundsBar
 from boostrank.backends.query_bagging import QueryBagging, samples_queries, without_bagging
+from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.dcg import DCG
 from boostrank.frames import is_pandas
 from boostrank.segments import Floats
@@ -56,8 +57,6 @@ MAX_NATIVE_LABEL = 10_000
 MAX_DEFAULT_LABEL = 30
 #: Largest label for rank_xendcg. Larger ones give wrong scores without a warning.
 MAX_XENDCG_LABEL = 31
-#: Names of features with these characters are errors, or are written to model files as other names.
-NAMES = NameCode(r"\s\x00-\x1f\",:\[\]{}=")
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
@@ -154,6 +153,11 @@ def _check(training: Training) -> None:
         # LightGBM would take positions for rank_xendcg, and ignore them.
         raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
     if specification.init_model is not None:
+        if any(isinstance(part.X, FeatureFiles) for part in (data, *(one.data for one in training.validation))):
+            raise ValueError(
+                "LightGBM takes no init_model with features in FeatureFiles: give init_score=init_model.predict(X) in "
+                "its place; the new model then has only the new rounds"
+            )
         columns = data.X.select_dtypes("category") if is_pandas(data.X) else {}
         found = [columns[name].cat.categories.tolist() for name in columns]
         require_same_categories(specification.init_model.pandas_categorical or [], found)
@@ -163,7 +167,7 @@ def _training_data(training: Training, parameters: dict[str, Any], categorical: 
     """The Dataset to train on; `categorical` are LightGBM's categorical features."""
     data, specification = training.data, training.specification
     return import_backend("lightgbm").Dataset(
-        _plain(data.X),
+        **dataset_features(data),
         label=data.labels.per_document,
         group=data.queries.sizes,
         weight=None if specification.native_objective is None else training.native_weights(),
@@ -231,22 +235,11 @@ def _changes_training_scores(parameters: Mapping[str, Any]) -> bool:
 def _validation_data(part: ValidationSet, dataset: Any) -> Any:
     """The Dataset of a validation set."""
     return import_backend("lightgbm").Dataset(
-        _plain(part.data.X),
+        **dataset_features(part.data),
         label=part.data.labels.per_document,
         init_score=part.data.init_score,
         reference=dataset,
     )
-
-
-def _plain(X: Any) -> Any:
-    """Features of a type that LightGBM takes: sparse arrays become sparse matrices of the same memory.
-
-    Names of columns are encoded.
-    """
-    if not issparse(X) or isspmatrix(X):
-        return NAMES.encode_columns(X)
-    rows: Any = X
-    return csr_matrix((rows.data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _can_split(dataset: Any) -> bool:
@@ -263,23 +256,23 @@ def check_booster(booster: Any) -> None:
 
 def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:
     """Scores of the rows of X, float64, shape (n_documents,)."""
-    return np.asarray(booster.predict(_plain(X), raw_score=True, **_iterations(rounds)))
+    return join([booster.predict(block, raw_score=True, **_iterations(rounds)) for block in blocks(X)])
 
 
 def leaves(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.int32]:
     """Number of the leaf of each tree in which each row ends, shape (n_documents, n_trees)."""
-    return booster.predict(_plain(X), pred_leaf=True, **_iterations(rounds))
+    return join([booster.predict(block, pred_leaf=True, **_iterations(rounds)) for block in blocks(X)])
 
 
 def contributions(booster: Any, X: Any, rounds: range | None = None) -> Any:
     """SHAP values of the features and the expected score, shape (n_documents, n_features + 1); sparse for sparse X."""
     lgb = import_backend("lightgbm")
     try:
-        values = booster.predict(_plain(X), pred_contrib=True, **_iterations(rounds))
+        values = [booster.predict(block, pred_contrib=True, **_iterations(rounds)) for block in blocks(X)]
     except lgb.basic.LightGBMError as error:
         raise ValueError(f"there are no contributions (pred_contrib): {error}") from error
     in_csr_format: Any = type(X)
-    return in_csr_format(values) if issparse(X) else values
+    return in_csr_format(values[0]) if issparse(X) else join(values)
 
 
 def base_score(booster: Any) -> float:

@@ -6,7 +6,12 @@ dense blocks of rows. Its QuantileDMatrix, which stores only the bins of the fea
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +26,7 @@ from boostrank.backends.xgboost_features import (
     missing_number,
     without_missing_number,
 )
+from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.segments import Floats, Ints
 
 #: Number of elements of a dense block: 64 MiB of float32.
@@ -73,9 +79,15 @@ def make_matrix(
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
         if issparse(X):
             # With weights XGBoost's bins depend on the blocks, so that there is only one.
-            ends = _block_ends(X, data.queries.ends if weights is None else data.queries.ends[-1:])
+            ends = _block_ends(_rows_per_block(X), data.queries.ends if weights is None else data.queries.ends[-1:])
             blocks = _iterate(ends, lambda _, rows: _dense(X[rows]), fields, weights, columns)
             matrix = xgb.QuantileDMatrix(blocks, **settings)
+        elif isinstance(X, FeatureFiles):
+            ends = _block_ends(X.rows_per_block, data.queries.ends)
+            names = None if X.names is None else [NAMES.encode(name) for name in X.names]
+            columns = {**columns, "feature_names": names}
+            read = partial(_iterate, ends, lambda _, rows: X.read(rows.start, rows.stop), fields, weights, columns)
+            matrix = xgb.QuantileDMatrix(read(), **settings) if X.cache is None else _cached(read, X.cache, settings)
         elif isinstance(X, list):
             ends = np.cumsum([len(block) for block in X])
             blocks = _iterate(ends, lambda number, _: X[number], fields, weights, columns)
@@ -83,6 +95,12 @@ def make_matrix(
         else:
             matrix = xgb.QuantileDMatrix(X, weight=weights, **fields, **columns, **settings)
     else:
+        if isinstance(X, FeatureFiles):
+            raise ValueError(
+                "with features in FeatureFiles, XGBoostRanker takes no init_model, no booster='gblinear' and only "
+                "tree_method='hist', because XGBoost would keep the features themselves in memory: leave these out; in "
+                "place of init_model, give init_score=init_model.predict(X), and the new model has only the new rounds"
+            )
         if isinstance(X, list):
             X = np.concatenate(X)
         elif issparse(X) and not linear:
@@ -96,12 +114,15 @@ def make_matrix(
 
 
 def dense_blocks(X: Any) -> Iterator[Any]:
-    """Features as XGBoost takes them to predict: `X` itself, or dense blocks of the rows of a sparse matrix."""
+    """Features as XGBoost takes them to predict: `X` itself, or dense blocks of rows of a sparse matrix or of files."""
+    if isinstance(X, FeatureFiles):
+        yield from X.blocks()
+        return
     if not issparse(X):
         yield X
         return
     matrix: Any = X
-    for rows in _slices(_block_ends(X, np.arange(1, matrix.shape[0] + 1))):
+    for rows in _slices(_block_ends(_rows_per_block(X), np.arange(1, matrix.shape[0] + 1))):
         yield _dense(matrix[rows])
 
 
@@ -110,15 +131,18 @@ def _dense(X: Any) -> NDArray[np.float32]:
     return X.astype(np.float32).toarray()
 
 
-def _block_ends(X: Any, ends: Ints) -> Ints:
-    """Ends of blocks of at most :data:`BLOCK_ELEMENTS` elements where `ends` allows it: a block ends at some of these.
+def _rows_per_block(X: Any) -> int:
+    return max(1, BLOCK_ELEMENTS // X.shape[1])
+
+
+def _block_ends(rows: int, ends: Ints) -> Ints:
+    """Ends of blocks of at most `rows` rows where `ends` allows it: a block ends at some of these.
 
     Examples
     --------
-    >>> _block_ends(np.empty((9, BLOCK_ELEMENTS // 4)), np.array([2, 3, 5, 9])).tolist()
+    >>> _block_ends(4, np.array([2, 3, 5, 9])).tolist()
     [3, 5, 9]
     """
-    rows = max(1, BLOCK_ELEMENTS // X.shape[1])
     chosen, start = [], 0
     while start < ends[-1]:
         i = np.searchsorted(ends, start + rows, side="right") - 1
@@ -140,6 +164,7 @@ def _iterate(
     fields: dict[str, NDArray[Any]],
     weights: Floats | None,
     columns: dict[str, Any],
+    cache_prefix: str | None = None,
 ) -> Any:
     """An ``xgboost.DataIter`` over dense blocks of features, of which only one exists at a time.
 
@@ -154,6 +179,8 @@ def _iterate(
     weights : ndarray, shape (n_queries,), optional
     columns : dict
         Fields that have one value per feature.
+    cache_prefix : str, optional
+        Where XGBoost's external memory begins the names of its files.
     """
     xgb = import_backend("xgboost")
     blocks = list(enumerate(_slices(ends)))
@@ -174,4 +201,18 @@ def _iterate(
             self.i += 1
             return True
 
-    return Blocks()
+    return Blocks(cache_prefix)
+
+
+def _cached(make_blocks: Callable[[str], Any], cache: str, settings: dict[str, Any]) -> Any:
+    """A matrix whose bins XGBoost keeps in files in a folder of its own in `cache`, as long as the matrix lives."""
+    folder = tempfile.mkdtemp(prefix="boostrank-", dir=cache)
+    try:
+        blocks = make_blocks(os.path.join(folder, "bins"))
+        matrix = import_backend("xgboost").ExtMemQuantileDMatrix(blocks, **settings)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    # XGBoost deletes its files with the matrix, but not the folder.
+    weakref.finalize(matrix, shutil.rmtree, folder, ignore_errors=True)
+    return matrix

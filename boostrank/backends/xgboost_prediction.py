@@ -16,6 +16,7 @@ from scipy.sparse import issparse, vstack
 from boostrank.backends.base import import_backend
 from boostrank.backends.xgboost_features import missing_number_of, without_missing_number
 from boostrank.backends.xgboost_matrices import NAMES, dense_blocks
+from boostrank.datasets.feature_files import FeatureFiles
 
 _LINEAR = "all rounds of booster='gblinear' change one linear model"
 
@@ -25,7 +26,11 @@ def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.flo
     name, device = _name_and_device(booster)
     if name == "gblinear":
         _refuse_rounds(rounds)
-        return _predict(booster, _matrix(booster, X), output_margin=True).astype(np.float64)
+        # The scores of a sparse matrix are computed without making it dense.
+        parts = X.blocks() if isinstance(X, FeatureFiles) else [X]
+        return np.concatenate(
+            [_predict(booster, _matrix(booster, part), output_margin=True) for part in parts], dtype=np.float64
+        )
     if device != "cpu":
         # What is used below would do the same, after a warning that the features are not on the GPU.
         matrices = (_matrix(booster, block) for block in dense_blocks(X))
@@ -61,8 +66,10 @@ def contributions(booster: Any, X: Any, rounds: range | None = None) -> Any:
     if is_linear(booster):
         _refuse_rounds(rounds)
     parts = [_contributions(booster, _matrix(booster, block), *_bounds(rounds)) for block in dense_blocks(X)]
+    if len(parts) == 1 and not issparse(X):
+        return parts[0]
     in_csr_format: Any = type(X)
-    return vstack([in_csr_format(part) for part in parts], format="csr") if issparse(X) else parts[0]
+    return vstack([in_csr_format(part) for part in parts], format="csr") if issparse(X) else np.concatenate(parts)
 
 
 def base_score(booster: Any) -> float:

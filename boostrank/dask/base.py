@@ -159,6 +159,7 @@ class DaskRanker(BaseEstimator):
         client = find_client(self.client)
         per_document = sample_weight if is_per_document(sample_weight, X) else None
         data = colocate_queries(client, X, y, qid, per_document)
+        self._check_size(data.n_documents)
         weights = None
         if sample_weight is not None and per_document is None:
             weights = computed_query_weights(sample_weight, data.n_queries)
@@ -288,6 +289,9 @@ class DaskRanker(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         return self.local.__sklearn_tags__()
+
+    def _check_size(self, n_documents: int) -> None:
+        """Raise ValueError for more documents than the workers can train on together."""
 
     def _checked_settings(self, eval_set: Any, early_stopping_metric: str | None) -> Settings:
         """The settings of the local ranker; raises ValueError for those that are invalid."""

@@ -6,13 +6,18 @@ them.
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import re
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from xgboost import collective
+from xgboost import collective, libpath
 from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
@@ -27,6 +32,8 @@ TIMEOUT_SECONDS = 300
 #: Attempts to connect. The tracker and the other workers run already when a worker connects, so that one attempt is
 #: enough, and an error shows without a delay.
 RETRIES = 1
+#: The message that XGBoost prints on every worker that has connected.
+CONNECTED = re.compile(r"Task \d+ got rank \d+")
 
 
 class Tracker:
@@ -49,11 +56,35 @@ def communicator(address: dict[str, Any] | None, rank: int) -> Iterator[None]:
     if address is None:
         yield
         return
+    _hide_connected_message()
     # The tracker sorts workers by these ids as strings.
     with collective.CommunicatorContext(
         **address, dmlc_task_id=f"{rank:08d}", dmlc_timeout=TIMEOUT_SECONDS, dmlc_retry=RETRIES
     ):
         yield
+
+
+def _hide_connected_message() -> None:
+    """Let XGBoost print its messages in this thread as before, but for the one that the worker has connected.
+
+    XGBoost prints that at every verbosity. It has one logger for each thread. Dask runs tasks in threads of their own,
+    and in the main thread XGBoost's logger is the one that its Python package has set.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        _xgboost_library().XGBRegisterLogCallback(_print_message)
+
+
+@functools.cache
+def _xgboost_library() -> ctypes.CDLL:
+    return ctypes.CDLL(libpath.find_lib_path()[0])
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+def _print_message(message: bytes) -> None:
+    """Print a message of XGBoost to stderr, where XGBoost prints it if no logger is set."""
+    text = message.decode(errors="replace")
+    if not CONNECTED.search(text):
+        sys.stderr.write(f"{text}\n")
 
 
 def allreduce_sum(values: ArrayLike) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 
 from boostrank import rankers
 from boostrank.backends.base import import_backend
+from boostrank.backends.lightgbm_features import check_n_rows
 from boostrank.dask.base import DaskRanker
 from boostrank.dask.training import Endpoint
 from boostrank.rankers.base import BoostedRanker
@@ -81,7 +82,8 @@ class LightGBMRanker(DaskRanker):
     that Dask finds. LightGBM's own `local_listen_port` fixes the port of the workers; each machine can have only one
     worker then. Its `tree_learner` may be "data" or "voting". `fit` raises an error for parameters with which
     LightGBM's workers crash or do not train one model: `interaction_constraints`, `linear_tree`, the penalties
-    `cegb_...`, and a `monotone_constraints_method` other than "basic".
+    `cegb_...`, and a `monotone_constraints_method` other than "basic". LightGBM trains on at most 2^31 - 1 documents,
+    counted over all workers.
 
     Examples
     --------
@@ -99,6 +101,10 @@ class LightGBMRanker(DaskRanker):
 
     _endpoint_class: ClassVar[type[Endpoint]] = PortEndpoint
     _local_class: ClassVar[type[BoostedRanker]] = rankers.LightGBMRanker
+
+    def _check_size(self, n_documents: int) -> None:
+        # With more, LightGBM's workers train a constant model without an error (its issue 5861).
+        check_n_rows(n_documents, "on all workers")
 
     def _checked_settings(self, eval_set: Any, early_stopping_metric: str | None) -> Settings:
         settings = super()._checked_settings(eval_set, early_stopping_metric)

@@ -53,7 +53,7 @@ class Partitions:
     Attributes
     ----------
     parts : list of Partition
-    n_queries : int
+    n_queries, n_documents : int
     n_moved : int
         Number of documents that were moved.
     labels_differ : bool
@@ -62,6 +62,7 @@ class Partitions:
 
     parts: list[Partition]
     n_queries: int
+    n_documents: int
     n_moved: int
     labels_differ: bool
 
@@ -136,7 +137,8 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     present = {i: pd.unique(query[chosen[query] == i]) for i in range(n_parts)}
     whole = [Partition(rows[i], workers[i], queries) for i, queries in present.items() if len(queries)]
     lowest, highest = zip(*(summary.labels for summary in summaries), strict=True)
-    return Partitions(whole, len(chosen), int(sizes[moves].sum()), min(lowest) < max(highest))
+    n_moved = int(sizes[moves].sum())
+    return Partitions(whole, len(chosen), int(sizes.sum()), n_moved, min(lowest) < max(highest))
 
 
 def choose_partitions(query: Ints, part: Ints, sizes: Ints, n_parts: int) -> Ints:

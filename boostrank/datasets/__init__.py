@@ -1,6 +1,7 @@
-"""Data sets of many queries: the record (X, y, qid), LETOR and TREC files, and data whose best ranking is known."""
+"""Data sets of many queries: the record (X, y, qid), LETOR and TREC files, features in files, and synthetic data."""
 
 from boostrank.datasets.dataset import Dataset, Fold
+from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.datasets.letor_folds import read_letor_folds
 from boostrank.datasets.letor_reader import read_letor
 from boostrank.datasets.letor_writer import write_letor
@@ -9,6 +10,7 @@ from boostrank.datasets.trec_files import read_qrels, read_run, write_run
 
 __all__ = [
     "Dataset",
+    "FeatureFiles",
     "Fold",
     "make_ranking",
     "read_letor",

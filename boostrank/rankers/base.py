@@ -92,10 +92,11 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
+        X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
             NaN is a missing value, and an element that a sparse matrix does not store is 0. Rows need not be grouped by
             query; if they are, features are not copied. Categorical columns of pandas are categorical features, unless
-            native parameters say otherwise. polars DataFrames and pyarrow Tables become pandas DataFrames.
+            native parameters say otherwise. polars DataFrames and pyarrow Tables become pandas DataFrames. Features
+            that do not fit into memory are given as :class:`boostrank.FeatureFiles`; their rows must be grouped.
         y : array-like, shape (n_documents,), or PreferenceGraph
             Relevance labels, 0 or more; or preferences between the rows of X, for an EdgeLoss such as "edge-logistic".
         qid : array-like, shape (n_documents,), or str

@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.frames import QID, is_pandas, to_pandas
 
 
@@ -60,7 +61,7 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     ----------
     known : estimator
         Its attributes `n_features_in_` and `feature_names_in_` are the number and the names that `X` must have.
-    X : array-like, sparse matrix, DataFrame or pyarrow Table, shape (n_documents, n_features)
+    X : array-like, sparse matrix, DataFrame, pyarrow Table or FeatureFiles, shape (n_documents, n_features)
         Columns of a DataFrame that are numbered 0, 1, ... have no names. Other names that are no strings become
         strings.
     reset : bool, default False
@@ -68,7 +69,7 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
 
     Returns
     -------
-    ndarray, sparse matrix in CSR format or pandas DataFrame, shape (n_documents, n_features)
+    ndarray, sparse matrix in CSR format, pandas DataFrame or FeatureFiles, shape (n_documents, n_features)
         pandas DataFrames keep their categories; polars DataFrames and pyarrow Tables become pandas DataFrames, and
         sparse columns and those of pyarrow types plain ones. Everything else becomes an array or a sparse matrix of
         floats.
@@ -78,6 +79,10 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     ValueError
         For features of another number or with other names, or of which one is masked, infinite, or no real number.
     """
+    if isinstance(X, FeatureFiles):
+        # Their values are checked when they are read.
+        validate_data(known, X.without_rows(), reset=reset, skip_check_array=True)
+        return X
     X = to_pandas(X)
     if is_pandas(X):
         X = _check_frame(known, X, reset)

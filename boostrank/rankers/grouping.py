@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.arrays import as_array, as_floats, check_lengths
 from boostrank.backends.base import GroupedData
+from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
 from boostrank.queries import Queries
@@ -68,7 +69,7 @@ def group_data(
 
     Parameters
     ----------
-    X : ndarray, sparse matrix or DataFrame, shape (n_documents, n_features)
+    X : ndarray, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
         Features that :func:`boostrank.rankers.features.check_features` returned.
     y : array-like, shape (n_documents,), or PreferenceGraph
     qid : array-like, shape (n_documents,)
@@ -93,8 +94,26 @@ def group_data(
     if position is not None:
         positions = queries.group(_positions(position, queries))
     if queries.permutation is not None:
+        if isinstance(X, FeatureFiles):
+            raise ValueError(_not_adjacent(queries))
         X = _safe_indexing(X, queries.permutation)
     return GroupedData(X, labels.group(queries), queries, weights, scores, positions)
+
+
+def _not_adjacent(queries: Queries) -> str:
+    """The message that rows of a query are not adjacent, with the first such query as example."""
+    permutation: Any = queries.permutation
+    is_jump = np.diff(permutation) != 1
+    # The last row of a query need not be followed by the first row of the next.
+    is_jump[queries.starts[1:] - 1] = False
+    jump = int(np.argmax(is_jump))
+    first = int(np.searchsorted(queries.ends, jump, side="right"))
+    (query,) = queries.ids[first : first + 1].tolist()
+    return (
+        f"the rows of a query must be adjacent in FeatureFiles, which are not read into memory as a whole; those of "
+        f"the query {query!r} are not: its row {permutation[jump]} is followed by its row {permutation[jump + 1]}. "
+        "Sort the rows of the files by query"
+    )
 
 
 def _refuse_sizes(qid: Any, n_documents: int) -> None:

@@ -39,7 +39,7 @@ class PredictionMixin:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
+        X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
             As in `fit`.
         num_iteration : int, optional
             Number of boosting rounds to use. None, 0 and negative numbers mean all rounds from `start_iteration` on, up
@@ -100,7 +100,7 @@ class PredictionMixin:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
+        X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
             As in `fit`.
 
         Returns

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import xgboost
 
 import boostrank as br
 from boostrank.dask.collective import (
@@ -35,6 +36,20 @@ def run_together(function, arguments):
     with ThreadPoolExecutor(len(arguments)) as pool:
         futures = [pool.submit(work, rank) for rank in range(len(arguments))]
         return [future.result() for future in futures]
+
+
+def test_the_message_that_a_worker_has_connected_is_not_shown(capfd):
+    assert run_together(allreduce_max, [1.0, 2.0]) == [2.0, 2.0]
+
+    def warn(_):
+        # XGBoost's logger of this thread has another message now: an unknown parameter.
+        xgboost.train({"no_such_parameter": 1, "nthread": 1}, xgboost.DMatrix(np.eye(4), label=np.arange(4)), 1)
+
+    run_together(warn, [0, 1])
+    output, errors = capfd.readouterr()
+    assert "got rank" not in output + errors
+    # Other messages are.
+    assert errors.count("no_such_parameter") == 2
 
 
 def test_sums_and_maxima_are_over_all_workers():

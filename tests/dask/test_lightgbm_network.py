@@ -5,6 +5,7 @@ import socket
 import pytest
 
 import boostrank.dask as bd
+from boostrank.backends import lightgbm_features
 from boostrank.dask.lightgbm import PortEndpoint
 
 
@@ -17,6 +18,13 @@ def test_parameters_that_follow_from_the_workers_are_refused(name, value, rows, 
 def test_the_tree_learner_is_one_for_distributed_rows(rows, small):
     with pytest.raises(ValueError, match=r"tree_learner must be one of data.*got 'feature'"):
         small(bd.LightGBMRanker, tree_learner="feature").fit(*rows)
+
+
+def test_more_documents_than_lightgbm_counts_are_refused(rows, small, monkeypatch):
+    n_documents = rows[0].shape[0]
+    monkeypatch.setattr(lightgbm_features, "MAX_ROWS", n_documents - 1)
+    with pytest.raises(ValueError, match=rf"at most 2\^31 - 1 rows, and there are {n_documents:,} on all workers"):
+        small(bd.LightGBMRanker).fit(*rows)
 
 
 def test_two_workers_of_one_machine_cannot_have_one_port(rows, small):

@@ -1,0 +1,258 @@
+"""Features in files: reading, choosing rows, formats, and files that are wrong or change."""
+
+import os
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils import _safe_indexing
+
+from boostrank import Dataset, FeatureFiles
+from boostrank.datasets import feature_files
+
+N_ROWS, N_FEATURES = 100, 4
+#: Where the rows are cut into files: some have one row or none.
+CUTS = [0, 0, 1, 34, 35, 35, 80, N_ROWS]
+
+
+@pytest.fixture(name="X")
+def _features():
+    values = np.random.default_rng(0).standard_normal((N_ROWS, N_FEATURES)).astype(np.float32)
+    values[::7, 1] = np.nan
+    return values
+
+
+@pytest.fixture
+def paths(X, tmp_path):
+    found = []
+    for i, (start, stop) in enumerate(pairwise(CUTS)):
+        found.append(tmp_path / f"{i}.npy")
+        np.save(found[-1], X[start:stop])
+    return found
+
+
+@pytest.fixture(params=[1, 7, 10_000])
+def _rows_per_block(request, monkeypatch):
+    monkeypatch.setattr(feature_files, "BLOCK_ELEMENTS", request.param * N_FEATURES)
+
+
+@pytest.mark.usefixtures("_rows_per_block")
+def test_rows_are_read_as_from_one_array(X, paths):
+    files, random = FeatureFiles(paths), np.random.default_rng(1)
+    assert files.shape == X.shape
+    assert len(files) == N_ROWS
+    np.testing.assert_array_equal(files.read(), X)
+    np.testing.assert_array_equal(np.concatenate(list(files.blocks())), X)
+    for _ in range(30):
+        start, stop = np.sort(random.integers(-N_ROWS, N_ROWS + 5, 2))
+        np.testing.assert_array_equal(files.read(start, stop), X[start:stop])
+        # Rows of rows: by a mask, by numbers, by a slice with a step.
+        mask = random.random(N_ROWS) < random.random()
+        first, expected = files[mask], X[mask]
+        np.testing.assert_array_equal(first.read(), expected)
+        rows = np.flatnonzero(random.random(len(expected)) < 0.5)
+        np.testing.assert_array_equal(first[rows].read(), expected[rows])
+        np.testing.assert_array_equal(first[1::3].read(), expected[1::3])
+        np.testing.assert_array_equal(files[2:90:3][rows[rows < 20]].read(), X[2:90:3][rows[rows < 20]])
+
+
+def test_scikit_learn_chooses_rows(X, paths):
+    files = FeatureFiles(paths)
+    for rows in ([3, 40, 99], np.array([3, 40, 99]), slice(5, 50), np.arange(N_ROWS) % 3 == 0):
+        np.testing.assert_array_equal(_safe_indexing(files, rows).read(), _safe_indexing(X, rows))
+    taken = Dataset(files, np.zeros(N_ROWS), np.zeros(N_ROWS)).take([1, 2])
+    np.testing.assert_array_equal(taken.X.read(), X[1:3])
+
+
+def test_a_pickle_and_another_folder_mean_the_same_files(X, paths, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    files = FeatureFiles([path.name for path in paths])[10:]
+    monkeypatch.chdir(os.path.dirname(tmp_path))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(files)).read(), X[10:])
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "expected"),
+    [
+        (["f4"], "f4"),
+        (["f8"], "f8"),
+        (["f4", "f8"], "f8"),
+        (["f2", "i2", "?", "u1"], "f4"),
+        (["i4"], "f8"),
+        ([">f4"], "f4"),
+        ([">f8"], "f8"),
+    ],
+)
+def test_values_are_converted_without_rounding(dtypes, expected, tmp_path):
+    parts = [np.arange(6).reshape(3, 2).astype(dtype) for dtype in dtypes]
+    for i, part in enumerate(parts):
+        np.save(tmp_path / f"{i}.npy", part)
+    for sources in (sorted(tmp_path.glob("*.npy")), parts):
+        files = FeatureFiles(sources)
+        assert files.dtype == np.dtype(expected)
+        assert files.read().dtype == np.dtype(expected)
+        np.testing.assert_array_equal(files.read(), np.concatenate([part.astype(expected) for part in parts]))
+
+
+def test_arrays_in_columns_are_read_too(X, tmp_path):
+    np.save(tmp_path / "f.npy", np.asfortranarray(X))
+    block = FeatureFiles(tmp_path / "f.npy").read(5, 60)
+    np.testing.assert_array_equal(block, X[5:60])
+    assert block.flags.c_contiguous
+
+
+@pytest.fixture
+def frame():
+    random = np.random.default_rng(2)
+    n = 50
+    frame = pd.DataFrame({"qid": np.arange(n) // 5, "label": random.integers(0, 5, n), "a": random.random(n)})
+    frame["b"] = pd.array(random.integers(0, 100, n), dtype="Int64")
+    frame["c"] = pd.array(random.random(n) < 0.5, dtype="boolean")
+    frame.loc[[3, 17], ["a", "b", "c"]] = pd.NA
+    frame["d"] = random.random(n).astype(np.float32)
+    return frame.assign(text="x")
+
+
+@pytest.mark.usefixtures("_rows_per_block")
+def test_parquet_files_in_row_groups(frame, tmp_path):
+    columns = ["d", "b", "a", "c"]
+    expected = frame[columns].to_numpy(np.float64, na_value=np.nan)
+    for number, part in enumerate((frame[:33], frame[33:])):
+        part.to_parquet(tmp_path / f"{number}.parquet", row_group_size=8)
+    files = FeatureFiles([tmp_path / "0.parquet", tmp_path / "1.parquet"], columns=columns)
+    assert files.names == columns
+    np.testing.assert_array_equal(files.read(), expected)
+    for start, stop in ((0, 1), (7, 9), (8, 16), (30, 45), (49, 50), (20, 20)):
+        np.testing.assert_array_equal(files.read(start, stop), expected[start:stop])
+    np.testing.assert_array_equal(files[[1, 7, 8, 40]].read(), expected[[1, 7, 8, 40]])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(files)).read(), expected)
+    assert list(files.without_rows().columns) == columns
+
+
+def test_columns_of_parquet_files(frame, tmp_path):
+    path = tmp_path / "a.parquet"
+    frame.to_parquet(path)
+    with pytest.raises(ValueError, match=r"give columns=.*'qid', 'label'"):
+        FeatureFiles(path)
+    with pytest.raises(ValueError, match="must have one column 'x'"):
+        FeatureFiles(path, columns=["a", "x"])
+    with pytest.raises(ValueError, match=r"the column 'text' of .* must contain numbers"):
+        FeatureFiles(path, columns=["text"])
+    with pytest.raises(ValueError, match="list of names of columns; got the string 'a'"):
+        FeatureFiles(path, columns="a")
+    with pytest.raises(ValueError, match="at least one feature"):
+        FeatureFiles(path, columns=[])
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(ValueError, match=r"a.parquet' is no complete Parquet file"):
+        FeatureFiles(path, columns=["a"])
+
+
+def test_files_must_have_the_same_features(frame, paths, tmp_path):
+    np.save(tmp_path / "wide.npy", np.zeros((3, 5)))
+    with pytest.raises(ValueError, match=r"has 4 features, and the file .*wide.npy' has 5 features"):
+        FeatureFiles([*paths, tmp_path / "wide.npy"])
+    frame.rename(columns={"d": "e"}).to_parquet(tmp_path / "e.parquet")
+    frame.to_parquet(tmp_path / "d.parquet")
+    with pytest.raises(ValueError, match="must have one column 'd'"):
+        FeatureFiles([tmp_path / "d.parquet", tmp_path / "e.parquet"], columns=["d"])
+    with pytest.raises(ValueError, match="columns are the names of columns of Parquet files"):
+        FeatureFiles(paths, columns=["a"])
+
+
+@pytest.mark.parametrize("content", [b"", b"no features", b"\x93NUMPY\x01\x00", b"PAR1"])
+def test_a_file_that_is_none_of_features_is_an_error(content, tmp_path):
+    path = tmp_path / "x.npy"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"x.npy' is no "):
+        FeatureFiles(path, columns=["a"])
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros(3), np.zeros((3, 0)), np.zeros((2, 2), complex), np.zeros((2, 2), "M8[s]"), np.zeros((2, 2), "U3")],
+)
+def test_an_array_of_another_shape_or_type_is_an_error(array, tmp_path):
+    np.save(tmp_path / "x.npy", array)
+    for source in (array, tmp_path / "x.npy"):
+        with pytest.raises(ValueError, match=r"must have two dimensions|must contain numbers of at most 64 bits"):
+            FeatureFiles(source)
+
+
+def test_other_wrong_arguments(tmp_path):
+    with pytest.raises(ValueError, match="no files"):
+        FeatureFiles([])
+    with pytest.raises(FileNotFoundError):
+        FeatureFiles(tmp_path / "none.npy")
+    with pytest.raises(ValueError, match="the DataFrame among the parts of FeatureFiles must be the path"):
+        FeatureFiles(pd.DataFrame({"a": [1.0]}))
+    with pytest.raises(ValueError, match="cache must be a folder"):
+        FeatureFiles(np.zeros((2, 2)), cache=tmp_path / "none")
+
+
+def test_a_file_that_changes_is_an_error_when_it_is_read(X, paths):
+    files = FeatureFiles(paths)
+    np.save(paths[3], X[:5])
+    np.testing.assert_array_equal(files.read(0, 30), X[:30])
+    with pytest.raises(ValueError, match=r"3.npy' has changed since FeatureFiles was made"):
+        files.read(30, 40)
+    paths[-1].unlink()
+    with pytest.raises(ValueError, match=r"6.npy' cannot be read any more"):
+        files.read(90, 95)
+
+
+def test_a_file_with_other_values_of_the_same_size_has_changed(X, paths):
+    files = FeatureFiles(paths)
+    status = os.stat(paths[-1])
+    np.save(paths[-1], X[80:] + 1)
+    os.utime(paths[-1], ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+    with pytest.raises(ValueError, match="has changed"):
+        files.read()
+
+
+class Wrong:
+    """An object that has other rows than it says."""
+
+    def __init__(self, n_said, n_real):
+        self.shape, self.dtype, self.n_real = (n_said, 2), np.dtype(np.float64), n_real
+
+    def __getitem__(self, rows):
+        return np.zeros((self.n_real, 2))[rows]
+
+
+def test_an_array_that_returns_other_rows_than_it_says_is_an_error():
+    with pytest.raises(
+        ValueError, match=r"the Wrong among the parts .* returned an array of shape \(3, 2\) for its rows"
+    ):
+        FeatureFiles([Wrong(5, 3)]).read()
+    source = Wrong(5, 5)
+    files = FeatureFiles([source])
+    source.shape = (4, 2)
+    with pytest.raises(ValueError, match=r"changed its shape from \(5, 2\) to \(4, 2\)"):
+        files.read()
+
+
+def test_infinity_is_an_error_with_its_place(X, tmp_path):
+    X[61, 2] = -np.inf
+    np.save(tmp_path / "x.npy", X[50:])
+    files = FeatureFiles([X[:50], tmp_path / "x.npy"])
+    files.read(0, 61)
+    with pytest.raises(ValueError, match=r"x.npy' contains infinity in row 11, feature 2"):
+        files.read()
+    # A sum that overflows is no infinity.
+    large = np.full((3, 2), np.finfo(np.float64).max)
+    np.testing.assert_array_equal(FeatureFiles(large).read(), large)
+
+
+@pytest.mark.parametrize("rows", [[3, 2], [2, 2], np.array([5, 1]), slice(None, None, -1), 0, [[1, 2]]])
+def test_rows_that_do_not_increase_are_an_error(rows, paths):
+    with pytest.raises(ValueError, match="increasing"):
+        FeatureFiles(paths)[rows]
+
+
+def test_nothing_reads_all_features_by_accident(paths):
+    files = FeatureFiles(paths)
+    for function in (np.asarray, np.mean, list):
+        with pytest.raises(TypeError, match=r"read\("):
+            function(files)

@@ -1,0 +1,258 @@
+"""Rankers with features in files: the models of arrays with the same features, and what is refused."""
+
+import numpy as np
+import pytest
+
+import boostrank as br
+from boostrank.backends import lightgbm_features
+from boostrank.datasets import feature_files
+
+SETTINGS = {"n_estimators": 8, "n_jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Features with missing values and a feature of few integers, relevance, and ids of adjacent rows."""
+    X, y, qid = br.make_ranking(n_queries=60, random_state=5)
+    X = X.astype(np.float32)
+    X[::7, 3] = np.nan
+    X[:, 0] = np.abs(X[:, 0] * 3).round()
+    return X, y, qid
+
+
+@pytest.fixture(params=["LightGBMRanker", "XGBoostRanker", "XGBoostRanker with cache"])
+def on_files(request, rows, tmp_path, monkeypatch):
+    """A class of rankers, and the features in files that queries do not respect, read in blocks of 150 rows."""
+    name, *cached = request.param.split(" with ")
+    monkeypatch.setattr(feature_files, "BLOCK_ELEMENTS", 150 * rows[0].shape[1])
+    paths = []
+    for number, part in enumerate(np.split(rows[0], [0, 1, 333, 334, 900])):
+        paths.append(tmp_path / f"{number}.npy")
+        np.save(paths[-1], part)
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    yield getattr(br, name), br.FeatureFiles(paths, cache=cache if cached else None)
+    assert list(cache.iterdir()) == []
+
+
+def native_objective(ranker_class):
+    return "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"
+
+
+def require_equal(on_array, on_files, X, files):
+    """Both rankers have the same trees, and the same predictions of all kinds from both kinds of features."""
+    assert on_array.best_iteration_ == on_files.best_iteration_
+    assert on_array.evals_result_ == on_files.evals_result_
+    scores = on_array.predict(X)
+    assert len(np.unique(scores)) > 10
+    np.testing.assert_array_equal(on_files.predict(X), scores)
+    np.testing.assert_array_equal(on_files.predict(files), scores)
+    np.testing.assert_array_equal(on_files.apply(files), on_array.apply(X))
+    np.testing.assert_array_equal(on_files.predict(files, pred_contrib=True), on_array.predict(X, pred_contrib=True))
+    np.testing.assert_array_equal(list(on_files.staged_predict(files))[-1], list(on_array.staged_predict(X))[-1])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"validation_fraction": 0.3, "early_stopping_rounds": 3, "n_estimators": 30, "random_state": 0},
+        {"validation_fraction": 0.3, "early_stopping_rounds": 3, "refit": True, "random_state": 0},
+        {"random_state": 1, "colsample_bytree": 0.5, "subsample": 0.7},
+    ],
+    ids=["plain", "early stopping", "refit", "samples"],
+)
+@pytest.mark.parametrize("native", [False, True], ids=["softmax", "native"])
+def test_the_model_is_that_of_an_array(settings, native, on_files, rows):
+    ranker_class, files = on_files
+    X, y, qid = rows
+    objective = native_objective(ranker_class) if native else "softmax"
+    on_array, from_files = (
+        ranker_class(objective, **{**SETTINGS, **settings}).fit(each, y, qid) for each in (X, files)
+    )
+    require_equal(on_array, from_files, X, files)
+    assert from_files.score(files, y, qid) == on_array.score(X, y, qid)
+
+
+def test_weights_and_initial_scores(on_files, rows):
+    ranker_class, files = on_files
+    X, y, qid = rows
+    random = np.random.default_rng(0)
+    extras = {"sample_weight": random.random(60)[qid], "init_score": random.standard_normal(len(y))}
+    on_array, from_files = (ranker_class("softmax", **SETTINGS).fit(each, y, qid, **extras) for each in (X, files))
+    require_equal(on_array, from_files, X, files)
+    plain = ranker_class("softmax", **SETTINGS).fit(X, y, qid)
+    assert not np.array_equal(plain.predict(X), on_array.predict(X))
+
+
+def test_validation_sets_in_files_and_arrays(on_files, rows):
+    ranker_class, files = on_files
+    X, y, qid = rows
+    validation = qid < 20
+    kept = ~validation
+    fits = []
+    for train, held_out in ((X, X), (files, files), (files, X)):
+        sets = {"part": (held_out[validation], y[validation], qid[validation])}
+        fits.append(ranker_class("softmax", **SETTINGS).fit(train[kept], y[kept], qid[kept], eval_set=sets))
+    for fitted in fits[1:]:
+        require_equal(fits[0], fitted, X, files)
+
+
+def test_folds_bags_and_the_search_of_scikit_learn(on_files, rows):
+    ranker_class, files = on_files
+    X, y, qid = rows
+    ranker = ranker_class("softmax", n_estimators=3, n_jobs=1)
+    results = [br.cross_validate(ranker, each, y, qid, cv=3)["test_score"] for each in (X, files)]
+    np.testing.assert_array_equal(*results)
+    searches = [br.grid_search(ranker, {"n_estimators": [1, 3]}, each, y, qid, cv=2) for each in (X, files)]
+    assert searches[0].best_score_ == searches[1].best_score_
+    bags = [br.BaggedRanker(ranker, n_estimators=2, random_state=0).fit(each, y, qid) for each in (X, files)]
+    np.testing.assert_array_equal(bags[0].predict(X), bags[1].predict(files))
+
+
+def test_rounds_found_on_folds(on_files, rows):
+    ranker_class, files = on_files
+    X, y, qid = rows
+    settings = {"n_estimators": "auto", "random_state": 0, "n_jobs": 1, "learning_rate": 0.3}
+    on_array, from_files = (ranker_class("softmax", **settings).fit(each, y, qid) for each in (X, files))
+    require_equal(on_array, from_files, X, files)
+
+
+def test_categorical_features_are_checked_and_used(on_files, rows):
+    ranker_class, files = on_files
+    X, y, qid = rows
+    kinds = np.array(["q"] * X.shape[1])
+    for column in (0, 1):
+        kinds[:] = "q"
+        kinds[column] = "c"
+        is_lightgbm = ranker_class is br.LightGBMRanker
+        settings = {"categorical_feature": [column]} if is_lightgbm else {"feature_types": kinds.tolist()}
+        rankers = [ranker_class("softmax", **SETTINGS, **settings) for _ in range(2)]
+        if column == 0:
+            require_equal(rankers[0].fit(X, y, qid), rankers[1].fit(files, y, qid), X, files)
+        else:
+            with pytest.raises(ValueError, match="the feature 1 is categorical"):
+                rankers[0].fit(files, y, qid)
+
+
+def test_rows_of_a_query_that_are_apart_are_an_error(on_files, rows):
+    ranker_class, files = on_files
+    _, y, qid = rows
+    mixed = qid.copy()
+    mixed[1000] = mixed[5]
+    with pytest.raises(ValueError, match=rf"query {mixed[5]} are not: its row {np.sum(mixed[:999] == mixed[5]) - 1} "):
+        ranker_class().fit(files, y, mixed)
+    # Ids in any sequence are fine as long as the rows of a query are adjacent.
+    renamed = np.random.default_rng(0).permutation(60)[qid]
+    expected = ranker_class("softmax", **SETTINGS).fit(files, y, qid).predict(files)
+    np.testing.assert_array_equal(ranker_class("softmax", **SETTINGS).fit(files, y, renamed).predict(files), expected)
+
+
+def test_lengths_and_features_that_do_not_fit_are_errors(on_files, rows):
+    ranker_class, files = on_files
+    X, y, qid = rows
+    with pytest.raises(ValueError, match=rf"y has {len(y) - 1} values for the {len(y)} rows of X"):
+        ranker_class().fit(files, y[:-1], qid)
+    with pytest.raises(ValueError, match=rf"qid has {len(y)} values for the {len(y) - 1} rows of X"):
+        ranker_class().fit(files[1:], y[1:], qid)
+    with pytest.raises(ValueError, match="qid must have one query id per row"):
+        ranker_class().fit(files[:0], y[:0], qid[:0])
+    fitted = ranker_class(**SETTINGS).fit(files, y, qid)
+    with pytest.raises(ValueError, match="X has 9 features"):
+        fitted.predict(br.FeatureFiles(X[:, :-1]))
+    assert fitted.predict(files[:0]).shape == (0,)
+
+
+def test_a_file_that_changes_during_the_training_is_an_error(on_files, rows, monkeypatch):
+    ranker_class, files = on_files
+    X, y, qid = rows
+    ranker = ranker_class(**SETTINGS)
+    path, read, calls = files._parts[-1].path, type(files).read, []
+
+    def read_and_change(self, *bounds):
+        calls.append(bounds)
+        if len(calls) == 12:
+            np.save(path, X[900:] + 1)
+        return read(self, *bounds)
+
+    monkeypatch.setattr(type(files), "read", read_and_change)
+    with pytest.raises(ValueError, match="has changed since FeatureFiles was made"):
+        ranker.fit(files, y, qid)
+    assert not hasattr(ranker, "booster_")
+
+
+def test_what_would_keep_the_features_in_memory_is_refused(on_files, rows):
+    ranker_class, files = on_files
+    X, y, qid = rows
+    model = ranker_class(**SETTINGS).fit(X, y, qid)
+    with pytest.raises(ValueError, match=r"give init_score=init_model.predict\(X\)"):
+        ranker_class(**SETTINGS).fit(files, y, qid, init_model=model)
+    if ranker_class is br.XGBoostRanker:
+        for settings in ({"tree_method": "exact"}, {"tree_method": "approx"}, {"booster": "gblinear"}):
+            with pytest.raises(ValueError, match="only tree_method='hist'"):
+                ranker_class("softmax", **settings).fit(files, y, qid)
+        linear = ranker_class("softmax", booster="gblinear").fit(np.nan_to_num(X), y, qid)
+        zeros = br.FeatureFiles([np.nan_to_num(X[:100]), np.nan_to_num(X[100:])])
+        np.testing.assert_array_equal(linear.predict(zeros), linear.predict(np.nan_to_num(X)))
+
+
+def test_lightgbm_refuses_the_cache(rows, tmp_path):
+    X, y, qid = rows
+    with pytest.raises(ValueError, match="LightGBM keeps the bins of the features in memory"):
+        br.LightGBMRanker().fit(br.FeatureFiles(X, cache=tmp_path), y, qid)
+
+
+def test_lightgbm_counts_rows_in_32_bits(rows, monkeypatch):
+    X, y, qid = rows
+    monkeypatch.setattr(lightgbm_features, "MAX_ROWS", len(y) - 1)
+    with pytest.raises(ValueError, match=rf"at most 2\^31 - 1 rows, and there are {len(y):,} in X: use XGBoostRanker"):
+        br.LightGBMRanker().fit(X, y, qid)
+
+
+def test_bins_from_a_sample_of_the_rows(on_files, rows):
+    """LightGBM samples the same rows of files as of an array, unless `random_state` is set."""
+    ranker_class, files = on_files
+    X, y, qid = rows
+    settings = {"bin_construct_sample_cnt": 300} if ranker_class is br.LightGBMRanker else {"max_bin": 16}
+    on_array, from_files = (ranker_class("softmax", **SETTINGS, **settings).fit(each, y, qid) for each in (X, files))
+    require_equal(on_array, from_files, X, files)
+
+
+@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+def test_names_of_parquet_columns_are_names_of_features(ranker_class, rows, tmp_path):
+    import pandas as pd
+
+    X, y, qid = rows
+    frame = pd.DataFrame(X, columns=[f"price [{i}]" for i in range(X.shape[1])]).assign(label=y)
+    frame.to_parquet(tmp_path / "x.parquet", row_group_size=100)
+    names = [f"price [{i}]" for i in range(X.shape[1])]
+    files = br.FeatureFiles(tmp_path / "x.parquet", columns=names)
+    on_frame, from_files = (ranker_class("softmax", **SETTINGS).fit(each, y, qid) for each in (frame[names], files))
+    require_equal(on_frame, from_files, frame[names], files)
+    assert list(from_files.feature_names_in_) == names
+    from_files.save_model(tmp_path / "model.json")
+    loaded = ranker_class().load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.predict(files), from_files.predict(files))
+    reversed_names = br.FeatureFiles(tmp_path / "x.parquet", columns=names[::-1])
+    with pytest.raises(ValueError, match="feature names"):
+        from_files.predict(reversed_names)
+    with pytest.raises(ValueError, match="feature names"):
+        from_files.fit(files, y, qid, eval_set=[(reversed_names, y, qid)])
+
+
+@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+def test_a_memory_map_is_not_copied(ranker_class, rows, tmp_path, monkeypatch):
+    X, y, qid = rows
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    taken = []
+    train = ranker_class._backend.train
+
+    def record(training):
+        taken.append(training.data.X)
+        return train(training)
+
+    monkeypatch.setattr(ranker_class._backend, "train", record)
+    ranker = ranker_class("softmax", **SETTINGS).fit(mapped, y, qid)
+    assert np.shares_memory(taken[0], mapped)
+    np.testing.assert_array_equal(ranker.predict(mapped), ranker_class("softmax", **SETTINGS).fit(X, y, qid).predict(X))
