@@ -62,11 +62,17 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
     saved = br.compare(rankers, folds, results=file)
     pd.testing.assert_frame_equal(saved.table, alone.table, check_exact=True)
 
+    # joblib gives processes the same memory of arrays above one megabyte.
+    def widened(data):
+        return data._replace(X=np.tile(data.X, (1, 25)))
+
+    wide = [br.datasets.Fold(fold.name, *map(widened, fold[1:])) for fold in folds]
+    assert wide[0].train.X.nbytes > 2**20
     scores = {}
     with pytest.warns(RuntimeWarning, match="made of sand") as caught:
         br.compare(
             {task: Reporting(task) for task in ("warn", "threads")},
-            folds,
+            wide,
             n_jobs=2,
             extra_measures={"x": lambda fold, values: scores.setdefault(len(scores), values)[:10]},
         )
@@ -75,6 +81,7 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
     # Each process has its part of the processors for threads.
     assert max(1, (os.cpu_count() or 1) // 2) in values
     assert os.getpid() not in values
+    assert all(fold.train.X[0, 0] != 0 for fold in wide)
     with pytest.raises(FloatingPointError, match="not finite") as failed:
         br.compare({"a": Reporting("fail")}, folds, n_jobs=2)
     assert failed.value.__notes__[0].startswith("while a was trained on Fold")

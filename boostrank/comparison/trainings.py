@@ -86,7 +86,7 @@ def run_trainings(
     missing = []
     for number, identity in enumerate(identities):
         found = None if saved is None or identity is None else saved.find(identity)
-        if found is None or len(found.scores) != len(trainings[number].fold.test.y):
+        if found is None:
             missing.append(number)
         else:
             yield number, found, True
@@ -171,7 +171,9 @@ def _trained(training: Training) -> TrainingResult:
         fitted = fit_with_validation(training.ranker, fold.train, fold.validation)
         scores = np.asarray(fitted.predict(fold.test.X))
         # Invalid scores are an error here, before they are saved.
-        checked = check_scores(scores)
+        checked, n_documents = check_scores(scores), len(fold.test.y)
+        if len(checked) != n_documents:
+            raise ValueError(f"predict returned {len(checked)} scores for {n_documents} documents")
     except Exception as error:
         error.add_note(f"while {training.name} was trained on {fold.name}")
         raise
