@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 import time
 import warnings
 from collections.abc import Generator, Iterator, Sequence
@@ -156,9 +153,6 @@ def _train(number: int, training: Training, caller: int) -> tuple[int, TrainingR
     """Train a ranker, and predict the scores of the documents to test on; `caller` is the process that asks for it."""
     if os.getpid() == caller:
         return number, _trained(training), []
-    if multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread():
-        # Ctrl-C interrupts all processes of a terminal. The one that the user started ends the others.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
     with warnings.catch_warnings(record=True) as caught:
         result = _trained(training)
     return number, result, [Warned(one.category, str(one.message)) for one in caught]
