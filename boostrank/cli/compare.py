@@ -168,6 +168,17 @@ def compare(
         reports.check_plot_suffix(plot)
     if results is not None:
         require_folder_of(results)
+    # Before the data are read: a wrong name is an error at once.
+    names = objectives or (default_objectives() if path else SYNTHETIC_OBJECTIVES)
+    settings = {
+        **given(gain=gain),
+        "k": k,
+        "n_estimators": rounds,
+        "early_stopping_rounds": patience,
+        "learning_rate": learning_rate,
+        "random_state": seed,
+    }
+    ours, theirs = make_rankers(names, backend, settings, leaves), load_rankers(ranker or [])
     extra = {}
     if path is None:
         X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
@@ -181,19 +192,11 @@ def compare(
         console.print(f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known.")
     else:
         parts = read_letor_folds(path) if path.is_dir() else query_folds(read_letor(path), folds, random_state=seed)
-    names = objectives or (default_objectives() if path else SYNTHETIC_OBJECTIVES)
     jobs = default_jobs(len(parts)) if jobs is None else jobs
     threads = threads_per_member(jobs, jobs) if threads is None else threads
-    settings = {
-        **given(gain=gain),
-        "k": k,
-        "n_estimators": rounds,
-        "early_stopping_rounds": patience,
-        "learning_rate": learning_rate,
-        "random_state": seed,
-        "n_jobs": threads,
-    }
-    rankers = {**make_rankers(names, backend, settings, leaves), **load_rankers(ranker or [])}
+    for one in ours.values():
+        one.set_params(n_jobs=threads)
+    rankers = {**ours, **theirs}
     n_trainings = len(rankers) * len(parts)
     error_console.print(
         f"{len(rankers)} rankers, {len(parts)} folds: {n_trainings} trainings, {_at_a_time(jobs, threads)}"

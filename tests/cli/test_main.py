@@ -19,7 +19,7 @@ def test_help_names_the_commands(run):
         ("compare TMP/absent", "absent: No such file or directory"),
         ("compare TMP", "Fold"),
         ("compare TMP/broken.txt", "line 2"),
-        ("compare --objectives lambdamart", "unknown objective 'lambdamart'"),
+        ("compare TMP/absent --objectives lambdamart", "unknown objective 'lambdamart'"),
         ("compare --objectives softmax/idcg", "'softmax/idcg' is not SURROGATE/NORMALIZE"),
         ("compare --objectives lambdarank/dcg", "'lambdarank/dcg' is not SURROGATE/NORMALIZE"),
         ("compare --objectives lambdarank --backend xgboost", "none of the objectives"),
