@@ -197,10 +197,8 @@ def compare(
     for one in ours.values():
         one.set_params(n_jobs=threads)
     rankers = {**ours, **theirs}
-    n_trainings = len(rankers) * len(parts)
-    error_console.print(
-        f"{len(rankers)} rankers, {len(parts)} folds: {n_trainings} trainings, {_at_a_time(jobs, threads)}"
-    )
+    counts = f"{_counted(len(rankers), 'ranker')}, {_counted(len(parts), 'fold')}: {_counted(len(rankers) * len(parts), 'training')}"
+    error_console.print(f"{counts}, {_at_a_time(jobs, threads)}")
     with kept_results(results) as file, _limited_threads(jobs, threads):
         comparison = compare_rankers(
             rankers,
@@ -215,9 +213,13 @@ def compare(
     _show(comparison, str(chosen[-1]), output, plot)
 
 
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
+
+
 def _at_a_time(jobs: int, threads: int | None) -> str:
     text = "one after the other" if jobs == 1 else f"{jobs} at a time"
-    return text if threads is None else f"{text} with {threads} {'thread' if threads == 1 else 'threads'} each"
+    return text if threads is None else f"{text} with {_counted(threads, 'thread')} each"
 
 
 def _limited_threads(jobs: int, threads: int | None) -> contextlib.AbstractContextManager[Any]:

@@ -1,9 +1,15 @@
 """All commands: help, errors, and `python -m boostrank`."""
 
+import io
+import re
 import runpy
 import sys
 
 import pytest
+from rich.console import Console
+from rich.progress import Progress
+
+from boostrank.cli import _show_warning
 
 
 def test_help_names_the_commands(run):
@@ -68,3 +74,15 @@ def test_python_m_boostrank_has_the_same_output_and_exit_code(run, monkeypatch, 
         runpy.run_module("boostrank", run_name="__main__")
     assert stopped.value.code == 1
     assert capsys.readouterr() == (expected, "")
+
+
+def test_a_warning_is_printed_above_a_progress_bar(capsys):
+    screen = io.StringIO()
+    with Progress(console=Console(file=screen, force_terminal=True, width=60), auto_refresh=False) as progress:
+        progress.add_task("bar", total=3)
+        _show_warning("[b]made of sand[/b]", UserWarning, "a.py", 3)
+    assert capsys.readouterr().err == ""
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue()).splitlines()
+    assert "warning: [b]made of sand[/b]" in [line.strip() for line in lines]
+    _show_warning(UserWarning("made of sand"), UserWarning, "a.py", 3)
+    assert capsys.readouterr().err == "warning: made of sand\n"
