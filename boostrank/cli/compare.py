@@ -197,8 +197,10 @@ def compare(
     for one in ours.values():
         one.set_params(n_jobs=threads)
     rankers = {**ours, **theirs}
-    counts = f"{_counted(len(rankers), 'ranker')}, {_counted(len(parts), 'fold')}: {_counted(len(rankers) * len(parts), 'training')}"
-    error_console.print(f"{counts}, {_at_a_time(jobs, threads)}")
+    n_rankers, n_folds = len(rankers), len(parts)
+    trainings = _counted(n_rankers * n_folds, "training")
+    plan = f"{_counted(n_rankers, 'ranker')}, {_counted(n_folds, 'fold')}: {trainings}, {_at_a_time(jobs, threads)}"
+    error_console.print(plan)
     with kept_results(results) as file, _limited_threads(jobs, threads):
         comparison = compare_rankers(
             rankers,
