@@ -62,11 +62,17 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
     saved = br.compare(rankers, folds, results=file)
     pd.testing.assert_frame_equal(saved.table, alone.table, check_exact=True)
 
+    # joblib gives processes the same memory of arrays above one megabyte.
+    def widened(data):
+        return data._replace(X=np.tile(data.X, (1, 75)))
+
+    wide = [br.datasets.Fold(fold.name, *map(widened, fold[1:])) for fold in folds]
+    assert wide[0].train.X.nbytes > 2**20
     scores = {}
     with pytest.warns(RuntimeWarning, match="made of sand") as caught:
         br.compare(
             {task: Reporting(task) for task in ("warn", "threads")},
-            folds,
+            wide,
             n_jobs=2,
             extra_measures={"x": lambda fold, values: scores.setdefault(len(scores), values)[:10]},
         )
@@ -75,6 +81,7 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
     # Each process has its part of the processors for threads.
     assert max(1, (os.cpu_count() or 1) // 2) in values
     assert os.getpid() not in values
+    assert all(fold.train.X[0, 0] != 0 for fold in wide)
     with pytest.raises(FloatingPointError, match="not finite") as failed:
         br.compare({"a": Reporting("fail")}, folds, n_jobs=2)
     assert failed.value.__notes__[0].startswith("while a was trained on Fold")
@@ -95,7 +102,7 @@ def shown(monkeypatch):
     """A function of trainings that returns what a display prints, with two rankers on two folds and a clock."""
 
     def show(trainings, **options):
-        file, clock = io.StringIO(), iter(range(0, 40_000_000, 4_000))
+        file, clock = io.StringIO(), iter(range(0, 40_000_000, 60_000))
 
         def console(*, stderr, **given):
             assert stderr
@@ -114,13 +121,13 @@ def shown(monkeypatch):
 def test_a_line_for_each_fold_is_written_off_a_terminal(shown):
     trained = [("Fold1", "a", False), ("Fold2", "a", False), ("Fold2", "b", False), ("Fold1", "b", False)]
     assert shown(trained) == (
-        "Fold2 is finished (1 of 2): 2 trainings, 4 s since the start, about 1 s left\n"
-        "Fold1 is finished (2 of 2): 2 trainings, 8 s since the start, about 0 s left\n"
+        "Fold2 is finished (1 of 2): 2 trainings, 1 min 00 s since the start, about 20 s left\n"
+        "Fold1 is finished (2 of 2): 2 trainings, 2 min 00 s since the start, about 0 s left\n"
     )
     saved = [("[b]x", "a", True), ("[b]x", "b", True), ("Fold2", "a", True), ("Fold2", "b", False)]
     assert shown(saved) == (
         "[b]x is finished (1 of 2): 2 saved trainings\n"
-        "Fold2 is finished (2 of 2): 1 training, 1 saved, 4 s since the start, about 0 s left\n"
+        "Fold2 is finished (2 of 2): 1 training, 1 saved, 1 min 00 s since the start, about 0 s left\n"
     )
 
 

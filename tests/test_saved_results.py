@@ -148,6 +148,8 @@ def test_data_are_identified_by_their_content(folds):
         other = fold.train.X.copy()
         other[0, 0] += 1
         assert data_hash(fold._replace(train=fold.train._replace(X=make(other)))) != data_hash(first)
+        assert data_hash(first._replace(train=first.train._replace(y=fold.train.y + 1))) != data_hash(first)
+        assert data_hash(first._replace(train=first.train._replace(qid=fold.train.qid + 1))) != data_hash(first)
 
 
 def test_results_are_read_as_they_were_written(tmp_path):
@@ -169,6 +171,11 @@ def test_results_are_read_as_they_were_written(tmp_path):
         assert saved.find(key._replace(data="i")) is None
     assert saved.differences(key._replace(data="i", settings={})) == ["data", "settings"]
     assert saved.differences(key._replace(versions={})) == ["versions"]
+    assert saved.differences(make_identity("[x] 0", "Fold1", "i", {"a": 0})) == ["data"]
+    missing = make_identity("nan", "Fold1", "h", {"missing": float("nan")})
+    saved.add(missing, written[0][1])
+    assert SavedResults(file).find(missing) is not None
+    assert SavedResults(file).differences(missing._replace(data="i")) == ["data"]
     assert saved.differences(key._replace(fold="Fold2")) == []
 
 
@@ -326,9 +333,15 @@ def test_a_ranker_without_identity_is_trained_every_time(folds, rankers, tmp_pat
 
 def test_invalid_scores_are_not_saved(folds, tmp_path):
     file = tmp_path / "r.jsonl"
-    for function, message in ((np.log, "finite"), (np.atleast_2d, "one-dim|1-dim|shape|dimension")):
+    faults = {
+        np.log: "finite",
+        np.atleast_2d: "one-dim|1-dim|shape|dimension",
+        np.unique: r"predict returned 1 scores for \d+ documents",
+    }
+    constant = [fold._replace(test=fold.test._replace(X=0 * fold.test.X - 1)) for fold in folds]
+    for function, message in faults.items():
         with pytest.raises(ValueError, match=message) as caught, np.errstate(invalid="ignore"):
-            br.compare({"own": Constant(function)}, folds, results=file)
+            br.compare({"own": Constant(function)}, constant, results=file)
         assert caught.value.__notes__ == ["while own was trained on Fold1"]
     assert SavedResults(file).n_trainings == 0
 

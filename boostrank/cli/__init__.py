@@ -81,4 +81,8 @@ def _message(error: Exception) -> str:
 def _show_warning(message: Warning | str, *place: Any, **options: Any) -> None:
     """Print the text of a warning without the line of code that it comes from."""
     text = Text.assemble(("warning:", "bold yellow"), f" {message}")
-    Console(stderr=True).print(text, highlight=False, soft_wrap=True)
+    console = Console(stderr=True)
+    with console.capture() as captured:
+        console.print(text, highlight=False, soft_wrap=True)
+    # Through `sys.stderr`, which a progress bar replaces: the text comes above the bar, and not into its line.
+    sys.stderr.write(captured.get())

@@ -168,6 +168,17 @@ def compare(
         reports.check_plot_suffix(plot)
     if results is not None:
         require_folder_of(results)
+    # Before the data are read: a wrong name is an error at once.
+    names = objectives or (default_objectives() if path else SYNTHETIC_OBJECTIVES)
+    settings = {
+        **given(gain=gain),
+        "k": k,
+        "n_estimators": rounds,
+        "early_stopping_rounds": patience,
+        "learning_rate": learning_rate,
+        "random_state": seed,
+    }
+    ours, theirs = make_rankers(names, backend, settings, leaves), load_rankers(ranker or [])
     extra = {}
     if path is None:
         X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
@@ -181,23 +192,15 @@ def compare(
         console.print(f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known.")
     else:
         parts = read_letor_folds(path) if path.is_dir() else query_folds(read_letor(path), folds, random_state=seed)
-    names = objectives or (default_objectives() if path else SYNTHETIC_OBJECTIVES)
     jobs = default_jobs(len(parts)) if jobs is None else jobs
     threads = threads_per_member(jobs, jobs) if threads is None else threads
-    settings = {
-        **given(gain=gain),
-        "k": k,
-        "n_estimators": rounds,
-        "early_stopping_rounds": patience,
-        "learning_rate": learning_rate,
-        "random_state": seed,
-        "n_jobs": threads,
-    }
-    rankers = {**make_rankers(names, backend, settings, leaves), **load_rankers(ranker or [])}
-    n_trainings = len(rankers) * len(parts)
-    error_console.print(
-        f"{len(rankers)} rankers, {len(parts)} folds: {n_trainings} trainings, {_at_a_time(jobs, threads)}"
-    )
+    for one in ours.values():
+        one.set_params(n_jobs=threads)
+    rankers = {**ours, **theirs}
+    n_rankers, n_folds = len(rankers), len(parts)
+    trainings = _counted(n_rankers * n_folds, "training")
+    plan = f"{_counted(n_rankers, 'ranker')}, {_counted(n_folds, 'fold')}: {trainings}, {_at_a_time(jobs, threads)}"
+    error_console.print(plan)
     with kept_results(results) as file, _limited_threads(jobs, threads):
         comparison = compare_rankers(
             rankers,
@@ -212,9 +215,13 @@ def compare(
     _show(comparison, str(chosen[-1]), output, plot)
 
 
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
+
+
 def _at_a_time(jobs: int, threads: int | None) -> str:
     text = "one after the other" if jobs == 1 else f"{jobs} at a time"
-    return text if threads is None else f"{text} with {threads} {'thread' if threads == 1 else 'threads'} each"
+    return text if threads is None else f"{text} with {_counted(threads, 'thread')} each"
 
 
 def _limited_threads(jobs: int, threads: int | None) -> contextlib.AbstractContextManager[Any]:

@@ -120,7 +120,8 @@ class SavedResults:
         """The parts that differ in the most similar training of this name in the file; empty if there is none."""
         names = ("data", "settings", "versions")
         found = self._identities.get((identity.ranker, identity.fold), [])
-        differences = [[name for name in names if getattr(one, name) != getattr(identity, name)] for one in found]
+        # As text: in JSON, NaN is equal to NaN.
+        differences = [[name for name in names if _text(one, name) != _text(identity, name)] for one in found]
         return min(differences, key=len, default=[])
 
     def add(self, identity: TrainingIdentity, result: TrainingResult) -> None:
@@ -163,6 +164,10 @@ def make_identity(ranker: str, fold: str, data: str, settings: Any) -> TrainingI
 def _with_checksum(values: dict[str, Any]) -> dict[str, Any]:
     rest = {name: value for name, value in values.items() if name != "checksum"}
     return {**rest, "checksum": zlib.crc32(json.dumps(rest, sort_keys=True).encode())}
+
+
+def _text(identity: TrainingIdentity, name: str) -> str:
+    return json.dumps(getattr(identity, name), sort_keys=True)
 
 
 def _decoded(line: bytes) -> Any:

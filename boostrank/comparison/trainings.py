@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 import time
 import warnings
 from collections.abc import Generator, Iterator, Sequence
@@ -86,7 +83,7 @@ def run_trainings(
     missing = []
     for number, identity in enumerate(identities):
         found = None if saved is None or identity is None else saved.find(identity)
-        if found is None or len(found.scores) != len(trainings[number].fold.test.y):
+        if found is None:
             missing.append(number)
         else:
             yield number, found, True
@@ -156,9 +153,6 @@ def _train(number: int, training: Training, caller: int) -> tuple[int, TrainingR
     """Train a ranker, and predict the scores of the documents to test on; `caller` is the process that asks for it."""
     if os.getpid() == caller:
         return number, _trained(training), []
-    if multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread():
-        # Ctrl-C interrupts all processes of a terminal. The one that the user started ends the others.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
     with warnings.catch_warnings(record=True) as caught:
         result = _trained(training)
     return number, result, [Warned(one.category, str(one.message)) for one in caught]
@@ -171,7 +165,9 @@ def _trained(training: Training) -> TrainingResult:
         fitted = fit_with_validation(training.ranker, fold.train, fold.validation)
         scores = np.asarray(fitted.predict(fold.test.X))
         # Invalid scores are an error here, before they are saved.
-        checked = check_scores(scores)
+        checked, n_documents = check_scores(scores), len(fold.test.y)
+        if len(checked) != n_documents:
+            raise ValueError(f"predict returned {len(checked)} scores for {n_documents} documents")
     except Exception as error:
         error.add_note(f"while {training.name} was trained on {fold.name}")
         raise

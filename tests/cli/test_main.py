@@ -1,10 +1,16 @@
 """All commands: help, errors, and `python -m boostrank`."""
 
+import io
+import re
 import runpy
 import sys
 from importlib.metadata import version
 
 import pytest
+from rich.console import Console
+from rich.progress import Progress
+
+from boostrank.cli import _show_warning
 
 from boostrank import compiled
 
@@ -38,7 +44,7 @@ def test_help_names_the_commands(run):
         ("compare TMP/absent", "absent: No such file or directory"),
         ("compare TMP", "Fold"),
         ("compare TMP/broken.txt", "line 2"),
-        ("compare --objectives lambdamart", "unknown objective 'lambdamart'"),
+        ("compare TMP/absent --objectives lambdamart", "unknown objective 'lambdamart'"),
         ("compare --objectives softmax/idcg", "'softmax/idcg' is not SURROGATE/NORMALIZE"),
         ("compare --objectives lambdarank/dcg", "'lambdarank/dcg' is not SURROGATE/NORMALIZE"),
         ("compare --objectives lambdarank --backend xgboost", "none of the objectives"),
@@ -87,3 +93,15 @@ def test_python_m_boostrank_has_the_same_output_and_exit_code(run, monkeypatch, 
         runpy.run_module("boostrank", run_name="__main__")
     assert stopped.value.code == 1
     assert capsys.readouterr() == (expected, "")
+
+
+def test_a_warning_is_printed_above_a_progress_bar(capsys):
+    screen = io.StringIO()
+    with Progress(console=Console(file=screen, force_terminal=True, width=60), auto_refresh=False) as progress:
+        progress.add_task("bar", total=3)
+        _show_warning("[b]made of sand[/b]", UserWarning, "a.py", 3)
+    assert capsys.readouterr().err == ""
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue()).splitlines()
+    assert "warning: [b]made of sand[/b]" in [line.strip() for line in lines]
+    _show_warning(UserWarning("made of sand"), UserWarning, "a.py", 3)
+    assert capsys.readouterr().err == "warning: made of sand\n"
