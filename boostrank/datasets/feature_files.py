@@ -28,6 +28,9 @@ class FeatureFiles:
     `bin_construct_sample_cnt` (200,000), LightGBM finds its bins from a sample of the rows, which is another one than
     that of an array if `random_state` is set.
 
+    LETOR files are text, which would be read again in every pass. Convert them once, one file at a time, with
+    ``numpy.save("part.npy", boostrank.read_letor("part.txt", sparse=False, n_features=136).X)``.
+
     An array that ``numpy.load(path, mmap_mode="r")`` maps to memory can be given to ``fit`` and ``predict`` as it is,
     and is not copied either. But a part of its rows, as with `validation_fraction`, is copied to memory.
 
