@@ -8,6 +8,9 @@ one byte for each value (LightGBM) or two (XGBoost) in place of the four or eigh
 keeps these bytes on disk too. Each training has a process of its own, which trains on a quarter of the files and then
 on all. Between the two, the growth of its peak memory is what further documents cost, without what every training takes
 to find the bins. With --limit, the operating system gives no training more memory than that.
+
+`br.lightgbm_objective` and `br.xgboost_objective` work with the libraries' own ways to read files too: a `Sequence` as
+data of `lightgbm.Dataset`, and a `DataIter` for `xgboost.QuantileDMatrix` or `ExtMemQuantileDMatrix`.
 """
 
 import argparse

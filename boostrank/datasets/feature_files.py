@@ -20,10 +20,16 @@ class FeatureFiles:
     """Features in files, which rankers read in blocks of rows while they train and predict.
 
     It takes the place of the array `X` in ``fit``, in `eval_set` and in ``predict`` of the rankers, in
-    :func:`boostrank.cross_validate`, and in :class:`boostrank.Dataset`. Labels and query ids must fit into memory. The
-    libraries keep the bins of the features in memory while they train, one byte for each value (XGBoost two) in place
-    of four or eight; XGBoost can keep them on disk, see `cache`. LightGBM reads the features twice, and XGBoost three
-    times. The models are those of an array with the same features, up to rounding with XGBoost.
+    :func:`boostrank.cross_validate`, and in :class:`boostrank.datasets.Dataset`. Labels and query ids must fit into
+    memory. The libraries keep the bins of the features in memory while they train, one byte for each value (XGBoost
+    two) in place of four or eight; XGBoost can keep them on disk, see `cache`. Each library reads the features several
+    times before the first round, and not after it. The models are those of an array with the same features, with two
+    exceptions: with weights, the bins of XGBoost's own objectives depend on the blocks; and with more rows than
+    `bin_construct_sample_cnt` (200,000), LightGBM finds its bins from a sample of the rows, which is another one than
+    that of an array if `random_state` is set.
+
+    LETOR files are text, which would be read again in every pass. Convert them once, one file at a time, with
+    ``numpy.save("part.npy", boostrank.read_letor("part.txt", sparse=False, n_features=136).X)``.
 
     An array that ``numpy.load(path, mmap_mode="r")`` maps to memory can be given to ``fit`` and ``predict`` as it is,
     and is not copied either. But a part of its rows, as with `validation_fraction`, is copied to memory.

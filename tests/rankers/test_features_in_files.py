@@ -110,6 +110,7 @@ def test_folds_bags_and_the_search_of_scikit_learn(on_files, rows):
     np.testing.assert_array_equal(bags[0].predict(X), bags[1].predict(files))
 
 
+@pytest.mark.slow
 def test_rounds_found_on_folds(on_files, rows):
     ranker_class, files = on_files
     X, y, qid = rows
