@@ -6,8 +6,9 @@ DATA as for quality.py. In each fold, the queries that are not for testing are d
 three quarters to train on and one quarter to hold out; test queries are not used. Each candidate is trained with the
 other parameters at their defaults. The table, defaults.csv, has its differences to the LambdaMART of the library (that
 of its own ranker, with default parameters), by data set and in the mean over the real data sets, with standard errors.
-A query that is held out several times counts once, with its mean. Queries without a relevant document are left out.
-"worse" is the number of real data sets on which the difference is below minus two standard errors.
+The candidates of objective="auto" are among them. A query that is held out several times counts once, with its mean.
+Queries without a relevant document are left out. "worse" is the number of real data sets on which the difference is
+below minus two standard errors.
 
 To add a candidate, add a row to a table; only what is new is trained.
 """
@@ -28,36 +29,44 @@ from workloads import SYNTHETIC, data_name, read_folds, training_queries
 import boostrank as br
 from boostrank.estimators import accept_qid
 from boostrank.losses import DEFAULT_LOSS
+from boostrank.rankers.candidates import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
 
 HELD_OUT = 0.25
-OBJECTIVES = {
-    "pairwise-exponential": "pairwise-exponential",
-    "softmax": "softmax",
-    "consistent-lambdarank": "consistent-lambdarank",
-    "power": "power",
+#: Losses that have no name of their own, by their names in the table.
+LOSSES = {
     "softmax, steps of any length": br.surrogates.Power(0),
     "softmax, exact Hessian": br.surrogates.Power(0, hessian="exact"),
     "consistent-lambdarank, exact Hessian": br.surrogates.ConsistentLambdaRank(hessian="exact"),
     "consistent-lambdarank, all pairs": br.surrogates.ConsistentLambdaRank(truncation=None),
 }
-#: The objectives that are also trained with the penalties of the library; the others are trained on LightGBM only.
+#: The losses that are also trained with the penalties of the library.
 WITH_BOTH_PENALTIES = ("pairwise-exponential", "softmax", DEFAULT_LOSS)
 #: The penalties that a library has by default; those of our losses are the result of this script.
 LIBRARY_DEFAULTS = {"lightgbm": {"reg_lambda": 0.0}, "xgboost": {"reg_lambda": 1.0, "min_child_weight": 1.0}}
-#: With the default loss, other parameters are tried too; those that are not named have their defaults.
-PARAMETERS = {
+#: The candidates of objective="auto", in which only what differs from the default is named.
+AUTO = {"lightgbm": LIGHTGBM_CANDIDATES, "xgboost": XGBOOST_CANDIDATES}
+#: Other candidates, as for "auto".
+OTHERS = {
     "lightgbm": [
+        {"objective": "power"},
+        *({"objective": name} for name in LOSSES),
         {"reg_lambda": 0.0, "path_smooth": 20.0},
         {"reg_lambda": 100.0},
         {"feature_fraction_bynode": 0.5},
         {"num_leaves": 15},
-        {"extra_trees": True},
     ],
     "xgboost": [
+        {"learning_rate": 0.3},
         {"min_child_weight": 1.0},
         {"reg_lambda": 20.0},
+        {"reg_lambda": 100.0},
+        {"subsample": 0.5},
         {"colsample_bynode": 0.5},
-        {"max_depth": 4},
+        {"subsample": 0.5, "colsample_bynode": 0.5},
+        {"colsample_bynode": 0.3},
+        {"max_depth": 5},
+        {"max_depth": 5, "colsample_bynode": 0.5},
+        {"max_depth": 4, "colsample_bynode": 0.3},
     ],
 }
 #: The LambdaMART of each library, as its own ranker trains it by default.
@@ -71,10 +80,16 @@ def text_of(parameters):
 
 def candidates(library):
     """Name of the objective and parameters of each candidate; the baseline is the first one, and has no objective."""
-    main = itertools.product(WITH_BOTH_PENALTIES, [{}, LIBRARY_DEFAULTS[library]])
-    others = [name for name in OBJECTIVES if name not in WITH_BOTH_PENALTIES and library == "lightgbm"]
-    of_default = ((DEFAULT_LOSS, parameters) for parameters in PARAMETERS[library])
-    return [(None, {}), *main, *((name, {}) for name in others), *of_default]
+    main = [{"objective": name} for name in WITH_BOTH_PENALTIES]
+    penalties = LIBRARY_DEFAULTS[library]
+    rows = [*main, *({**row, **penalties} for row in main), *AUTO[library], *OTHERS[library]]
+    found = [(None, {})]
+    for row in rows:
+        parameters = {"objective": DEFAULT_LOSS, **row}
+        candidate = (parameters.pop("objective"), parameters)
+        if candidate not in found:
+            found.append(candidate)
+    return found
 
 
 def run(data, number, split, library, objective, parameters):
@@ -82,7 +97,7 @@ def run(data, number, split, library, objective, parameters):
     X, y, qid = training_queries(read_folds(data)[number])
     kept, held_out = br.split_queries(qid, HELD_OUT, random_state=split)
     make = BASELINES[library].make if objective is None else OURS[library]
-    loss = {} if objective is None else {"objective": OBJECTIVES[objective]}
+    loss = {} if objective is None else {"objective": LOSSES.get(objective, objective)}
     ranker = accept_qid(make(**loss, **RUNNING[library], random_state=split, **parameters))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import boostrank as br
+from boostrank.rankers.candidates import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
 
 with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
@@ -321,6 +322,17 @@ def test_every_candidate_has_a_file_of_its_own(with_fold):
     arguments = SimpleNamespace(data=["a/MQ2008", "a/EAL/all.txt.gz"], splits=2, runs=Path("runs"))
     n_candidates = sum(len(defaults.candidates(library)) for library in defaults.OURS)
     assert len(defaults.jobs_of(arguments)) == 2 * 2 * n_candidates
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_candidates_of_auto_are_compared_once_each(library):
+    rows = defaults.candidates(library)
+    assert rows[0] == (None, {})
+    assert all(row not in rows[:i] for i, row in enumerate(rows))
+    chosen_among = {"lightgbm": LIGHTGBM_CANDIDATES, "xgboost": XGBOOST_CANDIDATES}[library]
+    for parameters in chosen_among:
+        objective = parameters.get("objective", "consistent-lambdarank")
+        assert (objective, {name: parameters[name] for name in parameters if name != "objective"}) in rows
 
 
 def test_every_method_has_a_file_of_its_own(with_fold):
