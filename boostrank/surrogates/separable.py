@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from boostrank import exponential
+from boostrank import compiled, exponential
 from boostrank.segments import Floats, Segments
 from boostrank.surrogates.base import Surrogate, is_defined_with
 
@@ -265,6 +265,13 @@ class Logistic(Separable):
 
     def dual(self, targets: Floats) -> Floats:
         return xlogy(targets, targets) + xlog1py(1.0 - targets, -targets)
+
+    def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
+        is_logistic = is_defined_with(type(self), "intercept", "slope_curvature")
+        if not (is_logistic and compiled.is_available()):
+            return super().intercept(scores, mass, queries)
+        goals = self._mass_within_bounds(mass, queries) / queries.sizes
+        return compiled.logistic_intercept(scores, goals, queries, tolerance=MAX_LAST_STEP)
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
         # A Newton step on the logit of the mean slope, which is nearly a linear function of the shift. For equal scores
