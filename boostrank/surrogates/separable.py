@@ -253,11 +253,15 @@ class Logistic(Separable):
         return np.logaddexp(0.0, scores)
 
     def slope_curvature(self, scores: Floats) -> tuple[Floats, Floats]:
+        # Arrays are overwritten where possible: the allocation of a large one takes longer than the arithmetic.
+        slope = np.negative(scores)
         with np.errstate(over="ignore"):
-            odds = np.exp(-scores)
-        odds += 1.0
-        slope = np.reciprocal(odds, out=odds)
-        return slope, slope * (1.0 - slope)
+            np.exp(slope, out=slope)
+        slope += 1.0
+        np.reciprocal(slope, out=slope)
+        curvature = np.subtract(1.0, slope)
+        curvature *= slope
+        return slope, curvature
 
     def inverse_slope(self, slopes: Floats) -> Floats:
         with np.errstate(divide="ignore"):
