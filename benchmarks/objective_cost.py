@@ -5,6 +5,7 @@ python benchmarks/objective_cost.py [--queries 10000] [--documents 120] [--round
 
 Trees of two leaves on one feature cost almost nothing. The time of a round beyond that of plain regression is therefore
 the objective: computing gradients, and for our losses also passing scores and gradients between LightGBM and Python.
+Boosting starts from random scores, so that documents have different ones, as with the trees of a usual training.
 All boosters live in one process and take turns round by round. The table has medians over rounds, minus the median of
 plain regression. `--truncation` is that of lambdarank and of consistent-lambdarank; a large one counts all pairs, as
 the other losses of pairs do.
@@ -28,10 +29,11 @@ PARAMETERS = {"num_leaves": 2, "max_bin": 15, "metric": "None", "verbosity": -1,
 NATIVE = ("lambdarank", "rank_xendcg")
 
 
-def make_update(objective, X, y, sizes, threads, truncation):
+def make_update(objective, X, y, start, sizes, threads, truncation):
     """A function that boosts a new booster by one round."""
     parameters = PARAMETERS | {"num_threads": threads}
-    dataset = lgb.Dataset(X, y, group=sizes, params={"verbosity": -1, "max_bin": 15}).construct()
+    settings = {"verbosity": -1, "max_bin": 15}
+    dataset = lgb.Dataset(X, y, group=sizes, init_score=start, params=settings).construct()
     if objective not in SURROGATES:
         parameters |= {"objective": objective, "lambdarank_truncation_level": truncation}
         return lgb.Booster(parameters, dataset).update
@@ -60,8 +62,9 @@ def main():
     sizes = ragged_sizes(arguments.queries, arguments.documents, random)
     X = random.normal(size=(sizes.sum(), 1))
     y = random.choice(5, len(X), p=[0.6, 0.2, 0.12, 0.05, 0.03])
-    names = ("regression", *NATIVE, *arguments.objectives)
-    updates = {name: make_update(name, X, y, sizes, arguments.threads, arguments.truncation) for name in names}
+    names, start = ("regression", *NATIVE, *arguments.objectives), random.normal(size=len(X))
+    settings = arguments.threads, arguments.truncation
+    updates = {name: make_update(name, X, y, start, sizes, *settings) for name in names}
     # The first round, which binds an objective to the data, is the untimed one.
     ns = seconds_in_turns(updates, arguments.rounds, warm_up=True) / len(X) * 1e9
     plain = ns.pop("regression").median()

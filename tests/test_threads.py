@@ -3,6 +3,7 @@
 import _thread
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -234,8 +235,13 @@ def test_an_interrupt_ends_the_work(four_threads):
             _thread.interrupt_main()
         time.sleep(0.01)
 
-    with pytest.raises(KeyboardInterrupt):
-        for_each(work, range(1000))
+    # A shell that starts pytest in the background makes it ignore this signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            for_each(work, range(1000))
+    finally:
+        signal.signal(signal.SIGINT, before)
     n_begun = len(begun)
     assert n_begun < 50
     time.sleep(0.05)
