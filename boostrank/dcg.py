@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.arrays import MAX_USUAL, MIN_USUAL, as_floats
+from boostrank.compiled import is_available
+from boostrank.compiled.ranked_measures import RankedMeasure, ranked_measure
 from boostrank.rankings import RankedBlock, for_each_ranked
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_choice, is_count, is_number
@@ -35,6 +37,7 @@ MAX_COUNTED_LEVELS = 8
 LEVEL_SAMPLE_SIZE = 2048
 # Largest relative difference of two sums of the same terms that are added in different sequences.
 ROUNDING_TOLERANCE = 1e-13
+_NONE = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -192,16 +195,23 @@ class DCG:
         """
         check_ties(ties)
         cutoffs, discounts = self.cutoffs(queries), self.discounts(int(queries.sizes.max()))
+        gains, is_compiled = np.ascontiguousarray(gains), is_available()
 
         def of_block(ranked: RankedBlock) -> Floats:
+            if is_compiled:
+                result = compiled_measure("dcg", ranked, gains, cutoffs, ties, discounts)
+            else:
+                result = sums(ranked)
+            if not np.isfinite(result).all():
+                raise ValueError("the sum of the discounted gains of a query overflows: use smaller gains")
+            return result
+
+        def sums(ranked: RankedBlock) -> Floats:
             first = ranked.first(cutoffs[ranked.segments])
             weights = np.where(first.counts, discounts[first.part.positions], 0.0)
             if ties == "average" and first.tied.n_segments < len(first.rows):
                 weights = first.tied.repeat(first.tied.mean(weights))
-            result = first.part.sum(gains[break_ties(first, gains, ties).rows] * weights)
-            if not np.isfinite(result).all():
-                raise ValueError("the sum of the discounted gains of a query overflows: use smaller gains")
-            return result
+            return first.part.sum(gains[break_ties(first, gains, ties).rows] * weights)
 
         return of_block
 
@@ -251,6 +261,32 @@ def tiebreak(quality: Floats | Ints, ties: Ties) -> Floats | Ints | None:
 def break_ties(ranked: RankedBlock, quality: Floats, ties: Ties) -> RankedBlock:
     """Rank tied documents so that they follow a tie rule; `quality` is that of all documents of all queries."""
     return ranked if ties in ("stable", "average") else ranked.break_ties(tiebreak(quality[ranked.rows], ties))
+
+
+def compiled_measure(
+    measure: RankedMeasure, ranked: RankedBlock, quality: Floats, cutoffs: Ints, ties: Ties, discounts: Floats = _NONE
+) -> Floats:
+    """Value of a measure for each query of a block, without its divisor, by the compiled library.
+
+    Parameters
+    ----------
+    measure : {"dcg", "average_precision", "reciprocal_rank", "err"}
+    ranked : RankedBlock
+        It may have more documents than count.
+    quality : ndarray of float64, shape (n_documents,)
+        Quality of all documents of all queries.
+    cutoffs : ndarray of int64, shape (n_queries,)
+        Cutoffs of all queries.
+    ties : {"average", "stable", "best", "worst"}
+    discounts : ndarray of float64
+        Discounts of ranks, for DCG.
+    """
+    own = cutoffs[ranked.segments]
+    if ties in ("best", "worst"):
+        ranked = break_ties(ranked.first(own), quality, ties)
+    averages = ties == "average"
+    documents = ranked.rows, ranked.scores, ranked.part
+    return ranked_measure(measure, quality, *documents, own, averages=averages, discounts=discounts)
 
 
 def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:

@@ -36,6 +36,7 @@ _ARGUMENTS = {
     "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _COUNT, _FLOATS, _FLOATS],
     "rank_weighted": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _FLOATS, _COUNT, _COUNT, _NUMBER, _FLOATS, _FLOATS],
     "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
+    "ranked_measure": [_COUNT, _FLOATS, _INTS, _FLOATS, _INTS, _COUNT, _INTS, _COUNT, _FLOATS, _FLOATS],
     "letor_lines": [
         *(ctypes.c_char_p, _COUNT, _COUNT, _COUNT, _UINT64),
         *(_FLOATS, _INTS, _INT32, _FLOATS, _TABLE, _TABLE, _TABLE, _INTS),

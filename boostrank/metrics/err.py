@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Ties, check_ties
+from boostrank.compiled import is_available
+from boostrank.dcg import DCG, Ties, check_ties, compiled_measure
 from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure
 from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents
 from boostrank.rankings import RankedBlock
@@ -43,7 +44,11 @@ class ExpectedReciprocalRank(QueryMeasure):
             documents = ranked_documents(ranked, satisfaction, cutoffs, self.ties, sorts_ties=True)
             return documents.part.sum(_stops(documents))
 
-        return PreparedRanks(queries.max(relevance) == 0, cutoffs, per_block, self.ties != "average")
+        def compiled(ranked: RankedBlock) -> Floats:
+            return compiled_measure("err", ranked, satisfaction, cutoffs, self.ties)
+
+        function = compiled if is_available() else per_block
+        return PreparedRanks(queries.max(relevance) == 0, cutoffs, function, self.ties != "average")
 
 
 def err_score(
