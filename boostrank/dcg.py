@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +21,9 @@ from boostrank.arrays import MAX_USUAL, MIN_USUAL, as_floats
 from boostrank.compiled import is_available
 from boostrank.compiled.ranked_measures import RankedMeasure, ranked_measure
 from boostrank.rankings import RankedBlock, for_each_ranked
-from boostrank.segments import Floats, Ints, Segments
+from boostrank.segments import Block, Floats, Ints, Segments
 from boostrank.setting_checks import check_choice, is_count, is_number
+from boostrank.threads import for_each
 
 Gain = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
 Discount = Literal["log2", "zipf"] | tuple[str, float] | Callable[[Floats], Floats]
@@ -154,8 +155,12 @@ class DCG:
 
     def ideal(self, gains: Floats, queries: Segments) -> Floats:
         """Ideal DCG ``Z_k = max_s DCG@k(s)`` of grouped gains, shape (n_queries,)."""
-        by_counting = self._ideal_by_counting(gains, queries)
-        return self.of_ranking(gains, gains, queries, ties="stable") if by_counting is None else by_counting
+        counts = count_levels(gains, queries)
+        return self.ideal_of_counts(counts, queries) if counts else self.ideal_by_sorting(gains, queries)
+
+    def ideal_by_sorting(self, gains: Floats, queries: Segments) -> Floats:
+        """Ideal DCG of each query, if there are many different gains, shape (n_queries,)."""
+        return self.of_ranking(gains, gains, queries, ties="stable")
 
     def normalized_gains(self, gains: Floats, queries: Segments) -> Floats:
         """Normalized gains ``u = G / Z_k``, grouped, shape (n_documents,); zero in queries whose gains are all 0."""
@@ -198,10 +203,7 @@ class DCG:
         gains, is_compiled = np.ascontiguousarray(gains), is_available()
 
         def of_block(ranked: RankedBlock) -> Floats:
-            if is_compiled:
-                result = compiled_measure("dcg", ranked, gains, cutoffs, ties, discounts)
-            else:
-                result = sums(ranked)
+            result = compiled_measure("dcg", ranked, gains, cutoffs, ties, discounts) if is_compiled else sums(ranked)
             if not np.isfinite(result).all():
                 raise ValueError("the sum of the discounted gains of a query overflows: use smaller gains")
             return result
@@ -219,20 +221,44 @@ class DCG:
         """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query whose gains are all 0."""
         return normalize(self.of_ranking(gains, scores, queries, ties), self.ideal(gains, queries))
 
-    def _ideal_by_counting(self, gains: Floats, queries: Segments) -> Floats | None:
-        """Ideal DCG computed from the counts of each gain, without sorting; None if there are many different gains."""
-        levels = np.unique(gains[:: max(1, len(gains) // LEVEL_SAMPLE_SIZE)])[::-1]
-        if len(levels) > MAX_COUNTED_LEVELS:
-            return None
-        counts = np.stack([queries.sum((gains == level).view(np.int8).astype(np.int64)) for level in levels], axis=1)
-        last = np.cumsum(counts, axis=1)
-        if not np.array_equal(last[:, -1], queries.sizes):
-            return None
+    def ideal_of_counts(self, counts: LevelCounts, queries: Segments) -> Floats:
+        """Ideal DCG of each query, computed from the counts of its gains, shape (n_queries,)."""
         # In the ideal ranking, the documents of one gain follow directly after those of the next higher gain.
-        cutoffs = self.cutoffs(queries)[:, None]
         table = np.concatenate([[0.0], np.cumsum(self.discounts(int(queries.sizes.max())))])
-        until = table[np.minimum(last, cutoffs)]
-        return (np.diff(until, axis=1, prepend=0.0) * levels).sum(axis=1)
+        until = table[np.minimum(counts.last, self.cutoffs(queries)[:, None])]
+        return (np.diff(until, axis=1, prepend=0.0) * counts.levels).sum(axis=1)
+
+
+class LevelCounts(NamedTuple):
+    """Counts of the documents of each query by their gain.
+
+    Attributes
+    ----------
+    levels : ndarray, shape (n_levels,)
+        Different gains, decreasing.
+    last : ndarray of int64, shape (n_queries, n_levels)
+        Number of documents with at least this gain.
+    """
+
+    levels: Floats
+    last: Ints
+
+
+def count_levels(gains: Floats, queries: Segments) -> LevelCounts | None:
+    """Count the documents of each gain, which takes less time than sorting; None if there are many different gains."""
+    levels = np.unique(gains[:: max(1, len(gains) // LEVEL_SAMPLE_SIZE)])[::-1]
+    if len(levels) > MAX_COUNTED_LEVELS:
+        return None
+    counts = np.empty((queries.n_segments, len(levels)), dtype=np.int64)
+
+    def count(block: Block) -> None:
+        own = gains[block.rows]
+        for i, level in enumerate(levels):
+            counts[block.segments, i] = block.part.sum((own == level).view(np.int8).astype(np.int64))
+
+    for_each(count, queries.blocks())
+    last = np.cumsum(counts, axis=1)
+    return LevelCounts(levels, last) if np.array_equal(last[:, -1], queries.sizes) else None
 
 
 def normalize(dcg: Floats, ideal: Floats) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from boostrank.compiled import is_available
 from boostrank.dcg import DCG, Ties, check_ties, compiled_measure
 from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure
+from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
@@ -37,8 +38,8 @@ class ExpectedReciprocalRank(QueryMeasure):
         if grade is not None and not (isinstance(grade, Real) and 0 < grade < np.inf):
             raise ValueError(f"max_grade must be None or a finite number above 0; got {grade!r}")
 
-    def prepare(self, relevance: Floats, queries: Segments) -> PreparedRanks:
-        satisfaction, cutoffs = _satisfaction(relevance, self.max_grade), DCG(self.k).cutoffs(queries)
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        satisfaction, cutoffs = _satisfaction(labels.values, self.max_grade), DCG(self.k).cutoffs(labels.queries)
 
         def per_block(ranked: RankedBlock) -> Floats:
             documents = ranked_documents(ranked, satisfaction, cutoffs, self.ties, sorts_ties=True)
@@ -48,7 +49,7 @@ class ExpectedReciprocalRank(QueryMeasure):
             return compiled_measure("err", ranked, satisfaction, cutoffs, self.ties)
 
         function = compiled if is_available() else per_block
-        return PreparedRanks(queries.max(relevance) == 0, cutoffs, function, self.ties != "average")
+        return PreparedRanks(labels.largest == 0, cutoffs, function, self.ties != "average")
 
 
 def err_score(
