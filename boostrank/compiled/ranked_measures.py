@@ -35,7 +35,7 @@ def ranked_measure(
     quality : ndarray of float64, contiguous
         Gain or satisfaction of all documents.
     rows : ndarray of int64, shape (n_ranked,)
-        Row of each ranked document in `quality`.
+        Row of each ranked document in `quality`. Numbers of other rows would be read too.
     scores : ndarray of float64, shape (n_ranked,)
         They do not increase within a query.
     part : Segments
@@ -49,8 +49,6 @@ def ranked_measure(
     """
     if rows.shape != (part.n_rows,) or scores.shape != rows.shape or cutoffs.shape != (part.n_segments,):
         raise ValueError(f"rows, scores and cutoffs do not fit {part.n_rows} documents of {part.n_segments} queries")
-    if rows.min() < 0 or rows.max() >= len(quality):
-        raise ValueError(f"rows must be numbers of the {len(quality)} documents")
     if measure == "dcg" and len(discounts) < min(int(cutoffs.max()), int(part.sizes.max())):
         raise ValueError(f"there are {len(discounts)} discounts for {int(cutoffs.max())} ranks")
     values, number = np.empty(part.n_segments), _MEASURES.index(measure)

@@ -113,7 +113,10 @@ def _satisfaction(relevance: Floats, max_grade: float | None) -> Floats:
     highest = largest if max_grade is None else float(max_grade)
     if highest < largest:
         raise ValueError(f"max_grade must be at least the largest label, {largest:g}; got {max_grade!r}")
-    return np.exp2(relevance - highest) - np.exp2(-highest)
+    satisfaction = relevance - highest
+    np.exp2(satisfaction, out=satisfaction)
+    satisfaction -= np.exp2(-highest)
+    return satisfaction
 
 
 def _stops(ranking: RankedDocuments) -> Floats:
