@@ -8,7 +8,7 @@ that share a line do not import each other. A test reads this list and checks it
     threads                  threads of this process that work on blocks of queries
     segments                 runs of rows that belong together, and reductions over them
     compiled                 compiled functions for pairs of documents, the first ranks, and lines of LETOR files
-    rankings                 documents of queries, ranked by their scores
+    rankings, gain_counts    documents of queries, ranked by their scores; counts of documents by their gain
     arrays                   arrays from the arguments of public functions, without silent conversions
     setting_checks           checks of counts, numbers in a range, and names out of a list
     files                    files that are written atomically
@@ -43,7 +43,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from boostrank import datasets, metrics, model_selection, preferences, significance, surrogates, theory
+from boostrank import datasets, metrics, model_selection, preferences, significance, surrogates
 from boostrank.backends.lightgbm_callables import lightgbm_metric, lightgbm_objective
 from boostrank.backends.xgboost_callables import xgboost_metric, xgboost_objective
 from boostrank.comparison import compare
@@ -57,6 +57,7 @@ from boostrank.significance import permutation_test
 if TYPE_CHECKING:
     from boostrank import dask as dask
     from boostrank import displays as displays
+    from boostrank import theory as theory
 
 __version__ = "0.1.0"
 
@@ -97,13 +98,13 @@ __all__ = [
     "xgboost_objective",
 ]
 
-# Imported when they are first used: they need libraries that not everybody installs.
-_OPTIONAL_MODULES = ("dask", "displays")
+# Imported when they are first used. The first two need libraries that not everybody installs.
+_MODULES_ON_USE = ("dask", "displays", "theory")
 
 if not TYPE_CHECKING:  # For type checkers a module that has __getattr__ has every attribute.
 
     def __getattr__(name: str) -> object:
-        if name not in _OPTIONAL_MODULES:
+        if name not in _MODULES_ON_USE:
             raise AttributeError(f"module 'boostrank' has no attribute {name!r}")
         try:
             return importlib.import_module(f"boostrank.{name}")
@@ -112,4 +113,4 @@ if not TYPE_CHECKING:  # For type checkers a module that has __getattr__ has eve
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_OPTIONAL_MODULES, "__version__"])
+    return sorted({*__all__, *_MODULES_ON_USE, "__version__"})

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.arrays import MAX_USUAL, MIN_USUAL, as_floats
 from boostrank.compiled import is_available
 from boostrank.compiled.ranked_measures import RankedMeasure, ranked_measure
+from boostrank.gain_counts import LevelCounts, count_levels
 from boostrank.rankings import RankedBlock, for_each_ranked
-from boostrank.segments import Block, Floats, Ints, Segments
+from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_choice, is_count, is_number
-from boostrank.threads import for_each
 
 Gain = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
 Discount = Literal["log2", "zipf"] | tuple[str, float] | Callable[[Floats], Floats]
@@ -32,10 +32,6 @@ Ties = Literal["average", "stable", "best", "worst"]
 TIES: tuple[str, ...] = get_args(Ties)
 # Sums of 2^y over a query must be finite too: 2^1000 times 2^23 documents is.
 MAX_EXP2_LABEL = 1000
-# Up to this number of different gains, counting the documents of each gain takes less time than sorting documents.
-MAX_COUNTED_LEVELS = 8
-# Number of gains in the sample that shows whether there are few different gains.
-LEVEL_SAMPLE_SIZE = 2048
 # Largest relative difference of two sums of the same terms that are added in different sequences.
 ROUNDING_TOLERANCE = 1e-13
 _NONE = np.empty(0)
@@ -229,38 +225,6 @@ class DCG:
         return (np.diff(until, axis=1, prepend=0.0) * counts.levels).sum(axis=1)
 
 
-class LevelCounts(NamedTuple):
-    """Counts of the documents of each query by their gain.
-
-    Attributes
-    ----------
-    levels : ndarray, shape (n_levels,)
-        Different gains, decreasing.
-    last : ndarray of int64, shape (n_queries, n_levels)
-        Number of documents with at least this gain.
-    """
-
-    levels: Floats
-    last: Ints
-
-
-def count_levels(gains: Floats, queries: Segments) -> LevelCounts | None:
-    """Count the documents of each gain, which takes less time than sorting; None if there are many different gains."""
-    levels = np.unique(gains[:: max(1, len(gains) // LEVEL_SAMPLE_SIZE)])[::-1]
-    if len(levels) > MAX_COUNTED_LEVELS:
-        return None
-    counts = np.empty((queries.n_segments, len(levels)), dtype=np.int64)
-
-    def count(block: Block) -> None:
-        own = gains[block.rows]
-        for i, level in enumerate(levels):
-            counts[block.segments, i] = block.part.sum((own == level).view(np.int8).astype(np.int64))
-
-    for_each(count, queries.blocks())
-    last = np.cumsum(counts, axis=1)
-    return LevelCounts(levels, last) if np.array_equal(last[:, -1], queries.sizes) else None
-
-
 def normalize(dcg: Floats, ideal: Floats) -> Floats:
     """``dcg / ideal``, and NaN where the ideal DCG is 0; a ratio that differs from 1 by rounding alone is set to 1."""
     with np.errstate(invalid="ignore"):
@@ -286,7 +250,8 @@ def tiebreak(quality: Floats | Ints, ties: Ties) -> Floats | Ints | None:
 
 def break_ties(ranked: RankedBlock, quality: Floats, ties: Ties) -> RankedBlock:
     """Rank tied documents so that they follow a tie rule; `quality` is that of all documents of all queries."""
-    return ranked if ties in ("stable", "average") else ranked.break_ties(tiebreak(quality[ranked.rows], ties))
+    values = tiebreak(quality[ranked.rows], ties) if ties in ("best", "worst") else None
+    return ranked if values is None else ranked.break_ties(values)
 
 
 def compiled_measure(

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.dcg import DCG, LevelCounts, count_levels
+from boostrank.dcg import DCG
+from boostrank.gain_counts import LevelCounts, count_levels
 from boostrank.segments import Floats, Segments
 
 
