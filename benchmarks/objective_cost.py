@@ -1,12 +1,17 @@
 """Cost of an objective per boosting round and document in LightGBM, the round trip to Python included.
 
-python benchmarks/objective_cost.py [--queries 10000] [--documents 120] [--rounds 40] [--output FOLDER]
+python benchmarks/objective_cost.py [--queries 10000] [--documents 120] [--rounds 40] [--threads N]
+                                    [--truncation 30] [--objectives softmax ...] [--output FOLDER]
 
 Trees of two leaves on one feature cost almost nothing. The time of a round beyond that of plain regression is therefore
 the objective: computing gradients, and for our losses also passing scores and gradients between LightGBM and Python.
+Boosting starts from random scores, so that documents have different ones, as with the trees of a usual training.
 All boosters live in one process and take turns round by round. The table has medians over rounds, minus the median of
-plain regression.
+plain regression. `--truncation` is that of lambdarank and of consistent-lambdarank; a large one counts all pairs, as
+the other losses of pairs do.
 """
+
+from dataclasses import replace
 
 import lightgbm as lgb
 import numpy as np
@@ -16,19 +21,32 @@ from timing import seconds_in_turns
 from workloads import ragged_sizes
 
 import boostrank as br
-from boostrank.surrogates import SURROGATES
+from boostrank import compiled
+from boostrank.surrogates import SURROGATES, ConsistentLambdaRank
+from boostrank.threads import use_threads
 
 PARAMETERS = {"num_leaves": 2, "max_bin": 15, "metric": "None", "verbosity": -1, "force_col_wise": True}
 NATIVE = ("lambdarank", "rank_xendcg")
 
 
-def make_update(objective, X, y, sizes):
+def make_update(objective, X, y, start, sizes, threads, truncation):
     """A function that boosts a new booster by one round."""
-    dataset = lgb.Dataset(X, y, group=sizes, params={"verbosity": -1, "max_bin": 15}).construct()
+    parameters = PARAMETERS | {"num_threads": threads}
+    settings = {"verbosity": -1, "max_bin": 15}
+    dataset = lgb.Dataset(X, y, group=sizes, init_score=start, params=settings).construct()
     if objective not in SURROGATES:
-        return lgb.Booster({**PARAMETERS, "objective": objective}, dataset).update
-    booster, function = lgb.Booster(PARAMETERS, dataset), br.lightgbm_objective(objective)
-    return lambda: booster.update(fobj=function)
+        parameters |= {"objective": objective, "lambdarank_truncation_level": truncation}
+        return lgb.Booster(parameters, dataset).update
+    surrogate = SURROGATES[objective]
+    if isinstance(surrogate, ConsistentLambdaRank):
+        surrogate = replace(surrogate, truncation=truncation)
+    booster, function = lgb.Booster(parameters, dataset), br.lightgbm_objective(surrogate)
+
+    def update():
+        with use_threads(threads):
+            booster.update(fobj=function)
+
+    return update
 
 
 def main():
@@ -36,12 +54,17 @@ def main():
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--documents", type=int, default=120, help="mean number of documents a query")
     parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--threads", type=int, default=0, help="0 for one per processor")
+    parser.add_argument("--truncation", type=int, default=30)
+    parser.add_argument("--objectives", nargs="+", choices=list(SURROGATES), default=list(SURROGATES))
     arguments = parser.parse_args()
     random = np.random.default_rng(0)
     sizes = ragged_sizes(arguments.queries, arguments.documents, random)
     X = random.normal(size=(sizes.sum(), 1))
     y = random.choice(5, len(X), p=[0.6, 0.2, 0.12, 0.05, 0.03])
-    updates = {name: make_update(name, X, y, sizes) for name in ("regression", *NATIVE, *SURROGATES)}
+    names, start = ("regression", *NATIVE, *arguments.objectives), random.normal(size=len(X))
+    settings = arguments.threads, arguments.truncation
+    updates = {name: make_update(name, X, y, start, sizes, *settings) for name in names}
     # The first round, which binds an objective to the data, is the untimed one.
     ns = seconds_in_turns(updates, arguments.rounds, warm_up=True) / len(X) * 1e9
     plain = ns.pop("regression").median()
@@ -57,7 +80,7 @@ def main():
         arguments.output,
         title=f"Nanoseconds per document and round: {len(X):,} documents in {len(sizes):,} queries",
         seeds="0",
-        notes=[f"plain regression, {plain:.1f} ns, is subtracted"],
+        notes=[f"plain regression, {plain:.1f} ns, is subtracted", f"compiled library: {compiled.status()}"],
     )
 
 

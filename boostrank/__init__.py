@@ -7,7 +7,7 @@ that share a line do not import each other. A test reads this list and checks it
 
     threads                  threads of this process that work on blocks of queries
     segments                 runs of rows that belong together, and reductions over them
-    compiled                 compiled functions for pairs of documents, the first ranks, and lines of LETOR files
+    compiled                 compiled functions for what NumPy is too slow for
     rankings, gain_counts    documents of queries, ranked by their scores; counts of documents by their gain
     arrays                   arrays from the arguments of public functions, without silent conversions
     setting_checks           checks of counts, numbers in a range, and names out of a list

@@ -206,24 +206,12 @@ class Objective(BoundLoss):
     def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
         def compute(block: Block) -> None:
             _, documents, part = block
-            shifted = self._shifted(scores[documents], part)
+            shifted = np.asarray(scores[documents], dtype=np.float64) + self.offset
             self._check_finite(shifted, scores, documents)
             factor = self.scale if self.weights is None else self.scale * self.weights[documents]
             use(documents, self._derivatives(shifted, documents, part), factor)
 
-        for_each(compute, self.queries.blocks(self.surrogate.block_rows))
-
-    def _shifted(self, scores: NDArray[Any], queries: Segments) -> Floats:
-        """The scores at which the surrogate is evaluated, of the type that it is given."""
-        score_type = self.surrogate.score_type
-        if score_type == np.float64 or not self.surrogate.shift_invariant:
-            shifted: Floats = scores.astype(score_type)
-            shifted += self.offset
-            return shifted
-        # In a type of less precision, small differences of large scores would be lost.
-        with np.errstate(over="ignore", invalid="ignore"):
-            less = np.subtract(scores, queries.repeat(queries.max(scores)), dtype=np.float64)
-            return less.astype(score_type)
+        for_each(compute, self.queries.blocks())
 
     def n_weighted(self, hessian: NDArray[Any] | None = None) -> int:
         """Number of documents whose weight is not 0."""

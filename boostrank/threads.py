@@ -14,9 +14,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import lru_cache
 from threading import Condition
+from time import perf_counter
 from typing import Any
 
 import joblib
+
+#: Work that takes less time is done by one thread. The operating system may need some milliseconds to begin another one
+#: while the threads of LightGBM or XGBoost still wait actively for their next work, or other processes run.
+MIN_SECONDS = 0.002
 
 _n_threads: ContextVar[int | None] = ContextVar("n_threads", default=None)
 
@@ -30,7 +35,7 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
     Parameters
     ----------
     n_jobs : int, optional
-        Number of threads. None and numbers below 1 mean the default of :func:`n_threads`.
+        Number of threads. None and numbers below 1 leave it as it is.
 
     Examples
     --------
@@ -38,7 +43,7 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
     ...     n_threads()
     1
     """
-    token = _n_threads.set(n_jobs if n_jobs is not None and n_jobs >= 1 else None)
+    token = _n_threads.set(n_jobs if n_jobs is not None and n_jobs >= 1 else _n_threads.get())
     try:
         yield
     finally:
@@ -63,7 +68,8 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
     """Call a function for every item, by up to :func:`n_threads` threads; results are ignored.
 
     The calling thread is one of them. So the work is done, in the worst case by this thread alone, when all others are
-    busy with the work of other callers. If there are several threads, functions that `function` calls use one each.
+    busy with the work of other callers. It works on the first item alone, and on the others too if these would take
+    less than :data:`MIN_SECONDS` at the same speed. With several items, functions that `function` calls use one thread.
 
     Raises
     ------
@@ -71,13 +77,15 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
         The first exception in the sequence of `items`, whatever the number of threads. Exceptions that are no
         ``Exception``, such as KeyboardInterrupt, come before others.
     """
-    n_helpers = min(n_threads(), len(items)) - 1
-    if n_helpers < 1:
+    if n_threads() == 1 or len(items) < 2:
         for item in items:
             function(item)
         return
     work = _Work(function, items)
-    _ask_for_help(work, n_helpers)
+    seconds = work.run_first()
+    n_helpers = min(n_threads(), work.n_left) - 1
+    if seconds * work.n_left >= MIN_SECONDS:
+        _ask_for_help(work, n_helpers)
     try:
         work.run()
     finally:
@@ -94,19 +102,36 @@ class _Work:
         self._exceptions: dict[int, BaseException] = {}
         self._n_helpers, self._helpers_changed = 0, Condition()
 
+    @property
+    def n_left(self) -> int:
+        """Number of the items that no thread has begun."""
+        return len(self._left)
+
+    def run_first(self) -> float:
+        """Work on one item; returns the seconds that it took."""
+        start = perf_counter()
+        with use_threads(1):
+            self._run_next()
+        return perf_counter() - start
+
     def run(self) -> None:
         """Work on the items that are left, until there are none."""
         with use_threads(1):
-            while True:
-                try:
-                    number, item = self._left.popleft()
-                except IndexError:
-                    return
-                try:
-                    self._function(item)
-                except BaseException as exception:
-                    self._exceptions[number] = exception
-                    self.stop()
+            while self._run_next():
+                pass
+
+    def _run_next(self) -> bool:
+        """Work on the next item, if there is one."""
+        try:
+            number, item = self._left.popleft()
+        except IndexError:
+            return False
+        try:
+            self._function(item)
+        except BaseException as exception:
+            self._exceptions[number] = exception
+            self.stop()
+        return True
 
     def help(self) -> None:
         """Run in a thread of the pool."""

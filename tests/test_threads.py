@@ -3,6 +3,7 @@
 import _thread
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -27,19 +28,22 @@ def four_threads(monkeypatch):
     """A pool of three threads beside the caller, on machines with any number of processors."""
     pool = ThreadPoolExecutor(3)
     monkeypatch.setattr(threads, "_pool", lambda: pool)
+    monkeypatch.setattr(threads, "MIN_SECONDS", 0.0)
     with use_threads(4):
         yield
     pool.shutdown()
 
 
 def names_at_work(n_items, n_meeting):
-    """Names of the threads that work on items; each of the first items waits until so many are worked on."""
+    """Names of the threads that work on items; the items after the first wait until so many are worked on."""
     barrier, names = threading.Barrier(n_meeting), []
 
     def work(item):
         names.append(threading.current_thread().name)
-        if item < n_meeting:
+        if 1 <= item <= n_meeting:
             barrier.wait(timeout=20)
+        else:
+            time.sleep(0.001)
 
     for_each(work, range(n_items))
     return names
@@ -73,9 +77,9 @@ def test_the_number_of_threads(monkeypatch):
     assert n_threads() == 6
     with use_threads(2):
         assert n_threads() == 2
-        for default in (None, 0, -1):
-            with use_threads(default):
-                assert n_threads() == 6
+        for n_jobs in (None, 0, -1):
+            with use_threads(n_jobs):
+                assert n_threads() == 2
         # Other threads have their own number.
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(n_threads).result() == 6
@@ -89,6 +93,16 @@ def test_one_thread_is_that_of_the_caller(monkeypatch):
         assert set(names_at_work(5, 1)) == {threading.current_thread().name}
     with use_threads(4):
         assert names_at_work(1, 1) == [threading.current_thread().name]
+
+
+def test_little_work_is_done_by_the_caller(monkeypatch):
+    monkeypatch.setattr(threads, "_pool", lambda: pytest.fail("little work needs no other thread"))
+    names = []
+    with use_threads(4):
+        for_each(lambda _: names.append(threading.current_thread().name), range(20))
+        assert names == [threading.current_thread().name] * 20
+        with pytest.raises(pytest.fail.Exception, match="little work"):
+            for_each(lambda _: time.sleep(threads.MIN_SECONDS / 10), range(20))
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 4])
@@ -117,14 +131,16 @@ def test_exceptions_that_are_no_errors_are_raised_too(four_threads):
     barrier = threading.Barrier(4)
 
     def leave(item):
-        barrier.wait(timeout=20)
         if item == 0:
+            return
+        barrier.wait(timeout=20)
+        if item == 1:
             raise ValueError
         if threading.current_thread() is not threading.main_thread():
             raise SystemExit(3)
 
     with pytest.raises(SystemExit, match="3"):
-        for_each(leave, range(4))
+        for_each(leave, range(5))
 
 
 def test_an_exception_does_not_keep_the_data_in_memory(four_threads):
@@ -201,12 +217,13 @@ def test_threads_have_the_settings_of_floating_point_errors_of_the_caller(four_t
     barrier = threading.Barrier(4)
 
     def divide(item):
-        barrier.wait(timeout=20)
+        if item > 0:
+            barrier.wait(timeout=20)
         with pytest.raises(FloatingPointError):
             np.ones(1) / np.zeros(1)
 
     with np.errstate(divide="raise"):
-        for_each(divide, range(4))
+        for_each(divide, range(5))
 
 
 def test_an_interrupt_ends_the_work(four_threads):
@@ -218,8 +235,13 @@ def test_an_interrupt_ends_the_work(four_threads):
             _thread.interrupt_main()
         time.sleep(0.01)
 
-    with pytest.raises(KeyboardInterrupt):
-        for_each(work, range(1000))
+    # A shell that starts pytest in the background makes it ignore this signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            for_each(work, range(1000))
+    finally:
+        signal.signal(signal.SIGINT, before)
     n_begun = len(begun)
     assert n_begun < 50
     time.sleep(0.05)
@@ -236,6 +258,7 @@ def test_if_the_system_has_no_more_threads_the_caller_does_the_work(monkeypatch)
 
     pool = Full(3)
     monkeypatch.setattr(threads, "_pool", lambda: pool)
+    monkeypatch.setattr(threads, "MIN_SECONDS", 0.0)
     with use_threads(4):
         for _ in range(20):
             results = np.zeros(100)
@@ -274,7 +297,9 @@ def test_import_starts_no_thread_and_exit_waits_for_none():
         import boostrank
         print(threading.active_count() - before)
         import atexit
+        from boostrank import threads
         from boostrank.threads import for_each, use_threads
+        threads.MIN_SECONDS = 0
         def at_exit():
             with use_threads(2):
                 done = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.metrics import Measure
 from boostrank.objective import Float32s
 from boostrank.targets import Normalize
+from boostrank.threads import use_threads
 
 
 class LightGBMObjective(NativeObjective):
@@ -29,11 +32,12 @@ class LightGBMObjective(NativeObjective):
     ) -> tuple[Float32s, Float32s]:
         """Gradient and Hessian, float32, each of shape (n_documents,)."""
         scores, fields = _scores_and_fields(first, second, weight, group)
-        if fields.dataset is not None:
-            _refuse_query_bagging(fields.dataset)
-        else:
+        parameters = _canonical_parameters(fields)
+        _refuse_query_bagging(parameters)
+        if fields.dataset is None:
             self._warn_of_constant_model(scores)
-        return self._function(fields)(scores)
+        with _use_threads(parameters):
+            return self._function(fields)(scores)
 
     def _warn_of_constant_model(self, scores: NDArray[Any]) -> None:
         """Warn if all documents have one score in two calls in a row; LGBMRanker does not pass its parameters."""
@@ -54,7 +58,8 @@ class LightGBMMetric(NativeMetric):
     ) -> tuple[str, float, bool]:
         """Name, value, and that higher is better."""
         scores, fields = _scores_and_fields(first, second, weight, group)
-        return *self._evaluate(scores, fields), True
+        with _use_threads(_canonical_parameters(fields)):
+            return *self._evaluate(scores, fields), True
 
 
 def lightgbm_objective(
@@ -99,6 +104,9 @@ def lightgbm_objective(
     not set ``bagging_by_query``, with which LightGBM trains a constant model for any custom objective. With
     ``boosting="dart"`` and any custom objective, LightGBM trains one of two models for the same seed;
     :class:`boostrank.LightGBMRanker` always trains the same one.
+
+    Gradients are computed by ``num_threads`` threads in ``lightgbm.train``. LGBMRanker does not pass its `n_jobs`:
+    there it is ``OMP_NUM_THREADS`` or the number of processors, and ``boostrank.threads.use_threads`` sets another one.
 
     Examples
     --------
@@ -148,10 +156,21 @@ def _scores_and_fields(first: NDArray[Any], second: Any, weight: Any, group: Any
     return second, Fields(None, first, weight, group)
 
 
-def _refuse_query_bagging(dataset: Any) -> None:
-    """Raise ValueError if the parameters of the training, which the Dataset has too, say to sample queries."""
+def _canonical_parameters(fields: Fields) -> dict[str, Any]:
+    """The parameters of the training, which ``lightgbm.train`` gives the Dataset too, by canonical name."""
+    if fields.dataset is None:
+        return {}
     canonical = known_parameters({}, None).canonical
-    if samples_queries({canonical.get(name, name): value for name, value in (dataset.params or {}).items()}):
+    return {canonical.get(name, name): value for name, value in (fields.dataset.params or {}).items()}
+
+
+def _use_threads(parameters: Mapping[str, Any]) -> AbstractContextManager[None]:
+    return use_threads(int(parameters.get("num_threads") or 0))
+
+
+def _refuse_query_bagging(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if the parameters of the training say to sample queries."""
+    if samples_queries(parameters):
         raise ValueError(
             "LightGBM trains a constant model with bagging_by_query=True and a custom objective: use "
             "boostrank.LightGBMRanker, which samples queries itself, or leave bagging_by_query out"

@@ -84,6 +84,9 @@ def xgboost_objective(
     XGBoost takes an element that a sparse matrix does not store as missing, so that a sparse DMatrix and a dense one
     give different models. :class:`boostrank.XGBoostRanker` takes it as 0.
 
+    XGBoost does not pass its ``nthread``: gradients are computed by ``OMP_NUM_THREADS`` threads or as many as there are
+    processors, and ``boostrank.threads.use_threads`` sets another number.
+
     Examples
     --------
     >>> import numpy, xgboost

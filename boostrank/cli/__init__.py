@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from boostrank import compiled
 from boostrank.cli.check import check
 from boostrank.cli.compare import compare
 from boostrank.cli.evaluate import evaluate
@@ -15,11 +18,40 @@ from boostrank.cli.fit import fit
 from boostrank.cli.predict import predict
 
 app = typer.Typer(
-    help="NDCG-consistent ranking with LightGBM and XGBoost.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def print_versions(wanted: bool) -> None:
+    """Print the version of boostrank, whether its compiled library is used, and the versions of other libraries."""
+    if not wanted:
+        return
+    for name in ("boostrank", "lightgbm", "xgboost", "numpy"):
+        try:
+            typer.echo(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            typer.echo(f"{name}: not installed")
+    typer.echo(f"compiled library: {compiled.status()}")
+    raise typer.Exit
+
+
+@app.callback()
+def options(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=print_versions,
+            is_eager=True,
+            help="Print versions, and whether the compiled library is used.",
+        ),
+    ] = False,
+) -> None:
+    """NDCG-consistent ranking with LightGBM and XGBoost."""
+
+
 for command in (compare, fit, predict, evaluate, check):
     app.command()(command)
 

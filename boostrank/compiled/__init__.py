@@ -1,7 +1,7 @@
-"""Compiled functions for what NumPy is too slow for: pairs of documents, and the first ranks of each query.
+"""Compiled functions for what NumPy is too slow for, such as sums over the pairs of documents of each query.
 
 The library is written in C and built when boostrank is installed, if there is a compiler. Without it, callers compute
-the same with NumPy, up to rounding, and take up to 17 times as long. ``boostrank --version`` says whether it is there.
+the same with NumPy, up to rounding, and take 3 to 15 times as long. ``boostrank --version`` says whether it is there.
 The environment variable ``BOOSTRANK_COMPILED=0`` makes Python ignore it.
 
 Functions of this package get arrays that are checked by their callers, grouped by query, and write nothing but their
@@ -32,6 +32,7 @@ _TABLE = np.ctypeslib.ndpointer(np.int64, ndim=2, flags="C_CONTIGUOUS")
 _INT32 = np.ctypeslib.ndpointer(np.int32, ndim=1, flags="C_CONTIGUOUS")
 _UINT64 = np.ctypeslib.ndpointer(np.uint64, ndim=1, flags="C_CONTIGUOUS")
 _ARGUMENTS = {
+    "logistic_intercept": [_FLOATS, _FLOATS, _INTS, _COUNT, _NUMBER, _FLOATS],
     "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
     "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _COUNT, _FLOATS, _FLOATS],
     "rank_weighted": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _FLOATS, _COUNT, _COUNT, _NUMBER, _FLOATS, _FLOATS],
@@ -46,7 +47,31 @@ _ARGUMENTS = {
 
 def is_available() -> bool:
     """Whether the compiled library is there, and may be used."""
-    return os.environ.get("BOOSTRANK_COMPILED", "1") != "0" and _library() is not None
+    return status() == "used"
+
+
+def status() -> str:
+    """Whether the compiled library is used: ``"used"``, or a text that begins with ``"not used"`` and says why."""
+    if os.environ.get("BOOSTRANK_COMPILED") == "0":
+        return "not used (BOOSTRANK_COMPILED=0)"
+    return "used" if _library() is not None else "not used (boostrank was installed without it)"
+
+
+def logistic_intercept(scores: Floats, goals: Floats, queries: Segments, *, tolerance: float) -> Floats:
+    """The shift of each query with which the mean of ``1 / (1 + exp(-(score + shift)))`` is its goal.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_documents,)
+    goals : ndarray of float64, shape (n_queries,)
+        Above 0 and below 1.
+    queries : Segments
+    tolerance : float
+        Largest size of the last step of Newton's method.
+    """
+    scores, shifts = _floats(scores, queries), np.empty(queries.n_segments)
+    _call("logistic_intercept", scores, goals, queries.indptr, queries.n_segments, tolerance, shifts)
+    return shifts
 
 
 def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:

@@ -53,11 +53,14 @@ CLONES static void add_pairs(const Groups *groups, int64_t group, int64_t n_grou
 static void add_own_pairs(const Groups *groups, int64_t group, const double *discounts, int64_t n_top,
                           double min_distance)
 {
-    double n = groups->count[group], mass = groups->mass[group], total = 0.0;
-    /* The mean difference of the discounts of two ranks: rank k is the better one of n - k pairs, which count if it
-       does, and the worse one of min(k - 1, n_top) pairs that count. */
-    for (int64_t k = 1; k <= (int64_t)n; k++)
-        total += discounts[k - 1] * ((k <= n_top ? n - k : 0.0) - (double)(k - 1 < n_top ? k - 1 : n_top));
+    int64_t n_ranks = (int64_t)groups->count[group];
+    double n = (double)n_ranks, mass = groups->mass[group], total = 0.0;
+    /* The mean difference of the discounts of two ranks: rank k is the smaller one of n - k pairs, which count if it is
+       within the truncation, and the larger one of min(k - 1, n_top) pairs that count. */
+    for (int64_t k = 1; k <= n_ranks; k++) {
+        int64_t factor = (k <= n_top ? n_ranks - k : 0) - (k - 1 < n_top ? k - 1 : n_top);
+        total += discounts[k - 1] * (double)factor;
+    }
     double weight = total / (n * (n - 1.0) / 2.0) / min_distance;
     groups->gain[group] += weight / 2.0 * mass;
     groups->loss[group] += weight / 2.0 * n;

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from boostrank.segments import BLOCK_ROWS, Bools, Floats, Segments
+from boostrank.segments import Bools, Floats, Segments
 
 HessianKind = Literal["exact", "majorant"]
 # Normalized gains exceed an upper bound by rounding: the ideal DCG of one document divides a gain by itself times d(1).
@@ -19,10 +19,11 @@ BOUND_TOLERANCE = 1e-12
 class Surrogate(ABC):
     """A loss of scores ``s`` and targets ``u``, one value for each query, that boosting minimizes in place of NDCG.
 
-    A surrogate is immutable and holds its settings, but no data. Surrogates with equal settings compare equal, and
-    ``repr`` is the expression that makes the surrogate. A surrogate never sees relevance, only targets
-    (:mod:`boostrank.targets`). It consists of NumPy formulas over grouped arrays and of the reductions of
-    :class:`~boostrank.segments.Segments`.
+    A surrogate is immutable and holds its settings, but no data. Threads call its methods at the same time, for
+    different queries. Surrogates with equal settings compare equal, and ``repr`` is the expression that makes the
+    surrogate. A surrogate never sees relevance, only targets (:mod:`boostrank.targets`). It consists of NumPy formulas
+    over grouped arrays and of the reductions of :class:`~boostrank.segments.Segments`, and, where NumPy is too slow, of
+    functions of :mod:`boostrank.compiled`.
 
     A new surrogate is a subclass of this class, or of one of two families that need less code:
     :class:`~boostrank.surrogates.Separable` (a sum of convex functions of one score) and
@@ -65,12 +66,6 @@ class Surrogate(ABC):
     #: surrogate defines `at`. It is consistent if, for every distribution of targets, the minimizers for all weights
     #: sort like the expected targets.
     reweighted: ClassVar[bool] = False
-    #: Type of the scores that an objective computes gradients of. A surrogate for which another type than float64 is
-    #: faster must return gradients and Hessians for both types. If it is invariant to shifts, it gets scores of the
-    #: other type minus the largest score of the query, so that rounding does not make different scores equal.
-    score_type: ClassVar[type[np.floating[Any]]] = np.float64
-    #: Number of documents that an objective computes gradients of together, unless a query has more.
-    block_rows: ClassVar[int] = BLOCK_ROWS
 
     @property
     def convex(self) -> bool:

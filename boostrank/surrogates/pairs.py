@@ -124,7 +124,8 @@ class PairwiseLogistic(GainWeightedPairs):
     margin: ClassVar[str] = "logistic"
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        if compiled.is_available():
+        # A subclass may have another margin.
+        if self.margin == "logistic" and compiled.is_available():
             return compiled.pairwise_logistic(scores, targets, queries)
         return super()._exact(scores, targets, queries)
 

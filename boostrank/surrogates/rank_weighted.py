@@ -112,14 +112,16 @@ none that shows that the reweighted iteration then has no other zero and converg
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from boostrank.segments import BLOCK_ROWS, Floats, Segments
+from boostrank import compiled
+from boostrank.dcg import DCG
+from boostrank.segments import Floats, Segments
 from boostrank.setting_checks import check_count
 from boostrank.surrogates.base import HessianKind, check_hessian
-from boostrank.surrogates.ranked_pairs import TieGroups, view
+from boostrank.surrogates.ranked_pairs import MIN_DISTANCE, TieGroups, view
 from boostrank.surrogates.weighted_pairs import LogisticPairs, WeightedPairs
 
 
@@ -143,9 +145,7 @@ class ConsistentLambdaRank(LogisticPairs):
     weight, and it is not divided by the distance, as in LightGBM.
 
     Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time, apart from sorting. With only g
-    different scores, they take O(m + g min(g, truncation)). They are computed with the precision of the scores.
-    Objectives pass them, minus the largest score of the query, as float32, which halves the time. A rounded score
-    changes weights, but no weight then depends on labels, so that the minimizer stays the same.
+    different scores, they take O(m + g min(g, truncation)).
 
     Parameters
     ----------
@@ -177,8 +177,6 @@ class ConsistentLambdaRank(LogisticPairs):
     hessian: HessianKind = field(default="majorant", kw_only=True)
 
     reweighted: ClassVar[bool] = True
-    score_type: ClassVar[type[np.floating[Any]]] = np.float32
-    block_rows: ClassVar[int] = 8 * BLOCK_ROWS
 
     def __post_init__(self) -> None:
         check_hessian(self.hessian)
@@ -203,12 +201,34 @@ class ConsistentLambdaRank(LogisticPairs):
         return losses
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        if compiled.is_available():
+            gradient, hessian = self._exact_compiled(scores, targets, queries)
+        else:
+            gradient, hessian = self._exact(scores, targets, queries)
+        return gradient, hessian * 2.0 if self.hessian == "majorant" else hessian
+
+    def _exact_compiled(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        """Gradient and exact diagonal of the Hessian, by the compiled library."""
+        longest = int(queries.sizes.max())
+        return compiled.rank_weighted(
+            scores,
+            targets,
+            queries.sort(scores, stable=False),
+            queries,
+            DCG().discounts(longest),
+            truncation=longest if self.truncation is None else self.truncation,
+            divides=self.divide_by_distance,
+            min_distance=MIN_DISTANCE,
+        )
+
+    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        """The same with NumPy."""
         groups = TieGroups.of(scores, queries, self.truncation)
-        u = targets[groups.order].astype(scores.dtype)
+        u = targets[groups.order]
         sums = groups.sum(u)
         # For a document with the target u, the gradient is a term of its group minus u times another one, and the
         # Hessian is a third term plus u times a fourth.
-        terms = np.zeros((4, len(sums)), scores.dtype)
+        terms = np.zeros((4, len(sums)))
         # Newly allocated memory for every block would take more time than the arithmetic.
         buffers = [groups.buffer(), groups.buffer()]
         for pairs in groups.blocks(self.divide_by_distance):
@@ -226,7 +246,7 @@ class ConsistentLambdaRank(LogisticPairs):
             u_sums, counts = sums[pairs.columns], pairs.counts
             top, below = pairs.top, slice(pairs.n_top, None)
             if top.start == 0:
-                block_terms = np.zeros((4, *counts.shape), scores.dtype)
+                block_terms = np.zeros((4, *counts.shape))
             block_terms[0][:, top] = _row_sums(to_second, u_sums)
             block_terms[1][:, top] = _row_sums(to_first, counts)
             block_terms[2][:, top] = _row_sums(curvature, u_sums)
@@ -241,22 +261,23 @@ class ConsistentLambdaRank(LogisticPairs):
             if top.stop == pairs.n_top:
                 for term, of_block in zip(terms, block_terms, strict=True):
                     term[pairs.columns] = of_block
-        terms = [groups.repeat(term) for term in terms]
+        first, second, third, fourth = (groups.repeat(term) for term in terms)
         gradient, hessian = np.empty_like(u), np.empty_like(u)
-        gradient[groups.order] = terms[0] - u * terms[1]
-        hessian[groups.order] = (terms[2] + u * terms[3]) * (2.0 if self.hessian == "majorant" else 1.0)
+        gradient[groups.order] = first - u * second
+        hessian[groups.order] = third + u * fourth
         return gradient, hessian
 
     def at(self, scores: Floats, queries: Segments) -> WeightedPairs:
         groups, parts = TieGroups.of(scores, queries, self.truncation), []
         for pairs in groups.blocks(self.divide_by_distance):
-            once = pairs.is_once | np.eye(*pairs.is_once.shape, pairs.top.start, dtype=bool)
+            n_first, n_columns = pairs.is_once.shape
+            once = pairs.is_once | np.eye(n_first, n_columns, pairs.top.start, dtype=bool)
             query, first, second = np.nonzero(once & (pairs.counts > 0)[:, None, :])
             weight = np.broadcast_to(pairs.weights(), pairs.difference.shape)[query, first, second]
             parts.append((pairs.columns[query, first + pairs.top.start], pairs.columns[query, second], weight))
         one, other, weight = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         # All pairs of a document of one group and a document of the other, by their positions in the ranking.
-        starts, counts = groups.starts, groups.counts.astype(np.int64)
+        starts, counts = groups.members.starts, groups.members.sizes
         both = Segments.from_sizes(counts[one] * counts[other])
         at_first, at_second = np.divmod(both.positions, both.repeat(counts[other]))
         at_first += both.repeat(starts[one])

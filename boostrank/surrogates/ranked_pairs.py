@@ -27,7 +27,7 @@ shorter. A query without ties has groups of one document, and the weights ``|d(r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class PairBlock(NamedTuple):
         Number of columns with groups that have a rank within the truncation. They are first groups in some block.
     difference : ndarray, shape (n, n_first, n_columns)
         Score of the first group minus that of the second. It may be overwritten.
-    gaps : ndarray, shape (n, n_first, n_columns) or (n_first, n_columns)
+    gaps : ndarray, shape (n, n_first, n_columns)
         The weight of a document of the first group and another one of the second, not divided by the distance.
     is_divided : ndarray of bool, shape (n,)
         Whether the weights of each query are divided by the distances of scores.
@@ -77,7 +77,7 @@ class PairBlock(NamedTuple):
     is_divided: Bools
 
     def weights(self) -> Floats:
-        """Weights of the pairs, of the shape of `difference` or `gaps`. They are written to `difference`."""
+        """Weights of the pairs, of the shape of `difference`, to which they may be written."""
         if not self.is_divided.any():
             return self.gaps
         distance = np.abs(self.difference, out=self.difference)
@@ -102,72 +102,58 @@ class PairBlock(NamedTuple):
 class TieGroups(NamedTuple):
     """The groups of documents with equal scores, by decreasing score within each query.
 
-    Each document of a query without ties is a group, whose number is the document's position in `order`. The groups of
-    queries with ties have the numbers from ``n_documents + 1`` on. Group ``n_documents`` and the last one have no
-    documents and the lowest score; they stand for no group. The values of groups are arrays of shape ``(n_groups,)``.
+    The values of groups are arrays of shape ``(n_groups + 1, ...)``. The last entry stands for no group, which has no
+    documents and the lowest score.
 
     Attributes
     ----------
-    queries : Segments
-        The documents of each query.
     order : ndarray of int64, shape (n_documents,)
         Row numbers of the documents by decreasing score within each query.
-    limit : int
-        Number of ranks within the truncation.
-    scores, counts : ndarray, shape (n_groups,)
-        Score of each group, and its number of documents, both of the type of the scores.
-    tied : _TiedQueries or None
-        None if no query has ties.
+    members : Segments
+        The documents of each group; these rows are positions in `order`.
+    per_query : Segments
+        The groups of each query.
+    scores, counts : ndarray, shape (n_groups + 1,)
+        Score of each group, and its number of documents.
+    n_top : ndarray of int64, shape (n_queries,)
+        Number of groups of each query with a rank within the truncation.
+    rank_values : ndarray, shape (n_groups + 1, 5)
+        Those of :func:`_rank_values`.
     """
 
-    queries: Segments
     order: Ints
-    limit: int
+    members: Segments
+    per_query: Segments
     scores: Floats
     counts: Floats
-    tied: _TiedQueries | None
-
-    @property
-    def starts(self) -> Ints:
-        """Position in `order` of the first document of each group, shape (n_groups,)."""
-        documents = np.arange(self.queries.n_rows + 1)
-        if self.tied is None:
-            return documents
-        return np.concatenate([documents, self.tied.documents[self.tied.members.starts], documents[-1:]])
+    n_top: Ints
+    rank_values: Floats
 
     @classmethod
     def of(cls, scores: Floats, queries: Segments, truncation: int | None) -> TieGroups:
         """Find the groups of `scores`, shape (n_documents,), grouped by query; `truncation` None counts all ranks."""
-        order = _order(scores, queries)
-        ranked, limit = scores[order], int(queries.sizes.max()) if truncation is None else truncation
-        tied = _TiedQueries.of(ranked, queries, limit)
-        none = np.finfo(scores.dtype).min
-        values, counts = np.append(ranked, none), np.append(np.ones_like(ranked), scores.dtype.type(0))
-        if tied is not None:
-            starts = tied.documents[tied.members.starts]
-            values = np.concatenate([values, ranked[starts], [none]], dtype=scores.dtype)
-            counts = np.concatenate([counts, tied.members.sizes, [0]], dtype=scores.dtype, casting="unsafe")
-        return cls(queries, order, limit, values, counts, tied)
+        order, longest = queries.sort(scores, stable=False), int(queries.sizes.max())
+        limit = longest if truncation is None else truncation
+        members = queries.runs(scores[order])
+        per_query = Segments(np.searchsorted(members.indptr, queries.indptr))
+        values = np.append(scores[order[members.starts]], np.finfo(np.float64).min)
+        counts = np.append(members.sizes, 0.0)
+        first = queries.positions[members.starts]
+        n_top = per_query.sum((first < limit).astype(np.int64))
+        rank_values = _rank_values(first, members.sizes, limit, DCG().discounts(longest))
+        return cls(order, members, per_query, values, counts, n_top, rank_values)
 
     def sum(self, documents: Floats) -> Floats:
-        """Sum over the documents of each group, shape (n_groups,), of values in the sequence of `order`."""
-        nothing = documents.dtype.type(0)
-        sums = np.append(documents, nothing)
-        if self.tied is None:
-            return sums
-        return np.concatenate([sums, self.tied.members.sum(documents[self.tied.documents]), [nothing]])
+        """Sum over the documents of each group, shape (n_groups + 1,); `documents` are in the sequence of `order`."""
+        return np.append(self.members.sum(documents), 0.0)
 
     def repeat(self, groups: Floats) -> Floats:
         """Repeat the value of each group for its documents, in the sequence of `order`, shape (n_documents,)."""
-        n_documents = self.queries.n_rows
-        documents = groups[:n_documents]
-        if self.tied is not None:
-            documents[self.tied.documents] = self.tied.members.repeat(groups[n_documents + 1 : -1])
-        return documents
+        return self.members.repeat(groups[:-1])
 
     def buffer(self) -> Floats:
-        """An uninitialized array that is large enough for the pairs of any block, of the type of the scores."""
-        return np.empty(max(BLOCK_PAIRS, self.queries.size_classes[-1].rows.shape[1]), self.scores.dtype)
+        """An uninitialized array that is large enough for the pairs of any block."""
+        return np.empty(max(BLOCK_PAIRS, self.per_query.size_classes[-1].rows.shape[1]))
 
     def blocks(self, divide: bool) -> Iterator[PairBlock]:
         """The pairs of a group of the top and any group of the same query, in blocks.
@@ -175,84 +161,17 @@ class TieGroups(NamedTuple):
         If `divide` is True, the weights are divided by the distances of scores, unless all scores of a query are equal.
         Blocks of the same queries follow each other. Each block is valid until the next one.
         """
-        buffer, is_tied = self.buffer(), np.zeros(self.queries.n_segments, bool)
-        if self.tied is not None:
-            yield from self._tied_blocks(self.tied, divide, buffer)
-            is_tied[self.tied.segments] = True
-        # Queries without ties have the same ranks, so that their weights before the division are the same too.
-        for segments, columns in self.queries.size_classes:
-            if (chosen := ~is_tied[segments]).any():
-                if not chosen.all():
-                    segments, columns = segments[chosen], columns[chosen]
-                size = columns.shape[1]
-                discounts = DCG().discounts(size)
-                is_divided = (self.queries.sizes[segments] > 1) & divide
-                for part, top, n_top in _parts(len(segments), min(size, self.limit), size):
-                    gaps = np.abs(discounts[top, None] - discounts).astype(self.scores.dtype)
-                    yield self._block(segments[part], columns[part], top, n_top, buffer, gaps, is_divided[part])
-
-    def _tied_blocks(self, tied: _TiedQueries, divide: bool, buffer: Floats) -> Iterator[PairBlock]:
-        """The blocks of queries with ties."""
-        gaps_buffer = self.buffer()
-        for queries, groups in tied.per_query.size_classes:
-            segments, columns = tied.segments[queries], groups + (self.queries.n_rows + 1)
-            is_divided = (tied.per_query.sizes[queries] > 1) & divide
-            for part, top, n_top in _parts(len(segments), int(tied.n_top[queries].max()), columns.shape[1]):
-                shape = len(segments[part]), top.stop - top.start
-                out, scratch = view(gaps_buffer, (*shape, columns.shape[1])), view(buffer, (*shape, top.stop))
-                gaps = _gaps(np.take(tied.rank_values, groups[part], axis=0), top, out, scratch)
-                yield self._block(segments[part], columns[part], top, n_top, buffer, gaps, is_divided[part])
-
-    def _block(
-        self, segments: Ints, columns: Ints, top: slice, n_top: int, buffer: Floats, gaps: Floats, is_divided: Bools
-    ) -> PairBlock:
-        s, counts = np.take(self.scores, columns), np.take(self.counts, columns)
-        difference = view(buffer, (len(s), top.stop - top.start, s.shape[1]))
-        np.subtract(s[:, top, None], s[:, None, :], out=difference)
-        return PairBlock(segments, columns, counts, top, n_top, difference, gaps, is_divided)
-
-
-class _TiedQueries(NamedTuple):
-    """The queries that have ties, and their groups, which are numbered from 0 here.
-
-    Attributes
-    ----------
-    segments : ndarray of int64, shape (n,)
-        Numbers of the queries.
-    documents : ndarray of int64
-        The positions of their documents in the ranking of all documents.
-    members : Segments
-        The documents of each group; these rows are indices of `documents`.
-    per_query : Segments
-        The groups of each query.
-    n_top : ndarray of int64, shape (n,)
-        Number of groups of each query with a rank within the truncation.
-    rank_values : ndarray, shape (n_groups + 1, 5)
-        Those of :func:`_rank_values`, of the type of the scores.
-    """
-
-    segments: Ints
-    documents: Ints
-    members: Segments
-    per_query: Segments
-    n_top: Ints
-    rank_values: Floats
-
-    @classmethod
-    def of(cls, ranked: Floats, queries: Segments, limit: int) -> _TiedQueries | None:
-        """Find the ties of scores that are sorted within queries; `limit` is the truncation."""
-        runs = queries.runs(ranked)
-        if runs.n_segments == queries.n_rows:
-            return None
-        n_groups = np.diff(np.searchsorted(runs.indptr, queries.indptr))
-        segments = np.flatnonzero(n_groups < queries.sizes)
-        documents, parts = queries.take(segments), Segments.from_sizes(queries.sizes[segments])
-        members, per_query = parts.runs(ranked[documents]), Segments.from_sizes(n_groups[segments])
-        start, discounts = parts.positions[members.starts], DCG().discounts(int(parts.sizes.max()))
-        rank_values = _rank_values(start, members.sizes, limit, discounts, ranked.dtype)
-        return cls(
-            segments, documents, members, per_query, per_query.sum((start < limit).astype(np.int64)), rank_values
-        )
+        buffer, gaps_buffer = self.buffer(), self.buffer()
+        is_divided = (self.per_query.sizes > 1) & divide
+        for segments, columns in self.per_query.size_classes:
+            for part, top, n_top in _parts(len(segments), int(self.n_top[segments].max()), columns.shape[1]):
+                chosen, groups = segments[part], columns[part]
+                s, shape = self.scores[groups], (len(groups), top.stop - top.start)
+                out, scratch = view(gaps_buffer, (*shape, s.shape[1])), view(buffer, (*shape, top.stop))
+                gaps = _gaps(np.take(self.rank_values, groups, axis=0), top, out, scratch)
+                difference = view(buffer, gaps.shape)
+                np.subtract(s[:, top, None], s[:, None, :], out=difference)
+                yield PairBlock(chosen, groups, self.counts[groups], top, n_top, difference, gaps, is_divided[chosen])
 
 
 def _parts(n: int, n_top: int, size: int) -> Iterator[tuple[slice, slice, int]]:
@@ -285,21 +204,23 @@ def _gaps(ranks: Floats, top: slice, out: Floats, scratch: Floats) -> Floats:
     return out
 
 
-def _rank_values(start: Ints, count: Ints, limit: int, discounts: Floats, kind: np.dtype[Any]) -> Floats:
+def _rank_values(start: Ints, count: Ints, limit: int, discounts: Floats) -> Floats:
     """Values that give the weights of groups with the ranks ``start + 1, ..., start + count``, shape (n_groups + 1, 5).
 
     In the notation of the module's text, they are ``e``, ``p``, 1, ``-D``, and the weight of two documents of the
     group, which is 0 if there is only one. The last row is 0, and stands for no group. `limit` is the truncation,
-    `discounts` are those of all ranks, and `kind` is the type of the result.
+    and `discounts` are those of all ranks.
     """
     # The values of each rank are those of a group of one document.
     in_limit = (np.arange(len(discounts)) < limit).astype(np.float64)
     ones = np.ones_like(discounts)
-    table = np.stack([in_limit * discounts, in_limit, ones, -discounts, 0.0 * ones], axis=1, dtype=kind)
-    values = np.zeros((len(start) + 1, 5), kind)
+    table = np.stack([in_limit * discounts, in_limit, ones, -discounts, 0.0 * ones], axis=1)
+    values = np.zeros((len(start) + 1, 5))
     values[:-1] = np.take(table, start, axis=0)
     e, p, _, less_d, own = values.T
     chosen = np.flatnonzero(count > 1)
+    if len(chosen) == 0:
+        return values
     start, count = start[chosen], count[chosen]
     members, in_top = Segments.from_sizes(count), np.clip(limit - start, 0, count)
     n, t, k = members.repeat(count), members.repeat(in_top), members.positions + 1
@@ -307,30 +228,6 @@ def _rank_values(start: Ints, count: Ints, limit: int, discounts: Floats, kind: 
     p[chosen] = in_top / count
     e[chosen] = members.sum(np.where(k <= t, d, 0.0)) / count
     less_d[chosen] = -members.sum(d) / count
-    # The sum of the factors is 0. With differences to the last discount, less is lost to rounding.
     factors = np.where(k <= t, n - k, 0) - np.minimum(k - 1, t)
-    differences = d - members.repeat(discounts[start + count - 1])
-    own[chosen] = members.sum(factors * differences) / (count * (count - 1) / 2)
+    own[chosen] = members.sum(factors * d) / (count * (count - 1) / 2)
     return values
-
-
-def _order(scores: Floats, queries: Segments) -> Ints:
-    """Row numbers by decreasing score within each query, shape (n_documents,); ties are in any sequence."""
-    order = np.empty(queries.n_rows + 1, np.int64)
-    # Entries of a matrix that are no documents are last.
-    scores = np.append(scores, np.finfo(scores.dtype).min).astype(scores.dtype)
-    for _, rows in queries.size_classes:
-        order[rows] = np.take_along_axis(rows, _stable_argsort(0.0 - scores[rows]), axis=1)
-    return order[:-1]
-
-
-def _stable_argsort(values: Floats) -> Ints:
-    """``np.argsort(values, axis=1, kind="stable")``, which takes several times longer for float32. No -0.0."""
-    if values.dtype != np.float32:
-        return np.argsort(values, axis=1, kind="stable")
-    # Integers that sort like the values, in the upper half of 64 bits, and columns in the lower half.
-    keys = values.view(np.int32)
-    keys ^= (keys >> 31) & np.int32(0x7FFFFFFF)
-    keys_columns = (keys.astype(np.int64) << 32) | np.arange(values.shape[1])
-    keys_columns.sort(axis=1)
-    return keys_columns & 0xFFFFFFFF

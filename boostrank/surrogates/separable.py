@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from boostrank import exponential
+from boostrank import compiled, exponential
 from boostrank.segments import Floats, Segments
 from boostrank.surrogates.base import Surrogate, is_defined_with
 
@@ -253,11 +253,15 @@ class Logistic(Separable):
         return np.logaddexp(0.0, scores)
 
     def slope_curvature(self, scores: Floats) -> tuple[Floats, Floats]:
+        # Arrays are overwritten where possible: the allocation of a large one takes longer than the arithmetic.
+        slope = np.negative(scores)
         with np.errstate(over="ignore"):
-            odds = np.exp(-scores)
-        odds += 1.0
-        slope = np.reciprocal(odds, out=odds)
-        return slope, slope * (1.0 - slope)
+            np.exp(slope, out=slope)
+        slope += 1.0
+        np.reciprocal(slope, out=slope)
+        curvature = np.subtract(1.0, slope)
+        curvature *= slope
+        return slope, curvature
 
     def inverse_slope(self, slopes: Floats) -> Floats:
         with np.errstate(divide="ignore"):
@@ -265,6 +269,13 @@ class Logistic(Separable):
 
     def dual(self, targets: Floats) -> Floats:
         return xlogy(targets, targets) + xlog1py(1.0 - targets, -targets)
+
+    def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
+        is_logistic = is_defined_with(type(self), "intercept", "slope_curvature")
+        if not (is_logistic and compiled.is_available()):
+            return super().intercept(scores, mass, queries)
+        goals = self._mass_within_bounds(mass, queries) / queries.sizes
+        return compiled.logistic_intercept(scores, goals, queries, tolerance=MAX_LAST_STEP)
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
         # A Newton step on the logit of the mean slope, which is nearly a linear function of the shift. For equal scores

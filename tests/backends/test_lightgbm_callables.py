@@ -6,6 +6,7 @@ import pytest
 
 import boostrank as br
 from boostrank.queries import Queries
+from boostrank.threads import n_threads, use_threads
 
 PARAMETERS = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "force_col_wise": True}
 
@@ -76,3 +77,32 @@ def test_features_of_a_sequence_give_the_model_of_an_array(tmp_path):
         scores.append(lgb.train({**parameters, "objective": objective}, data, 10).predict(X))
     np.testing.assert_array_equal(*scores)
     assert max(read) <= 500
+
+
+def test_gradients_and_metrics_use_the_threads_of_the_training(data, monkeypatch):
+    X, y, sizes = data
+    used = []
+
+    class Recorded(br.surrogates.Power):
+        def gradient_hessian(self, scores, targets, queries):
+            used.append(n_threads())
+            return super().gradient_hessian(scores, targets, queries)
+
+    def gain(labels):
+        used.append(n_threads())
+        return labels
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    for parameters, expected in (({"num_threads": 1}, 1), ({"n_jobs": "2"}, 2), ({"nthread": 0}, 3), ({}, 3)):
+        used.clear()
+        train = lgb.Dataset(X, y, group=sizes)
+        given = {"verbosity": -1, "metric": "None", **parameters, "objective": br.lightgbm_objective(Recorded())}
+        lgb.train(given, train, 2, valid_sets=[train], feval=br.lightgbm_metric("ndcg@1", gain=gain))
+        assert set(used) == {expected}
+        assert len(used) > 3
+    used.clear()
+    objective = br.lightgbm_objective(Recorded())
+    with use_threads(2):
+        objective(y, np.zeros(len(y)), None, sizes)
+    # Without the parameters of a training, the number stays as it is.
+    assert used == [2, 2]

@@ -2,8 +2,27 @@
 
 import runpy
 import sys
+from importlib.metadata import version
 
 import pytest
+
+from boostrank import compiled
+
+
+@pytest.mark.parametrize(
+    ("variable", "library", "status"),
+    [
+        ("1", object(), "used"),
+        ("0", object(), "not used (BOOSTRANK_COMPILED=0)"),
+        ("1", None, "not used (boostrank was installed without it)"),
+    ],
+)
+def test_version(run, monkeypatch, variable, library, status):
+    monkeypatch.setenv("BOOSTRANK_COMPILED", variable)
+    monkeypatch.setattr(compiled, "_library", lambda: library)
+    versions = [f"{name} {version(name)}" for name in ("boostrank", "lightgbm", "xgboost", "numpy")]
+    assert run("--version").splitlines() == [*versions, f"compiled library: {status}"]
+    assert "--version" in run("--help")
 
 
 def test_help_names_the_commands(run):

@@ -16,10 +16,10 @@ import boostrank as br
 from boostrank import compiled
 from boostrank.objective import Objective
 from boostrank.queries import Queries
-from boostrank.surrogates import get_surrogate
+from boostrank.surrogates import Logistic, PairwiseLogistic, PairwiseSquared, get_surrogate
 
 PACKAGE = Path(compiled.__file__).parent
-NAMES = ["pairwise-logistic", "pairwise-hinge", "pairwise-squared-hinge"]
+NAMES = ["pairwise-logistic", "pairwise-hinge", "pairwise-squared-hinge", "consistent-lambdarank"]
 needs_library = pytest.mark.skipif(not compiled.is_available(), reason="boostrank was installed without a C compiler")
 
 
@@ -104,10 +104,53 @@ def test_arrays_of_other_types_and_strides_are_copied(name):
         get_surrogate(name).gradient_hessian(scores, targets[1:].astype(float), queries)
 
 
+@needs_library
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8),
+    seed=st.integers(0, 10**6),
+    scale=st.sampled_from([0.0, 1e-9, 1.0, 30.0, 1000.0, 1e6]),
+    shift=st.sampled_from([0.0, -1e4]),
+    share=st.sampled_from([0.0, 1e-3, 0.5, 1.0]),
+)
+def test_intercepts_are_those_of_numpy(sizes, seed, scale, shift, share):
+    random, n = np.random.default_rng(seed), sum(sizes)
+    scores, queries = random.normal(size=n) * scale + shift, Queries.from_sizes(sizes)
+    targets = np.where(random.random(n) < share, random.random(n), 0.0) if share < 1.0 else np.ones(n)
+    mass = queries.sum(targets)
+    sums = [
+        queries.sum(Logistic().slope_curvature(scores + queries.repeat(shifts))[0])
+        for shifts in with_and_without(lambda: Logistic().intercept(scores, mass, queries))
+    ]
+    for one in sums:
+        np.testing.assert_allclose(one, mass, rtol=1e-6, atol=1e-7)
+
+
+@needs_library
+def test_subclasses_with_other_functions_do_not_use_the_library():
+    class Double(Logistic):
+        def slope_curvature(self, scores):
+            slope, curvature = super().slope_curvature(2.0 * scores)
+            return slope, 2.0 * curvature
+
+    class Squared(PairwiseLogistic):
+        margin = "squared"
+
+    queries, scores, targets = Queries.from_sizes([4]), np.array([0.5, -1.0, 2.0, 0.0]), np.array([0.4, 0.0, 0.1, 0.0])
+    shift = Double().intercept(scores, queries.sum(targets), queries)
+    np.testing.assert_allclose(Double().slope_curvature(scores + shift)[0].sum(), 0.5, rtol=1e-7)
+    for ours, expected in zip(
+        Squared().gradient_hessian(scores, targets, queries),
+        PairwiseSquared().gradient_hessian(scores, targets, queries),
+        strict=True,
+    ):
+        np.testing.assert_allclose(ours, expected)
+
+
 def prototypes():
     """Types of the arguments of the functions that the C files export, by name."""
     sources = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.glob("*.c"))
-    kinds = {"double *": compiled._FLOATS, "int64_t *": compiled._INTS, "int64_t ": compiled._NUMBER}
+    kinds = {"double *": compiled._FLOATS, "int64_t *": compiled._INTS, "int64_t ": compiled._COUNT}
+    kinds["double "] = compiled._NUMBER
     found = {}
     for name, arguments in re.findall(r"^EXPORT int64_t (\w+)\(([^)]*)\)", sources, re.MULTILINE):
         types = [re.sub(r"\w+$", "", one.strip().removeprefix("const ")) for one in arguments.split(",")]

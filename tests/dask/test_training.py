@@ -1,6 +1,7 @@
 """Training on two workers gives the model of one process, however the data are partitioned."""
 
 import json
+import os
 
 import dask.array as da
 import dask.dataframe as dd
@@ -17,6 +18,7 @@ import boostrank.dask as bd
 from boostrank.dask.training import ClusterSpecification, Endpoint, prepare
 from boostrank.queries import Queries
 from boostrank.rankers.settings import FitOptions
+from boostrank.threads import n_threads
 
 
 def assert_close(scores, expected):
@@ -112,6 +114,26 @@ def test_every_kind_of_loss_trains_the_local_model(ranker_class, objective, rows
     ranker = small(ranker_class, objective, k=10, n_jobs=None).fit(*rows)
     expected = small_local(ranker_class, objective, k=10).fit(*data).predict(data[0])
     assert_close(ranker.to_local().predict(data[0]), expected)
+
+
+class OnThreads(br.surrogates.Power):
+    """Its gradient is an error unless it may use this number of threads; where boosting starts, any number will do."""
+
+    def gradient_hessian(self, scores, targets, queries):
+        if scores.any() and n_threads() != round(1 / self.exponent):
+            raise ValueError(f"there are {n_threads()} threads")
+        return super().gradient_hessian(scores, targets, queries)
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(None, 1), (3, 3)])
+def test_gradients_use_the_threads_of_the_ranker_or_of_the_worker(ranker_class, rows, small, n_jobs, expected, client):
+    client.run(os.environ.__setitem__, "OMP_NUM_THREADS", "2")
+    try:
+        small(ranker_class, OnThreads(1 / expected), n_jobs=n_jobs).fit(*rows)
+        with pytest.raises(ValueError, match=f"there are {expected} threads"):
+            small(ranker_class, OnThreads(1 / 2), n_jobs=n_jobs).fit(*rows)
+    finally:
+        client.run(os.environ.__setitem__, "OMP_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
 
 
 @pytest.mark.parametrize(

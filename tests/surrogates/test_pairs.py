@@ -18,6 +18,7 @@ from boostrank.surrogates import (
 
 PAIRS = [PairwiseLogistic(), PairwiseSquared(), PairwiseSquaredHinge(), PairwiseHinge()]
 every = pytest.mark.parametrize("surrogate", PAIRS, ids=repr)
+pytestmark = pytest.mark.usefixtures("implementation")
 
 
 def by_definition(surrogate, scores, targets, sizes):
