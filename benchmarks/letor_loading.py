@@ -8,7 +8,7 @@ All loaders read the same file, in turns in one process; a ratio is taken within
 `read_letor` does, and the script first checks that both read the same. The loaders of LightGBM and XGBoost return their
 own data sets (those of LightGBM with bins). They are therefore compared with `read_letor` followed by making the data
 set of the arrays. LightGBM does not read query ids in lines: it gets a copy without them, and the sizes of the queries
-in a file beside it.
+in a file beside it. All but scikit-learn use OMP_NUM_THREADS threads.
 """
 
 import tempfile
@@ -25,6 +25,7 @@ from timing import seconds_in_turns
 
 from boostrank.datasets import read_letor
 from boostrank.queries import Queries
+from boostrank.threads import n_threads
 
 MIN_TURNS = 5
 
@@ -59,12 +60,12 @@ def write_without_qid(path, folder):
 
 def lightgbm_data(data, **arrays):
     """LightGBM's data set of arrays or of a file."""
-    return lgb.Dataset(data, params={"verbosity": -1, "num_threads": 1}, **arrays).construct()
+    return lgb.Dataset(data, params={"verbosity": -1, "num_threads": n_threads()}, **arrays).construct()
 
 
 def xgboost_data(data, **arrays):
     """XGBoost's data set of arrays or of a file."""
-    return xgb.DMatrix(data, nthread=1, **arrays)
+    return xgb.DMatrix(data, nthread=n_threads(), **arrays)
 
 
 def read_and_convert(path, make):
@@ -149,7 +150,8 @@ def main():
         pd.DataFrame(rows, columns=columns),
         "letor_loading",
         arguments.output,
-        title=f"Megabytes per second of loaders of LETOR files, medians of {arguments.turns} turns on one thread",
+        title=f"Megabytes per second of loaders of LETOR files, medians of {arguments.turns} turns, "
+        f"{n_threads()} threads",
         seeds="0",
     )
 

@@ -5,7 +5,8 @@ python benchmarks/metric_speed.py [--queries 10000] [--documents 120] [--turns 5
 First table: all calls get the same labels and scores, some of which are tied, and take turns in one process. A first
 turn, which compiles and fills caches, is not timed; the loop over scikit-learn runs once. Conversion to what a library
 takes is a row of its own. A ratio is the median over turns of a call to `br.ndcg_score` in that turn. LightGBM
-evaluates a booster without trees at its initial scores. ranx sorts with two threads; all others use one.
+evaluates a booster without trees at its initial scores. boostrank and LightGBM use OMP_NUM_THREADS threads, ranx sorts
+with two, and all others use one. `br.evaluate` computes several measures.
 
 Second table: boosting rounds on training data with our NDCG@10 as the metric of validation queries, a quarter as many.
 The share is the time inside the metric over the time of the whole round. The first two rounds, which bind metric and
@@ -35,6 +36,7 @@ from boostrank.queries import Queries
 OURS = "boostrank ndcg_score"
 SLOW = "scikit-learn, loop over queries"
 CUTOFFS = ("10", "all")
+SEVERAL = ("ndcg", "precision", "map", "mrr", "err")
 
 
 def make_data(n_queries, n_documents):
@@ -86,6 +88,11 @@ def calls_by_cutoff(y, scores, qid, sizes, turns):
         copies = iter([unsorted.copy() for _ in range(turns + 1)])
         calls[OURS, name] = lambda: br.ndcg_score(y, scores, qid, k=k)
         calls["boostrank, labels prepared", name] = lambda: bound.mean(scores)
+        at = f"@{k}" if k else ""
+        calls["boostrank, evaluate of one measure", name] = lambda: br.evaluate(y, scores, qid, [f"ndcg{at}"])
+        calls[f"boostrank, evaluate of {len(SEVERAL)} measures", name] = lambda: br.evaluate(
+            y, scores, qid, [f"{measure}{at}" for measure in SEVERAL]
+        )
         calls[SLOW, name] = lambda: sklearn_loop(y, scores, sizes, k)
         calls["pytrec_eval, evaluation", name] = lambda: evaluator.evaluate(run)
         calls["ranx, sorted beforehand", name] = lambda: ranx.evaluate(labels, sorted_run, ranx_metric)

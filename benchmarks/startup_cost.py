@@ -1,4 +1,6 @@
-"""Time and memory of `import boostrank`, and of the first calls of an objective, each in fresh processes.
+"""Time and memory of imports, and of the first calls of an objective, each in fresh processes.
+
+boostrank imports its modules when their names are first used, so that this is timed too.
 
 python benchmarks/startup_cost.py [--runs 7] [--output FOLDER]
 """
@@ -15,7 +17,14 @@ start = time.perf_counter()
 seconds = time.perf_counter() - start
 print(1e3 * seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
-STATEMENTS = ("import sklearn.base, sklearn.model_selection", "import boostrank")
+SKLEARN = "import sklearn.base, sklearn.model_selection"
+STATEMENTS = (
+    SKLEARN,
+    f"{SKLEARN}, boostrank",
+    f"{SKLEARN}, boostrank; boostrank.ndcg_score",
+    f"{SKLEARN}, boostrank; boostrank.LightGBMRanker",
+    f"{SKLEARN}, boostrank; from boostrank import *",
+)
 CALL = """
 import numpy as np, resource, time
 from boostrank.objective import Objective

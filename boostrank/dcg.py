@@ -18,6 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.arrays import MAX_USUAL, MIN_USUAL, as_floats
+from boostrank.compiled import is_available
+from boostrank.compiled.ranked_measures import RankedMeasure, ranked_measure
+from boostrank.gain_counts import LevelCounts, count_levels
 from boostrank.rankings import RankedBlock, for_each_ranked
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_choice, is_count, is_number
@@ -29,12 +32,9 @@ Ties = Literal["average", "stable", "best", "worst"]
 TIES: tuple[str, ...] = get_args(Ties)
 # Sums of 2^y over a query must be finite too: 2^1000 times 2^23 documents is.
 MAX_EXP2_LABEL = 1000
-# Up to this number of different gains, counting the documents of each gain takes less time than sorting documents.
-MAX_COUNTED_LEVELS = 8
-# Number of gains in the sample that shows whether there are few different gains.
-LEVEL_SAMPLE_SIZE = 2048
 # Largest relative difference of two sums of the same terms that are added in different sequences.
 ROUNDING_TOLERANCE = 1e-13
+_NONE = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,12 @@ class DCG:
 
     def ideal(self, gains: Floats, queries: Segments) -> Floats:
         """Ideal DCG ``Z_k = max_s DCG@k(s)`` of grouped gains, shape (n_queries,)."""
-        by_counting = self._ideal_by_counting(gains, queries)
-        return self.of_ranking(gains, gains, queries, ties="stable") if by_counting is None else by_counting
+        counts = count_levels(gains, queries)
+        return self.ideal_of_counts(counts, queries) if counts else self.ideal_by_sorting(gains, queries)
+
+    def ideal_by_sorting(self, gains: Floats, queries: Segments) -> Floats:
+        """Ideal DCG of each query, if there are many different gains, shape (n_queries,)."""
+        return self.of_ranking(gains, gains, queries, ties="stable")
 
     def normalized_gains(self, gains: Floats, queries: Segments) -> Floats:
         """Normalized gains ``u = G / Z_k``, grouped, shape (n_documents,); zero in queries whose gains are all 0."""
@@ -192,16 +196,20 @@ class DCG:
         """
         check_ties(ties)
         cutoffs, discounts = self.cutoffs(queries), self.discounts(int(queries.sizes.max()))
+        gains, is_compiled = np.ascontiguousarray(gains), is_available()
 
         def of_block(ranked: RankedBlock) -> Floats:
+            result = compiled_measure("dcg", ranked, gains, cutoffs, ties, discounts) if is_compiled else sums(ranked)
+            if not np.isfinite(result).all():
+                raise ValueError("the sum of the discounted gains of a query overflows: use smaller gains")
+            return result
+
+        def sums(ranked: RankedBlock) -> Floats:
             first = ranked.first(cutoffs[ranked.segments])
             weights = np.where(first.counts, discounts[first.part.positions], 0.0)
             if ties == "average" and first.tied.n_segments < len(first.rows):
                 weights = first.tied.repeat(first.tied.mean(weights))
-            result = first.part.sum(gains[break_ties(first, gains, ties).rows] * weights)
-            if not np.isfinite(result).all():
-                raise ValueError("the sum of the discounted gains of a query overflows: use smaller gains")
-            return result
+            return first.part.sum(gains[break_ties(first, gains, ties).rows] * weights)
 
         return of_block
 
@@ -209,20 +217,12 @@ class DCG:
         """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query whose gains are all 0."""
         return normalize(self.of_ranking(gains, scores, queries, ties), self.ideal(gains, queries))
 
-    def _ideal_by_counting(self, gains: Floats, queries: Segments) -> Floats | None:
-        """Ideal DCG computed from the counts of each gain, without sorting; None if there are many different gains."""
-        levels = np.unique(gains[:: max(1, len(gains) // LEVEL_SAMPLE_SIZE)])[::-1]
-        if len(levels) > MAX_COUNTED_LEVELS:
-            return None
-        counts = np.stack([queries.sum((gains == level).view(np.int8).astype(np.int64)) for level in levels], axis=1)
-        last = np.cumsum(counts, axis=1)
-        if not np.array_equal(last[:, -1], queries.sizes):
-            return None
+    def ideal_of_counts(self, counts: LevelCounts, queries: Segments) -> Floats:
+        """Ideal DCG of each query, computed from the counts of its gains, shape (n_queries,)."""
         # In the ideal ranking, the documents of one gain follow directly after those of the next higher gain.
-        cutoffs = self.cutoffs(queries)[:, None]
         table = np.concatenate([[0.0], np.cumsum(self.discounts(int(queries.sizes.max())))])
-        until = table[np.minimum(last, cutoffs)]
-        return (np.diff(until, axis=1, prepend=0.0) * levels).sum(axis=1)
+        until = table[np.minimum(counts.last, self.cutoffs(queries)[:, None])]
+        return (np.diff(until, axis=1, prepend=0.0) * counts.levels).sum(axis=1)
 
 
 def normalize(dcg: Floats, ideal: Floats) -> Floats:
@@ -250,7 +250,34 @@ def tiebreak(quality: Floats | Ints, ties: Ties) -> Floats | Ints | None:
 
 def break_ties(ranked: RankedBlock, quality: Floats, ties: Ties) -> RankedBlock:
     """Rank tied documents so that they follow a tie rule; `quality` is that of all documents of all queries."""
-    return ranked if ties in ("stable", "average") else ranked.break_ties(tiebreak(quality[ranked.rows], ties))
+    values = tiebreak(quality[ranked.rows], ties) if ties in ("best", "worst") else None
+    return ranked if values is None else ranked.break_ties(values)
+
+
+def compiled_measure(
+    measure: RankedMeasure, ranked: RankedBlock, quality: Floats, cutoffs: Ints, ties: Ties, discounts: Floats = _NONE
+) -> Floats:
+    """Value of a measure for each query of a block, without its divisor, by the compiled library.
+
+    Parameters
+    ----------
+    measure : {"dcg", "average_precision", "reciprocal_rank", "err"}
+    ranked : RankedBlock
+        It may have more documents than count.
+    quality : ndarray of float64, shape (n_documents,)
+        Quality of all documents of all queries.
+    cutoffs : ndarray of int64, shape (n_queries,)
+        Cutoffs of all queries.
+    ties : {"average", "stable", "best", "worst"}
+    discounts : ndarray of float64
+        Discounts of ranks, for DCG.
+    """
+    own = cutoffs[ranked.segments]
+    if ties in ("best", "worst"):
+        ranked = break_ties(ranked.first(own), quality, ties)
+    averages = ties == "average"
+    documents = ranked.rows, ranked.scores, ranked.part
+    return ranked_measure(measure, quality, *documents, own, averages=averages, discounts=discounts)
 
 
 def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:

@@ -19,7 +19,7 @@ from boostrank.threads import for_each
 # all documents, or less. The time of the selection grows with the cutoff.
 MAX_SELECTED = 32
 # The selection leaves few documents of a block, so that blocks may be larger than those that are sorted.
-SELECTED_BLOCK_ROWS = 8 * BLOCK_ROWS
+SELECTED_BLOCK_ROWS = 4 * BLOCK_ROWS
 
 
 @dataclass(frozen=True, eq=False)

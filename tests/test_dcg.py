@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from oracles import DISCOUNTS, dcg_of_order, ideal_dcg, normalized_gains, orders_by, slices
 from sklearn.metrics import dcg_score, ndcg_score
 
-from boostrank.dcg import DCG, LEVEL_SAMPLE_SIZE, MAX_COUNTED_LEVELS, check_relevance, reciprocal_or_zero
+from boostrank.dcg import DCG, check_relevance, reciprocal_or_zero
+from boostrank.gain_counts import LEVEL_SAMPLE_SIZE, MAX_COUNTED_LEVELS, count_levels
 from boostrank.queries import Queries
 
 CUTOFFS = [None, 1, 2, 4, 100]
@@ -96,7 +97,7 @@ def test_the_ideal_has_the_cutoff_for_few_and_for_many_different_gains(levels, k
     sizes = [levels, 1, 30, 12]
     gains = np.concatenate([np.arange(levels), np.random.default_rng(0).integers(0, levels, sum(sizes) - levels)]) + 0.5
     dcg, queries = DCG(k=k, gain="linear"), Queries.from_sizes(sizes)
-    assert (dcg._ideal_by_counting(gains, queries) is None) == (levels > MAX_COUNTED_LEVELS)
+    assert (count_levels(gains, queries) is None) == (levels > MAX_COUNTED_LEVELS)
     expected = []
     for part, cutoff in zip(slices(sizes), dcg.cutoffs(queries), strict=True):
         best = np.argsort(-gains[part], kind="stable").tolist()

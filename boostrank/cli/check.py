@@ -13,7 +13,6 @@ from boostrank.cli.surrogate_file import load_surrogate
 from boostrank.dcg import DCG
 from boostrank.surrogates import SURROGATES, Surrogate
 from boostrank.targets import NORMALIZATIONS
-from boostrank.theory import check_consistency
 
 
 class DiscountName(StrEnum):
@@ -60,6 +59,8 @@ def check(
     if chosen not in NORMALIZATIONS:
         raise ValueError(f"targets must be one of {', '.join(NORMALIZATIONS)}; got {chosen!r}")
     dcg = DCG(k, discount=discount.value, **given(gain=gain))
+    from boostrank.theory import check_consistency
+
     report = check_consistency(found, chosen, dcg, n_distributions=distributions, random_state=seed)
     console.print(repr(report), highlight=False, markup=False, soft_wrap=True)
     if not report.consistent:

@@ -28,7 +28,6 @@ _FLOATS = np.ctypeslib.ndpointer(np.float64, ndim=1, flags="C_CONTIGUOUS")
 _INTS = np.ctypeslib.ndpointer(np.int64, ndim=1, flags="C_CONTIGUOUS")
 _COUNT = ctypes.c_int64
 _NUMBER = ctypes.c_double
-_TABLE = np.ctypeslib.ndpointer(np.int64, ndim=2, flags="C_CONTIGUOUS")
 _INT32 = np.ctypeslib.ndpointer(np.int32, ndim=1, flags="C_CONTIGUOUS")
 _UINT64 = np.ctypeslib.ndpointer(np.uint64, ndim=1, flags="C_CONTIGUOUS")
 _ARGUMENTS = {
@@ -37,9 +36,10 @@ _ARGUMENTS = {
     "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _COUNT, _FLOATS, _FLOATS],
     "rank_weighted": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _FLOATS, _COUNT, _COUNT, _NUMBER, _FLOATS, _FLOATS],
     "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
+    "ranked_measure": [_COUNT, _FLOATS, _INTS, _FLOATS, _INTS, _COUNT, _INTS, _COUNT, _FLOATS, _FLOATS],
     "letor_lines": [
         *(ctypes.c_char_p, _COUNT, _COUNT, _COUNT, _UINT64),
-        *(_FLOATS, _INTS, _INT32, _FLOATS, _TABLE, _TABLE, _TABLE, _INTS),
+        *(_FLOATS, _INTS, _INT32, _FLOATS, _INTS, _INTS, _INTS, _INTS),
     ],
 }
 

@@ -74,7 +74,7 @@ def letor_lines(block: bytes, first_index: int, max_index: int) -> LetorLines | 
     columns, values = np.empty(n_colons, np.int32), np.empty(n_colons)
     runs, comments = np.empty((n_lines, 3), np.int64), np.empty((n_lines, 2), np.int64)
     slow, counts = np.empty((n_lines + n_colons, 3), np.int64), np.empty(7, np.int64)
-    results = labels, sizes, columns, values, runs, comments, slow, counts
+    results = labels, sizes, columns, values, runs.ravel(), comments.ravel(), slow.ravel(), counts
     if _call("letor_lines", block, len(block), first_index, max_index, _powers_of_five(), *results) != 0:
         return None
     n_rows, n_values, n_runs, n_slow, has_qid, is_sorted, width = counts.tolist()

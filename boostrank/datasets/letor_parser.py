@@ -22,8 +22,8 @@ from boostrank.datasets.letor_numpy import parse_with_numpy
 from boostrank.datasets.parsed_file import ParsedBlock, ParsedFile, RefusedBlockError
 from boostrank.threads import for_each, n_threads
 
-BLOCK_BYTES = 1 << 20  # The temporary arrays of NumPy for a block, about 10 times its size, then stay in the cache.
-BLOCKS_PER_THREAD = 2  # So that threads wait little for each other, and little memory is used.
+BLOCK_BYTES = 1 << 19  # The temporary arrays of NumPy for a block, about 10 times its size, then stay in the cache.
+BLOCKS_PER_THREAD = 4  # So that threads wait little for each other, and little memory is used.
 
 
 def parse_file(path: PathLike, options: ReadOptions) -> ParsedFile:
@@ -62,7 +62,7 @@ def _parsed_blocks(blocks: Iterator[bytes], options: ReadOptions) -> Iterator[li
             with contextlib.suppress(RefusedBlockError):
                 results[item] = parse(texts[item], options)
 
-        for_each(work, [len(texts), *range(len(texts))])
+        for_each(work, [0, len(texts), *range(1, len(texts))])
         yield list(zip(texts, results, strict=False))
         texts, later_error = results[-1]
         error = error or later_error

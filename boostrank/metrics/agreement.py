@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import Ties, check_ties
 from boostrank.metrics.base import Empty, Prepared, QueryMeasure
+from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.input_checks import preferences_scores_queries
 from boostrank.metrics.pair_counts import count_reversed_pairs, label_codes
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
-from boostrank.segments import Floats, Segments
+from boostrank.segments import Floats
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -33,7 +34,8 @@ class Agreement(QueryMeasure):
     def undefined_reason(self) -> str:
         return "has no preferences"
 
-    def prepare(self, relevance: Floats | PreferenceGraph, queries: Segments) -> Prepared:
+    def prepare(self, labels: GroupedLabels) -> Prepared:
+        relevance, queries = labels.values, labels.queries
         if isinstance(relevance, PreferenceGraph):
             graph = relevance.relative()
             total = graph.total()

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG
 from boostrank.metrics.base import Empty, Prepared, QueryMeasure
-from boostrank.metrics.binary_gains import binary_gains
-from boostrank.segments import Floats, Segments
+from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.segments import Floats
 from boostrank.setting_checks import check_number
 
 
@@ -31,9 +31,9 @@ class AUC(QueryMeasure):
     def undefined_reason(self) -> str:
         return f"has only relevant or only irrelevant documents (relevant: a label of at least {self.threshold:g})"
 
-    def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
-        gains = binary_gains(relevance, self.threshold)
-        relevant = queries.sum(gains)
+    def prepare(self, labels: GroupedLabels) -> Prepared:
+        queries = labels.queries
+        gains, relevant = labels.binary(self.threshold)
         pairs = relevant * (queries.sizes - relevant)
         # With the discount ``longest + 1 - rank``, DCG is the sum of the ranks of relevant documents up to sign and a
         # constant. The discount is linear in the rank, so that tied documents get their mean rank.

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Ties
+from boostrank.compiled import is_available
+from boostrank.dcg import DCG, Ties, compiled_measure
 from boostrank.metrics.base import Empty
 from boostrank.metrics.binary_gains import BinaryMeasure
 from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents
@@ -30,7 +31,11 @@ class AveragePrecision(BinaryMeasure):
             documents = ranked_documents(ranked, gains, cutoffs, self.ties)
             return documents.part.sum(_precision_at_relevant(documents)) / relevant[ranked.segments]
 
-        return per_block
+        def compiled(ranked: RankedBlock) -> Floats:
+            total = compiled_measure("average_precision", ranked, gains, cutoffs, self.ties)
+            return total / relevant[ranked.segments]
+
+        return compiled if is_available() else per_block
 
 
 def average_precision_score(

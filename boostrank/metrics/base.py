@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import DCG, Ties, check_relevance
+from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.input_checks import labels_scores_queries, refuse_preferences
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
@@ -197,8 +198,8 @@ class QueryMeasure(Measure):
         check_empty(self.empty)
 
     @abstractmethod
-    def prepare(self, relevance: Floats, queries: Segments) -> Prepared | PreparedRanks:
-        """Compute the part of the measure that depends only on labels, which are checked and grouped."""
+    def prepare(self, labels: GroupedLabels) -> Prepared | PreparedRanks:
+        """Compute the part of the measure that depends only on labels."""
 
     @property
     def undefined_reason(self) -> str:
@@ -224,7 +225,8 @@ class QueryMeasure(Measure):
         checked = self._checked(labels)
         if len(checked) != queries.n_documents:
             raise ValueError(f"there are {len(checked)} labels for {queries.n_documents} documents")
-        return BoundQueryMeasure(self, queries, self.prepare(checked, queries), query_weights(weights, queries))
+        prepared = self.prepare(GroupedLabels(checked, queries))
+        return BoundQueryMeasure(self, queries, prepared, query_weights(weights, queries))
 
     def arguments(self) -> str:
         given = [
@@ -307,7 +309,8 @@ def evaluate_together(
     weights : ndarray, shape (n_queries,)
     per_query : bool, default False
     """
-    bound = [BoundQueryMeasure(each, queries, each.prepare(labels, queries), weights) for each in measures]
+    grouped = GroupedLabels(labels, queries)
+    bound = [BoundQueryMeasure(each, queries, each.prepare(grouped), weights) for each in measures]
     values = values_of_measures([each.prepared for each in bound], scores, queries)
     return [each.fill(v) if per_query else each.mean_of(v) for each, v in zip(bound, values, strict=True)]
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from boostrank.dcg import DCG, Ties, check_ties
 from boostrank.metrics.base import PreparedRanks, QueryMeasure
+from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
 from boostrank.setting_checks import check_number
@@ -58,21 +59,15 @@ class BinaryMeasure(QueryMeasure):
     def undefined_reason(self) -> str:
         return f"has no relevant document (a label of at least {self.threshold:g})"
 
-    def prepare(self, relevance: Floats, queries: Segments) -> PreparedRanks:
-        gains = binary_gains(relevance, self.threshold)
-        relevant = queries.sum(gains)
-        values = self.per_block(gains, relevant, queries)
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        gains, relevant = labels.binary(self.threshold)
+        values = self.per_block(gains, relevant, labels.queries)
 
         def per_block(ranked: RankedBlock) -> Floats:
             with np.errstate(invalid="ignore"):
                 return values(ranked)
 
-        return PreparedRanks(relevant == 0, DCG(self.k).cutoffs(queries), per_block, self.ties != "average")
-
-
-def binary_gains(relevance: Floats, threshold: float) -> Floats:
-    """Gain of each document: 1 if its label is at least `threshold`, otherwise 0."""
-    return (relevance >= threshold).astype(np.float64)
+        return PreparedRanks(relevant == 0, DCG(self.k).cutoffs(labels.queries), per_block, self.ties != "average")
 
 
 def precision_depths(dcg: DCG, queries: Segments) -> Floats:

@@ -9,8 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Ties, check_ties
+from boostrank.compiled import is_available
+from boostrank.dcg import DCG, Ties, check_ties, compiled_measure
 from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure
+from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
@@ -36,14 +38,18 @@ class ExpectedReciprocalRank(QueryMeasure):
         if grade is not None and not (isinstance(grade, Real) and 0 < grade < np.inf):
             raise ValueError(f"max_grade must be None or a finite number above 0; got {grade!r}")
 
-    def prepare(self, relevance: Floats, queries: Segments) -> PreparedRanks:
-        satisfaction, cutoffs = _satisfaction(relevance, self.max_grade), DCG(self.k).cutoffs(queries)
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        satisfaction, cutoffs = _satisfaction(labels.values, self.max_grade), DCG(self.k).cutoffs(labels.queries)
 
         def per_block(ranked: RankedBlock) -> Floats:
             documents = ranked_documents(ranked, satisfaction, cutoffs, self.ties, sorts_ties=True)
             return documents.part.sum(_stops(documents))
 
-        return PreparedRanks(queries.max(relevance) == 0, cutoffs, per_block, self.ties != "average")
+        def compiled(ranked: RankedBlock) -> Floats:
+            return compiled_measure("err", ranked, satisfaction, cutoffs, self.ties)
+
+        function = compiled if is_available() else per_block
+        return PreparedRanks(labels.largest == 0, cutoffs, function, self.ties != "average")
 
 
 def err_score(
@@ -107,7 +113,10 @@ def _satisfaction(relevance: Floats, max_grade: float | None) -> Floats:
     highest = largest if max_grade is None else float(max_grade)
     if highest < largest:
         raise ValueError(f"max_grade must be at least the largest label, {largest:g}; got {max_grade!r}")
-    return np.exp2(relevance - highest) - np.exp2(-highest)
+    satisfaction = relevance - highest
+    np.exp2(satisfaction, out=satisfaction)
+    satisfaction -= np.exp2(-highest)
+    return satisfaction
 
 
 def _stops(ranking: RankedDocuments) -> Floats:

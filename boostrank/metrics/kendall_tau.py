@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.metrics.base import Empty, Prepared, QueryMeasure
+from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.pair_counts import count_inversions, count_tied_pairs, label_codes
 from boostrank.segments import Floats, Ints, Segments
 
@@ -24,8 +25,9 @@ class KendallTau(QueryMeasure):
     def undefined_reason(self) -> str:
         return "has labels or scores that are all equal"
 
-    def prepare(self, relevance: Floats, queries: Segments) -> Prepared:
-        codes, same_label = label_codes(relevance, queries)
+    def prepare(self, labels: GroupedLabels) -> Prepared:
+        queries = labels.queries
+        codes, same_label = label_codes(labels.values, queries)
 
         def values(scores: Floats) -> Floats:
             result = np.empty(queries.n_segments)

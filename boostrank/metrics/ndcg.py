@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
 from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, as_value
+from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Segments
+from boostrank.segments import Floats
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -35,9 +36,8 @@ class DiscountedCumulativeGain(QueryMeasure):
         """Gain, discount and cutoff."""
         return DCG(self.k, self.gain, self.discount)
 
-    def prepare(self, relevance: Floats, queries: Segments) -> PreparedRanks:
-        gains = self.dcg.gains_of(relevance)
-        return PreparedRanks.of_dcg(self.dcg, gains, queries, self.ties)
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        return PreparedRanks.of_dcg(self.dcg, self.dcg.gains_of(labels.values), labels.queries, self.ties)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -57,10 +57,9 @@ class NDCG(DiscountedCumulativeGain):
 
     name: ClassVar[str] = "ndcg"
 
-    def prepare(self, relevance: Floats, queries: Segments) -> PreparedRanks:
-        gains = self.dcg.relative_gains_of(relevance, queries)
-        ideal = self.dcg.ideal(gains, queries)
-        dcg = PreparedRanks.of_dcg(self.dcg, gains, queries, self.ties)
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        ideal = labels.ideal(self.dcg)
+        dcg = PreparedRanks.of_dcg(self.dcg, labels.relative_gains(self.dcg), labels.queries, self.ties)
 
         def per_block(ranked: RankedBlock) -> Floats:
             return normalize(dcg.per_block(ranked), ideal[ranked.segments])

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Gain, Ties, check_ties
 from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, as_value
-from boostrank.metrics.binary_gains import binary_gains
-from boostrank.segments import Floats, Segments
+from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.segments import Floats
 from boostrank.setting_checks import check_number
 
 
@@ -53,10 +53,10 @@ class RankBiasedPrecision(QueryMeasure):
             return f"has no relevant document (a label of at least {self.threshold:g})"
         return super().undefined_reason
 
-    def prepare(self, relevance: Floats, queries: Segments) -> PreparedRanks:
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         dcg = self.dcg
-        gains = binary_gains(relevance, self.threshold) if self.gain is None else dcg.gains_of(relevance)
-        return PreparedRanks.of_dcg(dcg, gains, queries, self.ties)
+        gains = labels.binary(self.threshold)[0] if self.gain is None else dcg.gains_of(labels.values)
+        return PreparedRanks.of_dcg(dcg, gains, labels.queries, self.ties)
 
 
 def rbp_score(

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Ties
+from boostrank.compiled import is_available
+from boostrank.dcg import DCG, Ties, compiled_measure
 from boostrank.metrics.base import Empty
 from boostrank.metrics.binary_gains import BinaryMeasure
 from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents
@@ -31,7 +32,10 @@ class ReciprocalRank(BinaryMeasure):
             first = np.where(documents.counts, _first_relevant(documents) / documents.ranks, 0.0)
             return documents.part.sum(first)
 
-        return per_block
+        def compiled(ranked: RankedBlock) -> Floats:
+            return compiled_measure("reciprocal_rank", ranked, gains, cutoffs, self.ties)
+
+        return compiled if is_available() else per_block
 
 
 def reciprocal_rank_score(

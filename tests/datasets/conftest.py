@@ -16,7 +16,7 @@ def parser(request, monkeypatch):
     return request.param
 
 
-@pytest.fixture(params=[1 << 20, 40])
+@pytest.fixture(params=[1 << 19, 40])
 def block(request, monkeypatch):
     """Read in blocks of the default size, and in blocks of one or two lines."""
     monkeypatch.setattr(letor_parser, "BLOCK_BYTES", request.param)
