@@ -11,6 +11,7 @@ import numpy as np
 from boostrank.dcg import TIES
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
+from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.registry import named_measures
 from boostrank.runs.judged_run import JudgedRun, join
 from boostrank.segments import Floats
@@ -94,11 +95,11 @@ def evaluate_run(
     """
     check_choice("ties", ties, (TREC_EVAL, *TIES))
     judged = join(qrels, run, trec_ties=ties == TREC_EVAL, unjudged=unjudged, queries=queries)
-    weights = np.ones(judged.queries.n_queries)
+    labels, weights = GroupedLabels(judged.labels, judged.queries), np.ones(judged.queries.n_queries)
     results: dict[str, Any] = {}
     for name, measure in named_measures(measures).items():
         checked = _for_runs(name, measure, ties)
-        prepared = checked.prepare(judged.labels, judged.queries)
+        prepared = checked.prepare(labels)
         assert isinstance(prepared, PreparedRanks)
         bound = BoundQueryMeasure(checked, judged.queries, prepared, weights)
         values = _values(prepared, judged)
