@@ -114,6 +114,8 @@ class TieGroups(NamedTuple):
         Row numbers of the documents by decreasing score within each query.
     limit : int
         Number of ranks within the truncation.
+    discounts : ndarray
+        Those of all ranks, at least as many as a matrix has columns.
     scores, counts : ndarray, shape (n_groups,)
         Score of each group, and its number of documents, both of the type of the scores.
     tied : _TiedQueries or None
@@ -123,6 +125,7 @@ class TieGroups(NamedTuple):
     queries: Segments
     order: Ints
     limit: int
+    discounts: Floats
     scores: Floats
     counts: Floats
     tied: _TiedQueries | None
@@ -139,15 +142,17 @@ class TieGroups(NamedTuple):
     def of(cls, scores: Floats, queries: Segments, truncation: int | None) -> TieGroups:
         """Find the groups of `scores`, shape (n_documents,), grouped by query; `truncation` None counts all ranks."""
         order = _order(scores, queries)
-        ranked, limit = scores[order], int(queries.sizes.max()) if truncation is None else truncation
-        tied = _TiedQueries.of(ranked, queries, limit)
+        # The columns of matrices of the longest queries: rounded up, and so at least as many as they have documents.
+        ranked, n_columns = scores[order], queries.size_classes[-1].rows.shape[1]
+        limit, discounts = n_columns if truncation is None else truncation, DCG().discounts(n_columns)
+        tied = _TiedQueries.of(ranked, queries, limit, discounts)
         none = np.finfo(scores.dtype).min
         values, counts = np.append(ranked, none), np.append(np.ones_like(ranked), scores.dtype.type(0))
         if tied is not None:
             starts = tied.documents[tied.members.starts]
             values = np.concatenate([values, ranked[starts], [none]], dtype=scores.dtype)
             counts = np.concatenate([counts, tied.members.sizes, [0]], dtype=scores.dtype, casting="unsafe")
-        return cls(queries, order, limit, values, counts, tied)
+        return cls(queries, order, limit, discounts, values, counts, tied)
 
     def sum(self, documents: Floats) -> Floats:
         """Sum over the documents of each group, shape (n_groups,), of values in the sequence of `order`."""
@@ -170,7 +175,7 @@ class TieGroups(NamedTuple):
 
     def buffer(self) -> Floats:
         """An uninitialized array that is large enough for the pairs of any block, of the type of the scores."""
-        return np.empty(max(BLOCK_PAIRS, self.queries.size_classes[-1].rows.shape[1]), self.scores.dtype)
+        return np.empty(max(BLOCK_PAIRS, len(self.discounts)), self.scores.dtype)
 
     def blocks(self, divide: bool) -> Iterator[PairBlock]:
         """The pairs of a group of the top and any group of the same query, in blocks.
@@ -188,10 +193,9 @@ class TieGroups(NamedTuple):
                 if not chosen.all():
                     segments, columns = segments[chosen], columns[chosen]
                 size = columns.shape[1]
-                discounts = DCG().discounts(size)
                 is_divided = (self.queries.sizes[segments] > 1) & divide
                 for part, top, n_top in _parts(len(segments), min(size, self.limit), size):
-                    gaps = np.abs(discounts[top, None] - discounts).astype(self.scores.dtype)
+                    gaps = np.abs(self.discounts[top, None] - self.discounts[:size]).astype(self.scores.dtype)
                     yield self._block(segments[part], columns[part], top, n_top, buffer, gaps, is_divided[part])
 
     def _tied_blocks(self, tied: _TiedQueries, divide: bool, buffer: Floats) -> Iterator[PairBlock]:
@@ -242,8 +246,11 @@ class _TiedQueries(NamedTuple):
     rank_values: Floats
 
     @classmethod
-    def of(cls, ranked: Floats, queries: Segments, limit: int) -> _TiedQueries | None:
-        """Find the ties of scores that are sorted within queries; `limit` is the truncation."""
+    def of(cls, ranked: Floats, queries: Segments, limit: int, discounts: Floats) -> _TiedQueries | None:
+        """Find the ties of scores that are sorted within queries.
+
+        `limit` is the truncation, and `discounts` are those of all ranks. The result is None if there are no ties.
+        """
         runs = queries.runs(ranked)
         if runs.n_segments == queries.n_rows:
             return None
@@ -251,7 +258,7 @@ class _TiedQueries(NamedTuple):
         segments = np.flatnonzero(n_groups < queries.sizes)
         documents, parts = queries.take(segments), Segments.from_sizes(queries.sizes[segments])
         members, per_query = parts.runs(ranked[documents]), Segments.from_sizes(n_groups[segments])
-        start, discounts = parts.positions[members.starts], DCG().discounts(int(parts.sizes.max()))
+        start = parts.positions[members.starts]
         rank_values = _rank_values(start, members.sizes, limit, discounts, ranked.dtype)
         return cls(
             segments, documents, members, per_query, per_query.sum((start < limit).astype(np.int64)), rank_values
