@@ -220,6 +220,10 @@ class Trained(NamedTuple):
     evals_result: dict[str, dict[str, list[float]]]
 
 
+#: Binned data to train on and binned validation data, by the parameters on which they depend.
+BinnedData = dict[str, tuple[Any, list[Any]]]
+
+
 class Backend(Protocol):
     """A boosting library as the rankers use it. The modules `lightgbm` and `xgboost` of this package fulfil it."""
 
@@ -260,8 +264,12 @@ class Backend(Protocol):
     def train(self, training: Training) -> Trained:
         """Train a booster."""
 
-    def start(self, training: Training) -> TrainingByRounds:
-        """Begin a training that goes on round by round; it has one validation set, and does not stop early."""
+    def start(self, training: Training, binned: BinnedData | None = None) -> TrainingByRounds:
+        """Begin a training that goes on round by round; it has one validation set, and does not stop early.
+
+        Trainings on the same data with the same validation set may share one dict `binned`, which is empty at first.
+        Those whose parameters give the same bins of the features then use the same binned data.
+        """
 
     def check_booster(self, booster: Any) -> None:
         """Raise TypeError if an object is no booster of this library."""
