@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
@@ -196,6 +196,12 @@ class Training:
         Limits such as `min_child_weight` are compared with sums of Hessians, which the library multiplies with weights.
         """
         return None if self.data.weights is None else unit_mean(self.data.weights)
+
+    def bins_key(self, parameters: Mapping[str, Any], without: Set[str]) -> str:
+        """Key of the binned data: the parameters except those named in `without`, and whether the data have weights."""
+        used = sorted((name, value) for name, value in parameters.items() if name not in without)
+        # Only an objective of the library takes its weights from the data.
+        return repr((used, self.specification.native_objective is not None and self.data.weights is not None))
 
     def boosting_function(self) -> BoostingFunction:
         """Return the function that gives the boosting library gradient and Hessian of `objective` at the scores."""

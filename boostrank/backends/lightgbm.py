@@ -145,7 +145,7 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
     if binned is None or specification.init_model is not None:
         # LightGBM adds the scores of an earlier model to the Datasets of a training.
         binned = {}
-    key = _bins_key(training, parameters, categorical)
+    key = training.bins_key({**parameters, "categorical_feature": categorical}, without=TREE_PARAMETERS)
     if key not in binned:
         dataset = _training_data(training, parameters, categorical)
         can_be_evaluated = not _changes_training_scores(parameters)
@@ -172,13 +172,6 @@ def _check(training: Training) -> None:
         columns = data.X.select_dtypes("category") if is_pandas(data.X) else {}
         found = [columns[name].cat.categories.tolist() for name in columns]
         require_same_categories(specification.init_model.pandas_categorical or [], found)
-
-
-def _bins_key(training: Training, parameters: Mapping[str, Any], categorical: Any) -> str:
-    """What the Datasets of a training depend on beside the data: parameters, and whether the weights are in them."""
-    used = {name: value for name, value in parameters.items() if name not in TREE_PARAMETERS}
-    has_weights = training.specification.native_objective is not None and training.data.weights is not None
-    return repr((sorted(used.items()), categorical, has_weights))
 
 
 def _training_data(training: Training, parameters: dict[str, Any], categorical: Any) -> Any:

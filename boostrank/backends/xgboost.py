@@ -178,7 +178,7 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
     if binned is None or is_exact or not takes_bins(parameters):
         # Matrices of the features themselves keep what was computed for the parameters of one training.
         binned = {}
-    key = _bins_key(training, parameters)
+    key = training.bins_key(parameters, without=TREE_PARAMETERS)
     if key not in binned:
         dtrain = _training_matrix(training, parameters)
         validation = [
@@ -190,13 +190,6 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
         binned[key] = dtrain, validation
     dtrain, validation = binned[key]
     return parameters, None if boost is None else lambda scores, _: boost(scores), dtrain, validation
-
-
-def _bins_key(training: Training, parameters: Mapping[str, Any]) -> str:
-    """What the matrices of a training depend on beside the data: parameters, and whether the weights are in them."""
-    used = {name: value for name, value in parameters.items() if name not in TREE_PARAMETERS}
-    has_weights = training.specification.native_objective is not None and training.data.weights is not None
-    return repr((sorted(used.items()), has_weights))
 
 
 def _is_rewritten(parameters: Mapping[str, Any]) -> bool:
