@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
@@ -206,6 +206,12 @@ class Training:
         """
         return None if self.data.weights is None else unit_mean(self.data.weights)
 
+    def bins_key(self, parameters: Mapping[str, Any], without: Set[str]) -> str:
+        """Key of the binned data: the parameters except those named in `without`, and whether the data have weights."""
+        used = sorted((name, value) for name, value in parameters.items() if name not in without)
+        # Only an objective of the library takes its weights from the data.
+        return repr((used, self.specification.native_objective is not None and self.data.weights is not None))
+
     def boosting_function(self) -> BoostingFunction:
         """Return the function that gives the boosting library gradient and Hessian of `objective` at the scores."""
         assert self.objective is not None
@@ -229,6 +235,10 @@ class Trained(NamedTuple):
     booster: Any
     best_iteration: int
     evals_result: dict[str, dict[str, list[float]]]
+
+
+#: Binned data to train on and binned validation data, by the parameters on which they depend.
+BinnedData = dict[str, tuple[Any, list[Any]]]
 
 
 class Backend(Protocol):
@@ -271,8 +281,12 @@ class Backend(Protocol):
     def train(self, training: Training) -> Trained:
         """Train a booster."""
 
-    def start(self, training: Training) -> TrainingByRounds:
-        """Begin a training that goes on round by round; it has one validation set, and does not stop early."""
+    def start(self, training: Training, binned: BinnedData | None = None) -> TrainingByRounds:
+        """Begin a training that goes on round by round; it has one validation set, and does not stop early.
+
+        Trainings on the same data with the same validation set may share one dict `binned`, which is empty at first.
+        Those whose parameters give the same bins of the features then use the same binned data.
+        """
 
     def check_booster(self, booster: Any) -> None:
         """Raise TypeError if an object is no booster of this library."""

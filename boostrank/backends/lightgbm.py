@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from boostrank.backends.base import (
+    BinnedData,
     Trained,
     Training,
     TrainingSpecification,
@@ -57,6 +58,10 @@ MAX_NATIVE_LABEL = 10_000
 MAX_DEFAULT_LABEL = 30
 #: Largest label for rank_xendcg. Larger ones give wrong scores without a warning.
 MAX_XENDCG_LABEL = 31
+#: Parameters on which the binned data do not depend.
+TREE_PARAMETERS = frozenset(
+    {"extra_trees", "lambda_l1", "lambda_l2", "max_depth", "min_sum_hessian_in_leaf", "num_leaves"}
+)
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
@@ -115,13 +120,16 @@ def train(training: Training) -> Trained:
     return Trained(lgb.Booster(model_str=with_named_objective(text)), best, history.as_dict())
 
 
-def start(training: Training) -> LightGBMRounds:
+def start(training: Training, binned: BinnedData | None = None) -> LightGBMRounds:
     """Begin a training that goes on round by round; its last validation set is scored after each round."""
-    return LightGBMRounds(training, *_prepare(training))
+    return LightGBMRounds(training, *_prepare(training, binned))
 
 
-def _prepare(training: Training) -> tuple[dict[str, Any], Any, list[Any]]:
-    """The parameters of LightGBM with the objective, the Dataset to train on, and those of the validation sets."""
+def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict[str, Any], Any, list[Any]]:
+    """The parameters of LightGBM with the objective, the Dataset to train on, and those of the validation sets.
+
+    Datasets are taken from `binned` or added to it.
+    """
     specification = training.specification
     _check(training)
     parameters = _parameters(specification)
@@ -133,13 +141,20 @@ def _prepare(training: Training) -> tuple[dict[str, Any], Any, list[Any]]:
     elif specification.native_objective is None:
         # Without a sample, LightGBM's own bagging of queries does nothing or gives a constant model.
         parameters.pop("bagging_by_query", None)
-    dataset = _training_data(training, parameters, categorical)
+    if binned is None or specification.init_model is not None:
+        # LightGBM adds the scores of an earlier model to the Datasets of a training.
+        binned = {}
+    key = training.bins_key({**parameters, "categorical_feature": categorical}, without=TREE_PARAMETERS)
+    if key not in binned:
+        dataset = _training_data(training, parameters, categorical)
+        can_be_evaluated = not _changes_training_scores(parameters)
+        validation = [
+            dataset if part.data is training.data and can_be_evaluated else _validation_data(part, dataset)
+            for part in training.validation
+        ]
+        binned[key] = dataset, validation
+    dataset, validation = binned[key]
     parameters.update(_objective(training, dataset, bagging))
-    can_be_evaluated = not _changes_training_scores(parameters)
-    validation = [
-        dataset if part.data is training.data and can_be_evaluated else _validation_data(part, dataset)
-        for part in training.validation
-    ]
     return parameters, dataset, validation
 
 

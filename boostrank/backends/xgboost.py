@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.base import (
+    BinnedData,
     Trained,
     Training,
     TrainingSpecification,
@@ -46,7 +47,7 @@ from boostrank.backends.xgboost_features import (
     training_parameters,
 )
 from boostrank.backends.xgboost_format import check_xgboost
-from boostrank.backends.xgboost_matrices import NAMES, make_matrix
+from boostrank.backends.xgboost_matrices import NAMES, make_matrix, takes_bins
 from boostrank.backends.xgboost_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.xgboost_parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.xgboost_parameters import PARAMETERS as PARAMETERS
@@ -63,6 +64,10 @@ from boostrank.segments import Floats
 
 #: Name of feature i in the models if the training data had no names.
 UNNAMED_FEATURE = "f{}"
+#: Parameters on which the binned data do not depend.
+TREE_PARAMETERS = frozenset(
+    {"alpha", "colsample_bynode", "lambda", "max_depth", "max_leaves", "min_child_weight", "ndcg_exp_gain", "objective"}
+)
 #: Largest label for rank:ndcg with the gain 2^y - 1.
 MAX_EXP2_LABEL = 31
 #: Largest label for native objectives. XGBoost stores labels in float32, which has all integers up to this one.
@@ -144,9 +149,9 @@ def train(training: Training) -> Trained:
     return Trained(remember_missing(booster, parameters), best, history.as_dict())
 
 
-def start(training: Training) -> XGBoostRounds:
+def start(training: Training, binned: BinnedData | None = None) -> XGBoostRounds:
     """Begin a training that goes on round by round; its last validation set is scored after each round."""
-    parameters, boost, dtrain, validation = _prepare(training)
+    parameters, boost, dtrain, validation = _prepare(training, binned)
     specification = training.specification
     # XGBoost has one stream of random numbers for all boosters. Trainings whose rounds alternate would take the numbers
     # of each other, so that every round has its own seed.
@@ -163,19 +168,31 @@ def start(training: Training) -> XGBoostRounds:
     )
 
 
-def _prepare(training: Training) -> tuple[dict[str, Any], Any, Any, list[Any]]:
-    """The parameters of XGBoost, its custom objective or None, the matrix to train on, and those of validation sets."""
+def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict[str, Any], Any, Any, list[Any]]:
+    """The parameters of XGBoost, its custom objective or None, the matrix to train on, and those of validation sets.
+
+    Matrices are taken from `binned` or added to it.
+    """
     specification, parameters = training.specification, _parameters(training)
     _check(training, parameters, _is_rewritten(parameters))
     boost = None
     if training.objective is not None:
         boost = replace(training, objective=on_device(training.objective, parameters)).boosting_function()
-    dtrain = _training_matrix(training, parameters)
     is_exact = specification.init_model is not None
-    validation = [
-        dtrain if part.data is training.data else make_matrix(part.data, parameters, reference=dtrain, exact=is_exact)
-        for part in training.validation
-    ]
+    if binned is None or is_exact or not takes_bins(parameters):
+        # Matrices of the features themselves keep what was computed for the parameters of one training.
+        binned = {}
+    key = training.bins_key(parameters, without=TREE_PARAMETERS)
+    if key not in binned:
+        dtrain = _training_matrix(training, parameters)
+        validation = [
+            dtrain
+            if part.data is training.data
+            else make_matrix(part.data, parameters, reference=dtrain, exact=is_exact)
+            for part in training.validation
+        ]
+        binned[key] = dtrain, validation
+    dtrain, validation = binned[key]
     return parameters, None if boost is None else lambda scores, _: boost(scores), dtrain, validation
 
 

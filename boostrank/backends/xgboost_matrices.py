@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -73,8 +73,7 @@ def make_matrix(
     columns = column_fields(parameters)
     X, missing = without_missing_number(NAMES.encode_columns(data.X), missing_number(parameters))
     settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing}
-    linear = parameters.get("booster", "gbtree") == "gblinear"
-    if parameters.get("tree_method", "auto") in ("auto", "hist") and not linear and not exact:
+    if takes_bins(parameters) and not exact:
         # A QuantileDMatrix stores only the bins of the features, and not a second copy of them.
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
         if issparse(X):
@@ -103,7 +102,7 @@ def make_matrix(
             )
         if isinstance(X, list):
             X = np.concatenate(X)
-        elif issparse(X) and not linear:
+        elif issparse(X) and not _is_linear(parameters):
             X = _dense(X)
         matrix = xgb.DMatrix(X, weight=weights, **fields, **columns, **settings)
         check_takes_categories(matrix, parameters)
@@ -111,6 +110,15 @@ def make_matrix(
         # The names were checked before, and XGBoost would refuse features without names beside those with names.
         matrix.feature_names = reference.feature_names
     return matrix
+
+
+def takes_bins(parameters: Mapping[str, Any]) -> bool:
+    """Whether a training with these parameters needs only the bins of the features."""
+    return parameters.get("tree_method", "auto") in ("auto", "hist") and not _is_linear(parameters)
+
+
+def _is_linear(parameters: Mapping[str, Any]) -> bool:
+    return parameters.get("booster", "gbtree") == "gblinear"
 
 
 def dense_blocks(X: Any) -> Iterator[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification
+from boostrank.backends.base import Backend, BinnedData, GroupedData, Trained, TrainingSpecification
 from boostrank.rankers.fold_training import FoldTrainings, make_folds
 from boostrank.rankers.settings import Settings, fold_name
 from boostrank.segments import Bools, Floats
@@ -149,6 +149,9 @@ def choose(
     specification, n_rounds = chosen.specification, chosen.trainings.judged_round
     if settings.chooses_rounds:
         specification = specification.for_refit(backend, n_rounds)
+    for one in started:
+        if not one.dropped and not (one is chosen and settings.averages_folds):
+            one.trainings.free()
     return Choice(chosen, specification, n_rounds, _results(started, chosen))
 
 
@@ -189,9 +192,10 @@ def _start(
                 f"{fold_name(i)} of cv={len(folds)} holds out all queries with a positive sample_weight, so that there "
                 "are none to train on: leave out the queries of weight 0"
             )
+        binned: BinnedData = {}
         for one in list(remaining):
             try:
-                one.trainings.add(fold_name(i), kept, tested)
+                one.trainings.add(fold_name(i), kept, tested, binned)
             except ValueError as error:
                 # An error of XGBoost is a subclass of ValueError. It may follow from an interrupt.
                 if one is candidates[0] or type(error) is not ValueError:
@@ -252,6 +256,8 @@ def _drop(candidates: Sequence[Candidate], relevant: Bools, limit: int) -> None:
     for place, one in enumerate(others):
         difference, standard_error = _mean_difference(best, values[id(one)])
         one.dropped = place >= limit - 1 or difference > ERRORS_TO_DROP * standard_error
+        if one.dropped:
+            one.trainings.free()
 
 
 def _compare(candidates: Sequence[Candidate], relevant: Bools) -> None:

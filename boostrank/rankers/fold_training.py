@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import Backend, GroupedData, Training, TrainingSpecification, ValidationSet
+from boostrank.backends.base import Backend, BinnedData, GroupedData, Training, TrainingSpecification, ValidationSet
 from boostrank.backends.history import History
 from boostrank.backends.rounds import TrainingByRounds
 from boostrank.metrics.base import BoundMeasure
@@ -66,14 +66,18 @@ class FoldTrainings:
         self.mean_curve: list[float] = []
         self.n_rounds = self._best_round = 0
 
-    def add(self, name: str, data: GroupedData, held_out: GroupedData) -> None:
-        """Add the fold with this name, which trains on `data` and is evaluated on `held_out`."""
+    def add(self, name: str, data: GroupedData, held_out: GroupedData, binned: BinnedData) -> None:
+        """Add the fold with this name, which trains on `data` and is evaluated on `held_out`.
+
+        `binned` is one dict for all trainings on this fold.
+        """
         try:
             metrics = self._specification.bind_metrics(held_out)
         except ValueError as error:
             raise ValueError(f"the metrics are not defined on the queries that {name} holds out: {error}") from error
         validation = ValidationSet(name, held_out, metrics)
-        run = self._backend.start(bind_training(self._backend, self._specification, data, [validation]))
+        training = bind_training(self._backend, self._specification, data, [validation])
+        run = self._backend.start(training, binned)
         self._folds.append(_Fold(validation, self._specification, run))
 
     def next_round(self) -> None:
@@ -90,6 +94,11 @@ class FoldTrainings:
             for fold in self._folds:
                 fold.best_scores = fold.scores
         self._best_round = best
+
+    def free(self) -> None:
+        """Free the models, the binned data and the scores; the values of metrics stay."""
+        for fold in self._folds:
+            fold.free()
 
     @property
     def has_ended(self) -> bool:
@@ -152,6 +161,10 @@ class _Fold:
         """Train one more round, and evaluate it."""
         self.scores = self.run.next_round()
         self.history.record(0, self.scores)
+
+    def free(self) -> None:
+        """Free the model, the binned data and the scores."""
+        del self.run, self.scores, self.best_scores
 
     @property
     def deciding_metric(self) -> str:

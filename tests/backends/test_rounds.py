@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import boostrank as br
 from boostrank.backends.base import Training, ValidationSet
@@ -48,9 +49,9 @@ def _train(backend, specification, data):
     return backend.train(Training(specification, data, specification.bind(data), []))
 
 
-def _start(backend, specification, data, held_out):
+def _start(backend, specification, data, held_out, binned=None):
     validation = [ValidationSet("fold", held_out, [])]
-    return backend.start(Training(specification, data, specification.bind(data), validation))
+    return backend.start(Training(specification, data, specification.bind(data), validation), binned)
 
 
 @pytest.mark.slow
@@ -145,3 +146,58 @@ def test_callbacks_must_not_end_a_training(parts):
         run.next_round()
         with pytest.raises(ValueError, match="ended the training on a fold"):
             run.next_round()
+
+
+SHARING = {
+    "lightgbm": [
+        br.LightGBMRanker(),
+        br.LightGBMRanker("lambdarank"),
+        br.LightGBMRanker("pairwise-exponential", extra_trees=True, num_leaves=7, max_depth=3, reg_alpha=0.1),
+        br.LightGBMRanker(min_child_samples=3),
+        br.LightGBMRanker(max_bin=15),
+    ],
+    "xgboost": [
+        br.XGBoostRanker(),
+        br.XGBoostRanker("rank:ndcg"),
+        br.XGBoostRanker("pairwise-exponential", max_depth=3, colsample_bynode=0.5, reg_alpha=0.1, max_leaves=5),
+        br.XGBoostRanker(max_bin=15),
+        br.XGBoostRanker(tree_method="approx"),
+        br.XGBoostRanker(tree_method="exact"),
+        br.XGBoostRanker(booster="gblinear", updater="coord_descent"),
+    ],
+}
+# Groups of trainings with the same binned data; only weights of an objective of the library are in the data.
+N_SHARED = {("lightgbm", False): 3, ("lightgbm", True): 4, ("xgboost", False): 2, ("xgboost", True): 3}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", SHARING)
+def test_trainings_that_share_binned_data_do_not_change_each_other(parts, name, weighted):
+    data, held_out = parts
+    if weighted:
+        weights = data.queries.repeat(np.random.default_rng(0).uniform(0.1, 9, data.queries.n_queries))
+        data = replace(data, weights=weights)
+    rankers, binned = SHARING[name], {}
+    specifications = [_specification(clone(ranker), data.X.shape[1]) for ranker in rankers]
+    backend = rankers[0]._backend
+    shared = [_start(backend, one, data, held_out, binned) for one in specifications]
+    assert len(binned) == N_SHARED[name, weighted]
+    alone = [_start(backend, one, data, held_out) for one in specifications]
+    for _ in range(N_ROUNDS):
+        for run, expected in zip(shared, alone, strict=True):
+            np.testing.assert_array_equal(run.next_round(), expected.next_round())
+    for run, expected in zip(shared, alone, strict=True):
+        if run.can_be_cut:
+            ours, theirs = (backend.predict(one.first_rounds(5), held_out.X) for one in (run, expected))
+            np.testing.assert_array_equal(ours, theirs)
+    assert len({tuple(run.next_round()) for run in shared}) == len(rankers)
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
+def test_trainings_that_continue_a_model_share_no_binned_data(parts, name):
+    ranker, (data, held_out), binned = RANKERS[name], parts, {}
+    backend, specification = ranker._backend, _specification(ranker, data.X.shape[1])
+    model = _train(backend, replace(specification, n_rounds=3), data).booster
+    runs = [_start(backend, replace(specification, init_model=model), data, held_out, binned) for _ in range(2)]
+    assert not binned
+    np.testing.assert_array_equal(runs[0].next_round(), runs[1].next_round())

@@ -3,8 +3,10 @@
 The oracle trains each candidate on each fold by itself, for each number of rounds at which candidates are compared.
 """
 
+import gc
 import pickle
 import warnings
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from sklearn.utils.validation import _num_samples
 
 import boostrank as br
 from boostrank.rankers import automatic
+from boostrank.rankers.fold_training import FoldTrainings
 
 COMMON = {"n_jobs": 1, "random_state": 0, "learning_rate": 0.3}
 NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
@@ -199,8 +202,8 @@ class Costs:
         self.total = 0
         start, train = backend.start, backend.train
 
-        def counting_start(training):
-            run, rows = start(training), training.data.queries.n_documents
+        def counting_start(training, binned):
+            run, rows = start(training, binned), training.data.queries.n_documents
             next_round = run.next_round
 
             def counted():
@@ -248,6 +251,56 @@ def test_the_tables_cost_at_most_ten_times_one_training(ranker_class, auto, nois
     ranker = auto(n_estimators=12).fit(*noisy)
     assert len(ranker.cv_results_["params"]) == len(ranker_class._candidates)
     assert costs.total <= 10 * one
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_candidates_of_the_tables_share_the_binned_data_of_a_fold(ranker_class, auto, noisy, monkeypatch, weighted):
+    backend, binned = ranker_class._backend, []
+    start = backend.start
+
+    def recording_start(training, shared):
+        binned.append(shared)
+        return start(training, shared)
+
+    monkeypatch.setattr(backend, "start", recording_start)
+    weights = np.where(noisy[2] % 2, 1.0, 2.0) if weighted else None
+    auto(n_estimators=2).fit(*noisy, sample_weight=weights)
+    n_candidates = len(ranker_class._candidates)
+    assert len(binned) == 3 * n_candidates
+    folds = [binned[i : i + n_candidates] for i in range(0, len(binned), n_candidates)]
+    assert len({id(fold[0]) for fold in folds}) == 3
+    for fold in folds:
+        assert all(shared is fold[0] for shared in fold)
+        # Weights are in the data sets of an objective of the library only.
+        assert len(fold[0]) == (2 if weighted else 1)
+
+
+def test_dropped_candidates_and_the_end_of_the_choice_free_models_and_binned_data(auto, table, noisy, monkeypatch):
+    runs, alive = [], []
+    free = FoldTrainings.free
+
+    def recording_free(trainings):
+        free(trainings)
+        gc.collect()
+        alive.append([run() is not None for run in runs])
+
+    add = FoldTrainings.add
+
+    def recording_add(trainings, *arguments):
+        add(trainings, *arguments)
+        runs.append(weakref.ref(trainings._folds[-1].run))
+
+    monkeypatch.setattr(FoldTrainings, "free", recording_free)
+    monkeypatch.setattr(FoldTrainings, "add", recording_add)
+    table({}, NO_SPLITS, {"objective": "softmax"})
+    ranker = auto(n_estimators=8).fit(*noisy)
+    assert ranker.cv_results_["dropped"].tolist() == [False, True, False]
+    # One fold of each candidate after the other.
+    assert alive == [[True, False, True] * 3, [False, False, True] * 3, [False] * 9]
+    runs.clear()
+    alive.clear()
+    auto(n_estimators=8, ensemble="folds").fit(*noisy)
+    assert sum(alive[-1]) == 3
 
 
 def test_a_dropped_candidate_is_not_chosen(auto, table, noisy, monkeypatch):
@@ -331,11 +384,11 @@ def test_candidates_of_which_the_library_fails_are_not_left_out(ranker_class, au
 
     start, calls = ranker_class._backend.start, []
 
-    def fail(training):
+    def fail(training, binned):
         calls.append(training)
         if len(calls) == 2:
             raise LibraryError("interrupted")
-        return start(training)
+        return start(training, binned)
 
     monkeypatch.setattr(ranker_class._backend, "start", fail)
     ranker = auto(n_estimators=3)
