@@ -57,7 +57,9 @@ if TYPE_CHECKING:
     from boostrank.backends.xgboost_callables import xgboost_metric, xgboost_objective
     from boostrank.comparison import compare
     from boostrank.datasets import Dataset, make_ranking, read_letor, read_letor_folds, write_letor
-    from boostrank.metrics import evaluate, expected_ndcg, get_measure, make_scorer, ndcg_score, reconcile
+    from boostrank.metrics import evaluate, get_measure, make_scorer, ndcg_score
+    from boostrank.metrics.expected_ndcg import expected_ndcg
+    from boostrank.metrics.reconcile import reconcile
     from boostrank.model_selection import QueryKFold, cross_validate, grid_search, query_folds, split_queries
     from boostrank.preferences import PreferenceGraph
     from boostrank.rankers import BaggedRanker, LightGBMRanker, XGBoostRanker
@@ -108,7 +110,9 @@ _MODULES = {
     "backends.xgboost_callables": ("xgboost_metric", "xgboost_objective"),
     "comparison": ("compare",),
     "datasets": ("Dataset", "make_ranking", "read_letor", "read_letor_folds", "write_letor"),
-    "metrics": ("evaluate", "expected_ndcg", "get_measure", "make_scorer", "ndcg_score", "reconcile"),
+    "metrics": ("evaluate", "get_measure", "make_scorer", "ndcg_score"),
+    "metrics.expected_ndcg": ("expected_ndcg",),
+    "metrics.reconcile": ("reconcile",),
     "model_selection": ("QueryKFold", "cross_validate", "grid_search", "query_folds", "split_queries"),
     "preferences": ("PreferenceGraph",),
     "rankers": ("BaggedRanker", "LightGBMRanker", "XGBoostRanker"),
