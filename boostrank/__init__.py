@@ -70,7 +70,9 @@ if TYPE_CHECKING:
         write_letor,
         write_run,
     )
-    from boostrank.metrics import evaluate, expected_ndcg, get_measure, make_scorer, ndcg_score, reconcile
+    from boostrank.metrics import evaluate, get_measure, make_scorer, ndcg_score
+    from boostrank.metrics.expected_ndcg import expected_ndcg
+    from boostrank.metrics.reconcile import reconcile
     from boostrank.model_selection import QueryKFold, cross_validate, grid_search, query_folds, split_queries
     from boostrank.preferences import PreferenceGraph
     from boostrank.rankers import BaggedRanker, LightGBMRanker, XGBoostRanker
@@ -137,7 +139,9 @@ _MODULES = {
         "write_letor",
         "write_run",
     ),
-    "metrics": ("evaluate", "expected_ndcg", "get_measure", "make_scorer", "ndcg_score", "reconcile"),
+    "metrics": ("evaluate", "get_measure", "make_scorer", "ndcg_score"),
+    "metrics.expected_ndcg": ("expected_ndcg",),
+    "metrics.reconcile": ("reconcile",),
     "model_selection": ("QueryKFold", "cross_validate", "grid_search", "query_folds", "split_queries"),
     "preferences": ("PreferenceGraph",),
     "rankers": ("BaggedRanker", "LightGBMRanker", "XGBoostRanker"),

@@ -196,7 +196,7 @@ class DCG:
         """
         check_ties(ties)
         cutoffs, discounts = self.cutoffs(queries), self.discounts(int(queries.sizes.max()))
-        gains, is_compiled = np.ascontiguousarray(gains), is_available()
+        gains, is_compiled = np.ascontiguousarray(gains, dtype=np.float64), is_available()
 
         def of_block(ranked: RankedBlock) -> Floats:
             result = compiled_measure("dcg", ranked, gains, cutoffs, ties, discounts) if is_compiled else sums(ranked)
@@ -331,7 +331,8 @@ def _check_gain(gain: Any) -> None:
 def _exp2_gain(labels: Floats) -> Floats:
     advice = f"overflows the gain 2^y - 1 (largest label: {MAX_EXP2_LABEL}); use gain='linear' or a table of gains"
     _raise_where(labels > MAX_EXP2_LABEL, labels, advice)
-    gains = np.exp2(labels) - 1.0
+    gains = np.exp2(labels)
+    gains -= 1.0
     # For labels near 0 the difference loses digits, and all of them below 1e-16.
     fractions = (labels > 0.0) & (labels < 1.0)
     if fractions.any():

@@ -83,6 +83,7 @@ def test_imports_are_light_and_submodules_are_reachable():
     code = f"""if True:
         import sys
         import boostrank as br
+        print([name for name in ("numpy", "sklearn", "boostrank.metrics") if name in sys.modules])
         print([name for name in {[*heavy, "boostrank.dask", "boostrank.displays"]} if name in sys.modules])
         print(br.displays.TieRangeDisplay.__name__, [name for name in {heavy} if name in sys.modules])
         print(br.dask.__name__, hasattr(br, "typo"))
@@ -91,6 +92,7 @@ def test_imports_are_light_and_submodules_are_reachable():
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
+        "[]",
         "[]",
         "TieRangeDisplay []",
         "boostrank.dask False",
@@ -169,6 +171,17 @@ def test_public_names_exist_and_are_documented():
     for name in [*br.__all__, "dask", "displays"]:
         assert name in dir(br)
         assert getattr(br, name).__doc__, name
+
+
+def test_type_checkers_see_the_names_that_are_imported_on_use():
+    tree = ast.parse(Path(br.__file__).read_text(encoding="utf-8"))
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.name: node.module for node in checked.body for alias in node.names}
+    modules = {name for name, module in seen.items() if module == "boostrank"}
+    assert {name: module.removeprefix("boostrank.") for name, module in seen.items() if name not in modules} == (
+        br._MODULE_OF
+    )
+    assert {*br._MODULE_OF, *modules} == {*br.__all__, "dask"}
 
 
 def test_a_missing_dask_is_an_error_that_says_what_to_install(monkeypatch):
