@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 from boostrank.backends.custom_functions import BoundCustomObjective, BoundMetric, CustomObjective, Metric
 from boostrank.backends.feature_parameters import FeatureParameter
 from boostrank.backends.parameters import KnownParameters
-from boostrank.backends.rounds import TrainingByRounds
+from boostrank.backends.rounds import BinnedData, TrainingByRounds
 from boostrank.dcg import DCG
 from boostrank.labels import Labels
 from boostrank.losses import Loss
@@ -235,10 +235,6 @@ class Trained(NamedTuple):
     booster: Any
     best_iteration: int
     evals_result: dict[str, dict[str, list[float]]]
-
-
-#: Binned data to train on and binned validation data, by the parameters on which they depend.
-BinnedData = dict[str, tuple[Any, list[Any]]]
 
 
 class Backend(Protocol):

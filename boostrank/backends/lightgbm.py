@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from boostrank.backends.base import (
-    BinnedData,
     Trained,
     Training,
     TrainingSpecification,
@@ -42,6 +41,7 @@ from boostrank.backends.model_files import (
 )
 from boostrank.backends.progress import RoundsBar
 from boostrank.backends.query_bagging import QueryBagging, samples_queries, without_bagging
+from boostrank.backends.rounds import BinnedData
 from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.dcg import DCG
 from boostrank.frames import is_pandas

@@ -6,6 +6,9 @@ from typing import Any, NoReturn, Protocol
 
 from numpy.typing import NDArray
 
+#: Binned data to train on and binned validation data, by the parameters on which they depend.
+BinnedData = dict[str, tuple[Any, list[Any]]]
+
 
 class TrainingByRounds(Protocol):
     """A training that goes on round by round, so that other trainings can go on between its rounds.

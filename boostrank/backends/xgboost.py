@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.base import (
-    BinnedData,
     Trained,
     Training,
     TrainingSpecification,
@@ -29,6 +28,7 @@ from boostrank.backends.model_files import (
     write_with_checksum,
 )
 from boostrank.backends.progress import RoundsBar, printing_period
+from boostrank.backends.rounds import BinnedData
 from boostrank.backends.xgboost_average import average as average
 from boostrank.backends.xgboost_callbacks import (
     check_callbacks,

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.backends.base import Backend, BinnedData, GroupedData, Trained, TrainingSpecification
+from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification
+from boostrank.backends.rounds import BinnedData
 from boostrank.rankers.fold_training import FoldTrainings, make_folds
 from boostrank.rankers.settings import Settings, fold_name
 from boostrank.segments import Bools, Floats

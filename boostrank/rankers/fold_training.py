@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import Backend, BinnedData, GroupedData, Training, TrainingSpecification, ValidationSet
+from boostrank.backends.base import Backend, GroupedData, Training, TrainingSpecification, ValidationSet
 from boostrank.backends.history import History
-from boostrank.backends.rounds import TrainingByRounds
+from boostrank.backends.rounds import BinnedData, TrainingByRounds
 from boostrank.metrics.base import BoundMeasure
 from boostrank.model_selection import QueryKFold
 from boostrank.queries import Queries
