@@ -138,7 +138,8 @@ class DCG:
                 f"discount must be finite and positive at rank 1, and must not increase or be negative; "
                 f"{self.discount!r} gives {discounts[:5].tolist()} at ranks 1, 2, ..."
             )
-        return discounts
+        # The compiled library reads the memory of the array; a function may return a view of one number.
+        return np.ascontiguousarray(discounts)
 
     def cutoffs(self, queries: Segments) -> Ints:
         """Number of ranks that count in each query, shape (n_queries,), at least 1."""

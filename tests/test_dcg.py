@@ -52,6 +52,9 @@ def test_discounts(discount):
 
 def test_discount_by_function():
     assert DCG(discount=lambda ranks: np.maximum(3.0 - ranks, 0.0)).discounts(4).tolist() == [2.0, 1.0, 0.0, 0.0]
+    # All values of this array are one number in memory.
+    equal = DCG(discount=lambda ranks: np.broadcast_to(1.0, ranks.shape))
+    assert equal.of_ranking(np.array([1.0, 2.0]), np.array([0.0, 1.0]), Queries.from_sizes([2])).tolist() == [3.0]
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,8 @@ static double reciprocal_rank(run tied, double relevant)
    See _mean_products in boostrank/metrics/err.py. `reading` has space for counted + 1 values. */
 static double stops(run tied, double *reading)
 {
-    double negligible = log(NEGLIGIBLE) / log1p(-sum(tied) / (double)tied.n), total = 0.0;
+    /* At least 1: qualities that round to 1 would give 0, and the first document is read with probability 1. */
+    double negligible = fmax(1.0, log(NEGLIGIBLE) / log1p(-sum(tied) / (double)tied.n)), total = 0.0;
     int64_t counted = negligible < (double)tied.counted ? (int64_t)ceil(negligible) : tied.counted, members = 0;
     for (int64_t i = 0; i < tied.n; i++)
         members += !(tied.quality[tied.rows[i]] > 0.0);

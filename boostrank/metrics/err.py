@@ -150,8 +150,9 @@ def _expected_stops(ranking: RankedDocuments, chosen: Ints) -> Floats:
     chosen, n_satisfying = chosen[by_number], n_satisfying[by_number]
     first, size = tied.starts[chosen], tied.sizes[chosen]
     # P_t <= P_1^t (Maclaurin's inequality), so P_t is not needed if this bound is negligible.
+    # P_0 is 1, also if the mean rounds to 1.
     with np.errstate(divide="ignore", over="ignore"):
-        negligible = np.ceil(np.log(NEGLIGIBLE) / np.log1p(-tied.mean(ranking.quality)[chosen]))
+        negligible = np.maximum(1.0, np.ceil(np.log(NEGLIGIBLE) / np.log1p(-tied.mean(ranking.quality)[chosen])))
     counted = tied.sum(ranking.counts.astype(np.int64))[chosen]
     set_sizes = Segments.from_sizes(np.minimum(counted, negligible).astype(np.int64) + 1)
     reading = _mean_products(

@@ -91,8 +91,7 @@ def _settings(arguments: str, entry: _Entry, text: str) -> dict[str, Any]:
     """Our settings for the parameters between the brackets of a name."""
     try:
         call = ast.parse(f"f({arguments})", mode="eval").body
-        assert isinstance(call, ast.Call)
-        if call.args or None in {keyword.arg for keyword in call.keywords}:
+        if not isinstance(call, ast.Call) or call.args or None in {keyword.arg for keyword in call.keywords}:
             raise ValueError("not NAME=VALUE")
         given = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     except (SyntaxError, ValueError) as error:

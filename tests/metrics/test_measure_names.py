@@ -49,6 +49,7 @@ def test_both_conventions_can_be_compared():
         ("nDCG@0.5", "must be like 'nDCG@10'"),
         ("P@5(rel=2)", "must be like 'nDCG@10'"),
         ("P(2)@5", "must be like .rel=2."),
+        ("P(1)+(2)@5", "must be like .rel=2."),
         ("P(**{})@5", "must be like .rel=2."),
         ("P(rel=x)@5", "must be like .rel=2."),
         ("P(rel=)@5", "must be like .rel=2."),
