@@ -294,7 +294,14 @@ def test_versions_follow_the_code(monkeypatch, tmp_path):
     first = identity.versions.__wrapped__()
     assert first["boostrank"] != versions["boostrank"]
     (package.parent / "a.py").write_text("a = 2")
-    assert identity.versions.__wrapped__()["boostrank"] != first["boostrank"]
+    second = identity.versions.__wrapped__()
+    assert second["boostrank"] != first["boostrank"]
+    (package.parent / "compiled").mkdir()
+    (package.parent / "compiled" / "_kernels.abi3.so").write_bytes(b"1")
+    monkeypatch.setattr(identity.compiled, "is_available", lambda: True)
+    assert identity.versions.__wrapped__()["boostrank"] != second["boostrank"]
+    monkeypatch.setattr(identity.compiled, "is_available", lambda: False)
+    assert identity.versions.__wrapped__() == second
 
 
 def test_a_damaged_line_is_reported_and_trained_again(folds, rankers, tmp_path, fits):

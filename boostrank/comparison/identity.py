@@ -16,6 +16,7 @@ import joblib
 import numpy as np
 from scipy import sparse
 
+from boostrank import compiled
 from boostrank.datasets import Dataset, Fold
 
 # Packages whose code is identified by their version, by the name of their distribution.
@@ -72,7 +73,7 @@ def settings(estimator: Any) -> Any:
 
 @cache
 def versions() -> dict[str, str]:
-    """Versions of the packages that trainings use; that of boostrank has a hash of its code."""
+    """Versions of the packages that trainings use; that of boostrank is a hash of its code."""
     found = {}
     for distribution in DISTRIBUTIONS.values():
         try:
@@ -82,7 +83,9 @@ def versions() -> dict[str, str]:
     # Between two releases, the code changes and the version does not.
     package = Path(__file__).parents[1]
     code = hashlib.sha1(usedforsecurity=False)
-    for path in sorted(package.rglob("*.py")):
+    # With the compiled library, sums are rounded in another way than without it.
+    library = sorted(package.glob("compiled/_kernels.*")) if compiled.is_available() else []
+    for path in [*sorted(package.rglob("*.py")), *library]:
         code.update(str(path.relative_to(package)).encode() + path.read_bytes())
     return {**found, "boostrank": code.hexdigest()}
 
