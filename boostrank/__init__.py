@@ -12,7 +12,7 @@ that share a line do not import each other. A test reads this list and checks it
     rankings, gain_counts    documents of queries, ranked by their scores; counts of documents by their gain
     arrays                   arrays from the arguments of public functions, without silent conversions
     setting_checks           checks of counts, numbers in a range, and names out of a list
-    files                    files that are written atomically
+    files                    files that are written atomically, or read although they are compressed
     frames                   query ids and features of DataFrames
     exponential              the exponential function, continued so that it does not overflow
     queries                  segments with query ids, grouped and ungrouped

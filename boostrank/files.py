@@ -1,8 +1,9 @@
-"""Write files atomically, and write through to what is no regular file."""
+"""Write files atomically, write through to what is no regular file, and read files that may be compressed."""
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import os
 import re
 import shutil
@@ -10,8 +11,9 @@ import stat
 import sys
 import tempfile
 import uuid
-from collections.abc import Callable
-from typing import BinaryIO
+import zlib
+from collections.abc import Callable, Iterator
+from typing import IO
 
 _DESCRIPTOR = re.compile(r"(?:/proc/[^/]+(?:/task/[0-9]+)?|/dev)/fd/([0-9]+)")
 _MAX_LINKS = 40
@@ -56,6 +58,25 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], None])
         raise
 
 
+@contextlib.contextmanager
+def open_decompressed(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file to read its bytes; they are decompressed if its content, not its name, is that of gzip.
+
+    Raises
+    ------
+    ValueError
+        While the file is read, if its gzip data is damaged or incomplete.
+    """
+    with open(path, "rb") as raw, contextlib.ExitStack() as stack:
+        is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"
+        try:
+            yield stack.enter_context(gzip.open(raw, "rb")) if is_gzip else raw
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(
+                f"{os.fspath(path)}: the gzip data is damaged or cut off ({error}); copy or download the file again"
+            ) from error
+
+
 def _open_descriptor(path: str | os.PathLike[str]) -> int | None:
     """The number of the open file that `path` stands for, as /dev/stdout does for 1; None if it stands for none."""
     current = os.path.abspath(path)
@@ -88,6 +109,6 @@ def _write_through(source: str, target: str | int) -> None:
         # What was printed before comes first.
         sys.stdout.flush()
         target = os.dup(target)
-    receiver: BinaryIO
+    receiver: IO[bytes]
     with open(source, "rb") as content, open(target, "wb") as receiver:
         shutil.copyfileobj(content, receiver)

@@ -7,10 +7,8 @@ is refused, :mod:`boostrank.datasets.letor_faults` reads it again, line by line,
 from __future__ import annotations
 
 import contextlib
-import gzip
 import itertools
 import os
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +18,7 @@ from boostrank.datasets.letor_faults import raise_fault
 from boostrank.datasets.letor_format import LINE_FORM, PathLike, ReadOptions
 from boostrank.datasets.letor_numpy import parse_with_numpy
 from boostrank.datasets.parsed_file import ParsedBlock, ParsedFile, RefusedBlockError
+from boostrank.files import open_decompressed
 from boostrank.threads import for_each, n_threads
 
 BLOCK_BYTES = 1 << 19  # The temporary arrays of NumPy for a block, about 10 times its size, then stay in the cache.
@@ -81,17 +80,11 @@ def _read(blocks: Iterator[bytes], length: int) -> tuple[list[bytes], Exception 
 
 
 def _blocks(name: str) -> Iterator[bytes]:
-    """Yield complete lines, about `BLOCK_BYTES` at a time; gzip is recognized by its first bytes, not by its name."""
-    with open(name, "rb") as raw, contextlib.ExitStack() as stack:
-        is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"
-        stream = stack.enter_context(gzip.GzipFile(fileobj=raw)) if is_gzip else raw
+    """Yield complete lines, about `BLOCK_BYTES` at a time."""
+    with open_decompressed(name) as stream:
         first = True
-        try:
-            while block := stream.read(BLOCK_BYTES):
-                block += stream.readline()
-                block = block.removeprefix(b"\xef\xbb\xbf") if first else block  # a byte order mark
-                first = False
-                yield block if block.endswith(b"\n") else block + b"\n"
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            message = f"{name}: the gzip data is damaged or cut off ({error}); copy or download the file again"
-            raise ValueError(message) from error
+        while block := stream.read(BLOCK_BYTES):
+            block += stream.readline()
+            block = block.removeprefix(b"\xef\xbb\xbf") if first else block  # a byte order mark
+            first = False
+            yield block if block.endswith(b"\n") else block + b"\n"

@@ -11,14 +11,13 @@ import gzip
 import os
 import re
 import warnings
-import zlib
-from typing import IO, Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_run
-from boostrank.files import write_atomically
+from boostrank.files import open_decompressed, write_atomically
 
 Path = str | os.PathLike[str]
 
@@ -186,8 +185,6 @@ def _read(path: Path, kind: str) -> pd.DataFrame:
         wrong = [name for name in texts if not isinstance(table[name].dtype, pd.StringDtype)]
         if wrong:
             table[wrong] = _parse(path, list(columns), str, usecols=wrong)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{os.fspath(path)} is not a complete gzip file: {error}") from None
     except (ValueError, OverflowError):
         _raise_fault(path, kind)
     if not np.isfinite(values).all() or table.duplicated(texts[: 3 if kind == "qrels" else 2]).any():
@@ -196,7 +193,7 @@ def _read(path: Path, kind: str) -> pd.DataFrame:
 
 
 def _parse(path: Path, columns: list[str], dtype: Any, usecols: list[str] | None = None) -> pd.DataFrame:
-    with _open(path) as file, warnings.catch_warnings():
+    with open_decompressed(path) as file, warnings.catch_warnings():
         # Columns of several types, and lines that are too long, are noticed by the caller.
         warnings.simplefilter("ignore", (pd.errors.DtypeWarning, pd.errors.ParserWarning))
         return pd.read_csv(
@@ -217,7 +214,7 @@ def _parse(path: Path, columns: list[str], dtype: Any, usecols: list[str] | None
 def _raise_fault(path: Path, kind: str) -> NoReturn:
     """Raise ValueError for the first invalid line. It reads line by line, which takes several times longer."""
     seen: set[tuple[str, ...]] = set()
-    with _open(path) as file:
+    with open_decompressed(path) as file:
         for number, line in enumerate(file, 1):
             fields = re.split(rb"[ \t]+", line.strip(b" \t\r\n"))
             if fields == [b""]:
@@ -261,10 +258,3 @@ def _is_finite(text: str) -> bool:
         return "_" not in text and bool(np.isfinite(float(text)))
     except ValueError:
         return False
-
-
-def _open(path: Path) -> IO[bytes]:
-    """Open a file for reading bytes; it is decompressed if its content, not its name, is that of gzip."""
-    with open(path, "rb") as file:
-        is_compressed = file.read(2) == b"\x1f\x8b"
-    return cast("IO[bytes]", gzip.open(path, "rb") if is_compressed else open(path, "rb"))
