@@ -84,9 +84,9 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
     work = _Work(function, items)
     seconds = work.run_first()
     n_helpers = min(n_threads(), work.n_left) - 1
-    if seconds * work.n_left >= MIN_SECONDS:
-        _ask_for_help(work, n_helpers)
     try:
+        if seconds * work.n_left >= MIN_SECONDS:
+            _ask_for_help(work, n_helpers)
         work.run()
     finally:
         work.stop()

@@ -32,15 +32,12 @@ class JudgedRun:
         Of all documents, grouped. Queries are in the sequence in which the judgments have them.
     labels : ndarray of float64, shape (n_documents,)
         Relevance of each document, 0 if it is negative or unknown.
-    n_retrieved : ndarray of int64, shape (n_queries,)
-        Number of documents that the run has for each query, 0 for queries that are missing in the run.
     ranking : RankedBlock or None
         The retrieved documents of the queries with at least one, ranked; None if no query has one.
     """
 
     queries: Queries
     labels: Floats
-    n_retrieved: Ints
     ranking: RankedBlock | None
 
 
@@ -92,7 +89,7 @@ def join(qrels: Any, run: Any, *, trec_ties: bool, unjudged: str, queries: str |
     n_retrieved = grouped.sum(was_retrieved.astype(np.int64))
     if trec_ties:
         score = -grouped.positions.astype(np.float64)
-    return JudgedRun(grouped, labels, n_retrieved, _ranking(was_retrieved, score, n_retrieved))
+    return JudgedRun(grouped, labels, _ranking(was_retrieved, score, n_retrieved))
 
 
 def _ranking(was_retrieved: Any, score: Floats, n_retrieved: Ints) -> RankedBlock | None:
