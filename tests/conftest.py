@@ -15,7 +15,7 @@ import boostrank as br
 
 # Hypothesis draws constants of the modules that are imported. If a test imported one of these modules while it runs,
 # its data would change.
-from boostrank import cli  # noqa: F401
+from boostrank import cli, compiled  # noqa: F401
 from boostrank.datasets import letor_faults, letor_folds, letor_parser, letor_reader, letor_writer  # noqa: F401
 
 settings.register_profile(
@@ -48,6 +48,16 @@ def mq2008_folds(shared_data):
 @pytest.fixture(scope="session")
 def clueweb09_folds(shared_data):
     return br.read_letor_folds(shared_data / "ClueWeb09")
+
+
+@pytest.fixture(scope="module", params=["1", "0"], ids=["compiled", "numpy"])
+def implementation(request):
+    """Run a test with the compiled library, and with NumPy in its place."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BOOSTRANK_COMPILED", request.param)
+        if request.param == "1" and not compiled.is_available():
+            pytest.skip("boostrank was installed without a C compiler")
+        yield
 
 
 @pytest.hookimpl(optionalhook=True)

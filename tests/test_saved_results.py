@@ -310,8 +310,9 @@ def test_a_damaged_line_is_reported_and_trained_again(folds, rankers, tmp_path, 
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join([*lines[:2], lines[2][:40], "\n", *lines[3:-1], lines[-1][:-100]]))
     fits.clear()
-    with pytest.warns(UserWarning, match=r"r\.jsonl: damaged, and therefore ignored: line 3, 7"):
+    with pytest.warns(UserWarning, match=r"r\.jsonl: damaged, and therefore ignored: line 3, 7") as caught:
         table = br.compare(rankers, folds, results=file).table
+    assert caught[0].filename == __file__
     assert len(fits) == 2
     pd.testing.assert_frame_equal(table, expected, check_exact=True)
 

@@ -115,7 +115,7 @@ def _warn_of_unused(saved: SavedResults, identities: Sequence[TrainingIdentity |
     """Warn of lines that are damaged, and of trainings of the same names that are other ones."""
     if saved.damaged_lines:
         numbers = ", ".join(map(str, saved.damaged_lines))
-        warnings.warn(f"{saved.path}: damaged, and therefore ignored: line {numbers}", stacklevel=5)
+        warnings.warn(f"{saved.path}: damaged, and therefore ignored: line {numbers}", stacklevel=4)
     others = [identity for identity in identities if identity is not None and saved.find(identity) is None]
     differences = [found for found in map(saved.differences, others) if found]
     if differences:
@@ -123,7 +123,7 @@ def _warn_of_unused(saved: SavedResults, identities: Sequence[TrainingIdentity |
         warnings.warn(
             f"{saved.path} has {len(differences)} of these trainings with other {' and '.join(parts)}: they are not "
             "used, and the trainings are run",
-            stacklevel=5,
+            stacklevel=4,
         )
 
 

@@ -80,7 +80,8 @@ class LightGBMRanker(BoostedRanker):
         the same model. From a RandomState, each `fit` draws another seed. With None, LightGBM uses its default seed,
         and each `fit` holds out other queries.
     n_jobs : int, optional
-        Number of threads; None lets LightGBM choose.
+        Number of threads of LightGBM, and of the losses and metrics of boostrank in `fit`. None lets LightGBM choose; the
+        others then use ``OMP_NUM_THREADS`` threads, or as many as there are processors.
     verbosity : int, default -1
         As in LightGBM.
     **native

@@ -93,7 +93,8 @@ class XGBoostRanker(BoostedRanker):
         the same model. From a RandomState, each `fit` draws another seed. With None, XGBoost uses its default seed, and
         each `fit` holds out other queries.
     n_jobs : int, optional
-        Number of threads; None lets XGBoost choose.
+        Number of threads of XGBoost, and of the losses and metrics of boostrank in `fit`. None lets XGBoost choose; the
+        others then use ``OMP_NUM_THREADS`` threads, or as many as there are processors.
     verbosity : int, default 1
         As in XGBoost.
     **native

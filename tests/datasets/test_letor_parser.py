@@ -44,7 +44,7 @@ def nearly_valid_files(draw):
 
 @given(text=nearly_valid_files())
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_slow_and_fast_parser_agree_on_invalid_lines_and_on_all_values(tmp_path, block, parser, text):
+def test_slow_and_fast_parser_agree_on_invalid_lines_and_on_all_values(tmp_path, block, implementation, text):
     broken, documents = oracle(text)
     if broken:
         with pytest.raises(
@@ -84,7 +84,7 @@ def numbers_half_way(rng, n):
             yield f"{digit}e{min(power, 0)}"
 
 
-def test_numbers_are_those_of_float_to_the_last_bit(tmp_path, parser):
+def test_numbers_are_those_of_float_to_the_last_bit(tmp_path, implementation):
     rng = np.random.default_rng(0)
     texts = [*random_decimals(rng, 4_000), *map(repr, rng.normal(size=2000).tolist())]
     bits = rng.integers(0, 1 << 63, 3000, dtype=np.uint64)
@@ -112,7 +112,7 @@ NO_NUMBERS = re.split(
 
 
 @pytest.mark.parametrize("text", NO_NUMBERS)
-def test_tokens_that_are_no_numbers_are_errors(tmp_path, parser, text):
+def test_tokens_that_are_no_numbers_are_errors(tmp_path, implementation, text):
     for line in (f"{text} qid:1 1:1", f"1 qid:1 1:{text}"):
         with pytest.raises(ValueError, match=rf"line 2: '{re.escape(text)}' is not a number|line 2: '\\\\x"):
             read(tmp_path, f"1 qid:1 1:0.5\n{line}\n")
@@ -151,14 +151,14 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("line", "message"), FAULTS)
-def test_an_invalid_line_is_named_with_its_fault(tmp_path, block, parser, line, message):
+def test_an_invalid_line_is_named_with_its_fault(tmp_path, block, implementation, line, message):
     line = line if isinstance(line, bytes) else line.encode()
     content = b"# head\n\n2 qid:1 1:1 2:2 # doc\r\n" + line + b"\n1 qid:1 1:x\n"
     with pytest.raises(ValueError, match=rf"data\.txt, line 4: {message}"):
         read(tmp_path, content)
 
 
-def test_two_labels_in_one_line_and_none_in_the_next_are_an_error(tmp_path, parser):
+def test_two_labels_in_one_line_and_none_in_the_next_are_an_error(tmp_path, implementation):
     with pytest.raises(ValueError, match=r"line 1: '2' is not index:value"):
         read(tmp_path, "1 2 1:1\n1:2 1:3\n", sizes=[2])
 
@@ -175,17 +175,17 @@ def test_two_labels_in_one_line_and_none_in_the_next_are_an_error(tmp_path, pars
         ({"dtype": np.float32}, "1:1e39", "'1e39' is too large for float32"),
     ],
 )
-def test_a_line_that_the_options_do_not_allow_is_named(tmp_path, parser, options, line, message):
+def test_a_line_that_the_options_do_not_allow_is_named(tmp_path, implementation, options, line, message):
     with pytest.raises(ValueError, match=f"line 2: {message}"):
         read(tmp_path, f"1 qid:1 1:1\n1 qid:1 {line}\n", **options)
 
 
-def test_a_qid_after_lines_without_is_named_across_blocks(tmp_path, block, parser):
+def test_a_qid_after_lines_without_is_named_across_blocks(tmp_path, block, implementation):
     with pytest.raises(ValueError, match="line 3: it has a qid, but the lines before have none"):
         read(tmp_path, "1 1:0.123456789 2:0.123456789\n" * 2 + "1 qid:1 1:1\n")
 
 
-def test_layout_of_text_does_not_matter(tmp_path, block, parser):
+def test_layout_of_text_does_not_matter(tmp_path, block, implementation):
     plain = read(tmp_path, "1 qid:3 1:0.5 2:2\n-1.5 qid:3 1:1\n0 qid:4\n", sparse=False)
     other = read(
         tmp_path,
@@ -199,7 +199,7 @@ def test_layout_of_text_does_not_matter(tmp_path, block, parser):
     assert other.qid.tolist() == [3, 3, 4]
 
 
-def test_rows_that_stop_being_regular_keep_their_values(tmp_path, parser, monkeypatch):
+def test_rows_that_stop_being_regular_keep_their_values(tmp_path, implementation, monkeypatch):
     monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 1)  # Each line is a block.
     lines = ["1 qid:1 1:1 2:2\n", "1 qid:1 1:3 2:4\n", "1 qid:1 1:5 2:6 3:7\n", "1 qid:1 3:8\n", "1 qid:1\n"]
     expected = [[1, 2, 0], [3, 4, 0], [5, 6, 7], [0, 0, 8], [0, 0, 0]]
@@ -211,7 +211,7 @@ def test_rows_that_stop_being_regular_keep_their_values(tmp_path, parser, monkey
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "# only\n#comments", "\r\n"])
-def test_a_file_without_documents(tmp_path, parser, content):
+def test_a_file_without_documents(tmp_path, implementation, content):
     with pytest.raises(ValueError, match=r"data\.txt has \d lines, but no documents"):
         read(tmp_path, content)
 
@@ -232,7 +232,7 @@ def test_gzip_that_is_damaged(tmp_path):
             read(tmp_path, damaged)
 
 
-def test_peak_memory_is_near_that_of_the_result(tmp_path, parser, monkeypatch):
+def test_peak_memory_is_near_that_of_the_result(tmp_path, implementation, monkeypatch):
     monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 1 << 15)
     path = put(tmp_path, ("1 qid:1 " + " ".join(f"{i}:0.25" for i in range(1, 51)) + "\n") * 8000)
     read_letor(path)
@@ -263,7 +263,7 @@ def test_compiled_parser_accepts_what_numpy_accepts_and_reads_the_same(text):
     assert one is None or one[5:] == other[5:]
 
 
-def test_results_and_errors_do_not_depend_on_the_number_of_threads(tmp_path, parser, monkeypatch):
+def test_results_and_errors_do_not_depend_on_the_number_of_threads(tmp_path, implementation, monkeypatch):
     monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 100)
     rng = np.random.default_rng(0)
     lines = [f"{i % 3} qid:{i // 7} {i % 5 + 1}:{x} 9:{y}\n" for i, (x, y) in enumerate(rng.normal(size=(300, 2)))]
@@ -281,7 +281,7 @@ def test_results_and_errors_do_not_depend_on_the_number_of_threads(tmp_path, par
     assert results[0].X[:, 8].tolist() == [float(line.split()[-1][2:]) for line in lines]
 
 
-def test_an_invalid_line_before_damaged_gzip_data_is_named(tmp_path, parser, monkeypatch):
+def test_an_invalid_line_before_damaged_gzip_data_is_named(tmp_path, implementation, monkeypatch):
     monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 100)
     content = gzip.compress(b"1 qid:1 1:x\n" + b"1 qid:1 1:0.5\n" * 50)
     with pytest.raises(ValueError, match="line 1: 'x' is not a number"):

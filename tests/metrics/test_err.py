@@ -7,8 +7,6 @@ import pytest
 from measure_definitions import FUNCTIONS
 from oracles import one_query
 
-from boostrank.compiled import is_available
-
 
 def test_a_long_tie_of_several_grades():
     # Exact arithmetic with integers: the mean product of 1 - R over all sets of t documents is e_t / C(n, t), where e_t
@@ -41,13 +39,9 @@ def test_much_relevance_in_a_long_tie_does_not_overflow():
     assert FUNCTIONS["err"](y, np.zeros(3000), one_query(y), max_grade=8) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("is_compiled", [True, False])
-def test_tied_documents_that_always_satisfy(is_compiled, monkeypatch):
+@pytest.mark.usefixtures("implementation")
+def test_tied_documents_that_always_satisfy():
     # 1 - 2^-60 is 1 in float64: the user stops at the first document.
-    if not is_compiled:
-        monkeypatch.setenv("BOOSTRANK_COMPILED", "0")
-    elif not is_available():
-        pytest.skip("boostrank was installed without a C compiler")
     assert FUNCTIONS["err"]([60, 60, 0], [2, 2, 1], [0, 0, 0]) == 1.0
     # The mean of these qualities rounds to 1 too.
     nearly = np.append(np.full(99, 60.0), np.nextafter(60.0, 0.0))
