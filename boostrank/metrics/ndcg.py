@@ -83,8 +83,8 @@ def ndcg_score(
     """Mean over queries of the normalized discounted cumulative gain (NDCG).
 
     ``NDCG@k = DCG@k / Z_k`` with ``DCG@k = sum over ranks r <= k of G(y) d(r)``, where the document with the highest
-    score has rank 1, and ``Z_k`` is the largest DCG@k of any ranking. It is computed by ``OMP_NUM_THREADS`` threads, or as
-    many as there are processors; ``boostrank.threads.use_threads`` sets another number.
+    score has rank 1, and ``Z_k`` is the largest DCG@k of any ranking. It is computed by ``OMP_NUM_THREADS`` threads, or
+    as many as there are processors; ``boostrank.threads.use_threads`` sets another number.
 
     Parameters
     ----------

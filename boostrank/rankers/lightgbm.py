@@ -80,8 +80,8 @@ class LightGBMRanker(BoostedRanker):
         the same model. From a RandomState, each `fit` draws another seed. With None, LightGBM uses its default seed,
         and each `fit` holds out other queries.
     n_jobs : int, optional
-        Number of threads of LightGBM, and of the losses and metrics of boostrank in `fit`. None lets LightGBM choose; the
-        others then use ``OMP_NUM_THREADS`` threads, or as many as there are processors.
+        Number of threads of LightGBM, and of the losses and metrics of boostrank in `fit`. None lets LightGBM choose,
+        and is ``OMP_NUM_THREADS``, or the number of processors, for losses and metrics.
     verbosity : int, default -1
         As in LightGBM.
     **native
