@@ -13,7 +13,7 @@ import tempfile
 import uuid
 import zlib
 from collections.abc import Callable, Iterator
-from typing import IO
+from typing import IO, Any
 
 _DESCRIPTOR = re.compile(r"(?:/proc/[^/]+(?:/task/[0-9]+)?|/dev)/fd/([0-9]+)")
 _MAX_LINKS = 40
@@ -67,10 +67,11 @@ def open_decompressed(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     ValueError
         While the file is read, if its gzip data is damaged or incomplete.
     """
-    with open(path, "rb") as raw, contextlib.ExitStack() as stack:
-        is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"
+    with open(path, "rb") as raw:
+        stream: Any = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == b"\x1f\x8b" else raw
         try:
-            yield stack.enter_context(gzip.open(raw, "rb")) if is_gzip else raw
+            with stream:
+                yield stream
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(
                 f"{os.fspath(path)}: the gzip data is damaged or cut off ({error}); copy or download the file again"

@@ -25,7 +25,7 @@ class GroupedLabels:
 
     def __init__(self, values: Any, queries: Segments) -> None:
         self.values, self.queries = values, queries
-        self._computed: dict[Any, Any] = {}
+        self._computed: list[tuple[Any, Any]] = []
 
     @cached_property
     def largest(self) -> Floats:
@@ -52,6 +52,10 @@ class GroupedLabels:
         return dcg.ideal_of_counts(counts, self.queries) if counts else dcg.ideal_by_sorting(gains, self.queries)
 
     def _once(self, key: Any, compute: Callable[[], Any]) -> Any:
-        if key not in self._computed:
-            self._computed[key] = compute()
-        return self._computed[key]
+        # Keys are not hashed: a gain may be a function without a hash, such as a polynomial of NumPy.
+        for known, value in self._computed:
+            if known == key:
+                return value
+        value = compute()
+        self._computed.append((key, value))
+        return value

@@ -93,6 +93,15 @@ def test_kinds_of_scores_keep_their_order():
     assert br.ndcg_score([2], [0.3], [7]) == 1.0
 
 
+def test_a_gain_may_be_a_function_without_a_hash():
+    square = np.polynomial.Polynomial([0, 0, 1])
+    settings = {"square": ("ndcg", square), "square@1": ("ndcg@1", square), "linear": ("ndcg", "linear")}
+    measures = {name: br.get_measure(measure, gain=gain) for name, (measure, gain) in settings.items()}
+    values = br.evaluate([1, 0, 2], [3.0, 2.0, 1.0], [7, 7, 7], measures)
+    square_ndcg, linear_ndcg = (1 + 4 / 2) / (4 + 1 / np.log2(3)), (1 + 2 / 2) / (2 + 1 / np.log2(3))
+    assert values == pytest.approx({"square": square_ndcg, "square@1": 1 / 4, "linear": linear_ndcg})
+
+
 def test_dcg_score_is_the_mean_of_dcg_over_queries(ragged):
     y, scores, qid = ragged
     for gain, discount in itertools.product(["exp2", "linear"], ["log2", "zipf"]):
