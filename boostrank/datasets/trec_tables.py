@@ -122,6 +122,8 @@ def _ids(table: pd.DataFrame, column: str, name: str) -> Any:
     if pd.api.types.is_integer_dtype(ids.dtype):
         return ids.astype(str).to_numpy(dtype=object)
     values = ids.to_numpy(dtype=object)
+    if pd.api.types.infer_dtype(values, skipna=False) == "string":
+        return values
     for row, value in enumerate(values):
         if not isinstance(value, (str, int, np.integer)) or isinstance(value, bool):
             raise ValueError(f"{name} must have ids that are str or int; {column} of row {row} is {value!r}")

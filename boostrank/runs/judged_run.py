@@ -112,19 +112,17 @@ def _refuse_subtopics(judgments: pd.DataFrame) -> None:
 def _with_queries_of(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: str | None) -> pd.DataFrame:
     """The documents of the run whose query has judgments; a warning names queries that only one of the two has."""
     judged, in_run = pd.unique(judgments[QUERY]), pd.unique(retrieved[QUERY])
-    missing, unknown = (
-        [query for query in first if query not in set(second)] for first, second in ((judged, in_run), (in_run, judged))
-    )
+    missing, unknown = judged[~pd.Index(judged).isin(in_run)], in_run[~pd.Index(in_run).isin(judged)]
     if len(unknown) == len(in_run):
         raise ValueError(
             f"the run has none of the queries of qrels: {_some(in_run)} in the run, {_some(judged)} in qrels"
         )
     faults = []
-    if missing:
+    if len(missing):
         faults.append(
             f"{len(missing)} of {len(judged)} queries of qrels are not in the run and count as 0 ({_some(missing)})"
         )
-    if unknown:
+    if len(unknown):
         faults.append(
             f"{len(unknown)} of {len(in_run)} queries of the run have no judgments and are left out ({_some(unknown)})"
         )
