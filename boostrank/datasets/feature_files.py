@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -189,7 +190,8 @@ class FeatureFiles:
             part, offset = self._parts[number], int(self._starts[number])
             # Not more than a block is read at once, also if only few of its rows are chosen.
             last = min(int(self._starts[number + 1]), int(rows[done]) + self.rows_per_block)
-            end = done + int(np.searchsorted(np.asarray(rows[done : done + self.rows_per_block]), last))
+            # It searches in a range too, without an array of all its numbers.
+            end = bisect_left(rows, last, done, min(done + self.rows_per_block, len(rows)))
             first, last = int(rows[done]) - offset, int(rows[end - 1]) - offset + 1
             block = self._checked(part, part.read(first, last), first, last)
             is_dense = last - first == end - done

@@ -111,7 +111,8 @@ def _refuse_subtopics(judgments: pd.DataFrame) -> None:
 
 def _with_queries_of(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: str | None) -> pd.DataFrame:
     """The documents of the run whose query has judgments; a warning names queries that only one of the two has."""
-    judged, in_run = pd.unique(judgments[QUERY]), pd.unique(retrieved[QUERY])
+    judged: Any = pd.unique(judgments[QUERY])
+    in_run: Any = pd.unique(retrieved[QUERY])
     missing, unknown = judged[~pd.Index(judged).isin(in_run)], in_run[~pd.Index(in_run).isin(judged)]
     if len(unknown) == len(in_run):
         raise ValueError(
