@@ -1,7 +1,7 @@
 """Compiled functions for what NumPy is too slow for, such as sums over the pairs of documents of each query.
 
 The library is written in C and built when boostrank is installed, if there is a compiler. Without it, callers compute
-the same with NumPy, up to rounding, and take 3 to 15 times as long. ``boostrank --version`` says whether it is there.
+the same with NumPy, up to rounding, and take several times as long. ``boostrank --version`` says whether it is there.
 The environment variable ``BOOSTRANK_COMPILED=0`` makes Python ignore it.
 
 Functions of this package get arrays that are checked by their callers, grouped by query, and write nothing but their
