@@ -123,10 +123,10 @@ def test_jobs_and_threads_share_the_processors(monkeypatch):
 def test_default_objectives_follow_the_registry(monkeypatch):
     module = importlib.import_module("boostrank.cli.compare")
     known, objectives = set(module.SURROGATES), module.default_objectives().split(",")
-    assert known - set(objectives) == set(module.SLOW)
+    assert known - set(objectives) == set(module.LEFT_OUT)
     assert objectives[0] == "lambdarank"
     rankers = make_rankers(module.default_objectives(), Backend.both, {}, 15)
-    n_surrogates, n_native, n_controls = len(known) - len(module.SLOW), 3, 3
+    n_surrogates, n_native, n_controls = len(known) - len(module.LEFT_OUT), 3, 3
     assert len(rankers) == 2 * (n_surrogates + n_controls) + n_native
     monkeypatch.setattr(module, "SURROGATES", {**module.SURROGATES, "new": None})
     assert "new" in module.default_objectives().split(",")
