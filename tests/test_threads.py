@@ -34,13 +34,13 @@ def four_threads(monkeypatch):
     pool.shutdown()
 
 
-def names_at_work(n_items, n_meeting):
+def names_at_work(n_items, n_at_once):
     """Names of the threads that work on items; the items after the first wait until so many are worked on."""
-    barrier, names = threading.Barrier(n_meeting), []
+    barrier, names = threading.Barrier(n_at_once), []
 
     def work(item):
         names.append(threading.current_thread().name)
-        if 1 <= item <= n_meeting:
+        if 1 <= item <= n_at_once:
             barrier.wait(timeout=20)
         else:
             time.sleep(0.001)

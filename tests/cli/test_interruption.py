@@ -28,7 +28,7 @@ class Stopping(Ridge):
         if COUNT == 2 and os.environ.get("STOP") == "interrupt":
             raise KeyboardInterrupt
         if COUNT == 2 and os.environ.get("STOP") == "error":
-            raise ValueError("made of sand")
+            raise ValueError("a short message")
         return super().fit(X, y)
 """
 
@@ -88,7 +88,7 @@ def test_an_error_names_the_training_and_keeps_the_others(compare, folder, tmp_p
     assert lines[2:] == [
         f"3 trainings are kept in {file}. To go on:",
         f"  {command(folder, tmp_path)} --results '{file}'",
-        "error: made of sand (while Stopping was trained on Fold2)",
+        "error: a short message (while Stopping was trained on Fold2)",
     ]
     assert temporary_files(tmp_path) == []
 

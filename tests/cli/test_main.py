@@ -98,9 +98,9 @@ def test_a_warning_is_printed_above_a_progress_bar(capsys):
     screen = io.StringIO()
     with Progress(console=Console(file=screen, force_terminal=True, width=60), auto_refresh=False) as progress:
         progress.add_task("bar", total=3)
-        _show_warning("[b]made of sand[/b]", UserWarning, "a.py", 3)
+        _show_warning("[b]a short message[/b]", UserWarning, "a.py", 3)
     assert capsys.readouterr().err == ""
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue()).splitlines()
-    assert "warning: [b]made of sand[/b]" in [line.strip() for line in lines]
-    _show_warning(UserWarning("made of sand"), UserWarning, "a.py", 3)
-    assert capsys.readouterr().err == "warning: made of sand\n"
+    assert "warning: [b]a short message[/b]" in [line.strip() for line in lines]
+    _show_warning(UserWarning("a short message"), UserWarning, "a.py", 3)
+    assert capsys.readouterr().err == "warning: a short message\n"
