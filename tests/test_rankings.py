@@ -105,6 +105,7 @@ def test_measures_are_those_of_numpy_alone_and_together(ties, sizes, seed, kind)
     y, scores = random.integers(0, 4, queries.n_rows), draw_scores(random, queries.n_rows, kind)
     named = [get_measure(name, empty="zero") for name in NAMES]
     measures = {str(m): get_measure(m, ties=ties) if hasattr(m, "ties") else m for m in named}
+    measures |= {"map of 2": get_measure("map", threshold=2, ties=ties), "linear": get_measure("ndcg", gain="linear")}
     qid = queries.qid
     with pytest.MonkeyPatch.context() as patch:
         table = br.evaluate(y, scores, qid, measures, per_query=True)
