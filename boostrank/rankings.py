@@ -61,7 +61,7 @@ class RankedBlock:
         """The documents up to smaller cutoffs, shape (n_queries_of_the_block,)."""
         if np.array_equal(cutoffs, self.cutoffs):
             return self
-        # Scores decrease, so that those of documents that are tied with the last one follow it. NaN is the lowest score.
+        # Scores decrease, so that those of documents that are tied with the last one follow it; NaN is the last.
         chosen = ~(self.scores < self.part.repeat(self.scores[self.part.starts + cutoffs - 1]))
         sizes = self.part.sum(chosen.view(np.int8).astype(np.int64))
         part = Segments.from_sizes(sizes)
