@@ -15,8 +15,8 @@ from boostrank.compiled.first_ranks import first_ranks
 from boostrank.segments import BLOCK_ROWS, Block, Bools, Floats, Ints, Segments
 from boostrank.threads import for_each
 
-# If no query has a larger cutoff, the compiled selection of the first documents takes a third of the time of sorting
-# all documents, or less. The time of the selection grows with the cutoff.
+# If no query has a larger cutoff, the compiled selection of the first documents takes less time than sorting all: in
+# queries of 120 documents a third for 10 ranks and two thirds for 32, and in those of 1,000 a seventh and a quarter.
 MAX_SELECTED = 32
 # The selection leaves few documents of a block, so that blocks may be larger than those that are sorted.
 SELECTED_BLOCK_ROWS = 4 * BLOCK_ROWS
@@ -62,8 +62,8 @@ class RankedBlock:
         cutoffs = np.minimum(cutoffs, self.cutoffs)
         if np.array_equal(cutoffs, self.cutoffs):
             return self
-        # Scores decrease, so that those of documents that are tied with the last one follow it.
-        chosen = self.scores >= self.part.repeat(self.scores[self.part.starts + cutoffs - 1])
+        # Scores decrease, so that those of documents that are tied with the last one follow it; NaN is the last.
+        chosen = ~(self.scores < self.part.repeat(self.scores[self.part.starts + cutoffs - 1]))
         sizes = self.part.sum(chosen.view(np.int8).astype(np.int64))
         part = Segments.from_sizes(sizes)
         return RankedBlock(self.segments, cutoffs, part, self.rows[chosen], self.scores[chosen])

@@ -114,10 +114,9 @@ def test_a_ranker_that_validates_itself_gets_all_training_queries(fold, with_fol
 
 def test_the_best_draw_on_the_validation_queries_predicts(fold, with_fold, monkeypatch):
     monkeypatch.setattr(quality_methods, "MAX_ROUNDS_TUNED", 5)
-    result = quality.run("tuned", "data", "LightGBMRanker", 0, 0, 3)
+    result = quality.run("tuned", "data", "LightGBMRanker", 0, 0, 5)
     values = [draw["validation"] for draw in result["draws"]]
-    # Neither the first nor the last one.
-    assert np.argmax(values) == 1
+    assert np.argmax(values) not in (0, 4), "another number of draws is needed, so that neither end is the best"
     best = result["draws"][int(np.argmax(values))]
     parameters = quality_methods.library_parameters("lightgbm", best["settings"])
     parameters.update(k=best["settings"]["k"], n_estimators=best["rounds"], n_jobs=1, random_state=0)

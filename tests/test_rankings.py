@@ -83,6 +83,14 @@ def test_blocks_select_rows_of_all_queries(monkeypatch):
     assert np.concatenate([block.rows for block in blocks]).tolist() == slow_ranking(scores, sizes, cutoffs)[0]
 
 
+@pytest.mark.parametrize("library", ["1", "0"])
+def test_scores_that_are_not_numbers_are_ranked_last(monkeypatch, library):
+    monkeypatch.setenv("BOOSTRANK_COMPILED", library)
+    bound = get_measure("ndcg@2").bind([1, 0, 2, 0, 0, 1], Queries.from_sizes([3, 3]))
+    values = bound.per_query(np.array([np.nan, 1.0, 2.0, np.nan, np.nan, np.nan]))
+    assert values[0] == bound.per_query(np.array([0.0, 1.0, 2.0, 0, 0, 0]))[0]
+
+
 def test_ties_are_broken_by_quality_then_row():
     queries = Segments.from_sizes([4, 3])
     ranked = RankedBlock(slice(0, 2), queries.sizes, queries, np.arange(7), np.array([3, 3, 1, 1, 2, 2, 2.0]))
@@ -105,6 +113,7 @@ def test_measures_are_those_of_numpy_alone_and_together(ties, sizes, seed, kind)
     y, scores = random.integers(0, 4, queries.n_rows), draw_scores(random, queries.n_rows, kind)
     named = [get_measure(name, empty="zero") for name in NAMES]
     measures = {str(m): get_measure(m, ties=ties) if hasattr(m, "ties") else m for m in named}
+    measures |= {"map of 2": get_measure("map", threshold=2, ties=ties), "linear": get_measure("ndcg", gain="linear")}
     qid = queries.qid
     with pytest.MonkeyPatch.context() as patch:
         table = br.evaluate(y, scores, qid, measures, per_query=True)

@@ -21,6 +21,8 @@ def test_there_is_code_to_run():
 def test_code_runs_as_printed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     br.write_letor("train.txt", *br.make_ranking(n_queries=60, random_state=0))
+    br.write_run("run.txt", {"301": {"a": 2.0, "b": 1.0}})
+    Path("qrels.txt").write_text("301 0 b 1\n")
     names = {}
     with sklearn.config_context():
         for block in BLOCKS:

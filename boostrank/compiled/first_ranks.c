@@ -1,4 +1,5 @@
 /* The documents of the first ranks of each query, sorted; the other documents are not sorted. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "kernels.h"
@@ -30,7 +31,7 @@ static inline void insert(double *best, int64_t *rows, int64_t last, double scor
 /* Rows of the `depths[q]` documents with the highest scores of each query q, and of the documents that are tied with the
    last of them. They are sorted by decreasing score, those of equal score by row. `counts[q]` is their number. They
    follow each other in `rows`, which has space for all documents. A depth is at least 1 and at most the number of
-   documents; it should be small, since each insertion moves up to this number of documents. */
+   documents; it should be small, since each insertion moves up to this number of documents. NaN counts as minus infinity. */
 EXPORT int64_t first_ranks(const double *scores, const int64_t *indptr, int64_t n_queries, const int64_t *depths,
                            int64_t *rows, int64_t *counts)
 {
@@ -40,7 +41,7 @@ EXPORT int64_t first_ranks(const double *scores, const int64_t *indptr, int64_t 
     for (int64_t q = 0; q < n_queries; q++) {
         int64_t row = indptr[q], end = indptr[q + 1], n = depths[q], count = n;
         for (int64_t i = 0; i < n; i++, row++)
-            insert(best, rows, i, scores[row], row);
+            insert(best, rows, i, scores[row] == scores[row] ? scores[row] : -INFINITY, row);
         while (row < end) {
             if (row + STEP <= end && !any_above(scores + row, best[n - 1])) {
                 row += STEP;

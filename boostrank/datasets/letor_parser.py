@@ -73,7 +73,8 @@ def _read(blocks: Iterator[bytes], length: int) -> tuple[list[bytes], Exception 
     """Up to `length` blocks of lines, and the error that ended them: lines before it may have faults."""
     texts: list[bytes] = []
     try:
-        texts.extend(itertools.islice(blocks, length))
+        for text in itertools.islice(blocks, length):
+            texts.append(text)  # If there is an error, the blocks before it stay.
     except (OSError, ValueError) as error:
         return texts, error
     return texts, None

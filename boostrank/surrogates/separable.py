@@ -276,8 +276,8 @@ class Logistic(Separable):
 
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         is_logistic = is_defined_with(type(self), "intercept", "slope_curvature")
-        # The compiled library reads the memory of the host, and not that of a GPU.
-        if not (is_logistic and isinstance(scores, np.ndarray) and compiled.is_available()):
+        is_on_host = isinstance(scores, np.ndarray)
+        if not (is_logistic and is_on_host and compiled.is_available()):
             return super().intercept(scores, mass, queries)
         goals = self._mass_within_bounds(mass, queries) / queries.sizes
         return compiled.logistic_intercept(scores, goals, queries, tolerance=MAX_LAST_STEP)

@@ -105,24 +105,17 @@ def test_arrays_of_other_types_and_strides_are_copied(name):
 
 
 @needs_library
-@given(
-    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8),
-    seed=st.integers(0, 10**6),
-    scale=st.sampled_from([0.0, 1e-9, 1.0, 30.0, 1000.0, 1e6]),
-    shift=st.sampled_from([0.0, -1e4]),
-    share=st.sampled_from([0.0, 1e-3, 0.5, 1.0]),
-)
-def test_intercepts_are_those_of_numpy(sizes, seed, scale, shift, share):
-    random, n = np.random.default_rng(seed), sum(sizes)
-    scores, queries = random.normal(size=n) * scale + shift, Queries.from_sizes(sizes)
-    targets = np.where(random.random(n) < share, random.random(n), 0.0) if share < 1.0 else np.ones(n)
+@pytest.mark.parametrize("scale", [0.0, 1e-9, 1.0, 30.0, 100.0, 1000.0, 1e6])
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
+@pytest.mark.parametrize("shift", [0.0, -1e4])
+def test_intercepts_are_those_of_numpy(scale, share, shift):
+    random, sizes = np.random.default_rng(int(scale) + int(100 * share)), [1, 2, 30, 3, 90, 7, 1, 40, 300]
+    scores, queries = random.normal(size=sum(sizes)) * scale + shift, Queries.from_sizes(sizes)
+    targets = np.where(random.random(len(scores)) < share, random.random(len(scores)), 0.0)
     mass = queries.sum(targets)
-    sums = [
-        queries.sum(Logistic().slope_curvature(scores + queries.repeat(shifts))[0])
-        for shifts in with_and_without(lambda: Logistic().intercept(scores, mass, queries))
-    ]
-    for one in sums:
-        np.testing.assert_allclose(one, mass, rtol=1e-6, atol=1e-7)
+    for shifts in with_and_without(lambda: Logistic().intercept(scores, mass, queries)):
+        sums = queries.sum(Logistic().slope_curvature(scores + queries.repeat(shifts))[0])
+        np.testing.assert_allclose(sums, mass, rtol=1e-6, atol=1e-7)
 
 
 @needs_library
@@ -216,18 +209,13 @@ def test_a_file_that_is_no_library_is_refused(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("compiler", ["false", None])
-def test_installation_with_and_without_a_compiler(compiler, tmp_path, monkeypatch):
-    if compiler is None and shutil.which("cc") is None:
-        pytest.skip("there is no C compiler")
-    pytest.importorskip("setuptools")
+def test_installation_without_a_compiler(tmp_path, monkeypatch):
     source, root, built = tmp_path / "source", PACKAGE.parents[1], tmp_path / "built"
     left_out = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     shutil.copytree(root / "boostrank", source / "boostrank", ignore=left_out)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(root / name, source)
-    if compiler is not None:
-        monkeypatch.setenv("CC", compiler)
+    monkeypatch.setenv("CC", "false")
     build = "from setuptools import setup; setup()", "build", "--build-lib", str(built)
     subprocess.run([sys.executable, "-c", *build], cwd=source, capture_output=True, check=True)
     code = f"""if True:
@@ -241,7 +229,7 @@ def test_installation_with_and_without_a_compiler(compiler, tmp_path, monkeypatc
     """
     monkeypatch.setenv("PYTHONPATH", str(built))
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{compiler is None}\n"
+    assert done.stdout == "False\n"
 
 
 def test_a_ranker_trains_the_same_trees_with_and_without_the_library():

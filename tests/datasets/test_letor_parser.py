@@ -7,7 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from letor_oracle import oracle, put, read, same
 
@@ -93,7 +93,7 @@ def test_numbers_are_those_of_float_to_the_last_bit(tmp_path, implementation):
         *(f"{x}e{i - 50}" for i, x in enumerate(rng.random(99))),
     ]
     texts += [f"{m}e{e}" for m, e in zip(bits.tolist(), rng.integers(-70, 70, 3000).tolist(), strict=True)]
-    texts += numbers_half_way(rng, 500)
+    texts += [*numbers_half_way(rng, 500), *(f"{2**n - 1}" for n in range(50, 64)), "1.99999999999999999"]
     texts += [f"{x:.6f}" for x in rng.normal(size=2000)] + ["9007199254740991.", "9007199254740993", "9007199254740995"]
     X, y, _ = read(tmp_path, "".join(f"{t} qid:1 1:{t}\n" for t in texts))
     expected = np.array([float(t) for t in texts])
@@ -246,6 +246,8 @@ def test_peak_memory_is_near_that_of_the_result(tmp_path, implementation, monkey
 
 
 @pytest.mark.skipif(not is_available(), reason="boostrank was installed without a C compiler")
+@example(text=[b"1 qid:3\x0b"])
+@example(text=[b"1 qid:3 ", b"0" * 20, b"7:1"])
 @given(text=st.lists(st.sampled_from([b"1 qid:3 ", *(bytes([c]) for c in b"01.:+-eEinfaq \t\r\n#\x00\x0b\xff")])))
 @settings(max_examples=150)
 def test_compiled_parser_accepts_what_numpy_accepts_and_reads_the_same(text):
@@ -266,15 +268,16 @@ def test_compiled_parser_accepts_what_numpy_accepts_and_reads_the_same(text):
 def test_results_and_errors_do_not_depend_on_the_number_of_threads(tmp_path, implementation, monkeypatch):
     monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 100)
     rng = np.random.default_rng(0)
+    head = "# two lines\n\n" * 50
     lines = [f"{i % 3} qid:{i // 7} {i % 5 + 1}:{x} 9:{y}\n" for i, (x, y) in enumerate(rng.normal(size=(300, 2)))]
     faulty = lines.copy()
     faulty[150], faulty[250] = "1 1:2\n", "1 qid:3 x:1\n"
     results, errors = [], []
     for n_jobs in (1, 2, 5):
         with use_threads(n_jobs):
-            results.append(read(tmp_path, "".join(lines), sparse=False))
-            with pytest.raises(ValueError, match="line 151: it has no qid, but the lines before do") as raised:
-                read(tmp_path, "".join(faulty))
+            results.append(read(tmp_path, head + "".join(lines), sparse=False))
+            with pytest.raises(ValueError, match="line 251: it has no qid, but the lines before do") as raised:
+                read(tmp_path, head + "".join(faulty))
             errors.append(str(raised.value))
     assert len(set(errors)) == 1
     assert all(same(ours, first) for result in results[1:] for ours, first in zip(result, results[0], strict=True))
@@ -286,5 +289,10 @@ def test_an_invalid_line_before_damaged_gzip_data_is_named(tmp_path, implementat
     content = gzip.compress(b"1 qid:1 1:x\n" + b"1 qid:1 1:0.5\n" * 50)
     with pytest.raises(ValueError, match="line 1: 'x' is not a number"):
         read(tmp_path, content[:-6])
-    with pytest.raises(ValueError, match="the gzip data is damaged or cut off"):
-        read(tmp_path, gzip.compress(b"1 qid:1 1:0.5\n" * 50)[:-6])
+    rng = np.random.default_rng(0)
+    content = gzip.compress("".join(f"1 qid:1 1:{x}\n" for x in rng.random(5000)).encode())
+    for size in (1000, 9000, 30_000):
+        monkeypatch.setattr(letor_parser, "BLOCK_BYTES", size)
+        for cut in (6, 20_000):
+            with pytest.raises(ValueError, match="the gzip data is damaged or cut off"):
+                read(tmp_path, content[:-cut])

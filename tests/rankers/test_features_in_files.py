@@ -114,7 +114,7 @@ def test_folds_bags_and_the_search_of_scikit_learn(on_files, rows):
 def test_rounds_found_on_folds(on_files, rows):
     ranker_class, files = on_files
     X, y, qid = rows
-    settings = {"n_estimators": "auto", "random_state": 0, "n_jobs": 1, "learning_rate": 0.3}
+    settings = {"n_estimators": "auto", "early_stopping_rounds": 5, "random_state": 0, "n_jobs": 1, "cv": 2}
     on_array, from_files = (ranker_class("softmax", **settings).fit(each, y, qid) for each in (X, files))
     require_equal(on_array, from_files, X, files)
 
