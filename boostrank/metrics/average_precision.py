@@ -9,11 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.compiled import is_available
-from boostrank.dcg import DCG, Ties, compiled_measure
+from boostrank.dcg import DCG, Ties
 from boostrank.metrics.base import Empty
 from boostrank.metrics.binary_gains import BinaryMeasure
-from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents
+from boostrank.metrics.ranked_documents import RankedDocuments, sum_over_ranks
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
 
@@ -26,16 +25,8 @@ class AveragePrecision(BinaryMeasure):
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
         cutoffs = DCG(self.k).cutoffs(queries)
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            documents = ranked_documents(ranked, gains, cutoffs, self.ties)
-            return documents.part.sum(_precision_at_relevant(documents)) / relevant[ranked.segments]
-
-        def compiled(ranked: RankedBlock) -> Floats:
-            total = compiled_measure("average_precision", ranked, gains, cutoffs, self.ties)
-            return total / relevant[ranked.segments]
-
-        return compiled if is_available() else per_block
+        total = sum_over_ranks("average_precision", gains, cutoffs, self.ties, _precision_at_relevant)
+        return lambda ranked: total(ranked) / relevant[ranked.segments]
 
 
 def average_precision_score(

@@ -9,12 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.compiled import is_available
-from boostrank.dcg import DCG, Ties, check_ties, compiled_measure
+from boostrank.dcg import DCG, Ties, check_ties
 from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents
-from boostrank.rankings import RankedBlock
+from boostrank.metrics.ranked_documents import RankedDocuments, sum_over_ranks
 from boostrank.segments import Floats, Ints, Segments
 
 # If a user reads on with a probability below this, the documents after it do not change a result in float64.
@@ -40,16 +38,8 @@ class ExpectedReciprocalRank(QueryMeasure):
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         satisfaction, cutoffs = _satisfaction(labels.values, self.max_grade), DCG(self.k).cutoffs(labels.queries)
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            documents = ranked_documents(ranked, satisfaction, cutoffs, self.ties, sorts_ties=True)
-            return documents.part.sum(_stops(documents))
-
-        def compiled(ranked: RankedBlock) -> Floats:
-            return compiled_measure("err", ranked, satisfaction, cutoffs, self.ties)
-
-        function = compiled if is_available() else per_block
-        return PreparedRanks(labels.largest == 0, cutoffs, function, self.ties != "average")
+        per_block = sum_over_ranks("err", satisfaction, cutoffs, self.ties, _stops, sorts_ties=True)
+        return PreparedRanks(labels.largest == 0, cutoffs, per_block, self.ties != "average")
 
 
 def err_score(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from boostrank.dcg import Ties, break_ties
+from boostrank.compiled import is_available
+from boostrank.compiled.ranked_measures import RankedMeasure
+from boostrank.dcg import Ties, break_ties, compiled_measure
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Bools, Floats, Ints, Segments
 
@@ -61,3 +64,34 @@ def ranked_documents(
     tied = first.tied if ties == "average" else Segments(np.arange(len(first.rows) + 1))
     rows = break_ties(first, quality, "worst" if ties == "average" and sorts_ties else ties).rows
     return RankedDocuments(ranked.segments, first.part, quality[rows], tied, first.counts)
+
+
+def sum_over_ranks(
+    measure: RankedMeasure,
+    quality: Floats,
+    cutoffs: Ints,
+    ties: Ties,
+    at_ranks: Callable[[RankedDocuments], Floats],
+    *,
+    sorts_ties: bool = False,
+) -> Callable[[RankedBlock], Floats]:
+    """The sum over the ranks of each query of a block, by the compiled library, or by NumPy if it is not used.
+
+    Parameters
+    ----------
+    measure : {"average_precision", "reciprocal_rank", "err"}
+        What the compiled library computes.
+    quality, cutoffs, ties, sorts_ties
+        As in :func:`ranked_documents`.
+    at_ranks : callable
+        The same with NumPy: a function of ranked documents that returns the summand of each, shape (n_ranked,).
+    """
+
+    def with_numpy(ranked: RankedBlock) -> Floats:
+        documents = ranked_documents(ranked, quality, cutoffs, ties, sorts_ties=sorts_ties)
+        return documents.part.sum(at_ranks(documents))
+
+    def compiled(ranked: RankedBlock) -> Floats:
+        return compiled_measure(measure, ranked, quality, cutoffs, ties)
+
+    return compiled if is_available() else with_numpy

@@ -9,11 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.compiled import is_available
-from boostrank.dcg import DCG, Ties, compiled_measure
+from boostrank.dcg import DCG, Ties
 from boostrank.metrics.base import Empty
 from boostrank.metrics.binary_gains import BinaryMeasure
-from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents
+from boostrank.metrics.ranked_documents import RankedDocuments, sum_over_ranks
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
 
@@ -25,17 +24,7 @@ class ReciprocalRank(BinaryMeasure):
     name: ClassVar[str] = "mrr"
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        cutoffs = DCG(self.k).cutoffs(queries)
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            documents = ranked_documents(ranked, gains, cutoffs, self.ties)
-            first = np.where(documents.counts, _first_relevant(documents) / documents.ranks, 0.0)
-            return documents.part.sum(first)
-
-        def compiled(ranked: RankedBlock) -> Floats:
-            return compiled_measure("reciprocal_rank", ranked, gains, cutoffs, self.ties)
-
-        return compiled if is_available() else per_block
+        return sum_over_ranks("reciprocal_rank", gains, DCG(self.k).cutoffs(queries), self.ties, _reciprocal_ranks)
 
 
 def reciprocal_rank_score(
@@ -84,6 +73,11 @@ def reciprocal_rank_score(
     """
     measure = ReciprocalRank(k=k, threshold=threshold, ties=ties, empty=empty)
     return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
+
+
+def _reciprocal_ranks(ranking: RankedDocuments) -> Floats:
+    """Probability that each document is the first relevant one, divided by its rank; 0 beyond the cutoff."""
+    return np.where(ranking.counts, _first_relevant(ranking) / ranking.ranks, 0.0)
 
 
 def _first_relevant(ranking: RankedDocuments) -> Floats:
