@@ -94,7 +94,7 @@ def for_each_ranked(
     ----------
     queries : Segments
     scores : ndarray, shape (n_documents,)
-        Grouped; not NaN.
+        Grouped. NaN has the last ranks.
     cutoffs : ndarray of int64, shape (n_queries,)
         The documents of this many ranks of each query are ranked, and those that are tied with the last of them.
     function : callable

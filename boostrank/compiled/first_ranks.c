@@ -31,7 +31,8 @@ static inline void insert(double *best, int64_t *rows, int64_t last, double scor
 /* Rows of the `depths[q]` documents with the highest scores of each query q, and of the documents that are tied with the
    last of them. They are sorted by decreasing score, those of equal score by row. `counts[q]` is their number. They
    follow each other in `rows`, which has space for all documents. A depth is at least 1 and at most the number of
-   documents; it should be small, since each insertion moves up to this number of documents. NaN counts as minus infinity. */
+   documents; it should be small, since each insertion moves up to this number of documents. NaN has the
+   last ranks, with minus infinity. */
 EXPORT int64_t first_ranks(const double *scores, const int64_t *indptr, int64_t n_queries, const int64_t *depths,
                            int64_t *rows, int64_t *counts)
 {

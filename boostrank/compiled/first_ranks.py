@@ -14,7 +14,7 @@ def first_ranks(scores: Floats, queries: Segments, cutoffs: Ints) -> tuple[Ints,
     Parameters
     ----------
     scores : ndarray of float64, shape (n_documents,)
-        Not NaN.
+        NaN has the last ranks.
     queries : Segments
     cutoffs : ndarray of int64, shape (n_queries,)
         Number of ranks, from 1 to the number of documents of the query. Large cutoffs take much time.
