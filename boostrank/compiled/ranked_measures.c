@@ -61,6 +61,8 @@ static double stops(run tied, double *reading)
 {
     double negligible = log(NEGLIGIBLE) / log1p(-sum(tied) / (double)tied.n), total = 0.0;
     int64_t counted = negligible < (double)tied.counted ? (int64_t)ceil(negligible) : tied.counted, members = 0;
+    /* If all documents satisfy with probability 1 after rounding, the first of them is read all the same. */
+    counted = counted > 1 ? counted : 1;
     for (int64_t i = 0; i < tied.n; i++)
         members += !(tied.quality[tied.rows[i]] > 0.0);
     for (int64_t t = 0; t <= counted; t++)

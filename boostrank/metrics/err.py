@@ -152,6 +152,8 @@ def _expected_stops(ranking: RankedDocuments, chosen: Ints) -> Floats:
     # P_t <= P_1^t (Maclaurin's inequality), so P_t is not needed if this bound is negligible.
     with np.errstate(divide="ignore", over="ignore"):
         negligible = np.ceil(np.log(NEGLIGIBLE) / np.log1p(-tied.mean(ranking.quality)[chosen]))
+    # If the mean is 1 after rounding, the first document is read all the same.
+    negligible = np.maximum(negligible, 1.0)
     counted = tied.sum(ranking.counts.astype(np.int64))[chosen]
     set_sizes = Segments.from_sizes(np.minimum(counted, negligible).astype(np.int64) + 1)
     reading = _mean_products(
