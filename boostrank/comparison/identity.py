@@ -16,6 +16,7 @@ import joblib
 import numpy as np
 from scipy import sparse
 
+from boostrank import compiled
 from boostrank.datasets import Dataset, Fold
 
 # Packages whose code is identified by their version, by the name of their distribution.
@@ -79,11 +80,14 @@ def versions() -> dict[str, str]:
             found[distribution] = importlib.metadata.version(distribution)
         except importlib.metadata.PackageNotFoundError:
             continue
-    # Between two releases, the code changes and the version does not.
+    # Between two releases, the code changes and the version does not. Compiled functions and NumPy round differently.
     package = Path(__file__).parents[1]
     code = hashlib.sha1(usedforsecurity=False)
     for path in sorted(package.rglob("*.py")):
         code.update(str(path.relative_to(package)).encode() + path.read_bytes())
+    if compiled.is_available():
+        for path in sorted(package.rglob("_kernels*")):
+            code.update(path.read_bytes())
     return {**found, "boostrank": code.hexdigest()}
 
 

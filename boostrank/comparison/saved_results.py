@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 import zlib
@@ -138,18 +139,28 @@ class SavedResults:
         )
         start = f"{json.dumps(HEADER)}\n" if self._starts_empty else "" if self._ends_in_line else "\n"
         # One call of `write` without a buffer: another run that appends to the same file does not come in between.
+        content = f"{start}{json.dumps(line)}\n".encode()
         with open(self.path, "ab", buffering=0) as file:
-            file.write(f"{start}{json.dumps(line)}\n".encode())
-        self._starts_empty, self._ends_in_line = False, True
+            n_written = file.write(content)
+        self._starts_empty, self._ends_in_line = False, n_written == len(content)
+        if n_written != len(content):
+            # Without a buffer, a disk that becomes full is no error of this call, but of the next one.
+            raise OSError(
+                errno.ENOSPC,
+                f"only {n_written} of the {len(content)} bytes of a result were written, as if the disk is full",
+                str(self.path),
+            )
 
     def _read(self, number: int, line: bytes) -> None:
         try:
             values = json.loads(line)
+            if values == HEADER:  # Two runs that begin at the same time may both write it.
+                return
             if _with_checksum(values) != values:
                 raise ValueError("checksum")
             identity = TrainingIdentity(*(values[name] for name in TrainingIdentity._fields))
             scores = np.frombuffer(base64.b64decode(values["scores"]), dtype=values["type"]).copy()
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             self.damaged_lines.append(number)
             return
         self._results[identity.key] = TrainingResult(scores, values["rounds"], values["seconds"])
@@ -173,5 +184,5 @@ def _text(identity: TrainingIdentity, name: str) -> str:
 def _decoded(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
