@@ -222,6 +222,14 @@ def test_two_runs_that_begin_together_may_both_write_the_first_line(tmp_path):
         run.add(key, TrainingResult(np.arange(4.0), 5.0, 0.1))
     saved = SavedResults(file)
     assert (saved.damaged_lines, saved.n_trainings) == ([], 2)
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([*lines[:2], lines[0], *lines[2:]]))
+    assert SavedResults(file).damaged_lines == []
+    # A file that is deleted while a comparison runs is begun anew.
+    file.unlink()
+    for key in keys:
+        saved.add(key, TrainingResult(np.arange(4.0), 5.0, 0.1))
+    assert SavedResults(file).n_trainings == 2
 
 
 def test_a_disk_that_becomes_full_is_an_error_of_the_first_incomplete_line(tmp_path):
