@@ -44,6 +44,7 @@ that share a line do not import each other. A test reads this list and checks it
 from __future__ import annotations
 
 import importlib
+from threading import RLock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -149,6 +150,10 @@ _MODULES = {
     "significance": ("permutation_test",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+# Threads that import modules of scikit-learn or NumPy in different sequences may get unfinished ones. So only one
+# thread at a time imports what a public name needs. Modules of boostrank import no public name from here: a thread that
+# imports such a module would wait for this lock, and the owner of the lock for that module.
+_public_import = RLock()
 
 if not TYPE_CHECKING:  # For type checkers a module that has __getattr__ has every attribute.
 
@@ -157,7 +162,11 @@ if not TYPE_CHECKING:  # For type checkers a module that has __getattr__ has eve
         if name.startswith("_"):
             raise AttributeError(f"module 'boostrank' has no attribute {name!r}")
         try:
-            found = importlib.import_module(module)
+            if name in __all__:
+                with _public_import:
+                    found = importlib.import_module(module)
+            else:
+                found = importlib.import_module(module)
         except ImportError as error:
             if isinstance(error, ModuleNotFoundError) and error.name == module:
                 raise AttributeError(f"module 'boostrank' has no attribute {name!r}") from None

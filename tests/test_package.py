@@ -100,6 +100,36 @@ def test_imports_are_light_and_submodules_are_reachable():
     ]
 
 
+def test_threads_may_import_public_names_at_the_same_time():
+    names = ["LightGBMRanker", "evaluate", "ndcg_score", "read_letor", "XGBoostRanker", "compare", "metrics"]
+    code = (
+        "import sys, threading, boostrank\n"
+        "names, faults = sys.argv[1:], []\n"
+        "barrier = threading.Barrier(len(names))\n"
+        "def get(name):\n"
+        "    barrier.wait()\n"
+        "    try:\n"
+        "        getattr(boostrank, name)\n"
+        "    except AttributeError as error:\n"
+        "        faults.append(error)\n"
+        "threads = [threading.Thread(target=get, args=(name,)) for name in names]\n"
+        "for thread in threads: thread.start()\n"
+        "for thread in threads: thread.join()\n"
+        "print(faults)\n"
+    )
+    for _ in range(2):
+        found = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, timeout=120)
+        assert found.stdout == "[]\n", found.stdout + found.stderr
+
+
+def test_modules_import_no_public_names_from_the_package():
+    # A thread that imports such a module and one that imports a public name would wait for each other.
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "boostrank" and path != PACKAGE / "__init__.py":
+                assert not {alias.name for alias in node.names} & set(br.__all__), path
+
+
 def test_a_missing_backend_is_an_error_that_says_what_to_install(monkeypatch):
     X, y, qid = br.make_ranking(n_queries=5, random_state=0)
     for ranker, name in ((br.LightGBMRanker(), "lightgbm"), (br.XGBoostRanker(), "xgboost")):

@@ -201,6 +201,7 @@ def test_half_written_and_damaged_lines_are_left_out(tmp_path):
         lines[1].replace(b'"rounds": 5', b'"rounds": 6'),
         b"\0" * 50 + b"\n",
         b"[]\n",
+        b"[" * 100_000 + b"\n",
         b'{"checksum": 1}\n',
     ):
         file.write_bytes(b"".join([lines[0], damaged, *lines[2:]]))
@@ -296,12 +297,12 @@ def test_versions_follow_the_code(monkeypatch, tmp_path):
     (package.parent / "a.py").write_text("a = 2")
     second = identity.versions.__wrapped__()
     assert second["boostrank"] != first["boostrank"]
+    # Another compiled library is other code, if it is used.
     (package.parent / "compiled").mkdir()
     (package.parent / "compiled" / "_kernels.abi3.so").write_bytes(b"1")
-    monkeypatch.setattr(identity.compiled, "is_available", lambda: True)
-    assert identity.versions.__wrapped__()["boostrank"] != second["boostrank"]
-    monkeypatch.setattr(identity.compiled, "is_available", lambda: False)
-    assert identity.versions.__wrapped__() == second
+    for is_used in (True, False):
+        monkeypatch.setattr(identity.compiled, "is_available", lambda is_used=is_used: is_used)
+        assert (identity.versions.__wrapped__() != second) == is_used
 
 
 def test_a_damaged_line_is_reported_and_trained_again(folds, rankers, tmp_path, fits):

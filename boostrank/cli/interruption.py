@@ -36,7 +36,7 @@ def kept_results(path: Path | None) -> Iterator[Path]:
     except BaseException as error:
         kept = _n_trainings(file)
         if path is None and not kept:
-            file.unlink()
+            file.unlink(missing_ok=True)
         if kept:
             arguments = [*sys.argv[1:], *(["--results", str(file)] if path is None else [])]
             error_console.print(f"{kept} {'training is' if kept == 1 else 'trainings are'} kept in {file}. To go on:")
@@ -47,7 +47,8 @@ def kept_results(path: Path | None) -> Iterator[Path]:
             raise typer.Exit(INTERRUPTED) from None
         raise
     if path is None:
-        file.unlink()
+        # Folders for temporary files may be cleaned while the command runs.
+        file.unlink(missing_ok=True)
 
 
 def _temporary_file() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 import zlib
@@ -100,7 +101,7 @@ class SavedResults:
         self._results: dict[str, TrainingResult] = {}
         self._identities: dict[tuple[str, str], list[TrainingIdentity]] = {}
         with open(self.path, "rb") as file:
-            self._starts_empty = self._ends_in_line = not (head := file.readline())
+            head = file.readline()
             if head and _decoded(head) != HEADER:
                 raise ValueError(
                     f"{str(path)!r} is no file of results of this version of boostrank: it is left as it is; give the "
@@ -109,7 +110,7 @@ class SavedResults:
             for number, line in enumerate(file, 2):
                 self._read(number, line)
                 head = line
-            self._ends_in_line = head.endswith(b"\n") or self._starts_empty
+            self._ends_in_line = head.endswith(b"\n") or not head
         self.n_trainings = len(self._results)
 
     def find(self, identity: TrainingIdentity) -> TrainingResult | None:
@@ -136,20 +137,32 @@ class SavedResults:
                 "scores": base64.b64encode(scores.tobytes()).decode(),
             }
         )
-        start = f"{json.dumps(HEADER)}\n" if self._starts_empty else "" if self._ends_in_line else "\n"
         # One call of `write` without a buffer: another run that appends to the same file does not come in between.
         with open(self.path, "ab", buffering=0) as file:
-            file.write(f"{start}{json.dumps(line)}\n".encode())
-        self._starts_empty, self._ends_in_line = False, True
+            # The file may have been deleted or emptied in the meantime.
+            is_empty = os.fstat(file.fileno()).st_size == 0
+            start = f"{json.dumps(HEADER)}\n" if is_empty else "" if self._ends_in_line else "\n"
+            content = f"{start}{json.dumps(line)}\n".encode()
+            n_written = file.write(content)
+        self._ends_in_line = n_written == len(content)
+        if n_written != len(content):
+            # Without a buffer, a disk that becomes full is no error of this call, but of the next one.
+            raise OSError(
+                errno.ENOSPC,
+                f"only {n_written} of the {len(content)} bytes of a result were written, as if the disk is full",
+                str(self.path),
+            )
 
     def _read(self, number: int, line: bytes) -> None:
         try:
             values = json.loads(line)
+            if values == HEADER:  # Two runs that begin at the same time may both write it.
+                return
             if _with_checksum(values) != values:
                 raise ValueError("checksum")
             identity = TrainingIdentity(*(values[name] for name in TrainingIdentity._fields))
             scores = np.frombuffer(base64.b64decode(values["scores"]), dtype=values["type"]).copy()
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             self.damaged_lines.append(number)
             return
         self._results[identity.key] = TrainingResult(scores, values["rounds"], values["seconds"])
@@ -173,5 +186,5 @@ def _text(identity: TrainingIdentity, name: str) -> str:
 def _decoded(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

@@ -149,6 +149,8 @@ class ParquetPart(FilePart):
                 f"{file.schema_arrow.names[:10]}"
             )
         self._columns = list(columns)
+        if len(set(self._columns)) < len(self._columns):
+            raise ValueError(f"columns must be different names of columns; got {self._columns[:10]}")
         self.names: list[str] | None = self._columns
         fields = [self._field(file.schema_arrow, name) for name in self._columns]
         self.shape = _two_dimensional((file.metadata.num_rows, len(fields)), self.name)

@@ -144,6 +144,8 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
     301 Q0 doc-2 1 9.5 mine
     301 Q0 doc-1 2 7.25 mine
     """
+    if not isinstance(tag, str):
+        raise ValueError(f"tag must be a text; got {tag!r}")
     table = as_run(run)
     for name, texts in (("tag", pd.Series([tag], dtype=str)), (QUERY, table[QUERY]), (DOCUMENT, table[DOCUMENT])):
         blank = texts.str.contains(r"\s", regex=True) | (texts == "")
@@ -180,6 +182,11 @@ def _read(path: Path, kind: str) -> pd.DataFrame:
         if kind == "qrels" and not table[number].str.fullmatch(_INTEGER).all():
             _raise_fault(path, kind)
         values = table[number].to_numpy(dtype=object).astype(number_type)
+        # pandas reads a column of the words True and False as the numbers 1 and 0.
+        if kind == "run" and np.isin(values, (0.0, 1.0)).all():
+            words = _parse(path, list(columns), str, usecols=[number])[number]
+            if words.str.contains("[a-df-zA-DF-Z]", regex=True).any():
+                _raise_fault(path, kind)
         # Ids such as 007 were read as numbers.
         texts = [name for name in (QUERY, ITERATION, DOCUMENT, "tag") if name in columns]
         wrong = [name for name in texts if not isinstance(table[name].dtype, pd.StringDtype)]

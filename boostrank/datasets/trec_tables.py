@@ -92,6 +92,9 @@ def _table(given: Any, name: str, number: str) -> pd.DataFrame:
     missing = [column for column in (QUERY, DOCUMENT, number) if column not in table]
     if missing:
         raise ValueError(f"{name} must have the columns {QUERY}, {DOCUMENT} and {number}; {missing[0]} is missing")
+    repeated = [column for column in (QUERY, DOCUMENT, ITERATION, number) if list(table.columns).count(column) > 1]
+    if repeated:
+        raise ValueError(f"{name} has more than one column {repeated[0]}")
     if len(table) == 0:
         raise ValueError(f"{name} is empty: it has no documents")
     return table

@@ -74,7 +74,8 @@ def join(qrels: Any, run: Any, *, trec_ties: bool, unjudged: str, queries: str |
     query = pd.Categorical(table[QUERY], categories=pd.unique(judgments[QUERY])).codes
     score, row = table[SCORE].to_numpy(), table["row"].to_numpy()
     if trec_ties:
-        score = score.astype(np.float32)
+        with np.errstate(over="ignore"):  # Scores beyond the range of float32 are tied, as with trec_eval.
+            score = score.astype(np.float32)
         document = table[DOCUMENT].rank(method="dense").to_numpy()
         tiebreak = -document
     else:

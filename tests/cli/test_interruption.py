@@ -1,5 +1,6 @@
 """`boostrank compare` that is stopped, or that fails, keeps its results and says how to go on."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ import time
 import pandas as pd
 import pytest
 
+from boostrank.cli.interruption import kept_results
 from boostrank.comparison import trainings
 
 OWN = """
@@ -101,6 +103,16 @@ def test_nothing_is_kept_where_nothing_was_trained(compare, tmp_path, monkeypatc
     lines = compare(code=130).splitlines()
     assert lines == [FIRST_LINE, "Stopped before the first training ended: no results are kept."]
     assert temporary_files(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [None, ValueError])
+def test_a_temporary_file_may_be_deleted_meanwhile(error):
+    expected = contextlib.nullcontext() if error is None else pytest.raises(error)
+    with expected, kept_results(None) as file:
+        file.unlink()
+        if error is not None:
+            raise error
+    assert not file.exists()
 
 
 def test_a_file_with_other_content_is_refused(compare, tmp_path):

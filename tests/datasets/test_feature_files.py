@@ -144,6 +144,8 @@ def test_columns_of_parquet_files(frame, tmp_path):
         FeatureFiles(path, columns="a")
     with pytest.raises(ValueError, match="at least one feature"):
         FeatureFiles(path, columns=[])
+    with pytest.raises(ValueError, match="columns must be different names"):
+        FeatureFiles(path, columns=["a", "a"])
     path.write_bytes(path.read_bytes()[:-10])
     with pytest.raises(ValueError, match=r"a.parquet' is no complete Parquet file"):
         FeatureFiles(path, columns=["a"])

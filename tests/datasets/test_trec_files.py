@@ -93,6 +93,14 @@ def test_faulty_line_of_a_run_is_named(file, line, fault):
     assert len(read_run(file(LINE + b"\n" + b"q1 Q0 d2 2 1 tag\n"))) == 2
 
 
+@pytest.mark.parametrize("words", [("True", "FALSE"), ("true", "1"), ("0.5", "False")])
+def test_words_are_no_scores(file, words):
+    lines = [f"q Q0 d{i} 1 {word} t\n" for i, word in enumerate(words)]
+    with pytest.raises(ValueError, match=r"the score '(true|True|False)' is not a finite number"):
+        read_run(file("".join(lines).encode()))
+    assert read_run(file(b"q Q0 d 1 1e0 t\nq Q0 e 2 +0.0 t\n"))["score"].tolist() == [1.0, 0.0]
+
+
 @pytest.mark.parametrize("content", [b"", b"\n \n"])
 def test_empty_file_is_refused(file, content):
     for read in (read_run, read_qrels):
@@ -151,6 +159,7 @@ def test_ranks_of_a_written_run_start_at_1_for_each_query(tmp_path):
         ({"q": {"a b": 1.0}}, "t", "doc_id 'a b'"),
         ({"": {"a": 1.0}}, "t", "query_id ''"),
         ({"q": {"a": 1.0}}, "two words", "tag 'two words'"),
+        ({"q": {"a": 1.0}}, None, "tag must be a text; got None"),
         ({"q": {"a": np.inf}}, "t", "score of run must be finite"),
     ],
 )
@@ -217,6 +226,7 @@ def test_subtopics_of_named_tuples_are_kept():
         (FRAME.drop(columns="doc_id"), ValueError, "doc_id is missing"),
         (FRAME.iloc[:0], ValueError, "it has no documents"),
         ({}, ValueError, "it has no documents"),
+        (pd.concat([FRAME, FRAME[["score"]]], axis=1), ValueError, "more than one column score"),
         (FRAME.assign(query_id=[1.5, 2, 3]), ValueError, "query_id of row 0 is 1.5"),
         (FRAME.assign(doc_id=["a", None, "b"]), ValueError, "doc_id of row 1 is missing"),
         (FRAME.assign(score=["1", "x", "2"]), ValueError, "score of run must be numbers"),

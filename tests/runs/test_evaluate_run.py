@@ -69,6 +69,14 @@ def test_rules_for_ties(ties, value):
     assert evaluate_run({"q": {"z": 0, "a": 1}}, {"q": {"a": 1.0, "z": 1.0}}, "RR", ties=ties) == {"RR": value}
 
 
+def test_scores_beyond_the_range_of_float32_are_tied_without_a_warning():
+    run = {"301": {"a": 1e39, "b": 1e40, "x": 1e38}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert evaluate_run({"301": {"b": 1}}, run, "RR") == {"RR": 1.0}
+        assert evaluate_run({"301": {"a": 1}}, run, "RR") == {"RR": 0.5}
+
+
 def test_trec_eval_ranks_ties_by_decreasing_id():
     assert evaluate_run({"q": {"z": 0, "a": 1}}, {"q": {"a": 1.0, "z": 1.0}}, "RR") == {"RR": 0.5}
 
