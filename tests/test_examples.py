@@ -1,7 +1,6 @@
 """Every example runs, with less data and smaller settings than a user would choose."""
 
 import multiprocessing
-import re
 import runpy
 import sys
 from multiprocessing.pool import ThreadPool
@@ -17,6 +16,7 @@ ARGUMENTS = {
     "consistency": ["--small"],
     "cost_of_inconsistency": ["--small", "--sizes", "40,80", "--seeds", "2", "--jobs", "1"],
     "discount_theory": ["--small"],
+    "larger_than_memory": ["--files", "4", "--rows", "500"],
     "preferences": ["--small"],
 }
 MAX_QUERIES = 60
@@ -38,35 +38,9 @@ def _less_work(monkeypatch):
 
 @pytest.mark.usefixtures("_less_work")
 @pytest.mark.parametrize(
-    "path",
-    # The last test of this file runs larger_than_memory.
-    [
-        pytest.param(p, marks=[] if p.stem in FAST else pytest.mark.slow, id=p.stem)
-        for p in EXAMPLES
-        if p.stem != "larger_than_memory"
-    ],
+    "path", [pytest.param(p, marks=[] if p.stem in FAST else pytest.mark.slow, id=p.stem) for p in EXAMPLES]
 )
 def test_example_runs(path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [str(path), *ARGUMENTS.get(path.stem, [])])
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out.strip()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak memory as Linux tells it")
-def test_memory_grows_by_the_bins_of_features_in_files(monkeypatch, capsys):
-    """The figures that the example prints: bytes of memory for each document, whose features have 400 bytes."""
-    path = next(path for path in EXAMPLES if path.stem == "larger_than_memory")
-    monkeypatch.setattr(sys, "argv", [str(path)])
-    runpy.run_path(str(path), run_name="__main__")
-    _, *lines = capsys.readouterr().out.splitlines()
-    found = [re.fullmatch(r"(.+\w) +(\d+) bytes of memory; NDCG@10 in training (.+)", line).groups() for line in lines]
-    memory = {way: int(bytes_each) for way, bytes_each, _ in found}
-    for library, (ways, most) in {"LightGBM": (2, 0.5), "XGBoost": (3, 0.6)}.items():
-        names = [way for way in memory if way.startswith(library)]
-        assert len(names) == ways
-        assert len({ndcg for way, _, ndcg in found if way.startswith(library)}) == 1
-        # An array in memory has 400 bytes, beside the bins.
-        assert memory[names[0]] > 400
-        assert memory[names[1]] < most * memory[names[0]]
-    assert memory["XGBoost, files and cache"] < 0.6 * memory["XGBoost, features in files"]
