@@ -100,6 +100,7 @@ def test_imports_are_light_and_submodules_are_reachable():
     ]
 
 
+@pytest.mark.slow
 def test_threads_may_import_public_names_at_the_same_time():
     names = ["LightGBMRanker", "evaluate", "ndcg_score", "read_letor", "XGBoostRanker", "compare", "metrics"]
     code = (

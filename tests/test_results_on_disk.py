@@ -4,8 +4,11 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from boostrank.comparison.saved_results import SavedResults, TrainingResult, make_identity
+
+pytestmark = pytest.mark.slow
 
 
 def test_several_runs_may_begin_the_same_file(tmp_path):

@@ -268,6 +268,7 @@ def test_if_the_system_has_no_more_threads_the_caller_does_the_work(monkeypatch)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.slow
 def test_a_forked_process_has_its_own_threads():
     code = f"""if True:
         import os, sys, warnings
@@ -325,6 +326,7 @@ def data(seed=0):
 
 
 @pytest.mark.parametrize("name", [*SURROGATES, "edge-logistic"])
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_threads(four_threads, name):
     labels, queries, scores = data()
     assert len(queries.blocks()) > 3

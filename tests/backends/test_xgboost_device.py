@@ -25,6 +25,8 @@ from boostrank.queries import Queries
 from boostrank.surrogates import SURROGATES, Squared
 from boostrank.threads import use_threads
 
+pytestmark = pytest.mark.slow
+
 NO_GPU = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))
 needs_no_gpu = pytest.mark.skipif(
     shutil.which("nvidia-smi") is not None, reason="on a GPU, XGBoost does not take arrays of the host as CUDA arrays"

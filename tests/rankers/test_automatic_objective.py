@@ -275,6 +275,7 @@ def test_candidates_of_the_tables_share_the_binned_data_of_a_fold(ranker_class, 
         assert len(fold[0]) == (2 if weighted else 1)
 
 
+@pytest.mark.slow
 def test_dropped_candidates_and_the_end_of_the_choice_free_models_and_binned_data(auto, table, noisy, monkeypatch):
     runs, alive = [], []
     free = FoldTrainings.free

@@ -7,6 +7,8 @@ import boostrank as br
 from boostrank.backends import lightgbm_features
 from boostrank.datasets import feature_files
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {"n_estimators": 8, "n_jobs": 1}
 
 

@@ -45,6 +45,7 @@ def random_tables(seed, n_ids=40):
 
 
 @pytest.mark.parametrize("rel", [1, 2])
+@pytest.mark.slow
 def test_values_are_those_of_trec_eval(rel):
     for seed in range(75):
         qrels, run = random_tables(seed)

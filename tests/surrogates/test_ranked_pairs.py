@@ -78,6 +78,7 @@ def assert_by_enumeration(surrogate, scores, targets, sizes):
     seed=st.integers(0, 10**6),
     scale=st.sampled_from([1e-3, 1.0, 30.0]),
 )
+@pytest.mark.slow
 def test_weights_are_means_over_the_rankings(surrogate, sizes, n_levels, seed, scale):
     random, n = np.random.default_rng(seed), sum(sizes)
     scores = scale * random.integers(-1, n_levels - 1, n) * random.choice([1.0, -1.0])

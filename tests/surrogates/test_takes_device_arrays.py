@@ -12,6 +12,8 @@ from surrogate_samples import ALL, SIZES, ragged
 from boostrank.device_segments import DeviceSegments
 from boostrank.surrogates import SURROGATES, Profiled
 
+pytestmark = pytest.mark.slow
+
 ON_DEVICE = [surrogate for surrogate in ALL if surrogate.takes_device_arrays]
 # Families for surrogates of users: they take arrays of a device if the functions of the user do.
 ON_DEVICE += [Arc(), SteepBowl(), FlatBowl(), dataclasses.replace(FlatBowl(), hessian="exact"), Profiled(Arc())]
