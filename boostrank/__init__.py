@@ -124,7 +124,7 @@ __all__ = [
     "xgboost_objective",
 ]
 
-# Modules are imported when their names are first used: all of them together take about 70 ms, and scikit-learn 1,200.
+# Modules are imported when their names are first used: all of them together take a tenth of the time of scikit-learn.
 _MODULES = {
     "backends.lightgbm_callables": ("lightgbm_metric", "lightgbm_objective"),
     "backends.xgboost_callables": ("xgboost_metric", "xgboost_objective"),

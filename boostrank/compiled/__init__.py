@@ -81,10 +81,7 @@ def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tup
     scores, targets : ndarray of float64, shape (n_documents,)
     queries : Segments
     """
-    scores, targets = (_floats(values, queries) for values in (scores, targets))
-    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
-    _call("pairwise_logistic", scores, targets, queries.indptr, queries.n_segments, gradient, hessian)
-    return gradient, hessian
+    return _derivatives("pairwise_logistic", scores, targets, queries, queries.indptr, queries.n_segments)
 
 
 def pairwise_hinge(
@@ -102,11 +99,8 @@ def pairwise_hinge(
     queries : Segments
     is_squared : bool
     """
-    scores, targets = (_floats(values, queries) for values in (scores, targets))
-    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
-    indptr, n = queries.indptr, queries.n_segments
-    _call("pairwise_hinge", scores, targets, ranking, indptr, n, is_squared, gradient, hessian)
-    return gradient, hessian
+    grouped = ranking, queries.indptr, queries.n_segments
+    return _derivatives("pairwise_hinge", scores, targets, queries, *grouped, is_squared)
 
 
 def rank_weighted(
@@ -136,10 +130,17 @@ def rank_weighted(
         Whether weights are divided by `min_distance` plus the distance of the scores.
     min_distance : float
     """
-    scores, targets = (_floats(values, queries) for values in (scores, targets))
-    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+    grouped = ranking, queries.indptr, queries.n_segments
     settings = discounts, truncation, divides, min_distance
-    _call("rank_weighted", scores, targets, ranking, queries.indptr, queries.n_segments, *settings, gradient, hessian)
+    return _derivatives("rank_weighted", scores, targets, queries, *grouped, *settings)
+
+
+def _derivatives(
+    name: str, scores: Floats, targets: Floats, queries: Segments, *arguments: object
+) -> tuple[Floats, Floats]:
+    """Gradient and Hessian by a function of the library, which takes `arguments` after scores and targets."""
+    gradient, hessian = np.empty(queries.n_rows), np.empty(queries.n_rows)
+    _call(name, _floats(scores, queries), _floats(targets, queries), *arguments, gradient, hessian)
     return gradient, hessian
 
 
