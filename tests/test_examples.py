@@ -1,7 +1,10 @@
 """Every example runs, with less data and smaller settings than a user would choose."""
 
+import contextlib
+import io
 import multiprocessing
 import runpy
+import subprocess
 import sys
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
@@ -20,6 +23,18 @@ ARGUMENTS = {
     "preferences": ["--small"],
 }
 MAX_QUERIES = 60
+RUN = subprocess.run
+
+
+def _run_here(command, **settings):
+    """Run a Python script in this process, because the start of another one takes more time than the scripts."""
+    if command[0] != sys.executable:
+        return RUN(command, **settings)
+    output = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(output):
+        patch.setattr(sys, "argv", command[1:])
+        runpy.run_path(command[1], run_name="__main__")
+    return subprocess.CompletedProcess(command, 0, output.getvalue())
 
 
 @pytest.fixture
@@ -32,6 +47,7 @@ def _less_work(monkeypatch):
 
     monkeypatch.setattr(br, "make_ranking", make_small_ranking)
     monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
+    monkeypatch.setattr(subprocess, "run", _run_here)
     # Threads, because a fork of this process would take over the locks of other tests' threads.
     monkeypatch.setattr(multiprocessing, "Pool", ThreadPool)
 

@@ -29,14 +29,11 @@ def test_paths_are_printed_as_they_are(run, folder, tmp_path, name):
 
 
 @pytest.mark.slow
-def test_scores_go_to_standard_output_by_its_name(folder, model):
+def test_scores_go_to_standard_output_by_its_name(run, folder, model):
     command = [sys.executable, "-m", "boostrank", "predict", str(model), str(folder / "all.txt")]
-    outputs = [
-        subprocess.run([*command, *output], capture_output=True, check=True).stdout
-        for output in ([], ["--output", "/dev/stdout"])
-    ]
-    assert outputs[0] == outputs[1]
-    assert len(outputs[0].splitlines()) == len(br.read_letor(folder / "all.txt").y)
+    done = subprocess.run([*command, "--output", "/dev/stdout"], capture_output=True, check=True, text=True)
+    assert done.stdout.splitlines() == run("predict", model, folder / "all.txt").splitlines()
+    assert len(done.stdout.splitlines()) == len(br.read_letor(folder / "all.txt").y)
 
 
 def test_a_pipe_gets_scores_models_tables_and_plots(run, folder, model, tmp_path):

@@ -463,20 +463,21 @@ def test_an_ensemble_of_the_chosen_objective(ranker_class, auto, table, noisy):
 
 
 @pytest.mark.slow
-def test_clones_pickles_and_grids(auto, table, noisy):
+def test_clones_pickles_and_grids(auto, table, noisy, monkeypatch):
+    monkeypatch.setattr("boostrank.rankers.settings.MAX_ROUNDS", 5)
     X, y, qid = noisy
     table({}, {"objective": "softmax"})
-    ranker = auto(n_estimators=3).fit(X, y, qid)
+    ranker = auto(n_estimators=2).fit(X, y, qid)
     assert ranker.get_params()["objective"] == clone(ranker).objective == "auto"
     copied = pickle.loads(pickle.dumps(ranker))
     np.testing.assert_array_equal(copied.predict(X), ranker.predict(X))
     assert copied.best_params_ == ranker.best_params_
     frame = pd.DataFrame(X).assign(qid=qid)
     frame.columns = frame.columns.astype(str)
-    grid = GridSearchCV(clone(ranker), {"objective": ["auto", "softmax"]}, cv=br.QueryKFold(3), error_score="raise")
+    grid = GridSearchCV(clone(ranker), {"objective": ["auto", "softmax"]}, cv=br.QueryKFold(2), error_score="raise")
     grid.fit(frame, y)
     assert grid.best_score_ > 0
-    search = br.grid_search(clone(ranker), {"n_estimators": ["auto", 2]}, X, y, qid, cv=3)
+    search = br.grid_search(clone(ranker), {"n_estimators": ["auto", 2]}, X, y, qid, cv=2)
     assert set(search.best_params_) == {"n_estimators"}
 
 

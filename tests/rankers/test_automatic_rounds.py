@@ -181,7 +181,7 @@ def test_models_that_cannot_be_cut(data):
 @pytest.mark.parametrize("settings", [{"n_estimators": "auto"}, {"n_estimators": 5, "ensemble": "folds"}])
 def test_all_kinds_of_features_and_rows_in_any_sequence(make, data, settings):
     X, y, qid = data
-    settings = {**settings, "cv": 3}
+    settings = {**settings, "cv": 2}
     if settings["n_estimators"] == "auto":
         settings["early_stopping_rounds"] = PATIENCE
     expected = make(**settings).fit(X, y, qid).predict(X)
