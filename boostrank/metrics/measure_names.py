@@ -22,17 +22,22 @@ class _Entry(NamedTuple):
         Names of our settings by the names of the parameters of ir_measures.
     settings : dict
         Settings that give our measure the conventions of ir_measures.
+    at : str
+        The setting that stands after "@".
     """
 
     name: str
     parameters: Mapping[str, str]
     settings: Mapping[str, Any] = {}
+    at: str = "k"
 
 
-_BINARY = {"rel": "threshold"}
+_JUDGED = {"judged_only": "judged_only"}
+_REL = {"rel": "threshold"}
+_BINARY = {**_REL, **_JUDGED}
 _GAINS = {"log2": "linear", "exp-log2": "exp2"}
 _ENTRIES = {
-    "nDCG": _Entry("ndcg", {"dcg": "gain"}, {"gain": "linear"}),
+    "nDCG": _Entry("ndcg", {"dcg": "gain", **_JUDGED}, {"gain": "linear"}),
     "P": _Entry("precision", _BINARY),
     "Precision": _Entry("precision", _BINARY),
     "R": _Entry("recall", _BINARY),
@@ -43,7 +48,8 @@ _ENTRIES = {
     "MRR": _Entry("mrr", _BINARY),
     # The largest grade is that of gdeval.
     "ERR": _Entry("err", {}, {"max_grade": 4}),
-    "RBP": _Entry("rbp", {"p": "p", **_BINARY}),
+    "RBP": _Entry("rbp", {"p": "p", **_REL}),
+    "Judged": _Entry("judged", {}),
 }
 _FORM = re.compile(r"(\w+)(?:\((.*)\))?(?:@([1-9][0-9]*))?")
 
@@ -98,10 +104,9 @@ def _settings(arguments: str, entry: _Entry, text: str) -> dict[str, Any]:
         raise ValueError(f"the parameters of a measure must be like (rel=2); got {text!r} ({error})") from None
     unknown = [name for name in given if name not in entry.parameters]
     if unknown:
-        advice = "; pass unjudged='remove' to evaluate_run" if unknown[0] == "judged_only" else ""
         raise ValueError(
             f"{text!r} has the parameter {unknown[0]!r}, which is not known; known are "
-            f"{', '.join(entry.parameters) or 'none'}{advice}"
+            f"{', '.join(entry.parameters) or 'none'}"
         )
     if "dcg" in given:
         if given["dcg"] not in _GAINS:
