@@ -129,6 +129,7 @@ def test_values_are_those_of_ranx():
     ranx = pytest.importorskip("ranx")
     names = {"Success@3": "hit_rate@3", "Rprec": "r-precision", "SetP": "precision", "SetR": "recall", "SetF": "f1"}
     names |= {"NumRelRet": "hits", "Bpref": "bpref", "AP": "map"}
+    n_compared = 0
     for seed in range(150):
         qrels, run = random_tables(seed, tied=False)
         common = sorted(set(qrels) & set(run))
@@ -138,9 +139,14 @@ def test_values_are_those_of_ranx():
         ranx.evaluate(ranx.Qrels.from_dict(qrels), theirs, list(names.values()), make_comparable=False)
         for ours, name in names.items():
             values = np.array([theirs.scores[name][query] for query in found.index])
-            # bpref of ranx is 0 for a query without irrelevant documents.
-            same = np.array([ours != "Bpref" or 0 in qrels[query].values() for query in found.index])
-            np.testing.assert_allclose(found[ours][same], values[same], rtol=0, atol=1e-12, err_msg=ours)
+            if ours == "Bpref" and not all(
+                min(judged.values()) == 0 < max(judged.values()) for judged in qrels.values()
+            ):
+                # It divides by 0 for a query without irrelevant documents, and is 0 for the queries after it too.
+                continue
+            np.testing.assert_allclose(found[ours], values, rtol=0, atol=1e-12, err_msg=ours)
+            n_compared += ours == "Bpref"
+    assert n_compared > 50
 
 
 @pytest.mark.parametrize("rel", [1, 3])
