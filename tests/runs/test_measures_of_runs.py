@@ -1,6 +1,7 @@
 """Measures of runs: values of trec_eval, ir_measures and ranx, of definitions, and of publications."""
 
 import dataclasses
+import shutil
 import warnings
 
 import numpy as np
@@ -88,6 +89,22 @@ def test_values_are_those_of_ir_measures():
             theirs = {each.query_id: each.value for each in ir_measures.iter_calc([measure], qrels, run)}
             expected = [theirs[query] for query in found.index]
             np.testing.assert_allclose(found[name], expected, rtol=0, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval is a program in Perl")
+def test_values_are_those_of_gdeval():
+    """The program in ir_measures takes numbers as ids of queries, and rounds to five decimals."""
+    ir_measures = pytest.importorskip("ir_measures")
+    names = ["ERR@20", "ERR@5", "nDCG(dcg='exp-log2')@10"]
+    for seed in range(8):
+        qrels, run = (
+            {query.replace("q", "10"): documents for query, documents in table.items()} for table in random_tables(seed)
+        )
+        found = evaluate_run(qrels, run, names, queries="common", per_query=True)
+        for name in names:
+            calculation = ir_measures.gdeval.iter_calc([ir_measures.parse_measure(name)], qrels, run)
+            theirs = {each.query_id: each.value for each in calculation}
+            np.testing.assert_allclose(found[name], [theirs[query] for query in found.index], rtol=0, atol=5.001e-6)
 
 
 def measure_is_available(ir_measures, measure):
