@@ -21,10 +21,15 @@ class GroupedLabels:
     values : ndarray of float64, shape (n_documents,), or PreferenceGraph
         Only agreement takes a PreferenceGraph.
     queries : Segments
+    judgments : ndarray of float64, shape (n_documents,), optional
+        Relevance of each document as it was judged, for the documents of a run: NaN for documents without a judgment,
+        and below 0 for those that were in the pool of documents to judge, but were not judged. `values` has 0 for both.
+        The default is `values`: all documents were judged.
     """
 
-    def __init__(self, values: Any, queries: Segments) -> None:
+    def __init__(self, values: Any, queries: Segments, judgments: Floats | None = None) -> None:
         self.values, self.queries = values, queries
+        self.judgments: Any = values if judgments is None else judgments
         self._computed: list[tuple[Any, Any]] = []
 
     @cached_property

@@ -13,7 +13,8 @@ from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.registry import named_measures
-from boostrank.runs.judged_run import JudgedRun, join
+from boostrank.rankings import RankedBlock
+from boostrank.runs.judged_run import join
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_choice
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TREC_EVAL = "trec_eval"
+#: How documents are treated that were retrieved, but not judged.
+UNJUDGED = ("zero", "remove")
 
 
 def evaluate_run(
@@ -48,13 +51,16 @@ def evaluate_run(
     measures : str or Measure, or list or dict of them, default ("nDCG@10",)
         Arguments of :func:`boostrank.get_measure`. Names of ir_measures, such as ``"nDCG@10"``, ``"AP(rel=2)"`` and
         ``"RR"``, have its conventions, which are those of trec_eval. Others have the conventions of boostrank:
-        ``"ndcg@10"`` has the gain ``2^y - 1``.
+        ``"ndcg@10"`` has the gain ``2^y - 1``. Measures of what was judged or retrieved, such as ``"Judged@10"``,
+        ``"SetP"`` and ``"infAP"``, are taken only here.
     ties : {"trec_eval", "average", "stable", "best", "worst"}, default "trec_eval"
         How documents with equal scores are ranked. "trec_eval" ranks them by decreasing id; scores that are equal as
         float32 are equal. The other rules are those of :func:`boostrank.ndcg_score`, where "stable" keeps the sequence
         of the run.
     unjudged : {"zero", "remove"}, default "zero"
-        Documents that were retrieved but not judged have the relevance 0, or are removed from the run.
+        Documents that were retrieved but not judged, or judged with a relevance below 0, have the relevance 0, or are
+        removed from the run, as with ``trec_eval -J``. Single measures have it as a parameter of their name, such as
+        ``"P(judged_only=True)@5"``.
     queries : {"judged", "common"}, optional
         Which queries are evaluated. "judged": all queries that have judgments; those that are not in the run have the
         value 0. "common": queries that have judgments and are in the run, as in trec_eval without ``-c``. The default
@@ -94,15 +100,17 @@ def evaluate_run(
     {'nDCG@10': 0.403, 'AP': 0.1667, 'R@2': 0.3333}
     """
     check_choice("ties", ties, (TREC_EVAL, *TIES))
-    judged = join(qrels, run, trec_ties=ties == TREC_EVAL, unjudged=unjudged, queries=queries)
-    labels, weights = GroupedLabels(judged.labels, judged.queries), np.ones(judged.queries.n_queries)
+    check_choice("unjudged", unjudged, UNJUDGED)
+    judged = join(qrels, run, trec_ties=ties == TREC_EVAL, queries=queries)
+    labels = GroupedLabels(judged.labels, judged.queries, judged.judgments)
+    weights = np.ones(judged.queries.n_queries)
     results: dict[str, Any] = {}
-    for name, measure in named_measures(measures).items():
-        checked = _for_runs(name, measure, ties)
+    for name, measure in named_measures(measures, "runs").items():
+        checked = _for_runs(name, measure, ties, unjudged)
         prepared = checked.prepare(labels)
         assert isinstance(prepared, PreparedRanks)
         bound = BoundQueryMeasure(checked, judged.queries, prepared, weights)
-        values = _values(prepared, judged)
+        values = _values(prepared, judged.judged_ranking if checked.judged_only else judged.ranking)
         results[name] = bound.fill(values) if per_query else bound.mean_of(values)
     if not per_query:
         return results
@@ -111,23 +119,23 @@ def evaluate_run(
     return pd.DataFrame(results, index=pd.Index(judged.queries.ids, name="query_id"))
 
 
-def _for_runs(name: str, measure: Measure, ties: str) -> QueryMeasure:
-    """The measure with the tie rule; raise ValueError if it is not defined for runs."""
-    settings = {field.name for field in fields(measure)} if isinstance(measure, QueryMeasure) else set()
-    if not isinstance(measure, QueryMeasure) or not {"k", "ties"} <= settings:
-        raise ValueError(f"{name} is not defined for runs: it needs a score for each document of a query")
-    k: Any = vars(measure)["k"]
+def _for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMeasure:
+    """The measure with the rules of a run; raise ValueError if it is not defined for runs."""
+    if not isinstance(measure, QueryMeasure):
+        raise ValueError(f"{name} is not defined for runs: it is a function of labels and scores")
+    k: Any = getattr(measure, "k", None)
     if isinstance(k, float):
         raise ValueError(f"{name} is not defined for runs: the cutoff must be a number of documents, not a fraction")
     if k is None and measure.name in ("precision", "mean_precision"):
         raise ValueError(f"{name} is not defined for runs without a cutoff; choose one, such as {name}@10")
-    rule: dict[str, Any] = {} if ties == TREC_EVAL else {"ties": ties}
-    return replace(measure, **rule)
+    has_ties = "ties" in {field.name for field in fields(measure)}
+    rules: dict[str, Any] = {"ties": ties} if has_ties and ties != TREC_EVAL else {}
+    return replace(measure, judged_only=measure.judged_only or unjudged == "remove", **rules)
 
 
-def _values(prepared: PreparedRanks, judged: JudgedRun) -> Floats:
-    """Value of each query: 0 for queries without retrieved documents, NaN for those where the measure is undefined."""
-    values = np.where(prepared.undefined, np.nan, 0.0)
-    if judged.ranking is not None:
-        values[judged.ranking.segments] = prepared.per_block(judged.ranking)
+def _values(prepared: PreparedRanks, ranking: RankedBlock | None) -> Floats:
+    """Value of each query: NaN for those where the measure is undefined."""
+    values = np.where(prepared.undefined, np.nan, prepared.not_retrieved)
+    if ranking is not None:
+        values[ranking.segments] = prepared.per_block(ranking)
     return values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,6 @@ from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_choice
 
-#: How documents are treated that were retrieved, but not judged.
-UNJUDGED = ("zero", "remove")
 #: Which queries are evaluated: all that have judgments, or those that are in the run too.
 QUERIES = ("judged", "common")
 _N_SHOWN = 3
@@ -30,18 +29,37 @@ class JudgedRun:
     ----------
     queries : Queries
         Of all documents, grouped. Queries are in the sequence in which the judgments have them.
-    labels : ndarray of float64, shape (n_documents,)
-        Relevance of each document, 0 if it is negative or unknown.
+    judgments : ndarray of float64, shape (n_documents,)
+        Relevance of each document as it was judged, which may be below 0; NaN for documents without a judgment.
     ranking : RankedBlock or None
         The retrieved documents of the queries with at least one, ranked; None if no query has one.
     """
 
     queries: Queries
-    labels: Floats
+    judgments: Floats
     ranking: RankedBlock | None
 
+    @property
+    def labels(self) -> Floats:
+        """Relevance of each document, 0 if it is negative or unknown, shape (n_documents,)."""
+        return np.fmax(self.judgments, 0.0)
 
-def join(qrels: Any, run: Any, *, trec_ties: bool, unjudged: str, queries: str | None) -> JudgedRun:
+    @cached_property
+    def judged_ranking(self) -> RankedBlock | None:
+        """The ranking without the documents that have no relevance of at least 0, as with ``trec_eval -J``."""
+        if self.ranking is None:
+            return None
+        kept = self.judgments[self.ranking.rows] >= 0.0
+        sizes = self.ranking.part.sum(kept.astype(np.int64))
+        left = sizes > 0
+        if not left.any():
+            return None
+        rows, scores = self.ranking.rows[kept], self.ranking.scores[kept]
+        queries = np.arange(self.queries.n_queries)[self.ranking.segments][left]
+        return RankedBlock(queries, sizes[left], Segments.from_sizes(sizes[left]), rows, scores)
+
+
+def join(qrels: Any, run: Any, *, trec_ties: bool, queries: str | None) -> JudgedRun:
     """Join judgments and a run; see :func:`boostrank.evaluate_run` for the arguments.
 
     Parameters
@@ -50,7 +68,6 @@ def join(qrels: Any, run: Any, *, trec_ties: bool, unjudged: str, queries: str |
     trec_ties : bool
         Whether documents with equal scores are ranked as by trec_eval, by decreasing id, where scores are equal if they
         are equal as float32. Otherwise they stay tied, in the sequence of the run.
-    unjudged : {"zero", "remove"}
     queries : {"judged", "common"}, optional
 
     Raises
@@ -58,7 +75,6 @@ def join(qrels: Any, run: Any, *, trec_ties: bool, unjudged: str, queries: str |
     ValueError
         If the tables are invalid, a document is judged for several iterations, or no query is in both.
     """
-    check_choice("unjudged", unjudged, UNJUDGED)
     if queries is not None:
         check_choice("queries", queries, QUERIES)
     judgments, retrieved = as_qrels(qrels), as_run(run)
@@ -69,8 +85,6 @@ def join(qrels: Any, run: Any, *, trec_ties: bool, unjudged: str, queries: str |
     table = judgments[[QUERY, DOCUMENT, RELEVANCE]].merge(
         retrieved[[QUERY, DOCUMENT, SCORE]].assign(row=np.arange(len(retrieved))), how="outer", on=[QUERY, DOCUMENT]
     )
-    if unjudged == "remove":
-        table = table[table[RELEVANCE].notna()]
     query = pd.Categorical(table[QUERY], categories=pd.unique(judgments[QUERY])).codes
     score, row = table[SCORE].to_numpy(), table["row"].to_numpy()
     if trec_ties:
@@ -83,14 +97,14 @@ def join(qrels: Any, run: Any, *, trec_ties: bool, unjudged: str, queries: str |
     # Documents that were not retrieved have a missing score, and come last.
     permutation = np.lexsort((tiebreak, -score, query))
     query, score = query[permutation].astype(np.int64), score[permutation]
-    labels = np.maximum(table[RELEVANCE].fillna(0.0).to_numpy()[permutation], 0.0)
+    judgments_of_documents = table[RELEVANCE].to_numpy(np.float64)[permutation]
     sizes = np.bincount(query)
     grouped = Queries.from_sizes(sizes, np.array(pd.unique(judgments[QUERY]), dtype=object))
     was_retrieved = ~np.isnan(score)
     n_retrieved = grouped.sum(was_retrieved.astype(np.int64))
     if trec_ties:
         score = -grouped.positions.astype(np.float64)
-    return JudgedRun(grouped, labels, _ranking(was_retrieved, score, n_retrieved))
+    return JudgedRun(grouped, judgments_of_documents, _ranking(was_retrieved, score, n_retrieved))
 
 
 def _ranking(was_retrieved: Any, score: Floats, n_retrieved: Ints) -> RankedBlock | None:
