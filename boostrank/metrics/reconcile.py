@@ -1,21 +1,29 @@
-"""The NDCG that other libraries compute for the same labels and scores, and the conventions that explain differences.
+"""What other libraries compute for the same labels and scores, and the conventions that explain differences.
 
 No other library is imported; their conventions are in :data:`boostrank.metrics.CONVENTIONS`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties
-from boostrank.metrics.base import as_value
+from boostrank.metrics.base import Measure, QueryMeasure, values_of_measures
+from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.input_checks import labels_scores_queries
-from boostrank.metrics.library_conventions import CONVENTIONS, STEPS, Convention, Settings, setting_text
-from boostrank.metrics.query_mean import Empty, QueryMean
+from boostrank.metrics.library_conventions import KINDS, Convention, Kind, Settings, setting_text
+from boostrank.metrics.library_measures import (
+    LastRankAveragePrecision,
+    ProbabilityReciprocalRank,
+    bounds_of_mean_over_found,
+    mean_over_documents,
+)
+from boostrank.metrics.library_table import CONVENTIONS
+from boostrank.metrics.query_mean import QueryMean
+from boostrank.metrics.registry import get_measure
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 from boostrank.setting_checks import is_count
@@ -36,8 +44,10 @@ class Reconciliation:
 
     Attributes
     ----------
+    kind : Kind
+        The kind of measure.
     value : float
-        NDCG with the settings of the call.
+        Our measure with the settings of the call.
     settings : Settings
         Settings of the call.
     n_queries, n_empty, n_single : int
@@ -47,8 +57,10 @@ class Reconciliation:
 
         library, metric
             Name of the library, and name of the metric in it.
-        empty, labels, gain, discount, k, scores, ties, weights, one_document
-            Conventions of the metric; see :data:`boostrank.metrics.CONVENTIONS`.
+        empty, labels, ..., weights, one_document
+            Conventions of the metric: those of `kind.steps`, which are described in
+            :class:`boostrank.metrics.library_conventions.Settings`. `one_document` says how a query of one document is
+            treated.
         value
             Value of the metric; NaN if the library does not take these data.
         low, high
@@ -61,6 +73,7 @@ class Reconciliation:
             The parts that are not 0, as text, or the reason why the library does not take these data.
     """
 
+    kind: Kind
     value: float
     settings: Settings
     n_queries: int
@@ -71,12 +84,11 @@ class Reconciliation:
     @property
     def head(self) -> str:
         """One line with the value, the settings and the numbers of queries."""
-        asked = ", ".join(
-            setting_text(step, getattr(self.settings, step)) for step in ("gain", "discount", "ties", "empty")
-        )
-        name = "NDCG" if self.settings.k is None else f"NDCG@{self.settings.k}"
+        settings = self.settings
+        texts = ", ".join(setting_text(step, getattr(settings, step)) for step in (*self.kind.shown, "ties", "empty"))
+        name = self.kind.title if settings.k is None else f"{self.kind.title}@{settings.k}"
         counts = f"{self.n_queries} queries, {self.n_empty} of them empty, {self.n_single} of one document"
-        return f"{name} = {self.value:.4f} ({asked}): {counts}"
+        return f"{name} = {self.value:.4f} ({texts}): {counts}"
 
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
@@ -102,31 +114,34 @@ def reconcile(
     y_true: ArrayLike,
     y_score: ArrayLike,
     qid: ArrayLike | None = None,
+    measure: str | Measure = "ndcg",
     *,
-    k: int | None = None,
-    gain: Gain = "exp2",
-    discount: Discount = "log2",
-    ties: Ties = "average",
-    empty: Empty = "zero",
     sample_weight: ArrayLike | None = None,
     documents: ArrayLike | None = None,
+    **settings: Any,
 ) -> Reconciliation:
-    """Compute the NDCG@k of other libraries, and explain its differences to :func:`boostrank.ndcg_score`.
+    """Compute what other libraries give for a measure, and explain how it differs from our value.
 
-    The libraries need not be installed: each value is an NDCG with the conventions of a library. To explain a
+    The libraries need not be installed: each value is our measure with the conventions of a library. To explain a
     difference, the conventions are changed one after the other from those of the call to those of the library: first
-    the value of empty queries, then labels, gain, discount, cutoff, precision of scores, tie rule and weights. The sum
-    of the parts is the difference. Another sequence of changes could give other parts.
+    the value of empty queries, then labels, which labels are relevant, gain, largest grade, discount, cutoff, what the
+    sum is divided by, precision of scores, which documents are ranked, tie rule, rounding and weights, as far as the
+    measure has them. The sum of the parts is the difference. Another sequence of changes could give other parts.
 
     Parameters
     ----------
-    y_true, y_score, qid, gain, discount, ties, empty, sample_weight
-        As in :func:`boostrank.ndcg_score`. The libraries are compared with these settings.
-    k : int, optional
-        Cutoff. None: all ranks, except for XGBoost's ``ndcg``, which then counts 32 ranks.
+    y_true, y_score, qid, sample_weight
+        As in :func:`boostrank.ndcg_score`.
+    measure : str or Measure, default "ndcg"
+        An argument of :func:`boostrank.get_measure`, such as ``"map@10"`` or ``"P(rel=2)@5"``. NDCG, MAP, MRR, ERR and
+        precision are known.
     documents : array-like of str, shape (n_documents,), optional
-        Names of the documents, different within a query, by which pytrec_eval ranks tied documents. The default is the
-        row numbers "0", "1", ...
+        Names of the documents, different within a query, by which pytrec_eval and ir_measures rank tied documents. The
+        default is the row numbers "0", "1", ...
+    **settings
+        Settings of the measure, as in :func:`boostrank.get_measure`: `k`, `ties`, `empty` and others. The libraries are
+        compared with these settings. A cutoff `k` must be an integer or None; XGBoost's metrics without a cutoff count
+        32 ranks. A `threshold` is passed to those libraries that have it.
 
     Returns
     -------
@@ -135,111 +150,171 @@ def reconcile(
     Raises
     ------
     ValueError
-        As :func:`boostrank.ndcg_score`. Also if `k` is a fraction, and if there is not one name in `documents` for each
-        row, if a name is missing, or if two documents of a query have the same name.
+        As :func:`boostrank.get_measure` and the function of the metric. Also for another measure, if `k` is a fraction,
+        and if there is not one name in `documents` for each row, if a name is missing, or if two documents of a query
+        have the same name.
+    TypeError
+        For a setting that the measure does not have.
 
     Notes
     -----
     The discounts ``1 / ln(1 + r)`` and ``1 / log2(1 + r)`` give the same NDCG, because the base cancels. For a query of
-    one document scikit-learn's `ndcg_score` raises an error; here it is counted as any other query. ranx uses an
-    unstable sort for queries of more than 15 documents, so that its ranking of tied documents cannot be predicted; its
-    values here rank them by row number, and `low` and `high` are their bounds.
+    one document scikit-learn's `ndcg_score` raises an error; here it is counted as any other query.
+
+    Some libraries rank tied documents by no rule, and `low` and `high` are the bounds of their value. ranx uses an
+    unstable sort for queries of more than 15 documents; the value here ranks their tied documents by row number.
+    TF-Ranking ranks tied documents at random and torchmetrics by the partial sort of PyTorch; the value here is the
+    mean over all permutations.
+
+    If no largest grade is given for ERR, it is the largest label.
 
     Examples
     --------
     >>> reconcile([2, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], k=3)
-    NDCG@3 = 0.4057 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
-    library       metric                value     diff  because
-    scikit-learn  ndcg_score(k=3)      0.4050  -0.0008  linear gain -0.0008
-    LightGBM      ndcg@3               0.9820  +0.5762  empty 1 +0.5000; ties by row +0.0762
-    XGBoost       ndcg@3               0.9820  +0.5762  empty 1 +0.5000; ties by row +0.0762
-    XGBoost       ndcg@3-              0.4820  +0.0762  ties by row +0.0762
-    CatBoost      NDCG:top=3           0.8348  +0.4291  empty 1 +0.5000; linear gain -0.0008; ties worst -0.0701
-    CatBoost      NDCG:top=3;type=Exp  0.8295  +0.4238  empty 1 +0.5000; ties worst -0.0762
-    pytrec_eval   ndcg_cut_3           0.3348  -0.0709  linear gain -0.0008; ties by name -0.0701
-    ranx          ndcg@3               0.4751  +0.0694  linear gain -0.0008; ties by row +0.0701
-    ranx          ndcg_burges@3        0.4820  +0.0762  ties by row +0.0762
+    NDCG@3
     """
+    chosen = get_measure(measure, **settings)
+    kind = KINDS.get(getattr(chosen, "name", ""))
+    if not isinstance(chosen, QueryMeasure) or kind is None or type(chosen) is not kind.measure:
+        known = ", ".join(KINDS)
+        raise ValueError(f"measure must be one of {known}, such as 'ndcg@10' or 'map'; got {measure!r}")
+    chosen.check_domain("arrays")
+    k = getattr(chosen, "k", None)
     if k is not None and not is_count(k):
         raise ValueError(
             f"k must be None or an integer of at least 1, because other libraries have no other cutoffs; got {k!r}"
         )
-    check_ties(ties)
-    DCG(k, gain, discount)
     import pandas as pd
 
-    data = _Data(y_true, y_score, qid, documents)
+    data = _Data(kind, y_true, y_score, qid, documents)
     weights = None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
-    ours = Settings(empty, "given", as_value(gain), as_value(discount), k, "given", ties, "queries")
+    ours = _settings_of(chosen, kind, data)
     value, sizes = data.mean(ours, weights), data.queries.sizes
-    rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS]
+    rows = [_row(convention, kind, ours, data, weights) for convention in CONVENTIONS[chosen.name]]
     n_empty, n_single = int(np.isnan(data.per_query(ours)).sum()), int((sizes == 1).sum())
-    return Reconciliation(value, ours, len(sizes), n_empty, n_single, pd.DataFrame(rows))
+    return Reconciliation(kind, value, ours, len(sizes), n_empty, n_single, pd.DataFrame(rows))
+
+
+def _settings_of(measure: QueryMeasure, kind: Kind, data: _Data) -> Settings:
+    """The settings of our measure."""
+    own = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name in kind.steps}
+    if own.get("k") is not None:
+        own["k"] = int(own["k"])
+    if "max_grade" in kind.steps:
+        own["gain"] = "exp2"
+        if own["max_grade"] is None:
+            own["max_grade"] = float(data.labels["given"].max()) or 1.0
+    if "depth" in kind.steps:
+        own["depth"] = "cutoff"
+    return Settings(**own)
 
 
 class _Data:
-    """Labels and scores of queries, with their NDCG for different settings, which is cached."""
+    """Labels and scores of queries, with the values of a measure for different settings, which are cached."""
 
     def __init__(
-        self, y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, documents: ArrayLike | None
+        self,
+        kind: Kind,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        qid: ArrayLike | None,
+        documents: ArrayLike | None,
     ) -> None:
-        relevance, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
-        self.relevance = {"given": relevance, "truncated": np.floor(relevance)}
+        labels, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
+        self.kind, self.labels = kind, {"given": labels, "truncated": np.floor(labels)}
         self.scores = {"given": scores}
         # Scores outside of the range of float32 become infinite, and are then tied.
         with np.errstate(over="ignore"):
-            for kind in ("float64", "float32"):
-                self.scores[kind] = self.queries.group(np.ravel(y_score)).astype(kind).astype(np.float64)
-        self.by_name = self.queries.sort(_name_codes(documents, self.queries))
+            for precision in ("float64", "float32"):
+                self.scores[precision] = self.queries.group(np.ravel(y_score)).astype(precision).astype(np.float64)
+        codes = _name_codes(documents, self.queries)
+        # Rows in the sequence of the names, so that the stable tie rule ranks tied documents by their names.
+        self.by_name = {"names": self.queries.sort(codes), "names ascending": self.queries.sort(-codes)}
         self._known: dict[Settings, Floats] = {}
 
     def per_query(self, settings: Settings) -> Floats:
-        """NDCG of each query, shape (n_queries,); NaN for queries without relevant documents."""
-        key = replace(settings, empty="zero", weights="queries")
+        """Value of each query, shape (n_queries,); NaN for queries without relevant documents."""
+        key = replace(settings, empty="skip", weights="queries")
         if key not in self._known:
-            dcg = DCG(settings.k, settings.gain, settings.discount)
-            gains, scores = dcg.gains(self.relevance[settings.labels]), self.scores[settings.scores]
-            if settings.ties == "names":
-                values = dcg.ndcg(gains[self.by_name], scores[self.by_name], self.queries, "stable")
-            else:
-                values = dcg.ndcg(gains, scores, self.queries, settings.ties)
-            self._known[key] = values
+            self._known[key] = self._compute(key)
         return self._known[key]
 
+    def _compute(self, settings: Settings) -> Floats:
+        labels, scores, queries = self.labels[settings.labels], self.scores[settings.scores], self.queries
+        undefined = queries.max(labels) < settings.threshold if settings.threshold is not None else None
+        if settings.relevant_scores == "above 0":
+            labels = np.where(scores > 0, labels, 0.0)
+        if settings.ties in self.by_name:
+            rows = self.by_name[settings.ties]
+            labels, scores = labels[rows], scores[rows]
+        if settings.denominator == "found" and settings.ties in ("best", "worst"):
+            gains = (labels >= settings.threshold).astype(np.float64)
+            low, high = bounds_of_mean_over_found(gains, scores, queries, settings.k)
+            values = high if settings.ties == "best" else low
+        else:
+            prepared = _measure(self.kind, settings).prepare(GroupedLabels(labels, queries))
+            (values,) = values_of_measures([prepared], scores, queries)
+            undefined = prepared.undefined if undefined is None else undefined
+        # A query is not empty if it has relevant documents, even if all of their scores are 0 or less.
+        values = np.where(undefined, np.nan, np.nan_to_num(values))
+        if settings.depth == "documents":
+            values = mean_over_documents(values, settings.k, queries.sizes)
+        return values if settings.decimals is None else np.round(values, settings.decimals)
+
     def mean(self, settings: Settings, weights: Floats | None, values: Floats | None = None) -> float:
-        """Mean over queries of `values`, which are NDCG by default, with the empty and weights of `settings`."""
+        """Mean over queries of `values`, which are those of the measure by default, with the weights of `settings`."""
         values = self.per_query(settings) if values is None else values
         undefined = np.isnan(values)
         if settings.weights == "ignored":
             weights = None
+        if weights is not None and settings.weights == "mean for empty queries":
+            others = ~undefined & (weights > 0)
+            average = weights[others].mean() if others.any() else 1.0
+            weights = np.where(undefined & (weights > 0), average, weights)
         mean = QueryMean(undefined, self.queries, settings.empty, weights)
-        if weights is None or settings.weights == "queries":
+        if weights is None or settings.weights != "not of empty queries":
             return mean(values)
         return float(mean.fill(values) @ np.where(undefined, 1.0, weights) / weights.sum())
 
 
-def _row(convention: Convention, ours: Settings, data: _Data, weights: Floats | None) -> dict[str, Any]:
+def _measure(kind: Kind, settings: Settings) -> Any:
+    """The measure with these settings; tied documents that are ranked by name are ranked by row."""
+    names = {field.name for field in fields(kind.measure)}
+    own = {name: getattr(settings, name) for name in kind.steps if name in names}
+    measure: type[QueryMeasure] = kind.measure
+    if settings.ties == "last rank":
+        measure, own["ties"] = LastRankAveragePrecision, "average"
+    elif settings.ties in ("names", "names ascending"):
+        own["ties"] = "stable"
+    if settings.gain == "probability":
+        measure = ProbabilityReciprocalRank
+    return measure(**own)
+
+
+def _row(convention: Convention, kind: Kind, ours: Settings, data: _Data, weights: Floats | None) -> dict[str, Any]:
     """The row of a metric in the table of a :class:`Reconciliation`."""
-    k = None if ours.k is None else int(ours.k)
-    theirs = convention.settings(k)
-    row: dict[str, Any] = {"library": convention.library, "metric": convention.name(k, data.queries.sizes.max())}
-    row.update({step: getattr(theirs, step) for step in STEPS})
+    theirs, steps = convention.settings(ours), kind.steps
+    row: dict[str, Any] = {
+        "library": convention.library,
+        "metric": convention.name(ours, data.queries.sizes.max()),
+    }
+    row.update({step: getattr(theirs, step) for step in steps})
     row.update({"labels": convention.labels, "one_document": convention.one_document})
     values = [data.mean(ours, weights)]
-    refused = convention.refuses(data.relevance["given"], data.queries)
+    refused = convention.refuses(data.labels["given"], data.queries, ours.threshold)
     if not refused:
-        for step in STEPS:
+        for step in steps:
             ours = replace(ours, **{step: getattr(theirs, step)})
             values.append(data.mean(ours, weights))
         if values[-1] > convention.max_value:
             refused = f"stops with an error, because its weighted mean is above 1: {values[-1]:.4f}"
     if refused:
-        numbers = ("value", "low", "high", "difference", *(f"from_{step}" for step in STEPS))
+        numbers = ("value", "low", "high", "difference", *(f"from_{step}" for step in steps))
         row.update(dict.fromkeys(numbers, np.nan))
         row["because"] = refused
         return row
     low, high = _bounds(convention, theirs, data, weights)
-    parts = dict(zip(STEPS, np.diff(values).tolist(), strict=True))
+    parts = dict(zip(steps, np.diff(values).tolist(), strict=True))
     because = [
         f"{setting_text(step, getattr(theirs, step))} {_signed(part)}"
         for step, part in parts.items()
@@ -257,12 +332,15 @@ def _bounds(convention: Convention, theirs: Settings, data: _Data, weights: Floa
     """Smallest and largest value over the permutations of tied documents that the library ranks by no rule."""
     max_stable = np.inf if convention.unstable_above is None else convention.unstable_above
     unstable, values = data.queries.sizes > max_stable, data.per_query(theirs)
+    value = data.mean(theirs, weights)
     if not unstable.any():
-        value = data.mean(theirs, weights)
         return value, value
-    worst = np.where(unstable, data.per_query(replace(theirs, ties="worst")), values)
-    best = np.where(unstable, data.per_query(replace(theirs, ties="best")), values)
-    return data.mean(theirs, weights, worst), data.mean(theirs, weights, best)
+    low, high = (
+        data.mean(theirs, weights, np.where(unstable, data.per_query(replace(theirs, ties=ties)), values))
+        for ties in ("worst", "best")
+    )
+    # Without ties the three differ by rounding alone.
+    return (value, value) if high - low <= ROUNDING_TOLERANCE else (low, high)
 
 
 def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
