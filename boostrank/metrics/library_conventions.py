@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from boostrank.discounts import discount_name
-from boostrank.metrics.average_precision import AveragePrecision
+from boostrank.metrics.average_precision import AveragePrecision, Denominator
 from boostrank.metrics.base import QueryMeasure
 from boostrank.metrics.err import ExpectedReciprocalRank
 from boostrank.metrics.ndcg import NDCG
@@ -89,7 +89,7 @@ class Settings:
     max_grade: float | None = None
     discount: Any = None
     k: int | None = None
-    denominator: Any = None
+    denominator: Denominator | None = None
     depth: Depth | None = None
     scores: Scores = "given"
     relevant_scores: RelevantScores = "any"
@@ -189,7 +189,7 @@ class Convention:
     discount: str = "log2"
     threshold: float | Literal["level", "border"] = "level"
     level: str = ""
-    denominator: Any = None
+    denominator: Denominator | None = None
     depth: Depth | None = None
     max_grade: float | None = None
     decimals: int | None = None

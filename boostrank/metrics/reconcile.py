@@ -171,7 +171,31 @@ def reconcile(
     Examples
     --------
     >>> reconcile([2, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], k=3)
-    NDCG@3
+    NDCG@3 = 0.4057 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
+    library       metric                            value     diff  because
+    scikit-learn  ndcg_score(k=3)                  0.4050  -0.0008  linear gain -0.0008
+    LightGBM      ndcg@3                           0.9820  +0.5762  empty 1 +0.5000; ties by row +0.0762
+    XGBoost       ndcg@3                           0.9820  +0.5762  empty 1 +0.5000; ties by row +0.0762
+    XGBoost       ndcg@3-                          0.4820  +0.0762  ties by row +0.0762
+    CatBoost      NDCG:top=3                       0.8348  +0.4291  empty 1 +0.5000; linear gain -0.0008; ties worst -0.0701
+    CatBoost      NDCG:top=3;type=Exp              0.8295  +0.4238  empty 1 +0.5000; ties worst -0.0762
+    pytrec_eval   ndcg_cut_3                       0.3348  -0.0709  linear gain -0.0008; ties by name -0.0701
+    ranx          ndcg@3                           0.4751  +0.0694  linear gain -0.0008; ties by row +0.0701
+    ranx          ndcg_burges@3                    0.4820  +0.0762  ties by row +0.0762
+    ir_measures   nDCG@3                           0.3348  -0.0709  linear gain -0.0008; ties by name -0.0701
+    ir_measures   nDCG(dcg='exp-log2')@3           0.3295  -0.0762  ties by name -0.0762; 5 decimals -9e-07
+    TF-Ranking    ndcg(topn=3)                     0.4057  +0.0000  ties: 0.3295 to 0.4820
+    torchmetrics  RetrievalNormalizedDCG(top_k=3)  0.4050  -0.0008  linear gain -0.0008
+    >>> reconcile([2, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], "mrr@3")
+    MRR@3 = 0.3750 (relevant from 1, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
+    library       metric                  value     diff  because
+    CatBoost      MRR:top=3              0.2500  -0.1250  ties worst -0.1250
+    pytrec_eval   recip_rank             0.2500  -0.1250  ties by name -0.1250
+    ranx          mrr@3                  0.5000  +0.1250  ties by row +0.1250
+    ir_measures   RR                     0.2500  -0.1250  ties by name -0.1250
+    ir_measures   RR@3                   0.5000  +0.1250  ties by name a-z +0.1250
+    TF-Ranking    mrr(topn=3)            0.3750  +0.0000  ties: 0.2500 to 0.5000
+    torchmetrics  RetrievalMRR(top_k=3)       -        -  takes only labels 0 and 1: pass y_true >= 1
     """
     chosen = get_measure(measure, **settings)
     kind = KINDS.get(getattr(chosen, "name", ""))
