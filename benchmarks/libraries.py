@@ -1,4 +1,4 @@
-"""Measures as other libraries compute them, each by its public functions, under the names of :func:`boostrank.reconcile`.
+"""Measures as other libraries compute them, by their public functions, under the names of :func:`boostrank.reconcile`.
 
 Every function takes the name of the metric in that library, then labels, scores and sorted query ids, and returns the
 library's mean. A library that has no function of labels and scores gets the scores as the initial scores of a model

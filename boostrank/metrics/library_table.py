@@ -201,13 +201,9 @@ _TABLE = (
         level=";border={border}",
         denominator="possible",
     ),
-    Convention(
-        **_PYTREC_EVAL, measure="map", metric="map_cut_{k}{level}", uncut="map{level}", denominator="all"
-    ),
+    Convention(**_PYTREC_EVAL, measure="map", metric="map_cut_{k}{level}", uncut="map{level}", denominator="all"),
     Convention(**_RANX, measure="map", metric="map@{k}{level}", uncut="map{level}", denominator="all"),
-    Convention(
-        **_IR_MEASURES_TREC_EVAL, measure="map", metric="AP{level}@{k}", uncut="AP{level}", denominator="all"
-    ),
+    Convention(**_IR_MEASURES_TREC_EVAL, measure="map", metric="AP{level}@{k}", uncut="AP{level}", denominator="all"),
     Convention(**_TF_RANKING, measure="map", metric="map(topn={k})", uncut="map", denominator="all"),
     Convention(
         **_TORCHMETRICS_BINARY,
@@ -244,9 +240,7 @@ _TABLE = (
         max_label=1,
         weights="queries",
     ),
-    Convention(
-        **_IR_MEASURES_GDEVAL, measure="err", metric="ERR@{k}", uncut="ERR@{longest}", gain="exp2", max_grade=4
-    ),
+    Convention(**_IR_MEASURES_GDEVAL, measure="err", metric="ERR@{k}", uncut="ERR@{longest}", gain="exp2", max_grade=4),
     Convention(**_XGBOOST_BINARY, measure="precision", metric="pre@{k}", uncut="pre", depth="documents", empty="zero"),
     Convention(
         **_CATBOOST,
@@ -256,9 +250,7 @@ _TABLE = (
         level=";border={border}",
         depth="documents",
     ),
-    Convention(
-        **_PYTREC_EVAL, measure="precision", metric="P_{k}{level}", uncut="set_P{level}", depth="cutoff"
-    ),
+    Convention(**_PYTREC_EVAL, measure="precision", metric="P_{k}{level}", uncut="set_P{level}", depth="cutoff"),
     Convention(**_RANX, measure="precision", metric="precision@{k}{level}", uncut="precision{level}", depth="cutoff"),
     Convention(
         **_IR_MEASURES_TREC_EVAL, measure="precision", metric="P{level}@{k}", uncut="SetP{level}", depth="cutoff"

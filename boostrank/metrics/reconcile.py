@@ -1,4 +1,4 @@
-"""What other libraries compute for the same labels and scores, and the conventions that explain differences.
+"""Values of other libraries for the same labels and scores, and the conventions that explain differences.
 
 No other library is imported; their conventions are in :data:`boostrank.metrics.CONVENTIONS`.
 """
@@ -9,22 +9,13 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from boostrank.metrics.base import Measure, QueryMeasure, values_of_measures
-from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.metrics.input_checks import labels_scores_queries
+from boostrank.metrics.base import Measure, QueryMeasure
 from boostrank.metrics.library_conventions import KINDS, Convention, Kind, Settings, setting_text
-from boostrank.metrics.library_measures import (
-    LastRankAveragePrecision,
-    ProbabilityReciprocalRank,
-    bounds_of_mean_over_found,
-    mean_over_documents,
-)
 from boostrank.metrics.library_table import CONVENTIONS
-from boostrank.metrics.query_mean import QueryMean
+from boostrank.metrics.reconciled_values import ReconciledValues
 from boostrank.metrics.registry import get_measure
-from boostrank.queries import Queries
 from boostrank.segments import Floats
 from boostrank.setting_checks import is_count
 from boostrank.weights import query_weights
@@ -170,23 +161,23 @@ def reconcile(
 
     Examples
     --------
-    >>> reconcile([2, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], k=3)
-    NDCG@3 = 0.4057 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
+    >>> reconcile([2, 0, 1, 1, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], k=3)
+    NDCG@3 = 0.9057 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 0 of them empty, 0 of one document
     library       metric                            value     diff  because
-    scikit-learn  ndcg_score(k=3)                  0.4050  -0.0008  linear gain -0.0008
-    LightGBM      ndcg@3                           0.9820  +0.5762  empty 1 +0.5000; ties by row +0.0762
-    XGBoost       ndcg@3                           0.9820  +0.5762  empty 1 +0.5000; ties by row +0.0762
-    XGBoost       ndcg@3-                          0.4820  +0.0762  ties by row +0.0762
-    CatBoost      NDCG:top=3                       0.8348  +0.4291  empty 1 +0.5000; linear gain -0.0008; ties worst -0.0701
-    CatBoost      NDCG:top=3;type=Exp              0.8295  +0.4238  empty 1 +0.5000; ties worst -0.0762
-    pytrec_eval   ndcg_cut_3                       0.3348  -0.0709  linear gain -0.0008; ties by name -0.0701
-    ranx          ndcg@3                           0.4751  +0.0694  linear gain -0.0008; ties by row +0.0701
-    ranx          ndcg_burges@3                    0.4820  +0.0762  ties by row +0.0762
-    ir_measures   nDCG@3                           0.3348  -0.0709  linear gain -0.0008; ties by name -0.0701
-    ir_measures   nDCG(dcg='exp-log2')@3           0.3295  -0.0762  ties by name -0.0762; 5 decimals -9e-07
-    TF-Ranking    ndcg(topn=3)                     0.4057  +0.0000  ties: 0.3295 to 0.4820
-    torchmetrics  RetrievalNormalizedDCG(top_k=3)  0.4050  -0.0008  linear gain -0.0008
-    >>> reconcile([2, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], "mrr@3")
+    scikit-learn  ndcg_score(k=3)                  0.9050  -0.0008  linear gain -0.0008
+    LightGBM      ndcg@3                           0.9820  +0.0762  ties by row +0.0762
+    XGBoost       ndcg@3                           0.9820  +0.0762  ties by row +0.0762
+    XGBoost       ndcg@3-                          0.9820  +0.0762  ties by row +0.0762
+    CatBoost      NDCG:top=3                       0.8348  -0.0709  linear gain -0.0008; ties worst -0.0701
+    CatBoost      NDCG:top=3;type=Exp              0.8295  -0.0762  ties worst -0.0762
+    pytrec_eval   ndcg_cut_3                       0.8348  -0.0709  linear gain -0.0008; ties by name -0.0701
+    ranx          ndcg@3                           0.9751  +0.0694  linear gain -0.0008; ties by row +0.0701
+    ranx          ndcg_burges@3                    0.9820  +0.0762  ties by row +0.0762
+    ir_measures   nDCG@3                           0.8348  -0.0709  linear gain -0.0008; ties by name -0.0701
+    ir_measures   nDCG(dcg='exp-log2')@3           0.8295  -0.0762  ties by name -0.0762; 5 decimals -9e-07
+    TF-Ranking    ndcg(topn=3)                     0.9057  +0.0000  ties: 0.8295 to 0.9820
+    torchmetrics  RetrievalNormalizedDCG(top_k=3)  0.9050  -0.0008  linear gain -0.0008
+    >>> reconcile([1, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], "mrr@3")
     MRR@3 = 0.3750 (relevant from 1, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
     library       metric                  value     diff  because
     CatBoost      MRR:top=3              0.2500  -0.1250  ties worst -0.1250
@@ -195,7 +186,7 @@ def reconcile(
     ir_measures   RR                     0.2500  -0.1250  ties by name -0.1250
     ir_measures   RR@3                   0.5000  +0.1250  ties by name a-z +0.1250
     TF-Ranking    mrr(topn=3)            0.3750  +0.0000  ties: 0.2500 to 0.5000
-    torchmetrics  RetrievalMRR(top_k=3)       -        -  takes only labels 0 and 1: pass y_true >= 1
+    torchmetrics  RetrievalMRR(top_k=3)  0.3750  +0.0000  ties: 0.2500 to 0.5000
     """
     chosen = get_measure(measure, **settings)
     kind = KINDS.get(getattr(chosen, "name", ""))
@@ -210,7 +201,7 @@ def reconcile(
         )
     import pandas as pd
 
-    data = _Data(kind, y_true, y_score, qid, documents)
+    data = ReconciledValues(kind, y_true, y_score, qid, documents)
     weights = None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
     ours = _settings_of(chosen, kind, data)
     value, sizes = data.mean(ours, weights), data.queries.sizes
@@ -219,7 +210,7 @@ def reconcile(
     return Reconciliation(kind, value, ours, len(sizes), n_empty, n_single, pd.DataFrame(rows))
 
 
-def _settings_of(measure: QueryMeasure, kind: Kind, data: _Data) -> Settings:
+def _settings_of(measure: QueryMeasure, kind: Kind, data: ReconciledValues) -> Settings:
     """The settings of our measure."""
     own = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name in kind.steps}
     if own.get("k") is not None:
@@ -233,89 +224,9 @@ def _settings_of(measure: QueryMeasure, kind: Kind, data: _Data) -> Settings:
     return Settings(**own)
 
 
-class _Data:
-    """Labels and scores of queries, with the values of a measure for different settings, which are cached."""
-
-    def __init__(
-        self,
-        kind: Kind,
-        y_true: ArrayLike,
-        y_score: ArrayLike,
-        qid: ArrayLike | None,
-        documents: ArrayLike | None,
-    ) -> None:
-        labels, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
-        self.kind, self.labels = kind, {"given": labels, "truncated": np.floor(labels)}
-        self.scores = {"given": scores}
-        # Scores outside of the range of float32 become infinite, and are then tied.
-        with np.errstate(over="ignore"):
-            for precision in ("float64", "float32"):
-                self.scores[precision] = self.queries.group(np.ravel(y_score)).astype(precision).astype(np.float64)
-        codes = _name_codes(documents, self.queries)
-        # Rows in the sequence of the names, so that the stable tie rule ranks tied documents by their names.
-        self.by_name = {"names": self.queries.sort(codes), "names ascending": self.queries.sort(-codes)}
-        self._known: dict[Settings, Floats] = {}
-
-    def per_query(self, settings: Settings) -> Floats:
-        """Value of each query, shape (n_queries,); NaN for queries without relevant documents."""
-        key = replace(settings, empty="skip", weights="queries")
-        if key not in self._known:
-            self._known[key] = self._compute(key)
-        return self._known[key]
-
-    def _compute(self, settings: Settings) -> Floats:
-        labels, scores, queries = self.labels[settings.labels], self.scores[settings.scores], self.queries
-        undefined = queries.max(labels) < settings.threshold if settings.threshold is not None else None
-        if settings.relevant_scores == "above 0":
-            labels = np.where(scores > 0, labels, 0.0)
-        if settings.ties in self.by_name:
-            rows = self.by_name[settings.ties]
-            labels, scores = labels[rows], scores[rows]
-        if settings.denominator == "found" and settings.ties in ("best", "worst"):
-            gains = (labels >= settings.threshold).astype(np.float64)
-            low, high = bounds_of_mean_over_found(gains, scores, queries, settings.k)
-            values = high if settings.ties == "best" else low
-        else:
-            prepared = _measure(self.kind, settings).prepare(GroupedLabels(labels, queries))
-            (values,) = values_of_measures([prepared], scores, queries)
-            undefined = prepared.undefined if undefined is None else undefined
-        # A query is not empty if it has relevant documents, even if all of their scores are 0 or less.
-        values = np.where(undefined, np.nan, np.nan_to_num(values))
-        if settings.depth == "documents":
-            values = mean_over_documents(values, settings.k, queries.sizes)
-        return values if settings.decimals is None else np.round(values, settings.decimals)
-
-    def mean(self, settings: Settings, weights: Floats | None, values: Floats | None = None) -> float:
-        """Mean over queries of `values`, which are those of the measure by default, with the weights of `settings`."""
-        values = self.per_query(settings) if values is None else values
-        undefined = np.isnan(values)
-        if settings.weights == "ignored":
-            weights = None
-        if weights is not None and settings.weights == "mean for empty queries":
-            others = ~undefined & (weights > 0)
-            average = weights[others].mean() if others.any() else 1.0
-            weights = np.where(undefined & (weights > 0), average, weights)
-        mean = QueryMean(undefined, self.queries, settings.empty, weights)
-        if weights is None or settings.weights != "not of empty queries":
-            return mean(values)
-        return float(mean.fill(values) @ np.where(undefined, 1.0, weights) / weights.sum())
-
-
-def _measure(kind: Kind, settings: Settings) -> Any:
-    """The measure with these settings; tied documents that are ranked by name are ranked by row."""
-    names = {field.name for field in fields(kind.measure)}
-    own = {name: getattr(settings, name) for name in kind.steps if name in names}
-    measure: type[QueryMeasure] = kind.measure
-    if settings.ties == "last rank":
-        measure, own["ties"] = LastRankAveragePrecision, "average"
-    elif settings.ties in ("names", "names ascending"):
-        own["ties"] = "stable"
-    if settings.gain == "probability":
-        measure = ProbabilityReciprocalRank
-    return measure(**own)
-
-
-def _row(convention: Convention, kind: Kind, ours: Settings, data: _Data, weights: Floats | None) -> dict[str, Any]:
+def _row(
+    convention: Convention, kind: Kind, ours: Settings, data: ReconciledValues, weights: Floats | None
+) -> dict[str, Any]:
     """The row of a metric in the table of a :class:`Reconciliation`."""
     theirs, steps = convention.settings(ours), kind.steps
     row: dict[str, Any] = {
@@ -352,7 +263,9 @@ def _row(convention: Convention, kind: Kind, ours: Settings, data: _Data, weight
     return row
 
 
-def _bounds(convention: Convention, theirs: Settings, data: _Data, weights: Floats | None) -> tuple[float, float]:
+def _bounds(
+    convention: Convention, theirs: Settings, data: ReconciledValues, weights: Floats | None
+) -> tuple[float, float]:
     """Smallest and largest value over the permutations of tied documents that the library ranks by no rule."""
     max_stable = np.inf if convention.unstable_above is None else convention.unstable_above
     unstable, values = data.queries.sizes > max_stable, data.per_query(theirs)
@@ -365,35 +278,6 @@ def _bounds(convention: Convention, theirs: Settings, data: _Data, weights: Floa
     )
     # Without ties the three differ by rounding alone.
     return (value, value) if high - low <= ROUNDING_TOLERANCE else (low, high)
-
-
-def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
-    """Index of the name of each grouped document in the sorted list of all names, shape (n_documents,)."""
-    names: NDArray[Any] = (
-        np.arange(queries.n_documents).astype(str) if documents is None else _checked_names(documents, queries)
-    )
-    codes = np.unique(queries.group(names), return_inverse=True)[1].astype(np.float64)
-    descending = codes[queries.sort(codes)]
-    twice = np.flatnonzero((descending[1:] == descending[:-1]) & (queries.positions[1:] > 0))
-    if len(twice):
-        query = queries.ids[np.searchsorted(queries.indptr, twice[0], side="right") - 1]
-        raise ValueError(f"documents must be different within a query; query {str(query)!r} has one twice")
-    return codes
-
-
-def _checked_names(documents: ArrayLike, queries: Queries) -> NDArray[Any]:
-    """Names of documents as text; ValueError if there is not one for each document, or one is missing."""
-    import pandas as pd
-
-    names = np.asarray(documents)
-    if names.shape != (queries.n_documents,):
-        raise ValueError(
-            f"documents must have one name for each of {queries.n_documents} rows; got shape {names.shape}"
-        )
-    missing = pd.isna(names)
-    if missing.any():
-        raise ValueError(f"documents must not be missing; documents[{int(np.argmax(missing))}] is")
-    return names.astype(str)
 
 
 def _signed(part: float) -> str:

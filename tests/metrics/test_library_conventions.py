@@ -17,6 +17,7 @@ spec.loader.exec_module(libraries)
 MODULES = {"scikit-learn": "sklearn", "TF-Ranking": "tensorflow_ranking"}
 # ranx compiles its functions when they are first called, for ten seconds; the imports of the others take as long.
 SLOW = ("ranx", "TF-Ranking", "torchmetrics")
+REFUSALS = r"label|[Rr]elevance|binary|exit status|target|format|y_true|Invalid output"
 
 
 def mark_slow(library, *others):
@@ -68,7 +69,12 @@ def rows_of(library, *data, measure="ndcg", **settings):
 
 
 def has_no_meaning(row, y):
-    """Whether the library takes labels for probabilities that are above 1."""
+    """Whether the library computes something for labels that it does not allow.
+
+    CatBoost takes labels above 1 for probabilities, and torchmetrics takes fractions for labels 0 and 1.
+    """
+    if row.library == "torchmetrics":
+        return row.labels == "whole" and y.max() < 1
     return getattr(row, "gain", None) == "probability" and y.max() > 1
 
 
@@ -80,7 +86,9 @@ def compare(library, measure, *data, weights=None, **settings):
         if has_no_meaning(row, data[0]):
             continue
         if np.isnan(row.value):
-            with pytest.raises(Exception, match=r"label|[Rr]elevance|binary|exit status|target|format|y_true|Invalid output"):
+            with pytest.raises(
+                Exception, match=r"label|[Rr]elevance|binary|exit status|target|format|y_true|Invalid output"
+            ):
                 libraries.CALLS[library](row.metric, *data, **given)
         else:
             theirs = libraries.CALLS[library](row.metric, *data, **given)
@@ -148,7 +156,7 @@ def test_tf_ranking_ranks_ties_at_random(measure):
     y, scores, qid = ragged(15)
     (row,) = rows_of("TF-Ranking", y, scores, qid, measure=measure, k=3).itertuples()
     theirs = [libraries.tf_ranking(row.metric, y, scores, qid) for _ in range(60)]
-    assert len(set(theirs)) > 10
+    assert len(set(theirs)) > 3
     assert np.mean(theirs) == pytest.approx(row.value, abs=4 * np.std(theirs) / 60**0.5)
 
 

@@ -1,7 +1,6 @@
 """`reconcile`: every row against the definition of its convention, the parts of differences, and the text."""
 
 import dataclasses
-import math
 import re
 import sys
 
@@ -113,7 +112,9 @@ def test_ties_that_no_rule_orders_have_bounds(ragged):
     others = table[~table["library"].isin(["ranx", "TF-Ranking"])]
     assert others["low"].equals(others["value"])
     assert others["high"].equals(others["value"])
-    others = br.reconcile(y, scores, qid, k=10, sample_weight=np.arange(1, 31)).table.query("library not in ['ranx', 'TF-Ranking']")
+    others = br.reconcile(y, scores, qid, k=10, sample_weight=np.arange(1, 31)).table.query(
+        "library not in ['ranx', 'TF-Ranking']"
+    )
     assert others["low"].equals(others["value"])
     assert others["high"].equals(others["value"])
     # ranx sorts up to 15 documents by a stable method.
@@ -130,7 +131,14 @@ def test_labels_that_are_not_whole_are_truncated_or_refused():
     assert table.loc["ndcg_burges@10", "value"] == floor
     assert table.loc["ndcg_burges@10", "from_labels"] == pytest.approx(floor - br.ndcg_score(y, scores, qid), abs=1e-12)
     refused = table[table["value"].isna()]
-    assert refused["library"].tolist() == ["LightGBM", "XGBoost", "XGBoost", "pytrec_eval", "ir_measures", "ir_measures"]
+    assert refused["library"].tolist() == [
+        "LightGBM",
+        "XGBoost",
+        "XGBoost",
+        "pytrec_eval",
+        "ir_measures",
+        "ir_measures",
+    ]
     assert refused["because"].str.startswith("takes only labels that are whole numbers").all()
     assert refused[PARTS].isna().all(axis=None)
     # All truncated labels are 0, and ranx counts such a query as 0, whatever `empty` is.

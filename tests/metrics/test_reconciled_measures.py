@@ -136,7 +136,9 @@ def test_each_row_is_the_definition_of_its_convention(short, measure, k, largest
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("settings", [{}, {"k": 2, "empty": "one", "ties": "best"}, {"empty": "skip", "ties": "stable"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"k": 2, "empty": "one", "ties": "best"}, {"empty": "skip", "ties": "stable"}]
+)
 def test_parts_sum_to_the_difference(short, measure, settings):
     y, scores, qid = short
     if measure in BINARY:
@@ -170,7 +172,9 @@ def test_a_measure_may_be_a_name_or_an_object_with_settings(short):
     for same in ("AP(rel=2)@3", get_measure("map@3", threshold=2), get_measure("map", k=3, threshold=2)):
         assert repr(br.reconcile(*short, same)) == repr(expected)
     assert repr(br.reconcile(*short, measure="map@3", threshold=2)) == repr(expected)
-    assert expected.head.startswith(f"MAP@3 = {expected.value:.4f} (relevant from 2, divided by R, ties averaged, empty 0)")
+    assert expected.head.startswith(
+        f"MAP@3 = {expected.value:.4f} (relevant from 2, divided by R, ties averaged, empty 0)"
+    )
     assert br.reconcile(*short, "ERR@5").head.startswith("ERR@5 = ")
     assert "(largest grade 4, ties averaged, empty 0)" in br.reconcile(*short, "err").head
     assert br.reconcile(*short, "precision@2").head.startswith("P@2 = ")
