@@ -10,7 +10,7 @@ import numpy as np
 from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.err import ExpectedReciprocalRank
 from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Segments
+from boostrank.segments import Floats, Ints, Segments
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -83,7 +83,7 @@ def bounds_of_mean_over_found(gains: Floats, scores: Floats, queries: Segments, 
     return low, numbers.max((numbers.repeat(earlier_high) + added_high) / divisors)
 
 
-def mean_over_documents(precision: Floats, k: int | None, sizes: Floats) -> Floats:
+def mean_over_documents(precision: Floats, k: int | None, sizes: Ints) -> Floats:
     """Precision that divides by the number of documents of a query instead of `k`, if it has fewer than `k`.
 
     Parameters

@@ -51,7 +51,7 @@ class ReconciledValues:
                 self.scores[precision] = self.queries.group(np.ravel(y_score)).astype(precision).astype(np.float64)
         codes = _name_codes(documents, self.queries)
         # Rows in the sequence of the names, so that the stable tie rule ranks tied documents by their names.
-        self.by_name = {"names": self.queries.sort(codes), "names ascending": self.queries.sort(-codes)}
+        self.by_name: dict[str, Any] = {"names": self.queries.sort(codes), "names ascending": self.queries.sort(-codes)}
         self._known: dict[Settings, Floats] = {}
 
     def per_query(self, settings: Settings) -> Floats:
@@ -63,21 +63,21 @@ class ReconciledValues:
 
     def _compute(self, settings: Settings) -> Floats:
         labels, scores, queries = self.labels[settings.labels], self.scores[settings.scores], self.queries
-        undefined = queries.max(labels) < settings.threshold if settings.threshold is not None else None
-        if settings.relevant_scores == "above 0":
-            labels = np.where(scores > 0, labels, 0.0)
-        if settings.ties in self.by_name:
-            rows = self.by_name[settings.ties]
+        measure = _measure(self.kind, settings)
+        prepared = measure.prepare(GroupedLabels(labels, queries))
+        # A query with relevant documents is not empty, even if all of their scores are 0 or less.
+        undefined = prepared.undefined
+        if settings.relevant_scores == "above 0" or settings.ties in self.by_name:
+            labels = np.where((scores > 0) | (settings.relevant_scores == "any"), labels, 0.0)
+            rows = self.by_name.get(settings.ties, slice(None))
             labels, scores = labels[rows], scores[rows]
+            prepared = measure.prepare(GroupedLabels(labels, queries))
         if settings.denominator == "found" and settings.ties in ("best", "worst"):
             gains = (labels >= settings.threshold).astype(np.float64)
             low, high = bounds_of_mean_over_found(gains, scores, queries, settings.k)
             values = high if settings.ties == "best" else low
         else:
-            prepared = _measure(self.kind, settings).prepare(GroupedLabels(labels, queries))
             (values,) = values_of_measures([prepared], scores, queries)
-            undefined = prepared.undefined if undefined is None else undefined
-        # A query is not empty if it has relevant documents, even if all of their scores are 0 or less.
         values = np.where(undefined, np.nan, np.nan_to_num(values))
         if settings.depth == "documents":
             values = mean_over_documents(values, settings.k, queries.sizes)
@@ -100,13 +100,19 @@ class ReconciledValues:
 
 
 def _measure(kind: Kind, settings: Settings) -> Any:
-    """The measure with these settings; tied documents that are ranked by name are ranked by row."""
+    """The measure with these settings.
+
+    Its tie rule is "stable" if tied documents are ranked by name. It is not used for the values of ties "best" and
+    "worst" with the denominator "found", which the measure does not have.
+    """
     names = {field.name for field in fields(kind.measure)}
     own = {name: getattr(settings, name) for name in kind.steps if name in names}
     measure: type[QueryMeasure] = kind.measure
     if settings.ties == "last rank":
         measure, own["ties"] = LastRankAveragePrecision, "average"
     elif settings.ties in ("names", "names ascending"):
+        own["ties"] = "stable"
+    elif settings.denominator == "found" and settings.ties in ("best", "worst"):
         own["ties"] = "stable"
     if settings.gain == "probability":
         measure = ProbabilityReciprocalRank
