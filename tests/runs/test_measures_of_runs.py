@@ -66,6 +66,10 @@ def test_values_without_unjudged_documents_are_those_of_trec_eval():
         # trec_eval divides 0 by 0 where no retrieved document is judged.
         np.testing.assert_allclose(found.to_numpy(), np.nan_to_num(expected), rtol=0, atol=1e-12)
         assert evaluate_run(qrels, run, same, queries="common", per_query=True, unjudged="remove").equals(found)
+        # The first query of the judgments is not in the run.
+        every = evaluate_run(qrels, run, same, queries="judged", per_query=True, unjudged="remove")
+        assert len(every) == len(found) + 1
+        assert every.loc[found.index].equals(found)
 
 
 def test_values_are_those_of_ir_measures():
@@ -306,6 +310,19 @@ def test_queries_without_retrieved_documents_have_no_judged_share_and_no_accurac
 def test_settings_without_a_meaning_are_refused(measure, settings, message):
     with pytest.raises(ValueError, match=message):
         evaluate_run({"q": {"a": 1}}, {"q": {"a": 1.0}}, measure, **settings)
+
+
+def test_tie_rules_of_runs():
+    """The third of four documents is tied with the last one."""
+    qrels, run = {"q": {"a": 0, "b": 1, "d": 0}}, {"q": {"a": 3.0, "b": 2.0, "x": 1.0, "d": 1.0}}
+    assert evaluate_run(qrels, run, ["Accuracy@3", "Judged@3"], ties="stable") == {"Accuracy@3": 0.5, "Judged@3": 2 / 3}
+    assert evaluate_run(qrels, run, "Judged@3", ties="average")["Judged@3"] == pytest.approx(2.5 / 3, abs=1e-15)
+    assert evaluate_run(qrels, run, "Judged@3", ties="best") == {"Judged@3": 1.0}
+    tied = {"q": {"a": 1.0, "b": 1.0}}
+    values = evaluate_run(qrels, tied, ["Success@1", "Rprec", "Bpref"], ties="average")
+    assert values == {"Success@1": 0.5, "Rprec": 0.5, "Bpref": 0.5}
+    assert evaluate_run(qrels, tied, ["IPrec@1", "Rprec"], ties="best") == {"IPrec@1": 1.0, "Rprec": 1.0}
+    assert evaluate_run(qrels, tied, ["IPrec@1", "Rprec"], ties="worst") == {"IPrec@1": 0.5, "Rprec": 0.0}
 
 
 def test_a_list_of_measures_ranks_the_documents_once(monkeypatch):
