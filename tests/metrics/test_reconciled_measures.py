@@ -237,6 +237,20 @@ def test_numbers_that_the_documentation_of_tf_ranking_shows(measure, one, two):
         assert table.loc[table["library"] == "TF-Ranking", "value"].item() == pytest.approx(value, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("measure", "library", "value"),
+    [
+        ("map@2", "torchmetrics", 1),
+        ("map@2", "TF-Ranking", 1 / 3),
+        ("precision@8", "torchmetrics", 3 / 8),
+        ("precision@8", "TF-Ranking", 3 / 4),
+    ],
+)
+def test_divisors_worked_by_hand(measure, library, value):
+    table = br.reconcile([1, 0, 1, 1], [0.4, 0.3, 0.2, 0.1], [0] * 4, measure).table
+    assert table.loc[table["library"] == library, "value"].item() == pytest.approx(value, abs=1e-15)
+
+
 def test_an_empty_query_has_the_mean_weight_of_the_others_in_tf_ranking():
     labels, scores, qid = [1, 0, 1, 0, 0], [0.2, 0.1, 0.1, 0.2, 0.5], [0, 0, 1, 1, 2]
     for weights, mean in (([3, 1, 9], 2), ([3, 0, 9], 3), ([3, 1, 0], 0)):
