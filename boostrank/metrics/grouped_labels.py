@@ -10,7 +10,8 @@ import numpy as np
 
 from boostrank.dcg import DCG
 from boostrank.gain_counts import LevelCounts, count_levels
-from boostrank.segments import Floats, Segments
+from boostrank.metrics.subtopics import GreedyGains, RelevantPairs, SubtopicJudgments
+from boostrank.segments import Floats, Ints, Segments
 
 
 class GroupedLabels:
@@ -21,10 +22,12 @@ class GroupedLabels:
     values : ndarray of float64, shape (n_documents,), or PreferenceGraph
         Only agreement takes a PreferenceGraph.
     queries : Segments
+    subtopics : SubtopicJudgments, optional
+        Judgments for subtopics, for the measures that need them.
     """
 
-    def __init__(self, values: Any, queries: Segments) -> None:
-        self.values, self.queries = values, queries
+    def __init__(self, values: Any, queries: Segments, subtopics: SubtopicJudgments | None = None) -> None:
+        self.values, self.queries, self.subtopics = values, queries, subtopics
         self._computed: list[tuple[Any, Any]] = []
 
     @cached_property
@@ -50,6 +53,21 @@ class GroupedLabels:
         gains = self.relative_gains(dcg)
         counts: LevelCounts | None = self._once(("counts", dcg.gain), lambda: count_levels(gains, self.queries))
         return dcg.ideal_of_counts(counts, self.queries) if counts else dcg.ideal_by_sorting(gains, self.queries)
+
+    def relevant_pairs(self, threshold: float, measure: str) -> RelevantPairs:
+        """Pairs of a document and a subtopic for which it is relevant; the name of the measure is for the error."""
+        subtopics = self.subtopics
+        if subtopics is None:
+            raise ValueError(
+                f"{measure} needs judgments for subtopics: call evaluate_run with qrels whose column 'iteration' has the "
+                "subtopic of each judgment"
+            )
+        return self._once(("pairs", threshold), lambda: RelevantPairs(subtopics, threshold, self.queries))
+
+    def greedy_gains(self, threshold: float, alpha: float, cutoffs: Ints, measure: str) -> GreedyGains:
+        """Gains of the greedy ideal ranking of each query, as :meth:`RelevantPairs.greedy_gains`."""
+        pairs, depth = self.relevant_pairs(threshold, measure), int(cutoffs.max())
+        return self._once(("greedy", threshold, alpha, depth), lambda: pairs.greedy_gains(alpha, cutoffs))
 
     def _once(self, key: Any, compute: Callable[[], Any]) -> Any:
         # Keys are not hashed: a gain may be a function without a hash, such as a polynomial of NumPy.

@@ -30,6 +30,7 @@ class _Entry(NamedTuple):
 
 
 _BINARY = {"rel": "threshold"}
+_NOVELTY = {"alpha": "alpha", **_BINARY}
 _GAINS = {"log2": "linear", "exp-log2": "exp2"}
 _ENTRIES = {
     "nDCG": _Entry("ndcg", {"dcg": "gain"}, {"gain": "linear"}),
@@ -44,6 +45,20 @@ _ENTRIES = {
     # The largest grade is that of gdeval.
     "ERR": _Entry("err", {}, {"max_grade": 4}),
     "RBP": _Entry("rbp", {"p": "p", **_BINARY}),
+    # Measures of judgments for subtopics.
+    "alpha_DCG": _Entry("alpha_dcg", _NOVELTY),
+    "α_DCG": _Entry("alpha_dcg", _NOVELTY),
+    "alpha_nDCG": _Entry("alpha_ndcg", _NOVELTY),
+    "α_nDCG": _Entry("alpha_ndcg", _NOVELTY),
+    "ERR_IA": _Entry("err_ia", _BINARY),
+    "nERR_IA": _Entry("nerr_ia", _BINARY),
+    "NRBP": _Entry("nrbp", {**_NOVELTY, "beta": "beta"}),
+    "nNRBP": _Entry("nnrbp", {**_NOVELTY, "beta": "beta"}),
+    "AP_IA": _Entry("map_ia", _BINARY),
+    "MAP_IA": _Entry("map_ia", _BINARY),
+    "P_IA": _Entry("precision_ia", _BINARY),
+    "StRecall": _Entry("subtopic_recall", _BINARY),
+    "STREC": _Entry("subtopic_recall", _BINARY),
 }
 _FORM = re.compile(r"(\w+)(?:\((.*)\))?(?:@([1-9][0-9]*))?")
 

@@ -21,6 +21,7 @@ from boostrank.metrics.kendall_tau import KendallTau
 from boostrank.metrics.mean_precision import MeanPrecision
 from boostrank.metrics.measure_names import parse_name
 from boostrank.metrics.ndcg import NDCG, DiscountedCumulativeGain
+from boostrank.metrics.novelty import SUBTOPIC_MEASURES
 from boostrank.metrics.precision import Precision
 from boostrank.metrics.rbp import RankBiasedPrecision
 from boostrank.metrics.recall import Recall
@@ -46,6 +47,7 @@ _CLASSES: tuple[type[QueryMeasure], ...] = (
     KendallTau,
     AUC,
     Agreement,
+    *SUBTOPIC_MEASURES,
 )
 #: Classes of measures by the name that :func:`get_measure` takes.
 MEASURES: Mapping[str, type[QueryMeasure]] = MappingProxyType({measure.name: measure for measure in _CLASSES})

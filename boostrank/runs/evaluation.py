@@ -12,6 +12,7 @@ from boostrank.dcg import TIES
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.metrics.novelty import SubtopicMeasure
 from boostrank.metrics.registry import named_measures
 from boostrank.runs.judged_run import JudgedRun, join
 from boostrank.segments import Floats
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TREC_EVAL = "trec_eval"
+#: What measures that need one judgment for each document do with judgments for subtopics.
+SUBTOPICS = ("refuse", "max")
 
 
 def evaluate_run(
@@ -31,6 +34,7 @@ def evaluate_run(
     ties: str = TREC_EVAL,
     unjudged: str = "zero",
     queries: str | None = None,
+    subtopics: str = "refuse",
     per_query: bool = False,
 ) -> dict[str, float] | pd.DataFrame:
     """Compute measures of a run, given relevance judgments.
@@ -59,6 +63,10 @@ def evaluate_run(
         Which queries are evaluated. "judged": all queries that have judgments; those that are not in the run have the
         value 0. "common": queries that have judgments and are in the run, as in trec_eval without ``-c``. The default
         is "judged", with a warning if a query is in only one of the two.
+    subtopics : {"refuse", "max"}, default "refuse"
+        What measures that need one judgment for each document, such as nDCG, do with a document that is judged for
+        several subtopics, which are the iterations of `qrels`: "refuse" raises an error, and "max" takes the largest
+        relevance. Measures of subtopics, such as ``"alpha_nDCG@10"``, use each judgment in both cases.
     per_query : bool, default False
         Return the values of each query instead of the means.
 
@@ -94,11 +102,22 @@ def evaluate_run(
     {'nDCG@10': 0.403, 'AP': 0.1667, 'R@2': 0.3333}
     """
     check_choice("ties", ties, (TREC_EVAL, *TIES))
-    judged = join(qrels, run, trec_ties=ties == TREC_EVAL, unjudged=unjudged, queries=queries)
-    labels, weights = GroupedLabels(judged.labels, judged.queries), np.ones(judged.queries.n_queries)
+    check_choice("subtopics", subtopics, SUBTOPICS)
+    checks = {name: _for_runs(name, measure, ties) for name, measure in named_measures(measures).items()}
+    of_subtopics = [isinstance(measure, SubtopicMeasure) for measure in checks.values()]
+    judged = join(
+        qrels,
+        run,
+        trec_ties=ties == TREC_EVAL,
+        unjudged=unjudged,
+        queries=queries,
+        refuse_subtopics=subtopics == "refuse" and not all(of_subtopics),
+        with_subtopics=any(of_subtopics),
+    )
+    labels = GroupedLabels(judged.labels, judged.queries, judged.subtopics)
+    weights = np.ones(judged.queries.n_queries)
     results: dict[str, Any] = {}
-    for name, measure in named_measures(measures).items():
-        checked = _for_runs(name, measure, ties)
+    for name, checked in checks.items():
         prepared = checked.prepare(labels)
         assert isinstance(prepared, PreparedRanks)
         bound = BoundQueryMeasure(checked, judged.queries, prepared, weights)
