@@ -11,8 +11,10 @@ from boostrank.metrics import MEASURES
 
 # The persistence of rank-biased precision in tests.
 P = 0.7
+#: Measures of arrays of labels and scores. The others need a run.
+FOR_ARRAYS = [name for name, measure in MEASURES.items() if measure.domain != "runs"]
 FUNCTIONS = {
-    **{name: getattr(metrics, f"{name}_score") for name in MEASURES if name not in ("map", "mrr")},
+    **{name: getattr(metrics, f"{name}_score") for name in FOR_ARRAYS if name not in ("map", "mrr")},
     "map": metrics.average_precision_score,
     "mrr": metrics.reciprocal_rank_score,
 }

@@ -3,7 +3,7 @@
 from boostrank.metrics.agreement import agreement_score
 from boostrank.metrics.auc import auc_score
 from boostrank.metrics.average_precision import average_precision_score
-from boostrank.metrics.base import EMPTY, BoundMeasure, Empty, Measure
+from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.err import err_score
 from boostrank.metrics.expected_ndcg import expected_ndcg
 from boostrank.metrics.input_checks import check_scores
@@ -15,6 +15,7 @@ from boostrank.metrics.ndcg_by_cutoff import check_ks, ndcg_curve
 from boostrank.metrics.ndcg_by_rank import dcg_breakdown
 from boostrank.metrics.ndcg_by_ties import TieRange, tie_range
 from boostrank.metrics.precision import precision_score
+from boostrank.metrics.query_mean import EMPTY, Empty
 from boostrank.metrics.rbp import rbp_score
 from boostrank.metrics.recall import recall_score
 from boostrank.metrics.reciprocal_rank import reciprocal_rank_score

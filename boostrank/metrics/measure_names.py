@@ -22,18 +22,23 @@ class _Entry(NamedTuple):
         Names of our settings by the names of the parameters of ir_measures.
     settings : dict
         Settings that give our measure the conventions of ir_measures.
+    at : str
+        The setting that stands after "@".
     """
 
     name: str
     parameters: Mapping[str, str]
     settings: Mapping[str, Any] = {}
+    at: str = "k"
 
 
-_BINARY = {"rel": "threshold"}
-_NOVELTY = {"alpha": "alpha", **_BINARY}
+_JUDGED = {"judged_only": "judged_only"}
+_REL = {"rel": "threshold"}
+_BINARY = {**_REL, **_JUDGED}
+_NOVELTY = {"alpha": "alpha", **_REL}
 _GAINS = {"log2": "linear", "exp-log2": "exp2"}
 _ENTRIES = {
-    "nDCG": _Entry("ndcg", {"dcg": "gain"}, {"gain": "linear"}),
+    "nDCG": _Entry("ndcg", {"dcg": "gain", **_JUDGED}, {"gain": "linear"}),
     "P": _Entry("precision", _BINARY),
     "Precision": _Entry("precision", _BINARY),
     "R": _Entry("recall", _BINARY),
@@ -44,12 +49,13 @@ _ENTRIES = {
     "MRR": _Entry("mrr", _BINARY),
     # The largest grade is that of gdeval.
     "ERR": _Entry("err", {}, {"max_grade": 4}),
-    "RBP": _Entry("rbp", {"p": "p", **_BINARY}),
+    "RBP": _Entry("rbp", {"p": "p", **_REL}),
+    "Judged": _Entry("judged", {}),
     # Measures of judgments for subtopics.
-    "alpha_DCG": _Entry("alpha_dcg", _NOVELTY),
-    "α_DCG": _Entry("alpha_dcg", _NOVELTY),
-    "alpha_nDCG": _Entry("alpha_ndcg", _NOVELTY),
-    "α_nDCG": _Entry("alpha_ndcg", _NOVELTY),
+    "alpha_DCG": _Entry("alpha_dcg", {**_NOVELTY, **_JUDGED}),
+    "α_DCG": _Entry("alpha_dcg", {**_NOVELTY, **_JUDGED}),
+    "alpha_nDCG": _Entry("alpha_ndcg", {**_NOVELTY, **_JUDGED}),
+    "α_nDCG": _Entry("alpha_ndcg", {**_NOVELTY, **_JUDGED}),
     "ERR_IA": _Entry("err_ia", _BINARY),
     "nERR_IA": _Entry("nerr_ia", _BINARY),
     "NRBP": _Entry("nrbp", {**_NOVELTY, "beta": "beta"}),
@@ -57,8 +63,8 @@ _ENTRIES = {
     "AP_IA": _Entry("map_ia", _BINARY),
     "MAP_IA": _Entry("map_ia", _BINARY),
     "P_IA": _Entry("precision_ia", _BINARY),
-    "StRecall": _Entry("subtopic_recall", _BINARY),
-    "STREC": _Entry("subtopic_recall", _BINARY),
+    "StRecall": _Entry("subtopic_recall", _REL),
+    "STREC": _Entry("subtopic_recall", _REL),
 }
 _FORM = re.compile(r"(\w+)(?:\((.*)\))?(?:@([1-9][0-9]*))?")
 
@@ -113,10 +119,9 @@ def _settings(arguments: str, entry: _Entry, text: str) -> dict[str, Any]:
         raise ValueError(f"the parameters of a measure must be like (rel=2); got {text!r} ({error})") from None
     unknown = [name for name in given if name not in entry.parameters]
     if unknown:
-        advice = "; pass unjudged='remove' to evaluate_run" if unknown[0] == "judged_only" else ""
         raise ValueError(
             f"{text!r} has the parameter {unknown[0]!r}, which is not known; known are "
-            f"{', '.join(entry.parameters) or 'none'}{advice}"
+            f"{', '.join(entry.parameters) or 'none'}"
         )
     if "dcg" in given:
         if given["dcg"] not in _GAINS:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from boostrank.dcg import DCG
-from boostrank.metrics.base import PreparedRanks, QueryMeasure
+from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.subtopics import FoundPairs, RelevantPairs
 from boostrank.rankings import RankedBlock
@@ -34,6 +34,7 @@ class SubtopicMeasure(QueryMeasure):
         These measures are not averaged over permutations of tied documents.
     """
 
+    domain: ClassVar[Domain] = "runs"
     k: int | None = None
     threshold: float = 1
     ties: Literal["stable"] = "stable"
@@ -58,7 +59,7 @@ class SubtopicMeasure(QueryMeasure):
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         if self.k is None and self.needs_cutoff:
             raise ValueError(f"{self} needs a cutoff; choose one, such as '{self}@10'")
-        pairs = labels.relevant_pairs(self.threshold, str(self))
+        pairs = labels.relevant_pairs(self.threshold)
         cutoffs = DCG(self.k).cutoffs(labels.queries)
         divisors = self.divisors(pairs, cutoffs, labels)
         inverse = np.divide(1.0, divisors, out=np.zeros(len(divisors)), where=pairs.n_subtopics > 0)
@@ -114,7 +115,7 @@ class DiscountedNovelty(SubtopicMeasure):
 
     def divisors(self, pairs: RelevantPairs, cutoffs: Ints, labels: GroupedLabels) -> Floats:
         if self.normalized:
-            greedy = labels.greedy_gains(self.threshold, self.alpha, cutoffs, str(self))
+            greedy = labels.greedy_gains(self.threshold, self.alpha, cutoffs)
             return greedy.sum(self.discounts(greedy.ranks), len(cutoffs))
         return pairs.n_subtopics * self.best_sum()
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
 from boostrank.metrics.err import ExpectedReciprocalRank
 from boostrank.metrics.input_checks import labels_scores_queries, require_ids
+from boostrank.metrics.judged import Judged
 from boostrank.metrics.kendall_tau import KendallTau
 from boostrank.metrics.mean_precision import MeanPrecision
 from boostrank.metrics.measure_names import parse_name
@@ -47,6 +48,7 @@ _CLASSES: tuple[type[QueryMeasure], ...] = (
     KendallTau,
     AUC,
     Agreement,
+    Judged,
     *SUBTOPIC_MEASURES,
 )
 #: Classes of measures by the name that :func:`get_measure` takes.
@@ -106,20 +108,25 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
             f"got {measure!r}"
         )
     if at:
-        if "k" in settings:
-            raise ValueError(f"{measure!r} has its cutoff in the name; got k={settings['k']!r} too")
-        settings = {"k": int(cutoff) if cutoff.isdecimal() else float(cutoff), **settings}
+        setting = MEASURES[name].at
+        if setting in settings:
+            raise ValueError(f"{measure!r} has its cutoff in the name; got {setting}={settings[setting]!r} too")
+        settings = {setting: int(cutoff) if cutoff.isdecimal() else float(cutoff), **settings}
     _check_names(MEASURES[name], settings)
     return MEASURES[name](**settings)
 
 
-def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Measure]:
+def named_measures(
+    measures: str | Measure | Iterable[Any] | Mapping[str, Any], needed: Literal["arrays", "runs"] | None = None
+) -> dict[str, Measure]:
     """Return measures by name.
 
     Parameters
     ----------
     measures : str, Measure or callable, or list or dict of them
         Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such as "ndcg@10".
+    needed : {"arrays", "runs"}, optional
+        What the measures must be defined for.
 
     Returns
     -------
@@ -128,24 +135,27 @@ def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) 
     Raises
     ------
     ValueError
-        As :func:`get_measure`, and if two measures of a list have the same name.
+        As :func:`get_measure`, if two measures of a list have the same name, and if a measure is not defined for what
+        is needed.
 
     Examples
     --------
     >>> named_measures(["map", "ndcg@5"])
     {'map': get_measure('map'), 'ndcg@5': get_measure('ndcg@5')}
     """
-    if isinstance(measures, Mapping):
-        return {str(name): get_measure(measure) for name, measure in measures.items()}
-    if isinstance(measures, (str, Measure)) or callable(measures):
-        measures = [measures]
     named: dict[str, Measure] = {}
-    for given in measures:
-        measure = get_measure(given)
-        name = given if isinstance(given, str) else str(measure)
-        if name in named:
-            raise ValueError(f"two measures are called {name!r}: pass a dict of measures by different names")
-        named[name] = measure
+    if isinstance(measures, Mapping):
+        named = {str(name): get_measure(measure) for name, measure in measures.items()}
+    else:
+        for given in [measures] if isinstance(measures, (str, Measure)) or callable(measures) else measures:
+            measure = get_measure(given)
+            name = given if isinstance(given, str) else str(measure)
+            if name in named:
+                raise ValueError(f"two measures are called {name!r}: pass a dict of measures by different names")
+            named[name] = measure
+    for measure in named.values():
+        if needed is not None and isinstance(measure, QueryMeasure):
+            measure.check_domain(needed)
     return named
 
 
@@ -191,7 +201,7 @@ def evaluate(
     a            0.0  0.5
     b            1.0  1.0
     """
-    named = named_measures(measures)
+    named = named_measures(measures, "arrays")
     values: dict[str, Any] = dict.fromkeys(named)
     together = {name: measure for name, measure in named.items() if isinstance(measure, QueryMeasure)}
     if together and not isinstance(y_true, PreferenceGraph):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,6 @@ from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_choice
 
-#: How documents are treated that were retrieved, but not judged.
-UNJUDGED = ("zero", "remove")
 #: Which queries are evaluated: all that have judgments, or those that are in the run too.
 QUERIES = ("judged", "common")
 _N_SHOWN = 3
@@ -35,9 +34,9 @@ class JudgedRun:
     ----------
     queries : Queries
         Of all documents, grouped. Queries are in the sequence in which the judgments have them.
-    labels : ndarray of float64, shape (n_documents,)
-        Relevance of each document, 0 if it is negative or unknown; the largest one if it is judged for several
-        subtopics.
+    judgments : ndarray of float64, shape (n_documents,)
+        Relevance of each document as it was judged, which may be below 0; NaN for documents without a judgment. If a
+        document is judged for several subtopics, it is the largest.
     ranking : RankedBlock or None
         The retrieved documents of the queries with at least one, ranked; None if no query has one.
     subtopics : SubtopicJudgments or None
@@ -45,9 +44,28 @@ class JudgedRun:
     """
 
     queries: Queries
-    labels: Floats
+    judgments: Floats
     ranking: RankedBlock | None
     subtopics: SubtopicJudgments | None = None
+
+    @property
+    def labels(self) -> Floats:
+        """Relevance of each document, 0 if it is negative or unknown, shape (n_documents,)."""
+        return np.fmax(self.judgments, 0.0)
+
+    @cached_property
+    def judged_ranking(self) -> RankedBlock | None:
+        """The ranking without the documents that have no relevance of at least 0, as with ``trec_eval -J``."""
+        if self.ranking is None:
+            return None
+        kept = self.judgments[self.ranking.rows] >= 0.0
+        sizes = self.ranking.part.sum(kept.astype(np.int64))
+        left = sizes > 0
+        if not left.any():
+            return None
+        rows, scores = self.ranking.rows[kept], self.ranking.scores[kept]
+        queries = np.arange(self.queries.n_queries)[self.ranking.segments][left]
+        return RankedBlock(queries, sizes[left], Segments.from_sizes(sizes[left]), rows, scores)
 
 
 def join(
@@ -55,7 +73,6 @@ def join(
     run: Any,
     *,
     trec_ties: bool,
-    unjudged: str,
     queries: str | None,
     refuse_subtopics: bool = True,
     with_subtopics: bool = False,
@@ -68,7 +85,6 @@ def join(
     trec_ties : bool
         Whether documents with equal scores are ranked as by trec_eval, by decreasing id, where scores are equal if they
         are equal as float32. Otherwise they stay tied, in the sequence of the run.
-    unjudged : {"zero", "remove"}
     queries : {"judged", "common"}, optional
     refuse_subtopics : bool, default True
         Whether a document that is judged for several subtopics is an error. Otherwise its label is the largest
@@ -82,7 +98,6 @@ def join(
         If the tables are invalid, no query is in both, or a document is judged for several iterations and
         `refuse_subtopics`.
     """
-    check_choice("unjudged", unjudged, UNJUDGED)
     if queries is not None:
         check_choice("queries", queries, QUERIES)
     judgments, retrieved = as_qrels(qrels), as_run(run)
@@ -99,8 +114,6 @@ def join(
     table = judged[[QUERY, DOCUMENT, RELEVANCE]].merge(
         retrieved[[QUERY, DOCUMENT, SCORE]].assign(row=np.arange(len(retrieved))), how="outer", on=[QUERY, DOCUMENT]
     )
-    if unjudged == "remove":
-        table = table[table[RELEVANCE].notna()]
     query = pd.Categorical(table[QUERY], categories=pd.unique(judgments[QUERY])).codes
     score, row = table[SCORE].to_numpy(), table["row"].to_numpy()
     if trec_ties:
@@ -113,7 +126,7 @@ def join(
     # Documents that were not retrieved have a missing score, and come last.
     permutation = np.lexsort((tiebreak, -score, query))
     query, score = query[permutation].astype(np.int64), score[permutation]
-    labels = np.maximum(table[RELEVANCE].fillna(0.0).to_numpy()[permutation], 0.0)
+    judgments_of_documents = table[RELEVANCE].to_numpy(np.float64)[permutation]
     sizes = np.bincount(query)
     grouped = Queries.from_sizes(sizes, np.array(pd.unique(judgments[QUERY]), dtype=object))
     was_retrieved = ~np.isnan(score)
@@ -121,7 +134,7 @@ def join(
     if trec_ties:
         score = -grouped.positions.astype(np.float64)
     subtopics = _subtopics(judgments, table.iloc[permutation]) if with_subtopics else None
-    return JudgedRun(grouped, labels, _ranking(was_retrieved, score, n_retrieved), subtopics)
+    return JudgedRun(grouped, judgments_of_documents, _ranking(was_retrieved, score, n_retrieved), subtopics)
 
 
 def _ranking(was_retrieved: Any, score: Floats, n_retrieved: Ints) -> RankedBlock | None:

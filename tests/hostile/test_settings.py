@@ -4,6 +4,7 @@ import fractions
 
 import numpy as np
 import pytest
+from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
 from boostrank import metrics, significance
@@ -28,11 +29,11 @@ DISCOUNTS += [("exponential", 0.5), ("linear", 1), ("power",), wrong_function, l
 DISCOUNTS += [lambda ranks: -1.0 / ranks, lambda ranks: ranks * NAN, ("power", True), ("exponential", INF), []]
 NAMES = ["", "mean", None, 5, True, ["zero"], NAN]
 METRIC_SETTINGS = {
-    "k": (CUTOFFS, [name for name in metrics.MEASURES if name not in ("auc", "kendall_tau", "agreement")]),
+    "k": (CUTOFFS, [name for name in FOR_ARRAYS if name not in ("auc", "kendall_tau", "agreement")]),
     "gain": (GAINS, ["ndcg", "dcg"]),
     "discount": (DISCOUNTS, ["ndcg", "dcg"]),
-    "ties": (NAMES, [name for name in metrics.MEASURES if name not in ("auc", "kendall_tau")]),
-    "empty": (NAMES, list(metrics.MEASURES)),
+    "ties": (NAMES, [name for name in FOR_ARRAYS if name not in ("auc", "kendall_tau")]),
+    "empty": (NAMES, FOR_ARRAYS),
     "threshold": (
         [0, -1, NAN, INF, "1", None, 1j, True, [1]],
         ["precision", "recall", "map", "mean_precision", "mrr", "auc", "rbp"],

@@ -270,7 +270,7 @@ def test_invalid_settings_are_refused(settings, fault):
 
 
 def test_arrays_have_no_subtopics():
-    with pytest.raises(ValueError, match=r"alpha_ndcg@5 needs judgments for subtopics: call evaluate_run"):
+    with pytest.raises(ValueError, match=r"alpha_ndcg@5 is not defined for arrays: .*judgments and a run to evaluate_run"):
         evaluate([1, 0], [0.5, 0.1], [1, 1], "alpha_ndcg@5")
 
 
