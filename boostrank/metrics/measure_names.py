@@ -24,18 +24,26 @@ class _Entry(NamedTuple):
         Settings that give our measure the conventions of ir_measures.
     at : str
         The setting that stands after "@".
+    required : tuple of str
+        Parameters that must be given, as for ir_measures.
     """
 
     name: str
     parameters: Mapping[str, str]
     settings: Mapping[str, Any] = {}
     at: str = "k"
+    required: tuple[str, ...] = ()
 
 
 _JUDGED = {"judged_only": "judged_only"}
 _REL = {"rel": "threshold"}
 _BINARY = {**_REL, **_JUDGED}
 _NOVELTY = {"alpha": "alpha", **_REL}
+_GRADES = {"min_rel": "min_grade", "max_rel": "max_grade"}
+_GOAL = {"T": "goal", **_GRADES}
+# cwl_eval, which ir_measures calls, ends each ranking at rank 1000.
+_DEPTH = {"k": 1000}
+_NEEDED = ("max_rel",)
 _GAINS = {"log2": "linear", "exp-log2": "exp2"}
 _ENTRIES = {
     "nDCG": _Entry("ndcg", {"dcg": "gain", **_JUDGED}, {"gain": "linear"}),
@@ -51,6 +59,15 @@ _ENTRIES = {
     "ERR": _Entry("err", {}, {"max_grade": 4}),
     "RBP": _Entry("rbp", {"p": "p", **_REL}),
     "Judged": _Entry("judged", {}),
+    "Compat": _Entry("compat", {"p": "p", "normalize": "normalize"}),
+    "INST": _Entry("inst", _GOAL, _DEPTH, required=_NEEDED),
+    "INSQ": _Entry("insq", _GOAL, _DEPTH, required=_NEEDED),
+    "BPM": _Entry("bpm", _GOAL, required=_NEEDED),
+    "SDCG": _Entry("sdcg", _GRADES, required=_NEEDED),
+    "NERR8": _Entry("nerr8", _GRADES, required=_NEEDED),
+    "NERR9": _Entry("nerr9", _GRADES, required=_NEEDED),
+    "NERR10": _Entry("nerr10", {"p": "p", **_GRADES}, _DEPTH, required=_NEEDED),
+    "NERR11": _Entry("nerr11", _GOAL, _DEPTH, required=_NEEDED),
     # Measures of judgments for subtopics.
     "alpha_DCG": _Entry("alpha_dcg", {**_NOVELTY, **_JUDGED}),
     "α_DCG": _Entry("alpha_dcg", {**_NOVELTY, **_JUDGED}),
@@ -123,6 +140,9 @@ def _settings(arguments: str, entry: _Entry, text: str) -> dict[str, Any]:
             f"{text!r} has the parameter {unknown[0]!r}, which is not known; known are "
             f"{', '.join(entry.parameters) or 'none'}"
         )
+    missing = [name for name in entry.required if name not in given]
+    if missing:
+        raise ValueError(f"{text!r} needs the parameter {missing[0]!r}, as in ({missing[0]}=1)")
     if "dcg" in given:
         if given["dcg"] not in _GAINS:
             raise ValueError(f"dcg must be one of {', '.join(_GAINS)}; got {text!r}")

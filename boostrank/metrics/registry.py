@@ -15,6 +15,7 @@ from boostrank.metrics.agreement import Agreement
 from boostrank.metrics.auc import AUC
 from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
+from boostrank.metrics.compatibility import Compatibility
 from boostrank.metrics.err import ExpectedReciprocalRank
 from boostrank.metrics.input_checks import labels_scores_queries, require_ids
 from boostrank.metrics.judged import Judged
@@ -27,6 +28,7 @@ from boostrank.metrics.precision import Precision
 from boostrank.metrics.rbp import RankBiasedPrecision
 from boostrank.metrics.recall import Recall
 from boostrank.metrics.reciprocal_rank import ReciprocalRank
+from boostrank.metrics.user_models import USER_MODEL_MEASURES
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats
@@ -49,6 +51,8 @@ _CLASSES: tuple[type[QueryMeasure], ...] = (
     AUC,
     Agreement,
     Judged,
+    Compatibility,
+    *USER_MODEL_MEASURES,
     *SUBTOPIC_MEASURES,
 )
 #: Classes of measures by the name that :func:`get_measure` takes.
