@@ -93,7 +93,9 @@ class RelevantPairs:
         by_subtopic = np.argsort(subtopics, kind="stable")
         before = np.empty(len(pairs), dtype=np.int64)
         before[by_subtopic] = _positions_in_runs(subtopics[by_subtopic])
-        return FoundPairs(np.repeat(query, n_pairs), subtopics, np.repeat(ranks, n_pairs), before, first.part.n_segments)
+        return FoundPairs(
+            np.repeat(query, n_pairs), subtopics, np.repeat(ranks, n_pairs), before, first.part.n_segments
+        )
 
     def greedy_gains(self, alpha: float, cutoffs: Ints) -> GreedyGains:
         """Gains of the documents of the greedy ideal ranking of each query.
