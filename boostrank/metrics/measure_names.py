@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+
+from boostrank.setting_checks import check_choice, check_number, is_count, is_number
 
 
 class _Entry(NamedTuple):
@@ -44,9 +46,8 @@ _GOAL = {"T": "goal", **_GRADES}
 # cwl_eval, which ir_measures calls, ends each ranking at rank 1000.
 _DEPTH = {"k": 1000}
 _NEEDED = ("max_rel",)
-_GAINS = {"log2": "linear", "exp-log2": "exp2"}
 _ENTRIES = {
-    "nDCG": _Entry("ndcg", {"dcg": "gain", **_JUDGED}, {"gain": "linear"}),
+    "nDCG": _Entry("ndcg", {"dcg": "gain", "gains": "gain", **_JUDGED}, {"gain": "linear"}),
     "P": _Entry("precision", _BINARY),
     "Precision": _Entry("precision", _BINARY),
     "R": _Entry("recall", _BINARY),
@@ -58,6 +59,13 @@ _ENTRIES = {
     # The largest grade is that of gdeval.
     "ERR": _Entry("err", {}, {"max_grade": 4}),
     "RBP": _Entry("rbp", {"p": "p", **_REL}),
+    "Success": _Entry("success", _BINARY),
+    "Rprec": _Entry("rprec", _BINARY),
+    "RPrec": _Entry("rprec", _BINARY),
+    "IPrec": _Entry("iprec", _BINARY, at="recall"),
+    "Bpref": _Entry("bpref", _REL),
+    "BPref": _Entry("bpref", _REL),
+    "infAP": _Entry("infap", _REL),
     "Judged": _Entry("judged", {}),
     "Compat": _Entry("compat", {"p": "p", "normalize": "normalize"}),
     "INST": _Entry("inst", _GOAL, _DEPTH, required=_NEEDED),
@@ -68,6 +76,16 @@ _ENTRIES = {
     "NERR9": _Entry("nerr9", _GRADES, required=_NEEDED),
     "NERR10": _Entry("nerr10", {"p": "p", **_GRADES}, _DEPTH, required=_NEEDED),
     "NERR11": _Entry("nerr11", _GOAL, _DEPTH, required=_NEEDED),
+    "Accuracy": _Entry("accuracy", _REL),
+    "SetP": _Entry("setp", {"relative": "relative", **_BINARY}),
+    "SetRelP": _Entry("setp", {"relative": "relative", **_BINARY}, {"relative": True}),
+    "SetR": _Entry("setr", _REL),
+    "SetF": _Entry("setf", {"beta": "beta", **_BINARY}),
+    "SetAP": _Entry("setap", _BINARY),
+    "NumQ": _Entry("numq", {}),
+    "NumRel": _Entry("numrel", _REL),
+    "NumRet": _Entry("numret", _REL),
+    "NumRelRet": _Entry("numret", _REL, {"threshold": 1}),
     # Measures of judgments for subtopics.
     "alpha_DCG": _Entry("alpha_dcg", {**_NOVELTY, **_JUDGED}),
     "α_DCG": _Entry("alpha_dcg", {**_NOVELTY, **_JUDGED}),
@@ -83,7 +101,9 @@ _ENTRIES = {
     "StRecall": _Entry("subtopic_recall", _REL),
     "STREC": _Entry("subtopic_recall", _REL),
 }
-_FORM = re.compile(r"(\w+)(?:\((.*)\))?(?:@([1-9][0-9]*))?")
+_FORM = re.compile(r"(\w+)(?:\((.*)\))?(?:@([0-9.]+))?")
+_CUTOFF = re.compile(r"[1-9][0-9]*")
+_LEVEL = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
 
 
 class ParsedName(NamedTuple):
@@ -113,15 +133,18 @@ def parse_name(text: str) -> ParsedName | None:
     if entry is None:
         return None
     match = _FORM.fullmatch(text.strip())
-    if match is None:
-        raise ValueError(f"the name of a measure must be like 'nDCG@10' or 'P(rel=2)@5'; got {text!r}")
+    number = _CUTOFF if entry.at == "k" else _LEVEL
+    if match is None or not (match[3] is None or number.fullmatch(match[3])):
+        example = "'nDCG@10' or 'P(rel=2)@5'" if entry.at == "k" else "'IPrec@0.5' or 'IPrec(rel=2)@0.5'"
+        raise ValueError(f"the name of a measure must be like {example}; got {text!r}")
     settings = {**entry.settings, **_settings(match[2] or "", entry, text)}
     if entry.name == "rbp" and "threshold" not in settings:
         raise ValueError(
-            f"{text!r} has graded gains in ir_measures; write RBP(rel=1), or get_measure('rbp', gain=[...]) for gains"
+            f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write RBP(rel=1), "
+            "get_measure('rbp', gain=[0, 0.5, 1]) for gains up to 1, or get_measure('rbp', gain='linear') for the same"
         )
     if match[3]:
-        settings["k"] = int(match[3])
+        settings[entry.at] = int(match[3]) if entry.at == "k" else float(match[3])
     return ParsedName(entry.name, settings)
 
 
@@ -143,8 +166,39 @@ def _settings(arguments: str, entry: _Entry, text: str) -> dict[str, Any]:
     missing = [name for name in entry.required if name not in given]
     if missing:
         raise ValueError(f"{text!r} needs the parameter {missing[0]!r}, as in ({missing[0]}=1)")
-    if "dcg" in given:
-        if given["dcg"] not in _GAINS:
-            raise ValueError(f"dcg must be one of {', '.join(_GAINS)}; got {text!r}")
-        given["dcg"] = _GAINS[given["dcg"]]
-    return {entry.parameters[name]: value for name, value in given.items()}
+    if {"dcg", "gains"} <= set(given):
+        raise ValueError(f"either dcg or gains may be given; got {text!r}")
+    return {entry.parameters[name]: _CONVERSIONS.get((entry.name, name), _same)(value) for name, value in given.items()}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _gain_of_dcg(dcg: Any) -> str:
+    """The gain of a name of a DCG."""
+    gains = {"log2": "linear", "exp-log2": "exp2"}
+    check_choice("dcg", dcg, gains)
+    return gains[dcg]
+
+
+def _gain_table(gains: Any) -> tuple[float, ...]:
+    """A table of gains by label; labels that are not among the keys are their own gains."""
+    is_valid = isinstance(gains, dict) and all(is_count(key) and key >= 0 for key in gains)
+    if not is_valid or not gains or not all(map(is_number, gains.values())):
+        raise ValueError(f"gains must be gains by label, such as {{0: 0, 1: 1, 2: 5}}; got {gains!r}")
+    return tuple(gains.get(label, label) for label in range(max(gains) + 1))
+
+
+def _square_root(beta: Any) -> float:
+    """The beta of the F measure; ir_measures has its square."""
+    check_number("beta", beta, smallest=0)
+    return float(beta**0.5)
+
+
+#: Functions that convert the value of a parameter of ir_measures to our setting, by our measure and the parameter.
+_CONVERSIONS: Mapping[tuple[str, str], Callable[[Any], Any]] = {
+    ("ndcg", "dcg"): _gain_of_dcg,
+    ("ndcg", "gains"): _gain_table,
+    ("setf", "beta"): _square_root,
+}

@@ -77,10 +77,10 @@ def reciprocal_rank_score(
 
 def _reciprocal_ranks(ranking: RankedDocuments) -> Floats:
     """Probability that each document is the first relevant one, divided by its rank; 0 beyond the cutoff."""
-    return np.where(ranking.counts, _first_relevant(ranking) / ranking.ranks, 0.0)
+    return np.where(ranking.counts, first_relevant(ranking) / ranking.ranks, 0.0)
 
 
-def _first_relevant(ranking: RankedDocuments) -> Floats:
+def first_relevant(ranking: RankedDocuments) -> Floats:
     """Probability that the document of each rank is the first relevant document of its query.
 
     It is 0 outside of the first run of tied documents that contains a relevant document. If this run has ``n``

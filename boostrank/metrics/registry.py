@@ -15,19 +15,27 @@ from boostrank.metrics.agreement import Agreement
 from boostrank.metrics.auc import AUC
 from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
+from boostrank.metrics.bpref import BinaryPreference
 from boostrank.metrics.compatibility import Compatibility
+from boostrank.metrics.counts import NumberOfQueries, NumberOfRelevant, NumberOfRetrieved
 from boostrank.metrics.err import ExpectedReciprocalRank
+from boostrank.metrics.inferred_ap import InferredAP
 from boostrank.metrics.input_checks import labels_scores_queries, require_ids
+from boostrank.metrics.interpolated_precision import InterpolatedPrecision
 from boostrank.metrics.judged import Judged
 from boostrank.metrics.kendall_tau import KendallTau
 from boostrank.metrics.mean_precision import MeanPrecision
 from boostrank.metrics.measure_names import parse_name
 from boostrank.metrics.ndcg import NDCG, DiscountedCumulativeGain
 from boostrank.metrics.novelty import SUBTOPIC_MEASURES
+from boostrank.metrics.pair_accuracy import PairAccuracy
 from boostrank.metrics.precision import Precision
+from boostrank.metrics.r_precision import RPrecision
 from boostrank.metrics.rbp import RankBiasedPrecision
 from boostrank.metrics.recall import Recall
 from boostrank.metrics.reciprocal_rank import ReciprocalRank
+from boostrank.metrics.set_measures import SetAveragePrecision, SetF, SetPrecision, SetRecall
+from boostrank.metrics.success import Success
 from boostrank.metrics.user_models import USER_MODEL_MEASURES
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
@@ -47,10 +55,23 @@ _CLASSES: tuple[type[QueryMeasure], ...] = (
     ReciprocalRank,
     ExpectedReciprocalRank,
     RankBiasedPrecision,
+    Success,
+    RPrecision,
+    InterpolatedPrecision,
+    BinaryPreference,
     KendallTau,
     AUC,
     Agreement,
     Judged,
+    InferredAP,
+    PairAccuracy,
+    SetPrecision,
+    SetRecall,
+    SetF,
+    SetAveragePrecision,
+    NumberOfQueries,
+    NumberOfRelevant,
+    NumberOfRetrieved,
     Compatibility,
     *USER_MODEL_MEASURES,
     *SUBTOPIC_MEASURES,
@@ -68,12 +89,14 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     Parameters
     ----------
     measure : str, Measure or callable, default "ndcg@10"
-        A name in :data:`boostrank.metrics.MEASURES`: "ndcg", "dcg", "precision", "recall", "map", "mean_precision",
-        "mrr", "err", "rbp", "kendall_tau", "auc" or "agreement". All but the last three may have a cutoff, as in
-        ``"ndcg@10"``. Or a name of ir_measures, such as ``"nDCG@10"``, ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, with its
-        conventions: the gain of nDCG is the label itself, and the largest grade of ERR is 4. Or a measure whose
-        settings are to be changed. Or a function ``(y_true, y_score, qid, **settings)`` that returns a larger value for
-        a better ranking.
+        A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "map", "mean_precision",
+        "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" has a level of recall, as in
+        ``"iprec@0.5"``; "rprec", "bpref", "kendall_tau", "auc" and "agreement" have neither. Only
+        :func:`boostrank.evaluate_run` takes those that need a run: "judged" and "accuracy", which may have a cutoff,
+        "infap", "setp", "setr", "setf", "setap", "numq", "numrel" and "numret". Or a name of ir_measures, such as
+        ``"nDCG@10"``, ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, with its conventions: the gain of nDCG is the label
+        itself, and the largest grade of ERR is 4. Or a measure whose settings are to be changed. Or a function
+        ``(y_true, y_score, qid, **settings)`` that returns a larger value for a better ranking.
     **settings
         Settings of the measure, which are arguments of the function of the metric. For instance those of
         ``get_measure("ndcg")`` are `k`, `gain`, `discount`, `ties` and `empty` of :func:`boostrank.ndcg_score`.
