@@ -66,7 +66,8 @@ def evaluate(
     console.print(f"{queries} queries, {len(values)} documents", highlight=False)
     console.print(reports.measure_table(chosen, results))
     if explained is not None:
-        _print_reconciliation(reconcile(dataset.y, values, dataset.qid, **vars(explained)))
+        settings = {name: value for name, value in vars(explained).items() if name != "judged_only"}
+        _print_reconciliation(reconcile(dataset.y, values, dataset.qid, **settings))
 
 
 def _last_ndcg(measures: list[Measure]) -> NDCG:

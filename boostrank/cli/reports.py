@@ -67,8 +67,10 @@ def measure_table(measures: list[Measure], values: list[float]) -> Table:
 
 def _settings_text(measure: Measure) -> str:
     """The settings of a measure but its cutoff, which is part of its name."""
-    settings = vars(measure).items()
-    return ", ".join(f"{name} {value}" for name, value in settings if name != "k" and value is not None)
+    settings = {name: value for name, value in vars(measure).items() if name != "k" and value is not None}
+    if not settings.get("judged_only"):
+        settings.pop("judged_only", None)
+    return ", ".join(f"{name} {value}" for name, value in settings.items())
 
 
 def reconciliation_table(reconciliation: Reconciliation) -> Table:

@@ -18,6 +18,9 @@ from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_choice, is_number
 
+#: Levels of recall of the usual graph of precision and recall.
+LEVELS = tuple(tenths / 10 for tenths in range(11))
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class InterpolatedPrecision(RelevantDocuments):
@@ -30,21 +33,24 @@ class InterpolatedPrecision(RelevantDocuments):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.recall is None or not (is_number(self.recall) and 0 <= self.recall <= 1):
-            raise ValueError(f"recall must be a number from 0 to 1, as in 'iprec@0.5'; got {self.recall!r}")
+        if self.recall is not None and not (is_number(self.recall) and 0 <= self.recall <= 1):
+            raise ValueError(f"recall must be None, or a number from 0 to 1, as in 'iprec@0.5'; got {self.recall!r}")
         # The mean of a maximum over all permutations of tied documents has no simple formula.
         check_choice("ties of interpolated precision", self.ties, ("worst", "best", "stable"))
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
-        assert self.recall is not None
-        wanted, cutoffs = np.floor(self.recall * relevant + 0.9), labels.queries.sizes
+        levels, cutoffs = LEVELS if self.recall is None else (self.recall,), labels.queries.sizes
+        wanted = [np.floor(level * relevant + 0.9) for level in levels]
 
         def per_block(ranked: RankedBlock) -> Floats:
             documents = ranked_documents(ranked, gains, cutoffs, self.ties)
             found = documents.part.sum_before(documents.quality) + documents.quality
-            reached = found >= documents.part.repeat(wanted[ranked.segments])
-            return documents.part.max(np.where(reached, found / documents.ranks, 0.0))
+            precision, total = found / documents.ranks, np.zeros(documents.part.n_segments)
+            for number in wanted:
+                reached = found >= documents.part.repeat(number[ranked.segments])
+                total += documents.part.max(np.where(reached, precision, 0.0))
+            return total / len(wanted)
 
         return PreparedRanks(relevant == 0, cutoffs, per_block, stable=True)
 
@@ -54,7 +60,7 @@ def iprec_score(
     y_score: ArrayLike,
     qid: ArrayLike | None = None,
     *,
-    recall: float,
+    recall: float | None = None,
     threshold: float = 1,
     ties: Ties = "worst",
     empty: Empty = "zero",
@@ -72,8 +78,8 @@ def iprec_score(
     ----------
     y_true, y_score, qid, empty, sample_weight, per_query
         See :func:`boostrank.ndcg_score`.
-    recall : float
-        Level of recall, from 0 to 1.
+    recall : float, optional
+        Level of recall, from 0 to 1. None is the mean over the eleven levels 0, 0.1, ..., 1, ``11pt_avg`` of trec_eval.
     threshold : float, default 1
         Labels of at least this are relevant.
     ties : {"worst", "best", "stable"}, default "worst"
@@ -100,6 +106,8 @@ def iprec_score(
     0.6667
     >>> iprec_score(labels, scores, qid=[7] * 5, recall=0.5)
     1.0
+    >>> round(iprec_score(labels, scores, qid=[7] * 5), 4)  # 1 at six levels, and 2/3 at five
+    0.8485
     """
     measure = InterpolatedPrecision(recall=recall, threshold=threshold, ties=ties, empty=empty)
     return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)

@@ -143,6 +143,8 @@ def parse_name(text: str) -> ParsedName | None:
             f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write RBP(rel=1), "
             "get_measure('rbp', gain=[0, 0.5, 1]) for gains up to 1, or get_measure('rbp', gain='linear') for the same"
         )
+    if match[3] is None and entry.at != "k":
+        raise ValueError(f"{text!r} needs a level of recall, as in 'IPrec@0.5'; 'iprec' is the mean over eleven levels")
     if match[3]:
         settings[entry.at] = int(match[3]) if entry.at == "k" else float(match[3])
     return ParsedName(entry.name, settings)

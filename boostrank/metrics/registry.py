@@ -90,8 +90,8 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     ----------
     measure : str, Measure or callable, default "ndcg@10"
         A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "map", "mean_precision",
-        "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" has a level of recall, as in
-        ``"iprec@0.5"``; "rprec", "bpref", "kendall_tau", "auc" and "agreement" have neither. Only
+        "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may have a level of
+        recall, as in ``"iprec@0.5"``; "rprec", "bpref", "kendall_tau", "auc" and "agreement" have neither. Only
         :func:`boostrank.evaluate_run` takes those that need a run: "judged" and "accuracy", which may have a cutoff,
         "infap", "setp", "setr", "setf", "setap", "numq", "numrel" and "numret". Or a name of ir_measures, such as
         ``"nDCG@10"``, ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, with its conventions: the gain of nDCG is the label

@@ -43,7 +43,7 @@ FUNCTIONS = {
 SETTINGS: dict[str, dict[str, Any]] = {
     **{name: {"k": K} for name in brute_force.RANKED},
     "err": {"k": K, "max_grade": brute_force.MAX_GRADE},
-    **{name: {} for name in brute_force.PAIRED},
+    **{name: {} for name in (*brute_force.WHOLE, *brute_force.PAIRED)},
 }
 
 
