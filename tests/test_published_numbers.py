@@ -567,7 +567,7 @@ def test_cumulated_gains_of_jarvelin_and_kekalainen():
 
 
 def test_alpha_dcg_of_tensorflow_ranking():
-    """TF-Ranking, docstring of AlphaDCGMetric, in float32: it does not divide by the sum of documents of all subtopics."""
+    """TF-Ranking, docstring of AlphaDCGMetric, in float32: its sum is not divided by that of the best documents."""
     qrels = qrels_of("q 2 a 1\nq 1 b 1\nq 1 c 1\nq 2 c 1")
     value = evaluate_run(qrels, {"q": {"a": 3.0, "b": 1.0, "c": 2.0}}, "alpha_DCG@3")["alpha_DCG@3"]
     assert value * 2 * (1 + 0.5 / np.log2(3) + 0.25 / 2) == pytest.approx(2.1963947, abs=1e-6)

@@ -35,6 +35,7 @@ class SubtopicMeasure(QueryMeasure):
     """
 
     domain: ClassVar[Domain] = "runs"
+    of_subtopics: ClassVar[bool] = True
     k: int | None = None
     threshold: float = 1
     ties: Literal["stable"] = "stable"
@@ -142,7 +143,7 @@ class AlphaDCG(DiscountedNovelty):
     >>> run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
     >>> values = evaluate_run(qrels, run, ["alpha_DCG@3", "alpha_nDCG@3", "STREC@2"])
     >>> {name: round(value, 4) for name, value in values.items()}
-    {'alpha_DCG@3': 0.6301, 'alpha_nDCG@3': 0.9652, 'STREC@2': 0.5}
+    {'alpha_DCG@3': 0.6302, 'alpha_nDCG@3': 0.9652, 'STREC@2': 0.5}
     """
 
     name: ClassVar[str] = "alpha_dcg"

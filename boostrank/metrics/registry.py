@@ -93,9 +93,11 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may have a level of
         recall, as in ``"iprec@0.5"``; "rprec", "bpref", "kendall_tau", "auc" and "agreement" have neither. Only
         :func:`boostrank.evaluate_run` takes those that need a run: "judged" and "accuracy", which may have a cutoff,
-        "infap", "setp", "setr", "setf", "setap", "numq", "numrel" and "numret". Or a name of ir_measures, such as
-        ``"nDCG@10"``, ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, with its conventions: the gain of nDCG is the label
-        itself, and the largest grade of ERR is 4. Or a measure whose settings are to be changed. Or a function
+        "infap", "setp", "setr", "setf", "setap", "numq", "numrel" and "numret"; "compat"; those of user models, "inst",
+        "insq", "bpm", "sdcg" and "nerr8" to "nerr11"; and those of judgments for subtopics, "alpha_dcg", "alpha_ndcg",
+        "err_ia", "nerr_ia", "nrbp", "nnrbp", "map_ia", "precision_ia" and "subtopic_recall". Or a name of ir_measures,
+        such as ``"nDCG@10"``, ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, with its conventions: the gain of nDCG is the
+        label itself, and the largest grade of ERR is 4. Or a measure whose settings are to be changed. Or a function
         ``(y_true, y_score, qid, **settings)`` that returns a larger value for a better ranking.
     **settings
         Settings of the measure, which are arguments of the function of the metric. For instance those of

@@ -167,7 +167,7 @@ class FoundPairs(NamedTuple):
 
     def sum(self, values: Floats) -> Floats:
         """Sum over the pairs of each query of the block."""
-        return np.bincount(self.query, values, minlength=self.n_queries)
+        return _sums(self.query, values, self.n_queries)
 
 
 class GreedyGains(NamedTuple):
@@ -185,7 +185,13 @@ class GreedyGains(NamedTuple):
 
     def sum(self, discounts: Floats, n_queries: int) -> Floats:
         """Sum of discounted gains of each query, 0 for queries without relevant documents."""
-        return np.bincount(self.query, self.gains * discounts, minlength=n_queries)
+        return _sums(self.query, self.gains * discounts, n_queries)
+
+
+def _sums(query: Ints, values: Floats, n_queries: int) -> Floats:
+    """Sum of the values of each query."""
+    # The result is of integers if there are no values.
+    return np.bincount(query, values, minlength=n_queries).astype(np.float64, copy=False)
 
 
 def _starts_of_runs(values: Ints) -> Ints:

@@ -109,7 +109,7 @@ class UserModelMeasure(QueryMeasure):
         goes_on = self.continuation(part.positions + 1, grades / unit, totals, unit)
         reading, last = part.product_before(goes_on), part.ends - 1
         # The documents that follow have no gain.
-        left = np.inf if self.k is None else self.k - part.sizes
+        left = np.inf if self.k is None else (self.k - part.sizes).astype(np.float64)
         with np.errstate(invalid="ignore"):
             more = np.where(left > 0, self.expected_more(part.sizes, totals[last] / unit, left), 0.0)
         n_read = part.sum(reading) + reading[last] * goes_on[last] * more

@@ -12,7 +12,6 @@ from boostrank.dcg import TIES
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.metrics.novelty import SubtopicMeasure
 from boostrank.metrics.registry import named_measures
 from boostrank.rankings import RankedBlock
 from boostrank.runs.judged_run import join
@@ -112,7 +111,7 @@ def evaluate_run(
     checks = {
         name: _for_runs(name, measure, ties, unjudged) for name, measure in named_measures(measures, "runs").items()
     }
-    of_subtopics = [isinstance(measure, SubtopicMeasure) for measure in checks.values()]
+    of_subtopics = [measure.of_subtopics for measure in checks.values()]
     judged = join(
         qrels,
         run,

@@ -110,7 +110,7 @@ def join(
         judgments = judgments[judgments[QUERY].isin(retrieved[QUERY])]
     judged = judgments
     if not refuse_subtopics:
-        judged = judgments.groupby([QUERY, DOCUMENT], sort=False, as_index=False)[RELEVANCE].max()
+        judged = judgments.groupby([QUERY, DOCUMENT], sort=False)[RELEVANCE].max().reset_index()
     table = judged[[QUERY, DOCUMENT, RELEVANCE]].merge(
         retrieved[[QUERY, DOCUMENT, SCORE]].assign(row=np.arange(len(retrieved))), how="outer", on=[QUERY, DOCUMENT]
     )
@@ -151,7 +151,7 @@ def _subtopics(judgments: pd.DataFrame, documents: pd.DataFrame) -> SubtopicJudg
         judgments[[QUERY, DOCUMENT]].merge(rows, how="left", on=[QUERY, DOCUMENT])["row"].to_numpy(dtype=np.int64),
         pd.factorize(judgments[ITERATION])[0].astype(np.int64),
         judgments[RELEVANCE].to_numpy(dtype=np.float64),
-        documents[DOCUMENT].rank(method="dense").to_numpy(dtype=np.int64),
+        documents[DOCUMENT].rank(method="dense").to_numpy().astype(np.int64),
     )
 
 
