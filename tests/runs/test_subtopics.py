@@ -185,6 +185,29 @@ def test_definitions(measure, k, alpha):
             assert value == pytest.approx(by_definition(measure.name, relevant, ranking, k, alpha, beta), abs=1e-12)
 
 
+def test_a_gain_that_is_a_little_larger_is_first():
+    """Document a has 11 subtopics and b, whose larger id would be first of equal gains, has 10 others."""
+    judgments = [("q", str(i), "a" if i < 11 else "b", 1) for i in range(21)]
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    values = evaluate_run(qrels_of(*judgments), run, ["alpha_nDCG@1", "alpha_nDCG@2"])
+    assert values == pytest.approx({"alpha_nDCG@1": 1.0, "alpha_nDCG@2": 1.0}, abs=1e-15)
+
+
+def test_the_sequence_of_judgments_changes_nothing():
+    """Gains are equal if they differ by the sequence in which their terms are added: 0.7 + 0.49 + 0.343."""
+    random = np.random.default_rng(0)
+    names = ["alpha_nDCG(alpha=0.3)@10", "nERR_IA@10", "nNRBP(alpha=0.3)"]
+    n_subtopics, n_documents, changed = 9, 14, 0
+    for _ in range(30):
+        covers = random.random((n_documents, n_subtopics)) < 0.4
+        judgments = [("q", str(j), f"d{i:02}", 1) for i, j in zip(*np.nonzero(covers), strict=True)]
+        run = {"q": {f"d{i:02}": float(score) for i, score in enumerate(random.permutation(n_documents))}}
+        values = [evaluate_run(qrels_of(*judgments), run, names) for judgments in (judgments, judgments[::-1])]
+        assert values[0] == pytest.approx(values[1], abs=1e-12)
+        changed += values[0][names[0]] < 1
+    assert changed == 30
+
+
 def test_the_greedy_ranking_is_not_always_the_best():
     """The greedy ranking is d, then e or f; but e and f, which have all subtopics, are better up to rank 2."""
     covered = {"d": "1234", "e": "125", "f": "346"}
@@ -253,6 +276,22 @@ class TestSeveralIterations:
         qrels = pd.concat([self.qrels, qrels_of(("r", "1", "a", 1))])
         values = evaluate_run(qrels, {"r": {"x": 1.0}}, ["alpha_nDCG@5"], queries="judged", unjudged="remove")
         assert values == {"alpha_nDCG@5": 0.0}
+
+
+def test_measures_with_other_settings_share_nothing_that_differs():
+    """Pairs and ideal rankings are computed once for measures of the same threshold, alpha and cutoff only."""
+    measures = [
+        get_measure(name, threshold=threshold, alpha=alpha, k=k)
+        for name in ("alpha_ndcg", "nerr_ia")
+        for threshold in (1, 3)
+        for alpha in (0.25, 0.9)
+        for k in (2, 9)
+    ]
+    qrels, run = random_tables(4)
+    together = evaluate_run(qrels, run, {str(i): measure for i, measure in enumerate(measures)}, queries="judged")
+    alone = [evaluate_run(qrels, run, {"v": measure}, queries="judged")["v"] for measure in measures]
+    assert list(together.values()) == alone
+    assert len({round(value, 9) for value in alone}) >= 12
 
 
 @pytest.mark.parametrize(
