@@ -65,6 +65,7 @@ def random_tables(seed, n_ids=30, scores=None):
     return qrels_of(*judgments), run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"rel": 1, "alpha": 0.5, "beta": 0.5}, {"rel": 2, "alpha": 0.25, "beta": 0.8}])
 def test_values_are_those_of_ndeval(settings):
     pyndeval = pytest.importorskip("pyndeval")
@@ -319,6 +320,19 @@ def test_arrays_have_no_subtopics():
         ValueError, match=r"alpha_ndcg@5 is not defined for arrays: .*judgments and a run to evaluate_run"
     ):
         evaluate([1, 0], [0.5, 0.1], [1, 1], "alpha_ndcg@5")
+
+
+def test_names_of_ir_measures():
+    for name, measure in {
+        "α_nDCG@5": get_measure("alpha_ndcg@5"),
+        "alpha_DCG(alpha=0.25, rel=2, judged_only=True)@5": get_measure(
+            "alpha_dcg@5", alpha=0.25, threshold=2, judged_only=True
+        ),
+        "MAP_IA": get_measure("map_ia"),
+        "NRBP(beta=0.25)": get_measure("nrbp", beta=0.25),
+        "STREC(rel=2)@20": get_measure("subtopic_recall@20", threshold=2),
+    }.items():
+        assert get_measure(name) == measure
 
 
 def test_ties_may_keep_the_sequence_of_the_run():
