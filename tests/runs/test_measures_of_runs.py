@@ -308,6 +308,19 @@ def test_settings_without_a_meaning_are_refused(measure, settings, message):
         evaluate_run({"q": {"a": 1}}, {"q": {"a": 1.0}}, measure, **settings)
 
 
+def test_tie_rules_of_runs():
+    """The third of four documents is tied with the last one."""
+    qrels, run = {"q": {"a": 0, "b": 1, "d": 0}}, {"q": {"a": 3.0, "b": 2.0, "x": 1.0, "d": 1.0}}
+    assert evaluate_run(qrels, run, ["Accuracy@3", "Judged@3"], ties="stable") == {"Accuracy@3": 0.5, "Judged@3": 2 / 3}
+    assert evaluate_run(qrels, run, "Judged@3", ties="average")["Judged@3"] == pytest.approx(2.5 / 3, abs=1e-15)
+    assert evaluate_run(qrels, run, "Judged@3", ties="best") == {"Judged@3": 1.0}
+    tied = {"q": {"a": 1.0, "b": 1.0}}
+    values = evaluate_run(qrels, tied, ["Success@1", "Rprec", "Bpref"], ties="average")
+    assert values == {"Success@1": 0.5, "Rprec": 0.5, "Bpref": 0.5}
+    assert evaluate_run(qrels, tied, ["IPrec@1", "Rprec"], ties="best") == {"IPrec@1": 1.0, "Rprec": 1.0}
+    assert evaluate_run(qrels, tied, ["IPrec@1", "Rprec"], ties="worst") == {"IPrec@1": 0.5, "Rprec": 0.0}
+
+
 def test_a_list_of_measures_ranks_the_documents_once(monkeypatch):
     from boostrank.runs import evaluation
 
