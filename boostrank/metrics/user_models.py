@@ -32,6 +32,9 @@ from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_count, check_number
 
+# A sum of gains that is below a goal by less than this, relative to the goal, reaches it.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class UserModelMeasure(QueryMeasure):
@@ -86,10 +89,11 @@ class UserModelMeasure(QueryMeasure):
         if self.k is None and self.needs_cutoff:
             raise ValueError(f"{self} needs a cutoff; choose one, such as '{self}@10'")
         largest = float(labels.values.max())
-        highest = max(largest, self.min_grade + 1.0) if self.max_grade is None else self.max_grade
+        highest = largest if self.max_grade is None else self.max_grade
+        if self.max_grade is None and largest <= self.min_grade:
+            highest = self.min_grade + 1.0  # No document has a gain.
         if highest < largest:
             raise ValueError(f"max_grade must be at least the largest relevance, {largest:g}; got {self.max_grade!r}")
-        # Grades are added before they are divided: their sums are exact if they are integers.
         grades, unit = np.maximum(labels.values - self.min_grade, 0.0), highest - self.min_grade
         cutoffs = DCG(self.k).cutoffs(labels.queries)
 
@@ -238,7 +242,7 @@ class BejeweledPlayer(UserModelMeasure):
         check_number("goal", self.goal, above=0.0)
 
     def continuation(self, ranks: Ints, gains: Floats, totals: Floats, unit: float) -> Floats:
-        return (totals < self.goal * unit).astype(np.float64)
+        return (totals < self.goal * unit * (1.0 - ROUNDING)).astype(np.float64)
 
     def expected_more(self, ranks: Ints, totals: Floats, left: Floats | float) -> Floats:
         return np.asarray(left, dtype=np.float64)

@@ -125,11 +125,13 @@ def test_lists_without_end(name):
     assert evaluate_run(qrels, longer, {"v": measure})["v"] == pytest.approx(expected, rel=1e-11)
 
 
-def test_goals_are_reached_by_sums_of_grades_that_are_exact():
+def test_sums_of_gains_reach_a_goal_in_spite_of_rounding():
     """Ten gains of 1/10 are 1, although their sum in floating point is below."""
     qrels = {"q": {f"d{i:02}": 1 for i in range(11)}}
     run = {"q": {f"d{i:02}": -float(i) for i in range(10)} | {"x": -10.0, "d10": -11.0}}
     assert sum([0.1] * 10) < 1
+    tenths = {"q": dict.fromkeys(qrels["q"], 0.1)}
+    assert evaluate_run(tenths, run, {"v": get_measure("bpm@12", max_grade=1)}) == pytest.approx({"v": 0.1}, rel=1e-15)
     assert evaluate_run(qrels, run, "BPM(max_rel=10)@12")["BPM(max_rel=10)@12"] == pytest.approx(0.1, rel=1e-15)
 
 
@@ -137,6 +139,7 @@ def test_the_default_of_the_largest_grade_is_that_of_the_judgments():
     qrels, run = {"q": {"a": 1, "b": 2}, "r": {"a": 1}}, {"q": {"b": 1.0}, "r": {"a": 1.0}}
     values = evaluate_run(qrels, run, {"v": "sdcg@1"}, per_query=True)["v"]
     assert values.tolist() == [1.0, 0.5]
+    assert evaluate_run({"q": {"a": 0.25, "b": 0.5}}, {"q": {"a": 1.0}}, {"v": "sdcg@1"}) == {"v": 0.5}
     assert evaluate_run({"q": {"a": 0}}, {"q": {"a": 1.0}}, {"v": "sdcg@1"}) == {"v": 0.0}
 
 
