@@ -147,8 +147,7 @@ class UserModelMeasure(QueryMeasure):
 
 def _sum_of_squares(first: Floats, left: Floats | float) -> Floats:
     """``sum over j < left of (first / (first + j))^2``, where `left` may be infinity."""
-    rest = 0.0 if np.isinf(left).all() else polygamma(1, first + left)
-    return first**2 * (polygamma(1, first) - rest)
+    return first**2 * (polygamma(1, first) - polygamma(1, first + left))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
