@@ -207,6 +207,8 @@ class QueryMeasure(Measure):
     at: ClassVar[str] = "k"
     #: Whether the value over queries is the sum of their values, as for counts, and not the mean.
     is_sum: ClassVar[bool] = False
+    #: Whether the measure is defined by judgments for subtopics.
+    of_subtopics: ClassVar[bool] = False
     empty: Empty = "zero"
     judged_only: bool = False
 

@@ -26,17 +26,26 @@ class _Entry(NamedTuple):
         Settings that give our measure the conventions of ir_measures.
     at : str
         The setting that stands after "@".
+    required : tuple of str
+        Parameters that must be given, as for ir_measures.
     """
 
     name: str
     parameters: Mapping[str, str]
     settings: Mapping[str, Any] = {}
     at: str = "k"
+    required: tuple[str, ...] = ()
 
 
 _JUDGED = {"judged_only": "judged_only"}
 _REL = {"rel": "threshold"}
 _BINARY = {**_REL, **_JUDGED}
+_NOVELTY = {"alpha": "alpha", **_REL}
+_GRADES = {"min_rel": "min_grade", "max_rel": "max_grade"}
+_GOAL = {"T": "goal", **_GRADES}
+# cwl_eval, which ir_measures calls, ends each ranking at rank 1000.
+_DEPTH = {"k": 1000}
+_NEEDED = ("max_rel",)
 _ENTRIES = {
     "nDCG": _Entry("ndcg", {"dcg": "gain", "gains": "gain", **_JUDGED}, {"gain": "linear"}),
     "P": _Entry("precision", _BINARY),
@@ -58,6 +67,15 @@ _ENTRIES = {
     "BPref": _Entry("bpref", _REL),
     "infAP": _Entry("infap", _REL),
     "Judged": _Entry("judged", {}),
+    "Compat": _Entry("compat", {"p": "p", "normalize": "normalize"}),
+    "INST": _Entry("inst", _GOAL, _DEPTH, required=_NEEDED),
+    "INSQ": _Entry("insq", _GOAL, _DEPTH, required=_NEEDED),
+    "BPM": _Entry("bpm", _GOAL, required=_NEEDED),
+    "SDCG": _Entry("sdcg", _GRADES, required=_NEEDED),
+    "NERR8": _Entry("nerr8", _GRADES, required=_NEEDED),
+    "NERR9": _Entry("nerr9", _GRADES, required=_NEEDED),
+    "NERR10": _Entry("nerr10", {"p": "p", **_GRADES}, _DEPTH, required=_NEEDED),
+    "NERR11": _Entry("nerr11", _GOAL, _DEPTH, required=_NEEDED),
     "Accuracy": _Entry("accuracy", _REL),
     "SetP": _Entry("setp", {"relative": "relative", **_BINARY}),
     "SetRelP": _Entry("setp", {"relative": "relative", **_BINARY}, {"relative": True}),
@@ -68,6 +86,20 @@ _ENTRIES = {
     "NumRel": _Entry("numrel", _REL),
     "NumRet": _Entry("numret", _REL),
     "NumRelRet": _Entry("numret", _REL, {"threshold": 1}),
+    # Measures of judgments for subtopics.
+    "alpha_DCG": _Entry("alpha_dcg", {**_NOVELTY, **_JUDGED}),
+    "α_DCG": _Entry("alpha_dcg", {**_NOVELTY, **_JUDGED}),
+    "alpha_nDCG": _Entry("alpha_ndcg", {**_NOVELTY, **_JUDGED}),
+    "α_nDCG": _Entry("alpha_ndcg", {**_NOVELTY, **_JUDGED}),
+    "ERR_IA": _Entry("err_ia", _BINARY),
+    "nERR_IA": _Entry("nerr_ia", _BINARY),
+    "NRBP": _Entry("nrbp", {**_NOVELTY, "beta": "beta"}),
+    "nNRBP": _Entry("nnrbp", {**_NOVELTY, "beta": "beta"}),
+    "AP_IA": _Entry("map_ia", _BINARY),
+    "MAP_IA": _Entry("map_ia", _BINARY),
+    "P_IA": _Entry("precision_ia", _BINARY),
+    "StRecall": _Entry("subtopic_recall", _REL),
+    "STREC": _Entry("subtopic_recall", _REL),
 }
 _FORM = re.compile(r"(\w+)(?:\((.*)\))?(?:@([0-9.]+))?")
 _CUTOFF = re.compile(r"[1-9][0-9]*")
@@ -133,9 +165,12 @@ def _settings(arguments: str, entry: _Entry, text: str) -> dict[str, Any]:
             f"{text!r} has the parameter {unknown[0]!r}, which is not known; known are "
             f"{', '.join(entry.parameters) or 'none'}"
         )
+    missing = [name for name in entry.required if name not in given]
+    if missing:
+        raise ValueError(f"{text!r} needs the parameter {missing[0]!r}, as in ({missing[0]}=1)")
     if {"dcg", "gains"} <= set(given):
         raise ValueError(f"either dcg or gains may be given; got {text!r}")
-    return {entry.parameters[name]: _CONVERSIONS.get(name, _same)(value) for name, value in given.items()}
+    return {entry.parameters[name]: _CONVERSIONS.get((entry.name, name), _same)(value) for name, value in given.items()}
 
 
 def _same(value: Any) -> Any:
@@ -163,4 +198,9 @@ def _square_root(beta: Any) -> float:
     return float(beta**0.5)
 
 
-_CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {"dcg": _gain_of_dcg, "gains": _gain_table, "beta": _square_root}
+#: Functions that convert the value of a parameter of ir_measures to our setting, by our measure and the parameter.
+_CONVERSIONS: Mapping[tuple[str, str], Callable[[Any], Any]] = {
+    ("ndcg", "dcg"): _gain_of_dcg,
+    ("ndcg", "gains"): _gain_table,
+    ("setf", "beta"): _square_root,
+}

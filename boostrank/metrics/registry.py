@@ -16,6 +16,7 @@ from boostrank.metrics.auc import AUC
 from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
 from boostrank.metrics.bpref import BinaryPreference
+from boostrank.metrics.compatibility import Compatibility
 from boostrank.metrics.counts import NumberOfQueries, NumberOfRelevant, NumberOfRetrieved
 from boostrank.metrics.err import ExpectedReciprocalRank
 from boostrank.metrics.inferred_ap import InferredAP
@@ -26,6 +27,7 @@ from boostrank.metrics.kendall_tau import KendallTau
 from boostrank.metrics.mean_precision import MeanPrecision
 from boostrank.metrics.measure_names import parse_name
 from boostrank.metrics.ndcg import NDCG, DiscountedCumulativeGain
+from boostrank.metrics.novelty import SUBTOPIC_MEASURES
 from boostrank.metrics.pair_accuracy import PairAccuracy
 from boostrank.metrics.precision import Precision
 from boostrank.metrics.r_precision import RPrecision
@@ -34,6 +36,7 @@ from boostrank.metrics.recall import Recall
 from boostrank.metrics.reciprocal_rank import ReciprocalRank
 from boostrank.metrics.set_measures import SetAveragePrecision, SetF, SetPrecision, SetRecall
 from boostrank.metrics.success import Success
+from boostrank.metrics.user_models import USER_MODEL_MEASURES
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats
@@ -69,6 +72,9 @@ _CLASSES: tuple[type[QueryMeasure], ...] = (
     NumberOfQueries,
     NumberOfRelevant,
     NumberOfRetrieved,
+    Compatibility,
+    *USER_MODEL_MEASURES,
+    *SUBTOPIC_MEASURES,
 )
 #: Classes of measures by the name that :func:`get_measure` takes.
 MEASURES: Mapping[str, type[QueryMeasure]] = MappingProxyType({measure.name: measure for measure in _CLASSES})
@@ -87,9 +93,11 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may have a level of
         recall, as in ``"iprec@0.5"``; "rprec", "bpref", "kendall_tau", "auc" and "agreement" have neither. Only
         :func:`boostrank.evaluate_run` takes those that need a run: "judged" and "accuracy", which may have a cutoff,
-        "infap", "setp", "setr", "setf", "setap", "numq", "numrel" and "numret". Or a name of ir_measures, such as
-        ``"nDCG@10"``, ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, with its conventions: the gain of nDCG is the label
-        itself, and the largest grade of ERR is 4. Or a measure whose settings are to be changed. Or a function
+        "infap", "setp", "setr", "setf", "setap", "numq", "numrel" and "numret"; "compat"; those of user models, "inst",
+        "insq", "bpm", "sdcg" and "nerr8" to "nerr11"; and those of judgments for subtopics, "alpha_dcg", "alpha_ndcg",
+        "err_ia", "nerr_ia", "nrbp", "nnrbp", "map_ia", "precision_ia" and "subtopic_recall". Or a name of ir_measures,
+        such as ``"nDCG@10"``, ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, with its conventions: the gain of nDCG is the
+        label itself, and the largest grade of ERR is 4. Or a measure whose settings are to be changed. Or a function
         ``(y_true, y_score, qid, **settings)`` that returns a larger value for a better ranking.
     **settings
         Settings of the measure, which are arguments of the function of the metric. For instance those of

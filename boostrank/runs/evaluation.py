@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 TREC_EVAL = "trec_eval"
 #: How documents are treated that were retrieved, but not judged.
 UNJUDGED = ("zero", "remove")
+#: What measures that need one judgment for each document do with judgments for subtopics.
+SUBTOPICS = ("refuse", "max")
 
 
 def evaluate_run(
@@ -34,6 +36,7 @@ def evaluate_run(
     ties: str = TREC_EVAL,
     unjudged: str = "zero",
     queries: str | None = None,
+    subtopics: str = "refuse",
     per_query: bool = False,
 ) -> dict[str, float] | pd.DataFrame:
     """Compute measures of a run, given relevance judgments.
@@ -65,6 +68,10 @@ def evaluate_run(
         Which queries are evaluated. "judged": all queries that have judgments; those that are not in the run have the
         value 0. "common": queries that have judgments and are in the run, as in trec_eval without ``-c``. The default
         is "judged", with a warning if a query is in only one of the two.
+    subtopics : {"refuse", "max"}, default "refuse"
+        What measures that need one judgment for each document, such as nDCG, do with a document that is judged for
+        several subtopics, which are the iterations of `qrels`: "refuse" raises an error, and "max" takes the largest
+        relevance. Measures of subtopics, such as ``"alpha_nDCG@10"``, use each judgment in both cases.
     per_query : bool, default False
         Return the values of each query instead of the means.
 
@@ -101,12 +108,23 @@ def evaluate_run(
     """
     check_choice("ties", ties, (TREC_EVAL, *TIES))
     check_choice("unjudged", unjudged, UNJUDGED)
-    judged = join(qrels, run, trec_ties=ties == TREC_EVAL, queries=queries)
-    labels = GroupedLabels(judged.labels, judged.queries, judged.judgments)
+    check_choice("subtopics", subtopics, SUBTOPICS)
+    checks = {
+        name: _for_runs(name, measure, ties, unjudged) for name, measure in named_measures(measures, "runs").items()
+    }
+    of_subtopics = [measure.of_subtopics for measure in checks.values()]
+    judged = join(
+        qrels,
+        run,
+        trec_ties=ties == TREC_EVAL,
+        queries=queries,
+        refuse_subtopics=subtopics == "refuse" and not all(of_subtopics),
+        with_subtopics=any(of_subtopics),
+    )
+    labels = GroupedLabels(judged.labels, judged.queries, judged.judgments, judged.subtopics)
     weights = np.ones(judged.queries.n_queries)
     results: dict[str, Any] = {}
-    for name, measure in named_measures(measures, "runs").items():
-        checked = _for_runs(name, measure, ties, unjudged)
+    for name, checked in checks.items():
         prepared = checked.prepare(labels)
         assert isinstance(prepared, PreparedRanks)
         bound = BoundQueryMeasure(checked, judged.queries, prepared, weights)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_qrels, as_run
+from boostrank.metrics.subtopics import SubtopicJudgments
 from boostrank.queries import Queries
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
@@ -19,6 +20,10 @@ from boostrank.setting_checks import check_choice
 #: Which queries are evaluated: all that have judgments, or those that are in the run too.
 QUERIES = ("judged", "common")
 _N_SHOWN = 3
+_ONE_SUBTOPIC = (
+    "all judgments of qrels have the iteration {!r}, so that each query has one subtopic; measures of subtopics need "
+    "qrels whose column 'iteration' has the subtopic of each judgment"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +35,18 @@ class JudgedRun:
     queries : Queries
         Of all documents, grouped. Queries are in the sequence in which the judgments have them.
     judgments : ndarray of float64, shape (n_documents,)
-        Relevance of each document as it was judged, which may be below 0; NaN for documents without a judgment.
+        Relevance of each document as it was judged, which may be below 0; NaN for documents without a judgment. If a
+        document is judged for several subtopics, it is the largest.
     ranking : RankedBlock or None
         The retrieved documents of the queries with at least one, ranked; None if no query has one.
+    subtopics : SubtopicJudgments or None
+        Judgments for subtopics, which are the iterations of the judgments; None if they were not asked for.
     """
 
     queries: Queries
     judgments: Floats
     ranking: RankedBlock | None
+    subtopics: SubtopicJudgments | None = None
 
     @property
     def labels(self) -> Floats:
@@ -59,7 +68,15 @@ class JudgedRun:
         return RankedBlock(queries, sizes[left], Segments.from_sizes(sizes[left]), rows, scores)
 
 
-def join(qrels: Any, run: Any, *, trec_ties: bool, queries: str | None) -> JudgedRun:
+def join(
+    qrels: Any,
+    run: Any,
+    *,
+    trec_ties: bool,
+    queries: str | None,
+    refuse_subtopics: bool = True,
+    with_subtopics: bool = False,
+) -> JudgedRun:
     """Join judgments and a run; see :func:`boostrank.evaluate_run` for the arguments.
 
     Parameters
@@ -69,20 +86,32 @@ def join(qrels: Any, run: Any, *, trec_ties: bool, queries: str | None) -> Judge
         Whether documents with equal scores are ranked as by trec_eval, by decreasing id, where scores are equal if they
         are equal as float32. Otherwise they stay tied, in the sequence of the run.
     queries : {"judged", "common"}, optional
+    refuse_subtopics : bool, default True
+        Whether a document that is judged for several subtopics is an error. Otherwise its label is the largest
+        relevance.
+    with_subtopics : bool, default False
+        Whether the result has the judgments for subtopics.
 
     Raises
     ------
     ValueError
-        If the tables are invalid, a document is judged for several iterations, or no query is in both.
+        If the tables are invalid, no query is in both, or a document is judged for several iterations and
+        `refuse_subtopics`.
     """
     if queries is not None:
         check_choice("queries", queries, QUERIES)
     judgments, retrieved = as_qrels(qrels), as_run(run)
-    _refuse_subtopics(judgments)
+    if refuse_subtopics:
+        _refuse_subtopics(judgments)
+    if with_subtopics and judgments[ITERATION].nunique() == 1:
+        warnings.warn(_ONE_SUBTOPIC.format(judgments[ITERATION].iloc[0]), UserWarning, stacklevel=3)
     retrieved = _with_queries_of(judgments, retrieved, queries)
     if queries == "common":
         judgments = judgments[judgments[QUERY].isin(retrieved[QUERY])]
-    table = judgments[[QUERY, DOCUMENT, RELEVANCE]].merge(
+    judged = judgments
+    if not refuse_subtopics:
+        judged = judgments.groupby([QUERY, DOCUMENT], sort=False)[RELEVANCE].max().reset_index()
+    table = judged[[QUERY, DOCUMENT, RELEVANCE]].merge(
         retrieved[[QUERY, DOCUMENT, SCORE]].assign(row=np.arange(len(retrieved))), how="outer", on=[QUERY, DOCUMENT]
     )
     query = pd.Categorical(table[QUERY], categories=pd.unique(judgments[QUERY])).codes
@@ -104,7 +133,8 @@ def join(qrels: Any, run: Any, *, trec_ties: bool, queries: str | None) -> Judge
     n_retrieved = grouped.sum(was_retrieved.astype(np.int64))
     if trec_ties:
         score = -grouped.positions.astype(np.float64)
-    return JudgedRun(grouped, judgments_of_documents, _ranking(was_retrieved, score, n_retrieved))
+    subtopics = _subtopics(judgments, table.iloc[permutation]) if with_subtopics else None
+    return JudgedRun(grouped, judgments_of_documents, _ranking(was_retrieved, score, n_retrieved), subtopics)
 
 
 def _ranking(was_retrieved: Any, score: Floats, n_retrieved: Ints) -> RankedBlock | None:
@@ -114,13 +144,25 @@ def _ranking(was_retrieved: Any, score: Floats, n_retrieved: Ints) -> RankedBloc
     return RankedBlock(np.flatnonzero(n_retrieved > 0), found, Segments.from_sizes(found), rows, score[rows])
 
 
+def _subtopics(judgments: pd.DataFrame, documents: pd.DataFrame) -> SubtopicJudgments:
+    """Judgments for subtopics, with the rows of their documents among all documents, which are grouped by query."""
+    rows = documents[[QUERY, DOCUMENT]].assign(row=np.arange(len(documents)))
+    return SubtopicJudgments(
+        judgments[[QUERY, DOCUMENT]].merge(rows, how="left", on=[QUERY, DOCUMENT])["row"].to_numpy(dtype=np.int64),
+        pd.factorize(judgments[ITERATION])[0].astype(np.int64),
+        judgments[RELEVANCE].to_numpy(dtype=np.float64),
+        documents[DOCUMENT].rank(method="dense").to_numpy().astype(np.int64),
+    )
+
+
 def _refuse_subtopics(judgments: pd.DataFrame) -> None:
     repeated = judgments.duplicated([QUERY, DOCUMENT])
     if repeated.any():
         row = judgments[repeated].iloc[0]
         raise ValueError(
             f"qrels has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} for several iterations (subtopics), "
-            f"such as {row[ITERATION]!r}; these measures need one judgment for each document"
+            f"such as {row[ITERATION]!r}, but a measure needs one judgment for each document; pass subtopics='max' to "
+            "take the largest relevance of each document, or evaluate only measures of subtopics, such as alpha_nDCG@10"
         )
 
 

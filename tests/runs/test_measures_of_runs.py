@@ -349,7 +349,12 @@ def test_a_list_of_measures_ranks_the_documents_once(monkeypatch):
     join = evaluation.join
     monkeypatch.setattr(evaluation, "join", lambda *args, **settings: calls.append(1) or join(*args, **settings))
     qrels, run = random_tables(0)
-    runs_only = [name for name, measure in MEASURES.items() if measure.domain == "runs"]
+    # The judgments have no subtopics.
+    runs_only = [
+        f"{name}@10" if getattr(measure, "needs_cutoff", False) else name
+        for name, measure in MEASURES.items()
+        if measure.domain == "runs" and not measure.of_subtopics
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         evaluate_run(qrels, run, ["AP", "AP(judged_only=True)", "bpref", "rprec", *runs_only], queries="judged")
