@@ -16,6 +16,7 @@ that share a line do not import each other. A test reads this list and checks it
     frames                   query ids and features of DataFrames
     exponential              the exponential function, continued so that it does not overflow
     queries                  segments with query ids, grouped and ungrouped
+    query_values             weights and groups of queries that are given by query id
     dcg                      gain, discount, cutoff, ideal DCG and normalized gains
     discounts                names of discounts and cutoffs, and cutoffs that grow slower than the list
     targets                  normalizations of gains, the targets of surrogates
