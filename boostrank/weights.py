@@ -58,9 +58,7 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: boo
             f"sample_weight must have one weight per query ({queries.n_queries}) or per document "
             f"({queries.n_documents}); got shape {weights.shape}"
         )
-    if not np.isfinite(weights).all() or weights.min() < 0 or not weights.any():
-        raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
-    weights = rescale_extreme(weights)
+    weights = check_weights(weights)
     if len(weights) == queries.n_queries:
         return queries.repeat(weights)
     if not grouped:
@@ -68,6 +66,19 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: boo
     if not may_differ:
         require_equal_weights(weights, queries, DOCUMENT_WEIGHTS)
     return weights
+
+
+def check_weights(weights: Floats) -> Floats:
+    """Raise ValueError unless weights are finite, not negative and not all 0; return them, rescaled if extreme.
+
+    Examples
+    --------
+    >>> check_weights(np.array([2.0, 1.0])).tolist()
+    [2.0, 1.0]
+    """
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
+    return rescale_extreme(weights)
 
 
 def _aligned(weights: Floats, series: Any, queries: Queries) -> Floats:

@@ -34,7 +34,7 @@ def weights_by_id(sample_weight: Any, ids: NDArray[Any]) -> Floats:
     return query_weights(weights.to_numpy(), Queries.from_sizes(np.ones(len(ids), dtype=np.int64), ids))
 
 
-def groups_by_id(by: Any, ids: NDArray[Any], qrels: Any, run: Any) -> QueryGroups:
+def groups_by_id(by: Any, ids: NDArray[Any], qrels: Any, *runs: Any) -> QueryGroups:
     """The group of each evaluated query.
 
     Parameters
@@ -43,8 +43,8 @@ def groups_by_id(by: Any, ids: NDArray[Any], qrels: Any, run: Any) -> QueryGroup
         Group by query id.
     ids : ndarray of object, shape (n_queries,)
         Ids (str) of the evaluated queries.
-    qrels, run : DataFrame, dict or named tuples
-        They have all queries that `by` may have.
+    qrels, *runs : DataFrame, dict or named tuples
+        Together they have all queries that `by` may have.
 
     Raises
     ------
@@ -53,6 +53,6 @@ def groups_by_id(by: Any, ids: NDArray[Any], qrels: Any, run: Any) -> QueryGroup
     """
     groups = by_id(by, "by", ids_are_text=True)
     if not groups.index.isin(ids).all():
-        known = np.concatenate([as_qrels(qrels)[QUERY].unique(), as_run(run)[QUERY].unique()])
-        refuse_unknown(groups, known, "by")
+        tables = [as_qrels(qrels), *map(as_run, runs)]
+        refuse_unknown(groups, np.concatenate([table[QUERY].unique() for table in tables]), "by")
     return QueryGroups.from_values(align(groups, ids, "by"))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.arrays import as_floats, rescale_extreme
 from boostrank.segments import Floats
+from boostrank.weights import check_weights
 
 # Differences below this share of the largest value are rounding errors, and count as 0.
 ROUNDING = 1e-12
@@ -127,7 +128,7 @@ def standardized(mean: ArrayLike, deviation: ArrayLike, largest: float = 1.0) ->
 
 
 def mean_difference(differences: Floats) -> float:
-    """Mean of differences times weights, rounded to twelve digits after the first of the largest difference, so that 0.2 is 0.2."""
+    """Mean of weighted differences, rounded to twelve digits after the first of the largest, so that 0.2 is 0.2."""
     largest = float(np.abs(differences).max())
     if largest == 0.0:
         return 0.0
@@ -141,6 +142,4 @@ def _weights(sample_weight: ArrayLike | None, n_queries: int) -> Floats:
     weights = as_floats(sample_weight, "sample_weight")
     if weights.shape != (n_queries,):
         raise ValueError(f"sample_weight must have one weight per query ({n_queries}); got shape {weights.shape}")
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
-    return rescale_extreme(weights)
+    return check_weights(weights)
