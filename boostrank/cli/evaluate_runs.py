@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from boostrank.cli import reports
@@ -72,14 +73,18 @@ def evaluate_one(
 ) -> None:
     """Print measures of a run, and write them to files."""
     judgments, table = read_qrels(qrels), read_run(run)
-    values: Any = evaluate_run(judgments, table, measures, **settings, by=by, per_query=True)
-    # The warning, if there is one, was given above.
-    settings = {**settings, "queries": settings["queries"] or "judged"}
     result: Any = evaluate_run(judgments, table, measures, **settings, by=by)
-    n_documents = int(table[QUERY].isin(values.index).sum())
-    console.print(f"{len(values)} queries, {n_documents} documents retrieved", highlight=False)
+    ids, in_run = judgments[QUERY].unique(), table[QUERY].unique()
+    if settings["queries"] == "common":
+        ids = ids[np.isin(ids, in_run)]
+    n_documents = int(table[QUERY].isin(ids).sum())
+    console.print(f"{len(ids)} queries, {n_documents} documents retrieved", highlight=False)
     show_values(measures, result, files.table, {"ties": settings["ties"]})
-    files.write_per_query(values.reset_index())
+    if files.per_query is not None:
+        # The warning about queries, if there is one, was given above.
+        settings = {**settings, "queries": settings["queries"] or "judged"}
+        values: Any = evaluate_run(judgments, table, measures, **settings, by=by, per_query=True)
+        files.write_per_query(values.reset_index())
 
 
 def show_values(

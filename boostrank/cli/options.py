@@ -77,7 +77,9 @@ DataPath = Annotated[Path, typer.Argument(help="LETOR file, plain or compressed 
 BackendOption = Annotated[Backend, typer.Option(help="Boosting library.")]
 GainOption = Annotated[
     GainName | None,
-    typer.Option(help="Gain of a label y: 2^y - 1 (exp2, the default) or y (linear).", show_default=False),
+    typer.Option(
+        help="Gain of a label y: 2^y - 1 (exp2, the default) or y (linear, the default of nDCG).", show_default=False
+    ),
 ]
 MEASURES_HELP = (
     f"Measures, separated by commas: {', '.join(MEASURES)}, with a cutoff as in ndcg@10; or names of ir_measures with "

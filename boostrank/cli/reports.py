@@ -45,7 +45,7 @@ def write_rows(table: pd.DataFrame, rows: list[list[str]], n_texts: int, path: s
 
 def _write_numbers(table: pd.DataFrame, path: str | Path) -> None:
     if Path(path).suffix == ".json":
-        table.to_json(path, orient="records", indent=1)
+        table.to_json(path, orient="records", indent=1, double_precision=15)
     else:
         table.to_csv(path, index=False)
 
