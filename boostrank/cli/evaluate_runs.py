@@ -114,9 +114,10 @@ def show_values(
 def group_rows(means: pd.DataFrame) -> list[list[str]]:
     """Rows of text of the means by group that :func:`boostrank.evaluate` returns, below the head."""
     rows = [["measure", GROUP, "queries", "mean", "95% interval"]]
-    for row in means.itertuples():
-        interval = "" if pd.isna(row.low) else f"{row.low:.4f} to {row.high:.4f}"
-        rows.append([row.metric, str(row.group), str(row.queries), f"{row.mean:.4f}", interval])
+    row: dict[Any, Any]
+    for row in means.to_dict("records"):
+        interval = "" if np.isnan(row["low"]) else f"{row['low']:.4f} to {row['high']:.4f}"
+        rows.append([row["metric"], str(row[GROUP]), str(row["queries"]), f"{row['mean']:.4f}", interval])
     return rows
 
 
