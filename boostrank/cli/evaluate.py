@@ -16,6 +16,7 @@ from boostrank.cli.options import (
     EmptyOption,
     GainOption,
     QueriesName,
+    SubtopicsName,
     TiesName,
     UnjudgedName,
     console,
@@ -83,6 +84,14 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    subtopics: Annotated[
+        SubtopicsName | None,
+        typer.Option(
+            help="Documents that are judged for several subtopics, in measures that need one judgment for each "
+            "document: an error (refuse, the default), or the largest relevance (max).",
+            show_default=False,
+        ),
+    ] = None,
     by: Annotated[
         Path | None,
         typer.Option(
@@ -128,7 +137,7 @@ def evaluate(
     """
     of_runs = _is_of_runs(data, scores, qrels, run)
     for_scores = {"explain": explain or None}
-    for_runs = {"unjudged": unjudged, "queries": queries}
+    for_runs = {"unjudged": unjudged, "queries": queries, "subtopics": subtopics}
     for_several = {"baseline": baseline, "seed": seed, "plot": plot}
     if of_runs:
         _refuse(for_scores, "DATA and SCORES")
@@ -151,7 +160,7 @@ def evaluate(
             assert scores is not None
             _evaluate_scores(data, scores, chosen, groups, files, explain)
             return
-        settings = {"ties": TREC_EVAL, "queries": None, **given(ties=ties, unjudged=unjudged, queries=queries)}
+        settings = {"ties": TREC_EVAL, "queries": None, **given(ties=ties, **for_runs)}
         if len(run) == 1:
             evaluate_one(qrels, run[0], chosen, settings, groups, files)
         else:
@@ -192,7 +201,8 @@ def _evaluate_scores(
         table: Any = compute_measures(*arrays, measures, by=groups, per_query=True)
         files.write_per_query(table.rename_axis("query_id").reset_index())
     if explained is not None:
-        _print_reconciliation(reconcile(dataset.y, values, dataset.qid, **vars(explained)))
+        settings = {name: value for name, value in vars(explained).items() if name != "judged_only"}
+        _print_reconciliation(reconcile(dataset.y, values, dataset.qid, **settings))
 
 
 def _last_ndcg(measures: dict[str, Measure]) -> NDCG:

@@ -73,6 +73,13 @@ class QueriesName(StrEnum):
     common = "common"
 
 
+class SubtopicsName(StrEnum):
+    """How documents that are judged for several subtopics are treated by measures that need one judgment."""
+
+    refuse = "refuse"
+    max = "max"
+
+
 DataPath = Annotated[Path, typer.Argument(help="LETOR file, plain or compressed by gzip.", show_default=False)]
 BackendOption = Annotated[Backend, typer.Option(help="Boosting library.")]
 GainOption = Annotated[

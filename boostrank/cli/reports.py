@@ -98,7 +98,10 @@ def _known(settings: Mapping[str, str], measure: Measure) -> dict[str, str]:
 
 def _settings_text(settings: Mapping[str, Any]) -> str:
     """The settings of a measure but its cutoff, which is part of its name."""
-    return ", ".join(f"{name} {value}" for name, value in settings.items() if name != "k" and value is not None)
+    shown = {name: value for name, value in settings.items() if name != "k" and value is not None}
+    if not shown.get("judged_only"):
+        shown.pop("judged_only", None)
+    return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
 def reconciliation_table(reconciliation: Reconciliation) -> Table:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Ties, check_ties
-from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure
+from boostrank.metrics.base import PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.metrics.query_mean import Empty
 from boostrank.metrics.ranked_documents import RankedDocuments, sum_over_ranks
 from boostrank.segments import Floats, Ints, Segments
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from boostrank.discounts import discount_name
-from boostrank.metrics.base import Empty
+from boostrank.metrics.query_mean import Empty
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties
-from boostrank.metrics.base import Empty, QueryMean, as_value
+from boostrank.metrics.base import as_value
 from boostrank.metrics.input_checks import labels_scores_queries
 from boostrank.metrics.library_conventions import CONVENTIONS, STEPS, Convention, Settings, setting_text
+from boostrank.metrics.query_mean import Empty, QueryMean
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 from boostrank.setting_checks import is_count
