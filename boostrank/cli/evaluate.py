@@ -150,9 +150,11 @@ def evaluate(
     rule = {} if of_runs else given(ties=ties)
     if rule.get("ties") == TREC_EVAL:
         raise ValueError("--ties trec_eval needs ids of documents: it is for --qrels and --run")
-    chosen = parse_measures(
-        measures or (RUN_MEASURES if of_runs else DEFAULT_MEASURES), given(gain=gain, empty=empty) | rule
-    )
+    settings = given(gain=gain, empty=empty) | rule
+    if of_runs:
+        chosen = parse_measures(measures or RUN_MEASURES, settings, "runs")
+    else:
+        chosen = parse_measures(measures or DEFAULT_MEASURES, settings, "arrays")
     groups = None if by is None else read_groups(by)
     with named_option(by):
         if qrels is None or not run:
@@ -160,11 +162,11 @@ def evaluate(
             assert scores is not None
             _evaluate_scores(data, scores, chosen, groups, files, explain)
             return
-        settings = {"ties": TREC_EVAL, "queries": None, **given(ties=ties, **for_runs)}
+        options = {"ties": TREC_EVAL, "queries": None, **given(ties=ties, **for_runs)}
         if len(run) == 1:
-            evaluate_one(qrels, run[0], chosen, settings, groups, files)
+            evaluate_one(qrels, run[0], chosen, options, groups, files)
         else:
-            compare_several(qrels, run, chosen, settings, groups, files, baseline, seed or 0)
+            compare_several(qrels, run, chosen, options, groups, files, baseline, seed or 0)
 
 
 def _is_of_runs(data: Path | None, scores: Path | None, qrels: Path | None, run: list[Path] | None) -> bool:
