@@ -24,9 +24,8 @@ from boostrank.cli.options import (
     parse_measures,
 )
 from boostrank.datasets import read_letor
-from boostrank.metrics import Measure, Reconciliation, check_scores, reconcile
+from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, check_scores, reconcile
 from boostrank.metrics import evaluate as compute_measures
-from boostrank.metrics.ndcg import NDCG
 from boostrank.queries import Queries
 from boostrank.runs.evaluation import TREC_EVAL
 from boostrank.setting_checks import is_finite_text
@@ -124,8 +123,8 @@ def evaluate(
         bool,
         typer.Option(
             "--explain",
-            help="Also print the NDCG that other libraries compute for these scores, and why it differs from the last "
-            "NDCG of --measures.",
+            help="Also print what other libraries compute for these scores, and why it differs, for the last of "
+            f"--measures that is one of {', '.join(CONVENTIONS)}.",
         ),
     ] = False,
 ) -> None:
@@ -188,7 +187,7 @@ def _refuse(options: dict[str, Any], needed: str) -> None:
 def _evaluate_scores(
     data: Path, scores: Path, measures: dict[str, Measure], groups: Any, files: Outputs, explain: bool
 ) -> None:
-    explained = _last_ndcg(measures) if explain else None
+    explained = _last_explained(measures) if explain else None
     dataset = read_letor(data)
     values = _read_scores(scores)
     if len(values) != len(dataset.y):
@@ -203,14 +202,13 @@ def _evaluate_scores(
         table: Any = compute_measures(*arrays, measures, by=groups, per_query=True)
         files.write_per_query(table.rename_axis("query_id").reset_index())
     if explained is not None:
-        settings = {name: value for name, value in vars(explained).items() if name != "judged_only"}
-        _print_reconciliation(reconcile(dataset.y, values, dataset.qid, **settings))
+        _print_reconciliation(reconcile(dataset.y, values, dataset.qid, explained))
 
 
-def _last_ndcg(measures: dict[str, Measure]) -> NDCG:
-    found = [measure for measure in measures.values() if isinstance(measure, NDCG)]
+def _last_explained(measures: dict[str, Measure]) -> Measure:
+    found = [measure for measure in measures.values() if getattr(measure, "name", None) in CONVENTIONS]
     if not found:
-        raise ValueError("--explain needs an NDCG, such as ndcg@10, among --measures")
+        raise ValueError(f"--explain needs one of {', '.join(CONVENTIONS)}, such as ndcg@10, among --measures")
     return found[-1]
 
 
@@ -218,10 +216,10 @@ def _print_reconciliation(found: Reconciliation) -> None:
     console.print(f"\n{found.head}", highlight=False)
     console.print(reports.reconciliation_table(found))
     console.print(
-        "Each row shows the NDCG that a library computes for these scores, its difference to the value above, and "
-        "the parts of this difference. For these parts the settings of boostrank are replaced by those of the "
-        "library, one after the other, and each part is the change of NDCG by one replacement. Where a library has "
-        "no fixed rule for ties, the lowest and the highest possible NDCG are shown.",
+        "Each row shows what a library computes for these scores, its difference to the value above, and the parts "
+        "of this difference. For these parts the settings of boostrank are replaced by those of the library, one "
+        "after the other, and each part is the change of the value by one replacement. Where a library has no fixed "
+        "rule for ties, the lowest and the highest possible value are shown.",
         highlight=False,
     )
 

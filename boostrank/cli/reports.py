@@ -15,6 +15,7 @@ from boostrank.comparison.table_texts import latex_table, markdown_table
 from boostrank.metrics import Measure, Reconciliation
 
 SUFFIXES = (".csv", ".json", ".md", ".tex")
+MAX_METRIC_WIDTH = 23
 
 
 def write_table(comparison: Comparison, path: str | Path) -> None:
@@ -105,10 +106,12 @@ def _settings_text(settings: Mapping[str, Any]) -> str:
 
 
 def reconciliation_table(reconciliation: Reconciliation) -> Table:
-    """NDCG of other libraries and why it differs, for a terminal of 80 columns."""
+    """Values of other libraries and why they differ, for a terminal of 80 columns."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("library", no_wrap=True)
-    table.add_column("metric", no_wrap=True)
+    # Longer names continue on the next line, so that there is space for the parts of the difference.
+    longest = max(map(len, reconciliation.table["metric"]))
+    table.add_column("metric", overflow="fold", min_width=min(longest, MAX_METRIC_WIDTH), max_width=MAX_METRIC_WIDTH)
     for head in ("value", "diff"):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("because of")

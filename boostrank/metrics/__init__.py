@@ -10,7 +10,7 @@ from boostrank.metrics.expected_ndcg import expected_ndcg
 from boostrank.metrics.input_checks import check_scores
 from boostrank.metrics.interpolated_precision import iprec_score
 from boostrank.metrics.kendall_tau import kendall_tau_score
-from boostrank.metrics.library_conventions import CONVENTIONS
+from boostrank.metrics.library_table import CONVENTIONS
 from boostrank.metrics.mean_precision import mean_precision_score
 from boostrank.metrics.ndcg import dcg_score, ndcg_score
 from boostrank.metrics.ndcg_by_cutoff import check_ks, ndcg_curve
