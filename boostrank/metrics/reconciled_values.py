@@ -110,7 +110,9 @@ def _measure(kind: Kind, settings: Settings) -> Any:
     measure: type[QueryMeasure] = kind.measure
     if settings.ties == "last rank":
         measure, own["ties"] = LastRankAveragePrecision, "average"
-    elif settings.ties in ("names", "names ascending") or (settings.denominator == "found" and settings.ties in ("best", "worst")):
+    elif settings.ties in ("names", "names ascending") or (
+        settings.denominator == "found" and settings.ties in ("best", "worst")
+    ):
         own["ties"] = "stable"
     if settings.gain == "probability":
         measure = ProbabilityReciprocalRank

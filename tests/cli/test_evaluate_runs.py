@@ -108,7 +108,7 @@ def test_several_runs_are_compared(run, trec, tmp_path):
     out = run(*common, "--baseline", paths[1], "--by", trec / "groups.csv", "--output", tmp_path / "t.tex")
     assert "AP by group, compared with Dense" in out
     latex = (tmp_path / "t.tex").read_text().splitlines()
-    assert latex[2].startswith("metric & group & queries & run & mean")
+    assert latex[2].startswith("measure & group & queries & run & mean")
     assert len(latex) == 6 + 3 * 5 * 2
 
 
