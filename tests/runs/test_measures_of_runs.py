@@ -66,6 +66,10 @@ def test_values_without_unjudged_documents_are_those_of_trec_eval():
         # trec_eval divides 0 by 0 where no retrieved document is judged.
         np.testing.assert_allclose(found.to_numpy(), np.nan_to_num(expected), rtol=0, atol=1e-12)
         assert evaluate_run(qrels, run, same, queries="common", per_query=True, unjudged="remove").equals(found)
+        # The first query of the judgments is not in the run.
+        every = evaluate_run(qrels, run, same, queries="judged", per_query=True, unjudged="remove")
+        assert len(every) == len(found) + 1
+        assert every.loc[found.index].equals(found)
 
 
 def test_values_are_those_of_ir_measures():
