@@ -12,9 +12,11 @@ from boostrank.dcg import TIES
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.metrics.query_groups import add_groups, group_means
 from boostrank.metrics.registry import named_measures
 from boostrank.rankings import RankedBlock
 from boostrank.runs.judged_run import join
+from boostrank.runs.weights_and_groups import groups_by_id, weights_by_id
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_choice
 
@@ -37,7 +39,9 @@ def evaluate_run(
     unjudged: str = "zero",
     queries: str | None = None,
     subtopics: str = "refuse",
+    sample_weight: Any = None,
     per_query: bool = False,
+    by: Any = None,
 ) -> dict[str, float] | pd.DataFrame:
     """Compute measures of a run, given relevance judgments.
 
@@ -72,22 +76,31 @@ def evaluate_run(
         What measures that need one judgment for each document, such as nDCG, do with a document that is judged for
         several subtopics, which are the iterations of `qrels`: "refuse" raises an error, and "max" takes the largest
         relevance. Measures of subtopics, such as ``"alpha_nDCG@10"``, use each judgment in both cases.
+    sample_weight : Mapping, Series or DataFrame, optional
+        Weight of each query in the means, by query id: a dict, a Series with the query ids as index, or a DataFrame
+        with two columns, one of them called "query_id", "query", "qid" or "q_id". Weights of other queries are ignored.
     per_query : bool, default False
         Return the values of each query instead of the means.
+    by : Mapping, Series or DataFrame, optional
+        Group of each query by query id, in the same forms. Queries that the judgments and the run have, but that are
+        not evaluated, are ignored.
 
     Returns
     -------
     dict of str to float, or DataFrame
         Means over queries by the name of the measure. With `per_query` it is a DataFrame with one column per measure
-        and one row per query, with the query ids as index.
+        and one row per query, with the query ids as index. With `by` it is that of :func:`boostrank.evaluate`: means
+        by group with 95% intervals, or the values of each query with their group.
 
     Raises
     ------
     ValueError
         If a table or setting is invalid, if no query is in both tables, or for a measure that is not defined where
-        documents are missing in the run: kendall_tau, auc, agreement, and those with a fraction as cutoff.
+        documents are missing in the run: kendall_tau, auc, agreement, and those with a fraction as cutoff. If an
+        evaluated query has no weight or no group, or several different ones; if a weight is negative or not finite, or
+        all are 0; or if `by` has a query that neither the judgments nor the run have.
     TypeError
-        If `qrels` or `run` has another form.
+        If `qrels`, `run`, `sample_weight` or `by` has another form.
 
     Warns
     -----
@@ -105,6 +118,10 @@ def evaluate_run(
     >>> values = evaluate_run(qrels, run, ["nDCG@10", "AP", "R@2"])
     >>> {name: round(value, 4) for name, value in values.items()}
     {'nDCG@10': 0.403, 'AP': 0.1667, 'R@2': 0.3333}
+    >>> evaluate_run(qrels, run, "AP", by={"301": "short"})[["group", "metric", "queries", "mean"]].round(4)
+             group metric  queries    mean
+    0        short     AP        1  0.1667
+    1  all queries     AP        1  0.1667
     """
     check_choice("ties", ties, (TREC_EVAL, *TIES))
     check_choice("unjudged", unjudged, UNJUDGED)
@@ -121,20 +138,27 @@ def evaluate_run(
         refuse_subtopics=subtopics == "refuse" and not all(of_subtopics),
         with_subtopics=any(of_subtopics),
     )
+    ids = judged.queries.ids
+    weights = np.ones(len(ids)) if sample_weight is None else weights_by_id(sample_weight, ids)
+    groups = None if by is None else groups_by_id(by, ids, qrels, run)
     labels = GroupedLabels(judged.labels, judged.queries, judged.judgments, judged.subtopics)
-    weights = np.ones(judged.queries.n_queries)
+    of_queries = per_query or groups is not None
     results: dict[str, Any] = {}
     for name, checked in checks.items():
         prepared = checked.prepare(labels)
         assert isinstance(prepared, PreparedRanks)
         bound = BoundQueryMeasure(checked, judged.queries, prepared, weights)
         values = _values(prepared, judged.judged_ranking if checked.judged_only else judged.ranking)
-        results[name] = bound.fill(values) if per_query else bound.mean_of(values)
-    if not per_query:
+        results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
+    if not of_queries:
         return results
     import pandas as pd
 
-    return pd.DataFrame(results, index=pd.Index(judged.queries.ids, name="query_id"))
+    table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
+    if groups is None:
+        return table
+    sums = [name for name, measure in checks.items() if measure.is_sum]
+    return add_groups(table, groups) if per_query else group_means(table, groups, weights, sums)
 
 
 def _for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMeasure:
