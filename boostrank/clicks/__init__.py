@@ -1,0 +1,18 @@
+"""Learning from clicks: click logs, click models, simulated clicks."""
+
+from boostrank.clicks.click_log import ClickLog
+from boostrank.clicks.click_models import Cascade, ClickModel, PositionBased, TrustBias, get_click_model
+from boostrank.clicks.click_tables import from_table
+from boostrank.clicks.simulated_clicks import SimulatedClicks, simulate_clicks
+
+__all__ = [
+    "Cascade",
+    "ClickLog",
+    "ClickModel",
+    "PositionBased",
+    "SimulatedClicks",
+    "TrustBias",
+    "from_table",
+    "get_click_model",
+    "simulate_clicks",
+]
