@@ -65,7 +65,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.clicks.click_log import ClickLog
-from boostrank.clicks.click_models import Cascade, ClickModel, get_click_model
+from boostrank.clicks.click_models import Cascade, get_click_model
 from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import check_choice, check_number
 
@@ -152,24 +152,19 @@ def estimate_relevance(
     >>> estimate_relevance(log, [1.0, 0.5], method="inverse-propensity").relevance.round(4).tolist()
     [0.25, 0.4]
     """
-    check_choice("method", method, METHODS)
     check_choice("not_shown", not_shown, NOT_SHOWN)
-    check_number("clip", clip, smallest=0, below=1)
-    chosen = get_click_model(model)
-    a, b = chosen.corrections(log)
-    weights = _weights(chosen, method, np.maximum(a, clip))
-    known, n = a > 0, log.n_documents
+    weights, a, b, clipped = entry_weights(log, model, method, clip)
 
     def total(per_entry: Floats) -> Floats:
-        return np.bincount(log.row[known], weights=per_entry[known], minlength=n)
+        return np.bincount(log.row, weights=per_entry, minlength=len(log))
 
-    impressions = total(log.impressions.astype(np.float64))
+    impressions = total(log.impressions * (a > 0.0))
     shown = impressions > 0
     if not_shown == "error":
         require_shown(log, shown)
     numerator = total(weights * (log.clicks - b * log.impressions))
     exposure = total(weights * a * log.impressions)
-    divisor = total(weights * np.maximum(a, clip) * log.impressions)
+    divisor = total(weights * clipped * log.impressions)
     estimate = _ratio(numerator, divisor, 0.0)
     squares = total(weights**2 * a * log.impressions)
     effective = _ratio(exposure**2, squares, 0.0)
@@ -186,28 +181,53 @@ def estimate_relevance(
     )
 
 
+class EntryWeights(NamedTuple):
+    """The numbers of the module's text for each entry of a log, each of shape (n_entries,).
+
+    Attributes
+    ----------
+    weights : ndarray
+        ``w``; 0 for entries that are known not to be examined.
+    a, b : ndarray
+    clipped : ndarray
+        ``max(a, tau)``.
+    """
+
+    weights: Floats
+    a: Floats
+    b: Floats
+    clipped: Floats
+
+
+def entry_weights(log: ClickLog, model: Any, method: Method, clip: float) -> EntryWeights:
+    """The weight of each entry in the estimates; parameters and errors are those of :func:`estimate_relevance`."""
+    check_choice("method", method, METHODS)
+    check_number("clip", clip, smallest=0, below=1)
+    chosen = get_click_model(model)
+    goes_on = isinstance(chosen, Cascade) and chosen.satisfaction < 1.0
+    if goes_on and method == "expected-clicks":
+        raise ValueError(
+            f"method='expected-clicks' is biased for {chosen!r}: the weights of its sessions depend on their clicks; "
+            "use method='inverse-propensity'"
+        )
+    a, b = chosen.corrections(log)
+    clipped, examined = np.maximum(a, clip), a > 0.0
+    if method == "inverse-propensity" or goes_on:
+        weights = np.divide(1.0, clipped, out=np.zeros_like(a), where=examined)
+    else:
+        weights = examined.astype(np.float64)
+    return EntryWeights(weights, a, b, clipped)
+
+
 def require_shown(log: ClickLog, shown: Bools, advice: str = "or pass not_shown='irrelevant'") -> None:
     """Raise ValueError that names the first row of `X` that was never shown, if there is one."""
     if not shown.all():
         row = int(np.argmin(shown))
         raise ValueError(
             f"{np.count_nonzero(~shown)} of {len(shown)} rows have no support: the log says nothing about the "
-            f"relevance of {log.name_of_row(row)}, which was never shown where it may be examined. Leave such rows out, "
-            f"{advice}"
+            f"relevance of {log.name_of_row(row)}, which was never shown where it may be examined. Leave such rows "
+            f"out, {advice}"
         )
-
-
-def _weights(model: ClickModel, method: Method, a: Floats) -> Floats:
-    """The weight ``w`` of each entry."""
-    goes_on = isinstance(model, Cascade) and model.satisfaction < 1.0
-    if goes_on and method == "expected-clicks":
-        raise ValueError(
-            f"method='expected-clicks' is biased for {model!r}: the weights of its sessions depend on their clicks; "
-            "use method='inverse-propensity'"
-        )
-    if method == "inverse-propensity" or goes_on:
-        return np.divide(1.0, a, out=np.zeros_like(a), where=a > 0)
-    return np.ones_like(a)
 
 
 def _ratio(numerator: Floats, denominator: Floats, otherwise: float) -> Floats:
