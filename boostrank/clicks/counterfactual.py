@@ -177,7 +177,8 @@ def evaluate(
         name_of_first = log.name_of_row(int(np.argmax(without)))
         raise ValueError(
             f"{np.count_nonzero(without)} documents at ranks that count have no support: {name_of_first} was never "
-            "shown where it may be examined, so that its relevance is not known. Pass not_shown='irrelevant' to count such documents as not relevant, or a smaller cutoff"
+            "shown where it may be examined, so that its relevance is not known. Pass not_shown='irrelevant' to count "
+            "such documents as not relevant, or a smaller cutoff"
         )
     weights = _query_weights(log, average)
     if name == "dcg":

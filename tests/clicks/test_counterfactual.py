@@ -171,9 +171,8 @@ def test_documents_without_support_are_named():
 def test_queries_without_impressions_have_no_weight():
     log = ClickLog([1, 1, 2, 3], [0, 1, 2], [1, 2, 1], [1, 0, 0], session=["s", "s", "t"])
     for average in ("queries", "sessions"):
-        found = evaluate(
-            log, [1, 0, 0, 0], measure="dcg", average=average, not_shown="irrelevant", self_normalized=False
-        )
+        settings = {"average": average, "not_shown": "irrelevant", "self_normalized": False}
+        found = evaluate(log, [1, 0, 0, 0], measure="dcg", **settings)
         assert found.value == pytest.approx(0.5)
         assert found.n_units == 2
 
