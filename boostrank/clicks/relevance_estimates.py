@@ -156,9 +156,9 @@ def estimate_relevance(
     weights, a, b, clipped = entry_weights(log, model, method, clip)
 
     def total(per_entry: Floats) -> Floats:
-        return np.bincount(log.row, weights=per_entry, minlength=len(log))
+        return np.bincount(log.row, weights=per_entry, minlength=len(log)).astype(np.float64, copy=False)
 
-    impressions = total(log.impressions * (a > 0.0))
+    impressions = total(np.where(a > 0.0, log.impressions, 0.0))
     shown = impressions > 0
     if not_shown == "error":
         require_shown(log, shown)

@@ -1,1 +1,1 @@
-"""What can be learned from clicks: consistency of losses of clicks, the unknown normalizer of NDCG, and variance."""
+"""Losses of clicks: when they are consistent, what the unknown ideal DCG costs, and the variance of their targets."""
