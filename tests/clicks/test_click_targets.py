@@ -23,8 +23,10 @@ from boostrank.clicks import (
     simulate_clicks,
 )
 from boostrank.dcg import DCG
+from boostrank.queries import Queries
 from boostrank.segments import Segments
 from boostrank.targets import make_targets
+from boostrank.theory import LabelDistribution
 
 P = np.array([0.9, 0.6, 0.3, 0.2])
 TRUST = TrustBias(P, 0.9, [0.4, 0.3, 0.1, 0.0])
@@ -202,3 +204,31 @@ def test_invalid_arguments_are_named():
             click_targets(log, **settings)
     with pytest.raises(ValueError, match="need a log of sessions"):
         session_targets(log.aggregate())
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_which_targets_have_the_smaller_error(dependent):
+    """With independent relevances "independent" has less spread, and with two intents only "sessions" ranks right."""
+    p, n, m = 1 / np.arange(1.0, 5.0), 2000, 4
+    if dependent:
+        intents, weights = np.array([[1, 0, 0, 0], [0, 1, 1, 1]]), np.array([0.4, 0.6])
+    else:
+        gamma = np.array([0.6, 0.5, 0.3, 0.1])
+        intents = np.array(binary_vectors(m))
+        weights = np.where(intents == 1, gamma, 1 - gamma).prod(axis=1)
+    distribution = LabelDistribution(intents, weights)
+    found = {"independent": [], "sessions": []}
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        shown = random.permuted(np.tile(np.arange(m), (n, 1)), axis=1)
+        relevant = np.take_along_axis(intents[random.choice(len(weights), size=n, p=weights)], shown, axis=1)
+        clicks = (random.random((n, m)) < p * relevant).astype(np.int64)
+        sessions = Segments.from_sizes(np.full(n, m))
+        log = ClickLog.of_sessions(Queries.from_sizes([m]), shown.ravel(), clicks.ravel(), sessions)
+        for normalize, targets in found.items():
+            targets.append(click_targets(log, p, normalize=normalize))
+    regret = {name: np.mean([distribution.ndcg_regret(each) for each in targets]) for name, targets in found.items()}
+    spread = {name: np.sqrt(np.var(targets, axis=0).mean()) for name, targets in found.items()}
+    assert spread["independent"] < 0.8 * spread["sessions"]
+    assert regret["sessions"] < 0.01
+    assert (regret["independent"] > 0.05) == dependent
