@@ -79,20 +79,22 @@ costs. With equal propensities ``p`` and ``sigma^2 = 1 / p - 1``, the last one i
 h(0))^2``. *So for p < 1/2 the variance grows exponentially with the number n of relevant documents, unless differences
 of h decrease as fast.* Those of ``1 / (n + 1)`` do not: ``D^l h(n - 1 - l) = (-1)^l / (n C(n - 1, l))``, and the sum is
 ``n^-2 sum_l sigma^(2 l) / C(n - 1, l)``. For ``p >= 1/2`` that is at most 8/3 of its first term for every ``n``,
-because ``sum_l 1 / C(n - 1, l) <= 8/3``. The discount ``1 / log2(1 + r)`` behaves alike: with ``p = 1/2`` the unknown
-normalizer multiplies the variance by at most 2, with ``p = 0.3`` and n = 9 by 144, and with ``p = 0.2`` by 9,000. With
-a cutoff ``k``, ``h(n)`` is constant from ``n = k - 1`` on, and all terms with ``l < n - k + 1`` are 0. The others are
-products of ``sigma^(2 l)`` and of powers of ``n`` with exponents of at most ``3 k``: they vanish for ``p > 1/2``, and
-grow exponentially for ``p < 1/2``. The function :func:`boostrank.theory.session_target_variance` computes the formula.
+because ``sum_l 1 / C(n - 1, l) <= 8/3``. The discount ``1 / log2(1 + r)`` behaves alike: with n = 9 relevant documents,
+the unknown normalizer multiplies the variance by 1.4 for ``p = 1/2``, 144 for ``p = 0.3``, and 9,000 for ``p = 0.2``.
+With a cutoff ``k``, ``h(n)`` is constant from ``n = k - 1`` on, and all terms with ``1 <= l <= n - k`` are 0. The
+others are products of ``sigma^(2 l)`` and of powers of ``n`` with exponents of at most ``3 k``: they vanish for ``p >
+1/2``, and grow exponentially for ``p < 1/2``. The function :func:`boostrank.theory.session_target_variance` computes
+the formula.
 
 **6. Which one to use.** ``"independent"`` is the default: its variance tends to 0 with the number of impressions of
-*each document*, and no product of ``1 / p_j`` occurs. Its bias has two parts. One is due to the error of the estimates
-and tends to 0; the other is there only if relevances are dependent given the features. ``"sessions"`` has no bias, and
-is the only one of the three that is right for users with different intents. Use it where sessions are many, queries
-show few relevant documents, and most of the propensities are above 1/2. Clipping ``p_j`` at ``tau`` (parameter `clip`)
-replaces ``sigma_j^2`` by at most ``1 / tau - 1``, and ``E[t_j | r]`` by ``x_j r_j`` with ``x_j = min(1, p_j / tau)``.
-The target then has the expectation ``u_i`` at the independent thinning of ``r``: that of a user for whom a relevant
-document stays relevant with probability ``x_j``.
+*each document*, and no product of ``1 / p_j`` occurs. If relevances are independent, then in the first two models so
+are the estimates of different documents. Since ``E[u_i]`` is multilinear in the ``gamma_j``, the targets then have no
+bias at all, except for that of clipping the estimates to [0, 1], which tends to 0. If relevances depend on each other
+given the features, the bias stays. ``"sessions"`` has no bias, and is the only one of the three that is right for users
+with different intents. Use it where sessions are many, queries show few relevant documents, and most of the
+propensities are above 1/2. Clipping ``p_j`` at ``tau`` (parameter `clip`) replaces ``sigma_j^2`` by at most ``1 / tau -
+1``, and ``E[t_j | r]`` by ``x_j r_j`` with ``x_j = min(1, p_j / tau)``. The target then has the expectation ``u_i`` at
+the independent thinning of ``r``: that of a user for whom a relevant document stays relevant with probability ``x_j``.
 
 **What is known.** The polynomial is the inverse of independent thinning. For multilabel classification with labels that
 are missing independently, Schultheis and Babbar ("Unbiased loss functions for multilabel classification with missing

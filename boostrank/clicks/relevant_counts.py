@@ -47,7 +47,7 @@ def expect_without_each(values: Floats, tables: Floats, lists: Segments) -> Floa
     # Rows beyond the end of a list have the value 0, and do not change the number of relevant documents.
     padded = np.append(values, 0.0)
     largest = max(size_class.rows.shape[1] for size_class in lists.size_classes)
-    tables = np.pad(tables, ((0, 0), (0, max(0, largest - tables.shape[1]))), mode="edge")
+    tables = np.pad(tables, ((0, 0), (0, max(0, largest - tables.shape[1]))))
     for size_class in lists.size_classes:
         n_columns = size_class.rows.shape[1]
         step = max(1, MAX_WEIGHTS // (n_columns * n_columns))

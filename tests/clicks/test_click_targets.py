@@ -11,6 +11,7 @@ from clicks.click_enumeration import (
     normalized,
     polynomial,
 )
+from scipy.stats import binom
 
 from boostrank.clicks import (
     Cascade,
@@ -232,3 +233,15 @@ def test_which_targets_have_the_smaller_error(dependent):
     assert spread["independent"] < 0.8 * spread["sessions"]
     assert regret["sessions"] < 0.01
     assert (regret["independent"] > 0.05) == dependent
+
+
+def test_independent_targets_are_unbiased_with_few_impressions():
+    """The polynomial is multilinear, and with propensities of 1 no estimate is clipped."""
+    gamma, n = np.array([0.7, 0.4, 0.2]), 2
+    mean = np.zeros(3)
+    for clicks in itertools.product(range(n + 1), repeat=3):
+        weight = np.prod([binom.pmf(c, n, g) for c, g in zip(clicks, gamma, strict=True)])
+        log = ClickLog([1] * 3, range(3), [1, 2, 3], clicks, [n] * 3)
+        mean += weight * click_targets(log, [1.0, 1.0, 1.0])
+    expected = sum(w * normalized(r) for r, w in independent_clicks(gamma))
+    np.testing.assert_allclose(mean, expected, atol=1e-12)
