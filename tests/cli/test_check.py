@@ -1,5 +1,7 @@
 """The command `check`: its exit code and its report."""
 
+import pytest
+
 import boostrank as br
 from boostrank.dcg import DCG
 
@@ -13,6 +15,7 @@ def test_the_exit_code_says_whether_a_loss_is_consistent(run):
     assert out == f"{report!r}\n"
 
 
+@pytest.mark.slow
 def test_losses_of_clicks(run):
     out = run("check", "softmax", "--clicks", "naive", "--distributions", 50, code=1)
     feedback = br.theory.ClickFeedback(correct=False, normalize="dcg")

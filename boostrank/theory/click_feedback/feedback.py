@@ -38,9 +38,9 @@ E[r / Z(r)]``. That is the same
 - if the relevances of a session are independent given the features (:mod:`boostrank.clicks.click_targets`, 2);
 - with the cutoff 1, where ``Z(r) = d(1)`` whenever there is a relevant document.
 
-In general it is not, but the loss is bounded by the variation of ``Z``
+In general it is not, but the regret in NDCG is bounded by the variation of ``Z``
 (:mod:`boostrank.theory.click_feedback.normalizer_bound`). The targets of ``normalize="sessions"`` are unbiased for
-``u``, so that the loss is consistent with NDCG for every distribution of ``r``.
+``u``. So with their means over sessions, the loss is consistent with NDCG for every distribution of ``r``.
 
 **5. Naive clicks.** The targets ``c / Z(c)`` and ``c`` have expectations that sort like the clicks: for ``p = (1,
 1/2)`` and ``gamma = (0.4, 0.6)``, the clicks are ``(0.4, 0.3)``. So a loss that is consistent on true labels is not
@@ -206,9 +206,10 @@ class ClickFeedback:
     def is_consistent_with_ndcg(self, surrogate: Surrogate) -> bool:
         """Whether the minimizer with these targets is known to sort like ``E[u]`` for every distribution of relevances.
 
-        That is so for a consistent surrogate with ``normalize="sessions"``.
+        That is so for a consistent surrogate with ``normalize="sessions"`` and `aggregate`. Targets of single sessions
+        may be negative, which some surrogates ignore.
         """
-        return self.normalize == "sessions" and surrogate.consistent
+        return self.normalize == "sessions" and self.aggregate and surrogate.consistent
 
     def _targets(self, m: int, dcg: DCG) -> Floats:
         """The targets of all vectors of clicks on m documents, shape (2^m, m)."""

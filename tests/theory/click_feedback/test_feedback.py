@@ -152,6 +152,7 @@ def test_negative_targets_are_out_of_bounds_for_all_surrogates(name):
     assert not surrogate.within_bounds(np.array([-0.1])).any()
 
 
+@pytest.mark.slow
 def test_search_finds_the_error_of_naive_clicks_and_none_of_unbiased_targets():
     for name in ("squared", "softmax", "pairwise-logistic"):
         for normalize in ("dcg", "none"):
@@ -164,8 +165,10 @@ def test_search_finds_the_error_of_naive_clicks_and_none_of_unbiased_targets():
             report = check_consistency(name, feedback, n_distributions=100)
             assert report.consistent
             assert report.declared
+            assert not ClickFeedback(model, normalize="sessions").is_consistent_with_ndcg(get_surrogate(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["squared", "softmax"])
 def test_search_finds_that_unnormalized_targets_are_not_consistent_with_ndcg(name):
     report = check_consistency(name, ClickFeedback(normalize="none"), n_distributions=100)

@@ -13,7 +13,7 @@ from boostrank.theory import LabelDistribution, dcg_ranking_bound, session_targe
 @pytest.mark.parametrize("max_label", [1, 4])
 def test_the_bound_holds(dcg, max_label):
     ratios = []
-    for seed in range(300):
+    for seed in range(120):
         distribution = LabelDistribution.random(2 + seed % 4, 2 + seed % 3, max_label=max_label, random_state=seed)
         gains = dcg.gains(distribution.labels.ravel()).reshape(distribution.labels.shape)
         regret, bound = (
