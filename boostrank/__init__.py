@@ -29,6 +29,7 @@ that share a line do not import each other. A test reads this list and checks it
     metrics                  measures of rankings, and scorers for scikit-learn
     runs                     measures of retrieved documents, given relevance judgments
     significance             paired tests, intervals, corrections for many comparisons, and power analysis
+    clicks                   click logs, click models, and what clicks say about relevance
     theory                   consistency of losses, and NDCG on long lists
     labels                   relevance or preferences: one interface for both kinds of labels
     objective                a loss bound to data: gradient and Hessian of every boosting round
@@ -49,6 +50,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from boostrank import clicks as clicks
     from boostrank import dask as dask
     from boostrank import datasets as datasets
     from boostrank import displays as displays
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from boostrank import theory as theory
     from boostrank.backends.lightgbm_callables import lightgbm_metric, lightgbm_objective
     from boostrank.backends.xgboost_callables import xgboost_metric, xgboost_objective
+    from boostrank.clicks import ClickLog, simulate_clicks
     from boostrank.comparison import compare, compare_runs
     from boostrank.datasets import (
         Dataset,
@@ -85,12 +88,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BaggedRanker",
+    "ClickLog",
     "Dataset",
     "FeatureFiles",
     "LightGBMRanker",
     "PreferenceGraph",
     "QueryKFold",
     "XGBoostRanker",
+    "clicks",
     "compare",
     "compare_runs",
     "cross_validate",
@@ -117,6 +122,7 @@ __all__ = [
     "read_run",
     "reconcile",
     "significance",
+    "simulate_clicks",
     "split_queries",
     "surrogates",
     "theory",
@@ -130,6 +136,7 @@ __all__ = [
 _MODULES = {
     "backends.lightgbm_callables": ("lightgbm_metric", "lightgbm_objective"),
     "backends.xgboost_callables": ("xgboost_metric", "xgboost_objective"),
+    "clicks": ("ClickLog", "simulate_clicks"),
     "comparison": ("compare", "compare_runs"),
     "datasets": (
         "Dataset",

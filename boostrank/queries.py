@@ -137,6 +137,40 @@ def positions_by_id(ids: NDArray[Any]) -> Ints:
         return np.arange(len(ids))
 
 
+def joint_codes(keys: list[Any], wanted: list[Any]) -> tuple[Ints, Ints]:
+    """Numbers that are equal for equal combinations of ids, of rows and of those that are searched for.
+
+    A combination with an id that no row has gets the number -1. A combination of known ids that no row has gets a
+    number that no row has.
+
+    Parameters
+    ----------
+    keys : list of pandas.Index, each of shape (n_rows,)
+        The ids of each row, for example its query id and the id of its document.
+    wanted : list of pandas.Index, each of shape (n_wanted,)
+        Ids of the same kinds.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows,), and ndarray of int64, shape (n_wanted,)
+
+    Examples
+    --------
+    >>> rows = [pd.Index([7, 7, 8]), pd.Index(["a", "b", "a"])]
+    >>> codes, found = joint_codes(rows, [pd.Index([8, 8, 9]), pd.Index(["a", "b", "a"])])
+    >>> codes.tolist(), found.tolist()
+    ([0, 1, 2], [2, 3, -1])
+    """
+    key_codes, wanted_codes = np.zeros(len(keys[0]), np.int64), np.zeros(len(wanted[0]), np.int64)
+    for key, want in zip(keys, wanted, strict=True):
+        levels = key.unique()
+        of_key, of_wanted = levels.get_indexer(key), levels.get_indexer(want)
+        key_codes = key_codes * len(levels) + of_key
+        unknown = (wanted_codes < 0) | (of_wanted < 0)
+        wanted_codes = np.where(unknown, -1, wanted_codes * len(levels) + of_wanted)
+    return key_codes, wanted_codes
+
+
 def _as_ids(qid: ArrayLike) -> NDArray[Any]:
     ids = as_array(qid, "qid")
     if ids.ndim != 1 or len(ids) == 0:

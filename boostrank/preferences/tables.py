@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.files import write_atomically
 from boostrank.preferences.graph import PreferenceGraph
+from boostrank.queries import joint_codes
 from boostrank.segments import Ints
 
 if TYPE_CHECKING:
@@ -297,7 +298,7 @@ def _find_rows(frame: pd.DataFrame, column: str, qid: ArrayLike, documents: Arra
         raise ValueError(f"documents has {len(keys[0])} ids for {np.shape(qid)[0]} rows of qid")
     if "qid" in frame:
         keys, ids = [pd.Index(np.asarray(qid)), *keys], [pd.Index(frame["qid"].to_numpy()), *ids]
-    rows, wanted_codes = _joint_codes(keys, ids)
+    rows, wanted_codes = joint_codes(keys, ids)
     if len(np.unique(rows)) != len(rows):
         repeated = keys[-1][pd.Index(rows).duplicated()][0]
         raise ValueError(
@@ -310,15 +311,3 @@ def _find_rows(frame: pd.DataFrame, column: str, qid: ArrayLike, documents: Arra
         where = f" in query {str(frame['qid'].iloc[edge])!r}" if "qid" in frame else ""
         raise ValueError(f"no row has the document {wanted[edge]!r}{where}, {column} of pair {edge}")
     return found
-
-
-def _joint_codes(keys: list[Any], wanted: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers that are equal for equal combinations of keys; wanted combinations that no row has get -1."""
-    key_codes, wanted_codes = np.zeros(len(keys[0]), np.int64), np.zeros(len(wanted[0]), np.int64)
-    for key, want in zip(keys, wanted, strict=True):
-        levels = key.unique()
-        of_key, of_wanted = levels.get_indexer(key), levels.get_indexer(want)
-        key_codes = key_codes * len(levels) + of_key
-        unknown = (wanted_codes < 0) | (of_wanted < 0)
-        wanted_codes = np.where(unknown, -1, wanted_codes * len(levels) + of_wanted)
-    return key_codes, wanted_codes

@@ -1,0 +1,98 @@
+"""Columns of click logs: checks of numbers and ids, and sums over entries of the same row and position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.arrays import as_array, as_floats
+from boostrank.segments import Ints
+
+#: Counts up to this number are exact as float64, and their sums do not overflow as int64.
+MAX_COUNT = 2**53
+# A table with one number for each row and position may have this many numbers for each entry of the log.
+MAX_CELLS_PER_ENTRY = 8
+
+
+def whole_numbers(values: ArrayLike, name: str, length: int | None) -> Ints:
+    """An argument as int64; `length` is the number of entries, or None if the argument defines it."""
+    array = as_array(values, name)
+    if array.ndim != 1 or (length is not None and len(array) != length):
+        expected = "one-dimensional" if length is None else f"of one number per entry, shape ({length},)"
+        raise ValueError(f"{name} must be an array {expected}; got shape {array.shape}")
+    if array.dtype.kind in "iub" and array.dtype != np.uint64:
+        return array.astype(np.int64)
+    numbers = as_floats(array, name)
+    bad = ~(np.abs(numbers) <= MAX_COUNT) | (numbers != np.floor(numbers))
+    if bad.any():
+        entry = int(np.argmax(bad))
+        advice = "; for rates, pass clicks = rate * impressions" if name == "clicks" else ""
+        raise ValueError(f"{name}[{entry}] is {numbers[entry]:g}, not an integer{advice}")
+    return numbers.astype(np.int64)
+
+
+def check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> None:
+    """Raise ValueError for the first entry with a row, a position or a count that is not possible."""
+    for bad, text in (
+        ((row < 0) | (row >= n_documents), f"row[{{i}}] is {{row}}, but rows are numbered from 0 to {n_documents - 1}"),
+        (position < 1, "position[{i}] is {position}, but the first position of a list is 1"),
+        (clicks < 0, "clicks[{i}] is {clicks}: counts must not be negative"),
+        (impressions < 0, "impressions[{i}] is {impressions}: counts must not be negative"),
+        (
+            clicks > impressions,
+            "clicks[{i}] is {clicks}, but impressions[{i}] is {impressions}: count several clicks of one impression "
+            "once, and count every impression",
+        ),
+        (impressions > MAX_COUNT, f"impressions[{{i}}] is {{impressions}}, more than {MAX_COUNT}"),
+    ):
+        if bad.any():
+            i = int(np.argmax(bad))
+            numbers = {"row": row[i], "position": position[i], "clicks": clicks[i], "impressions": impressions[i]}
+            raise ValueError(text.format(i=i, **numbers))
+
+
+def session_ids_of(session: ArrayLike, n_entries: int) -> NDArray[Any]:
+    """The session of each entry; raise ValueError for another number of them, and for one that is missing."""
+    import pandas as pd
+
+    ids = as_array(session, "session")
+    if ids.shape != (n_entries,):
+        raise ValueError(f"session must have one id per entry, shape ({n_entries},); got shape {ids.shape}")
+    missing = pd.isna(ids)
+    if np.any(missing):
+        entry = int(np.argmax(missing))
+        raise ValueError(f"session[{entry}] is {ids[entry]!s}: every entry needs a session, or leave session out")
+    return ids
+
+
+def document_ids(documents: ArrayLike, n_documents: int) -> NDArray[Any]:
+    """The document of each row of X; raise ValueError for another number of them."""
+    ids = as_array(documents, "documents")
+    if ids.shape != (n_documents,):
+        raise ValueError(f"documents must have one id for each of the {n_documents} rows of qid; got shape {ids.shape}")
+    return ids
+
+
+def summed(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> tuple[Ints, ...]:
+    """Columns with one entry for each row and position, sorted by these, with the sums of clicks and impressions."""
+    n_positions = int(position.max())
+    if n_documents * n_positions > np.iinfo(np.int64).max:
+        raise ValueError(f"position {n_positions} is too large for {n_documents} rows")
+    cell = row * n_positions + (position - 1)
+    if (cell[1:] > cell[:-1]).all():
+        return row, position, clicks, impressions
+    if n_documents * n_positions <= MAX_CELLS_PER_ENTRY * len(cell):
+        # A count over all cells takes a few nanoseconds per entry, and sorting ten times as long.
+        n_cells = n_documents * n_positions
+        mask = np.zeros(n_cells, dtype=bool)
+        mask[cell] = True
+        cells, index, size = np.flatnonzero(mask), cell, n_cells
+    else:
+        cells, index = np.unique(cell, return_inverse=True)
+        mask, size = np.ones(len(cells), dtype=bool), len(cells)
+    sums = [np.zeros(size, dtype=np.int64) for _ in range(2)]
+    for total, counts in zip(sums, (clicks, impressions), strict=True):
+        np.add.at(total, index, counts)
+    return cells // n_positions, cells % n_positions + 1, sums[0][mask], sums[1][mask]

@@ -1,0 +1,370 @@
+"""Click models: how position and relevance determine the probability of a click.
+
+A user *examines* some of the documents that are shown, and a document is *relevant* to the user with a probability
+``gamma``, which depends on the query and the document. A click model says how clicks follow from both.
+
+========================= ==========================================================================================
+model                     probability of a click at position ``r``
+========================= ==========================================================================================
+:class:`PositionBased`    ``p_r gamma``: the user examines position ``r`` with probability ``p_r``, independently of
+                          everything else, and clicks relevant documents
+:class:`TrustBias`        ``p_r (eps+_r gamma + eps-_r (1 - gamma))``: an examined document is clicked with the
+                          probability ``eps+_r`` if it is relevant, and ``eps-_r`` if not
+:class:`Cascade`          the user examines documents from the first position on, clicks relevant ones, and stops with
+                          some probability
+========================= ==========================================================================================
+
+In the first two models the probability of a click is ``a_r gamma + b_r`` with numbers ``a_r`` and ``b_r`` that depend
+on the position only. They are the two numbers of the affine correction, see :meth:`ClickModel.affine`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boostrank.arrays import as_floats
+from boostrank.clicks.click_log import ClickLog
+from boostrank.segments import Bools, Floats, Segments
+from boostrank.setting_checks import check_choice, check_number, is_number
+
+
+class ClickModel(ABC):
+    """How position and relevance determine the probability of a click. Models with equal settings are equal."""
+
+    @abstractmethod
+    def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
+        """Draw clicks, shape (n_entries,).
+
+        Parameters
+        ----------
+        relevance : ndarray, shape (n_entries,)
+            Probability that each document that is shown is relevant, from the first position of a session to the last.
+        sessions : Segments
+            The entries of each session.
+        random : Generator
+        """
+
+    @abstractmethod
+    def examination(self, relevance: Floats, sessions: Segments) -> Floats:
+        """Probability that each document is examined, given the result list of its session, shape (n_entries,).
+
+        The parameters are those of :meth:`draw`.
+        """
+
+    def affine(self, n_positions: int) -> tuple[Floats, Floats]:
+        """Numbers ``a_r`` and ``b_r`` with ``P(click) = a_r gamma + b_r``, for the positions 1 to `n_positions`.
+
+        Returns
+        -------
+        a, b : ndarray, each of shape (n_positions,)
+
+        Raises
+        ------
+        ValueError
+            If the probability of a click depends on more than the position and the relevance of the document, or if the
+            model has no numbers for some of the positions.
+        """
+        raise ValueError(
+            f"{self!r} has no affine correction: the probability of a click depends on the documents that are shown "
+            "above, not only on the position"
+        )
+
+    def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
+        """Numbers ``a`` and ``b`` of each entry of a log such that ``(click - b) / a`` has the expectation ``gamma``.
+
+        Returns
+        -------
+        a, b : ndarray, each of shape (n_entries,)
+            An entry with ``a = 0`` is known not to be examined.
+
+        Raises
+        ------
+        ValueError
+            If the model needs sessions and the log has none, if no such numbers exist, or if the model has no numbers
+            for a position of the log.
+        """
+        a, b = self.affine(log.n_positions)
+        return a[log.position - 1], b[log.position - 1]
+
+
+@dataclass(frozen=True)
+class PositionBased(ClickModel):
+    """The position-based model: a click is the examination of a relevant document.
+
+    ``P(click) = p_r gamma``, where ``p_r``, the *propensity* of position ``r``, is the probability of its examination.
+    Examinations and relevances are independent.
+
+    Parameters
+    ----------
+    propensities : ("power", eta) or array-like, shape (n_positions,), default ("power", 1.0)
+        ``p_r = r^-eta``, or the propensities of the positions 1, 2, ... in (0, 1]. A position beyond those given is an
+        error when it is used.
+
+    Raises
+    ------
+    ValueError
+        If a propensity is not in (0, 1].
+
+    References
+    ----------
+    Joachims, Swaminathan and Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017.
+
+    Examples
+    --------
+    >>> PositionBased().affine(4)[0].round(4).tolist()
+    [1.0, 0.5, 0.3333, 0.25]
+    >>> PositionBased([0.9, 0.3])
+    PositionBased(propensities=(0.9, 0.3))
+    """
+
+    propensities: Any = ("power", 1.0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "propensities", _checked_numbers(self.propensities, "propensities"))
+
+    def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
+        """Draw clicks; see :meth:`ClickModel.draw`."""
+        clicks: Bools = random.random(len(relevance)) < self.examination(relevance, sessions) * relevance
+        return clicks
+
+    def examination(self, relevance: Floats, sessions: Segments) -> Floats:
+        """Propensity of the position of each document; see :meth:`ClickModel.examination`."""
+        return _by_position(self.propensities, int(sessions.sizes.max()), "propensities")[sessions.positions]
+
+    def affine(self, n_positions: int) -> tuple[Floats, Floats]:
+        """The propensities, and zeros; see :meth:`ClickModel.affine`."""
+        return _by_position(self.propensities, n_positions, "propensities"), np.zeros(n_positions)
+
+
+@dataclass(frozen=True)
+class TrustBias(ClickModel):
+    """The trust-bias model: users also click irrelevant documents, and more often at the first positions.
+
+    ``P(click) = p_r (eps+_r gamma + eps-_r (1 - gamma))``: an examined document at position ``r`` is clicked with the
+    probability ``eps+_r`` if it is relevant, and ``eps-_r`` if it is not.
+
+    Parameters
+    ----------
+    propensities
+        As in :class:`PositionBased`.
+    click_relevant, click_irrelevant
+        ``eps+_r`` in (0, 1] and ``eps-_r`` in [0, 1), by position: one number for all positions, ``("power", eta)`` for
+        ``r^-eta``, ``("power", eta, first)`` for ``first r^-eta``, or an array with one number for each position.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range. If ``eps+_r`` is not larger than ``eps-_r`` at a position, so that clicks there
+        say nothing about relevance, the error is raised when that position is used.
+
+    References
+    ----------
+    Agarwal, Wang, Li, Bendersky and Najork, "Addressing trust bias for unbiased learning-to-rank", WWW 2019.
+
+    Examples
+    --------
+    >>> a, b = TrustBias(("power", 1.0), click_relevant=[0.9, 0.8], click_irrelevant=[0.5, 0.2]).affine(2)
+    >>> a.round(4).tolist(), b.round(4).tolist()
+    ([0.4, 0.3], [0.5, 0.1])
+    """
+
+    propensities: Any = ("power", 1.0)
+    click_relevant: Any = 0.98
+    click_irrelevant: Any = ("power", 1.0, 0.65)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "propensities", _checked_numbers(self.propensities, "propensities"))
+        object.__setattr__(self, "click_relevant", _checked_numbers(self.click_relevant, "click_relevant"))
+        lower = _checked_numbers(self.click_irrelevant, "click_irrelevant", zero=True)
+        object.__setattr__(self, "click_irrelevant", lower)
+
+    def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
+        """Draw clicks; see :meth:`ClickModel.draw`."""
+        a, b = (numbers[sessions.positions] for numbers in self.affine(int(sessions.sizes.max())))
+        clicks: Bools = random.random(len(relevance)) < a * relevance + b
+        return clicks
+
+    def examination(self, relevance: Floats, sessions: Segments) -> Floats:
+        """Propensity of the position of each document; see :meth:`ClickModel.examination`."""
+        return _by_position(self.propensities, int(sessions.sizes.max()), "propensities")[sessions.positions]
+
+    def affine(self, n_positions: int) -> tuple[Floats, Floats]:
+        """``a_r = p_r (eps+_r - eps-_r)`` and ``b_r = p_r eps-_r``; see :meth:`ClickModel.affine`."""
+        p = _by_position(self.propensities, n_positions, "propensities")
+        relevant = _by_position(self.click_relevant, n_positions, "click_relevant")
+        irrelevant = _by_position(self.click_irrelevant, n_positions, "click_irrelevant")
+        useless = ~(relevant > irrelevant)
+        if useless.any():
+            r = int(np.argmax(useless))
+            raise ValueError(
+                f"click_relevant must be larger than click_irrelevant, but at position {r + 1} they are "
+                f"{relevant[r]:g} and {irrelevant[r]:g}: clicks there do not depend on relevance"
+            )
+        return p * (relevant - irrelevant), p * irrelevant
+
+
+@dataclass(frozen=True)
+class Cascade(ClickModel):
+    """The cascade model: the user examines documents from the first position on, and stops at some point.
+
+    An examined document is clicked if it is relevant. After a click the user stops with the probability `satisfaction`.
+    After each document at which the user did not stop in this way, the user stops with the probability
+    ``1 - continuation``. With the defaults, the session ends with the first click, and all documents are examined until
+    then. Relevances are independent; examinations are not.
+
+    Parameters
+    ----------
+    satisfaction : float in [0, 1], default 1
+    continuation : float in (0, 1], default 1
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of its range.
+
+    References
+    ----------
+    Craswell, Zoeter, Taylor and Ramsey, "An experimental comparison of click position-bias models", WSDM 2008. Guo, Liu
+    and Wang, "Efficient multiple-click models in web search", WSDM 2009, for several clicks in a session.
+
+    Examples
+    --------
+    >>> one_session = Segments.from_sizes([3])
+    >>> Cascade().examination(np.array([0.5, 0.2, 0.9]), one_session).round(4).tolist()
+    [1.0, 0.5, 0.4]
+    """
+
+    satisfaction: float = 1.0
+    continuation: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, value, zero in (
+            ("satisfaction", self.satisfaction, True),
+            ("continuation", self.continuation, False),
+        ):
+            if not is_number(value) or not (0 <= value <= 1) or (value == 0 and not zero):
+                raise ValueError(f"{name} must be a number in {'[' if zero else '('}0, 1]; got {value!r}")
+
+    def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
+        """Draw clicks; see :meth:`ClickModel.draw`."""
+        relevant = random.random(len(relevance)) < relevance
+        stops = random.random(len(relevance)) < np.where(relevant, 1.0 - self._continues_after_click, self._leaves)
+        clicks: Bools = relevant & (sessions.sum_before(stops.astype(np.int64)) == 0)
+        return clicks
+
+    def examination(self, relevance: Floats, sessions: Segments) -> Floats:
+        """Probability that the user did not stop before each document; see :meth:`ClickModel.examination`."""
+        return sessions.product_before(1.0 - self._leaves - relevance * (1.0 - self._leaves) * self.satisfaction)
+
+    def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
+        """Probability of going on until each entry, given the clicks above it; see :meth:`ClickModel.corrections`.
+
+        With ``x_j`` the probability of going on after document ``j``, ``continuation (1 - satisfaction)`` if it was
+        clicked and ``continuation`` if not, this is ``a_r = prod_{j < r} x_j``.
+
+        *Proof* that ``E[click_r / a_r] = gamma_r``, if `satisfaction` is less than 1. Let ``e_r`` be 1 if ``r`` is
+        examined. If so, all documents above are examined, so that clicks on them are their relevances, and
+        ``e_r = prod_{j < r} g_j`` with ``g_j = 1`` if the user goes on after ``j``. Given the relevances,
+        ``E[g_j / x_j] = 1`` at every examined document, one after the other. Hence ``E[e_r / a_r] = 1`` for all
+        relevances, and ``E[e_r relevant_r / a_r] = gamma_r``. Relevances need not be independent.
+
+        If every click ends the session, ``a_r = 0`` below a click, and such an entry says nothing. The entries that are
+        left are examined, if `continuation` is 1, and their click is their relevance; with `continuation` less than 1
+        an entry without a click above may not be examined, and there is no correction.
+        """
+        if log.sessions is None or not (log.position == log.sessions.positions + 1).all():
+            raise ValueError(
+                f"{self!r} needs a log of sessions that show the positions 1, 2, ... without gaps: whether a document "
+                "is examined depends on the clicks above it"
+            )
+        if self.satisfaction == 1.0 and self.continuation < 1.0:
+            raise ValueError(
+                f"{self!r} has no unbiased correction: no session goes on after a click, and a session without a click "
+                "may have ended anywhere. Use a satisfaction below 1, or a continuation of 1"
+            )
+        goes_on = np.where(log.clicks > 0, self._continues_after_click, self.continuation)
+        return log.sessions.product_before(goes_on), np.zeros(log.n_entries)
+
+    @property
+    def _leaves(self) -> float:
+        return 1.0 - self.continuation
+
+    @property
+    def _continues_after_click(self) -> float:
+        return self.continuation * (1.0 - self.satisfaction)
+
+
+#: Click models by name.
+CLICK_MODELS: dict[str, type[ClickModel]] = {
+    "position-based": PositionBased,
+    "trust-bias": TrustBias,
+    "cascade": Cascade,
+}
+
+
+def get_click_model(model: Any) -> ClickModel:
+    """The click model of a name, or of propensities.
+
+    Parameters
+    ----------
+    model : str, ClickModel, or array-like, shape (n_positions,)
+        "position-based", "trust-bias" or "cascade", with default settings; a model, which is returned unchanged; or the
+        propensities of the position-based model.
+
+    Raises
+    ------
+    ValueError
+        For another name, and for propensities that are not in (0, 1].
+
+    Examples
+    --------
+    >>> get_click_model("cascade")
+    Cascade(satisfaction=1.0, continuation=1.0)
+    >>> get_click_model([1.0, 0.6])
+    PositionBased(propensities=(1.0, 0.6))
+    """
+    if isinstance(model, ClickModel):
+        return model
+    if isinstance(model, str):
+        check_choice("model", model, CLICK_MODELS)
+        return CLICK_MODELS[model]()
+    return PositionBased(model)
+
+
+def _checked_numbers(setting: Any, name: str, *, zero: bool = False) -> Any:
+    """A setting that has one number for each position, with an array as a tuple; raise ValueError if it is invalid."""
+    if isinstance(setting, (tuple, list)) and len(setting) and setting[0] == "power":
+        if len(setting) not in (2, 3):
+            raise ValueError(f"{name} must be ('power', eta) or ('power', eta, first); got {setting!r}")
+        check_number(f"the exponent eta of {name}", setting[1], smallest=0)
+        numbers = np.array([1.0 if len(setting) == 2 else setting[2]])
+        setting = tuple(setting)
+    elif is_number(setting):
+        numbers, setting = np.array([float(setting)]), float(setting)
+    else:
+        numbers = as_floats(setting, name)
+        if numbers.ndim != 1 or not len(numbers):
+            raise ValueError(f"{name} must be one number for each position; got shape {numbers.shape}")
+        setting = tuple(numbers.tolist())
+    bad = ~((numbers <= 1) & ((numbers >= 0) if zero else (numbers > 0)))
+    if bad.any():
+        r = int(np.argmax(bad))
+        advice = "" if zero else ": a document at a position that is never examined can never be clicked"
+        raise ValueError(f"{name} of position {r + 1} is {numbers[r]:g}, not in {'[' if zero else '('}0, 1]{advice}")
+    return setting
+
+
+def _by_position(setting: Any, n_positions: int, name: str) -> Floats:
+    """The numbers of the positions 1 to `n_positions` that a setting stands for."""
+    ranks = np.arange(1.0, n_positions + 1.0)
+    if isinstance(setting, float):
+        return np.full(n_positions, setting)
+    if setting[0] == "power":
+        return (1.0 if len(setting) == 2 else setting[2]) * ranks ** -setting[1]
+    if n_positions > len(setting):
+        raise ValueError(f"{name} has {len(setting)} positions, but position {n_positions} is used: give more of them")
+    return np.array(setting[:n_positions])

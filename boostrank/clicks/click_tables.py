@@ -1,0 +1,163 @@
+"""Make click logs from tables with a line for each impression, or with counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.arrays import as_array
+from boostrank.clicks.click_log import ClickLog
+from boostrank.frames import to_pandas
+from boostrank.queries import joint_codes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | None = None) -> ClickLog:
+    """Make a click log from a table with one line for each impression, or for the counts of several impressions.
+
+    Parameters
+    ----------
+    table : DataFrame of pandas or polars, pyarrow Table, or mapping of columns
+        Its columns are
+
+        ============ =========================================================================================
+        name         content
+        ============ =========================================================================================
+        row          number of the row of `X`; or, in its place, the two columns qid and document
+        qid          id of the query; with the column row it is optional, and compared with that of the row
+        document     id of the document, which may be unique only within its query
+        position     position at which it was shown, from 1
+        clicks       number of clicks, or 0 and 1, or truth values; the name may be click too
+        impressions  number of impressions; optional, by default every line is one impression
+        session      id of the display of one result list; optional, see :class:`ClickLog`
+        ============ =========================================================================================
+
+    qid, documents : array-like, shape (n_documents,), optional
+        Query id and document id of each row of `X`. Without `qid`, the table itself defines the rows: the different
+        pairs of qid and document, numbered by first appearance and grouped by query; or, if the table has the columns
+        row and qid, the row numbers that it contains, which must be all of 0, 1, ....
+
+    Returns
+    -------
+    ClickLog
+
+    Raises
+    ------
+    ValueError
+        If a column is missing; if no row or several rows have a pair of qid and document; if the column qid differs
+        from the query id of a row; or if :class:`ClickLog` refuses an entry.
+
+    Examples
+    --------
+    >>> table = {"qid": [1, 1, 1, 1], "document": ["b", "a", "a", "b"], "position": [1, 2, 1, 2], "click": [1, 0, 0, 1]}
+    >>> from_table(table).to_frame()
+       qid  row document  position  clicks  impressions
+    0    1    0        b         1       1            1
+    1    1    0        b         2       1            1
+    2    1    1        a         1       0            1
+    3    1    1        a         2       0            1
+    >>> from_table(table, qid=[1, 1, 1], documents=["a", "b", "c"]).shown.tolist()
+    [True, True, False]
+    """
+    frame = _frame(table)
+    clicks = "click" if "clicks" not in frame and "click" in frame else "clicks"
+    _require(frame, "position", clicks)
+    if "row" in frame:
+        qid, rows = _rows_by_number(frame, qid)
+    else:
+        _require(frame, "qid", "document")
+        if qid is None:
+            if documents is not None:
+                raise ValueError("documents are ids of the rows of qid: pass qid too")
+            qid, documents = _pairs(frame)
+        if documents is None:
+            raise ValueError("the table has no column 'row': pass the document id of each row of X as documents=")
+        rows = _rows_by_id(frame, qid, documents)
+    counts = [frame[name].to_numpy() if name in frame else None for name in ("impressions", "session")]
+    return ClickLog(qid, rows, frame["position"].to_numpy(), frame[clicks].to_numpy(), *counts, documents=documents)
+
+
+def _frame(table: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = to_pandas(table)
+    return frame if isinstance(frame, pd.DataFrame) else pd.DataFrame({name: frame[name] for name in list(frame)})
+
+
+def _require(frame: pd.DataFrame, *names: str) -> None:
+    for name in names:
+        if name not in frame:
+            expected = " (or a column 'row')" if name in ("qid", "document") else ""
+            raise ValueError(
+                f"the table has no column {name!r}{expected}; its columns are "
+                f"{', '.join(map(repr, frame.columns)) or 'none'}"
+            )
+
+
+def _rows_by_number(frame: pd.DataFrame, qid: ArrayLike | None) -> tuple[Any, NDArray[Any]]:
+    """Query id of each row of X, and the row of each line of the table."""
+    rows = frame["row"].to_numpy()
+    if qid is not None:
+        _check_qid(frame, rows, as_array(qid, "qid"))
+        return qid, rows
+    if "qid" not in frame:
+        raise ValueError("the table has no column 'qid': pass the query id of each row of X as qid=")
+    if rows.dtype.kind not in "iu":
+        raise ValueError(f"the column 'row' must have integers; got dtype {rows.dtype}")
+    numbers, first = np.unique(rows, return_index=True)
+    if not np.array_equal(numbers, np.arange(len(numbers))):
+        missing = int(np.argmax(numbers != np.arange(len(numbers))))
+        raise ValueError(
+            f"row {missing} is not in the table, so its query is not known: pass the query id of each row of X as qid="
+        )
+    of_row = frame["qid"].to_numpy()[first]
+    _check_qid(frame, rows, of_row)
+    return of_row, rows
+
+
+def _check_qid(frame: pd.DataFrame, rows: NDArray[Any], qid: NDArray[Any]) -> None:
+    """Raise ValueError if the column qid contradicts the query id of a row; ClickLog checks the row numbers."""
+    if "qid" not in frame or rows.dtype.kind not in "iu" or not ((rows >= 0) & (rows < len(qid))).all():
+        return
+    given, expected = frame["qid"].to_numpy(), qid[rows]
+    differ = given.astype(object) != expected.astype(object)
+    if np.any(differ):
+        line = int(np.argmax(differ))
+        raise ValueError(
+            f"line {line} of the table has the query {str(given[line])!r}, but row {rows[line]} belongs to the query "
+            f"{str(expected[line])!r}"
+        )
+
+
+def _pairs(frame: pd.DataFrame) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Query id and document id of each different pair, by first appearance, grouped by query."""
+    pairs = frame[["qid", "document"]].drop_duplicates()
+    query = pairs["qid"].factorize()[0]
+    pairs = pairs.iloc[np.argsort(query, kind="stable")]
+    return pairs["qid"].to_numpy(), pairs["document"].to_numpy()
+
+
+def _rows_by_id(frame: pd.DataFrame, qid: ArrayLike, documents: ArrayLike) -> NDArray[Any]:
+    """The row of X that has the query id and the document id of each line."""
+    import pandas as pd
+
+    ids = [pd.Index(as_array(qid, "qid")), pd.Index(as_array(documents, "documents"))]
+    if len(ids[0]) != len(ids[1]):
+        raise ValueError(f"documents has {len(ids[1])} ids for {len(ids[0])} rows of qid")
+    codes, wanted = joint_codes(ids, [pd.Index(frame[name].to_numpy()) for name in ("qid", "document")])
+    rows = pd.Index(codes)
+    if not rows.is_unique:
+        row = int(np.argmax(rows.duplicated()))
+        raise ValueError(f"several rows of X have the query {str(ids[0][row])!r} and the document {str(ids[1][row])!r}")
+    found: NDArray[Any] = rows.get_indexer(pd.Index(wanted))
+    if (found < 0).any():
+        line = int(np.argmin(found))
+        query, document = frame["qid"].iloc[line], frame["document"].iloc[line]
+        raise ValueError(
+            f"no row of X has the query {str(query)!r} and the document {str(document)!r} of line {line} of the table"
+        )
+    return found

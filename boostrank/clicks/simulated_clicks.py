@@ -1,0 +1,229 @@
+"""Clicks that are drawn from a click model, for tests, and for experiments in which the truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.arrays import as_array, as_floats
+from boostrank.clicks.click_log import ClickLog
+from boostrank.clicks.click_models import ClickModel, get_click_model
+from boostrank.dcg import DCG, check_relevance
+from boostrank.queries import Queries
+from boostrank.segments import Floats, Ints, Segments
+from boostrank.setting_checks import check_choice, check_count, check_number, is_count, is_number
+
+RelevanceProbability = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
+Policy = Literal["deterministic"] | tuple[Literal["plackett-luce", "swap"], float]
+# At most this many documents are sorted at once, so that the memory does not grow with the number of sessions.
+MAX_SORTED = 4_000_000
+
+
+class SimulatedClicks(NamedTuple):
+    """A simulated click log and the probabilities that it was drawn from.
+
+    Attributes
+    ----------
+    log : ClickLog
+        A log of sessions.
+    relevance : ndarray of float64, shape (n_documents,)
+        Probability ``gamma`` that each row of `X` is relevant.
+    examination : ndarray of float64, shape (n_entries,)
+        Probability that each entry of the log is examined, given the result list of its session.
+    model : ClickModel
+    """
+
+    log: ClickLog
+    relevance: Floats
+    examination: Floats
+    model: ClickModel
+
+
+def simulate_clicks(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike,
+    *,
+    model: str | ClickModel | ArrayLike = "position-based",
+    n_sessions: int | ArrayLike = 10_000,
+    depth: int | None = 10,
+    policy: Policy = "deterministic",
+    relevance: RelevanceProbability = "exp2",
+    noise: float = 0.0,
+    random_state: Any = None,
+) -> SimulatedClicks:
+    """Simulate users who see rankings by `scores` and click according to a click model.
+
+    Parameters
+    ----------
+    y : array-like, shape (n_documents,)
+        Labels, which determine the probability of relevance.
+    scores : array-like, shape (n_documents,)
+        Finite scores of the ranker that makes the result lists. Tied documents are ranked by row number.
+    qid : array-like, shape (n_documents,)
+        Query id of each row.
+    model : {"position-based", "trust-bias", "cascade"}, ClickModel, or array-like of propensities
+        As in :func:`boostrank.clicks.get_click_model`.
+    n_sessions : int or array-like of int, shape (n_queries,), default 10,000
+        Number of sessions; the query of each is drawn uniformly. An array has the number of sessions of each query, in
+        the sequence in which the queries first appear.
+    depth : int or None, default 10
+        Number of documents of a result list; shorter queries show all their documents. None: all documents.
+    policy : "deterministic", ("plackett-luce", temperature) or ("swap", probability), default "deterministic"
+        How result lists follow from the scores. ``"deterministic"`` sorts documents by score. ``"plackett-luce"`` draws
+        a ranking for each session, in which each next document is drawn with a probability proportional to
+        ``exp(score / temperature)`` from those left. ``"swap"`` sorts by score, and then, with the given probability,
+        exchanges the document at position 1 with the one at a position that is drawn uniformly from the others. Swaps
+        are interventions from which propensities can be estimated.
+    relevance : {"exp2", "linear"}, sequence of float, or callable, default "exp2"
+        Probability of relevance of a label: ``(2^y - 1) / (2^max - 1)``, ``y / max`` with the largest label of `y`, a
+        table of probabilities by label, or a vectorized function of labels that returns probabilities.
+    noise : float in [0, 1), default 0
+        Irrelevant documents become relevant with this probability: ``gamma + noise (1 - gamma)``.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    SimulatedClicks
+        The log, and the probabilities of relevance and of examination that it was drawn from.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or if the model has no propensity for one of the positions.
+
+    References
+    ----------
+    Joachims, Swaminathan and Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017, Section 6.1, for
+    the position-based model with swaps.
+
+    Examples
+    --------
+    >>> simulated = simulate_clicks([2, 0, 1], [0.1, 0.3, 0.2], [5, 5, 5], n_sessions=1000, random_state=0)
+    >>> simulated.log
+    ClickLog(n_documents=3, n_queries=1, n_entries=3000, n_sessions=1000, n_impressions=3000, n_clicks=494)
+    >>> simulated.relevance.round(4).tolist(), simulated.examination[:3].round(4).tolist()
+    ([1.0, 0.0, 0.3333], [1.0, 0.5, 0.3333])
+    """
+    labels, queries, values = check_relevance(y, "y"), Queries.from_qid(qid), as_floats(scores, "scores")
+    for name, length in (("y", len(labels)), ("scores", len(values))):
+        if length != queries.n_documents:
+            raise ValueError(f"{name} has {length} values for {queries.n_documents} rows of qid")
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError("scores must be one finite number per row")
+    if depth is not None:
+        check_count("depth", depth)
+    check_number("noise", noise, smallest=0, below=1)
+    kind, strength = _checked_policy(policy)
+    chosen_model, random = get_click_model(model), np.random.default_rng(random_state)
+    gamma = _relevance_probability(labels, relevance)
+    gamma += noise * (1.0 - gamma)
+    query_of_session = _sessions_of_queries(n_sessions, queries, random)
+    shown, sessions = _result_lists(queries.group(values), queries, query_of_session, depth, (kind, strength), random)
+    row = shown if queries.permutation is None else queries.permutation[shown]
+    of_entry = gamma[row]
+    clicks = chosen_model.draw(of_entry, sessions, random)
+    log = ClickLog.of_sessions(queries, row, clicks.astype(np.int64), sessions)
+    return SimulatedClicks(log, gamma, chosen_model.examination(of_entry, sessions), chosen_model)
+
+
+def _checked_policy(policy: Any) -> tuple[str, float]:
+    if policy == "deterministic":
+        return "deterministic", 0.0
+    if isinstance(policy, (tuple, list)) and len(policy) == 2:
+        name, strength = policy
+        if name == "plackett-luce" and is_number(strength) and strength > 0:
+            return name, float(strength)
+        if name == "swap" and is_number(strength) and 0 <= strength <= 1:
+            return name, float(strength)
+    raise ValueError(
+        "policy must be 'deterministic', ('plackett-luce', temperature) with temperature > 0, or ('swap', probability) "
+        f"with a probability in [0, 1]; got {policy!r}"
+    )
+
+
+def _relevance_probability(labels: Floats, relevance: RelevanceProbability) -> Floats:
+    if isinstance(relevance, str):
+        check_choice("relevance", relevance, ("exp2", "linear"))
+        gains = DCG(gain=relevance).gains_of(labels)
+        largest = gains.max()
+        return gains / largest if largest > 0 else np.zeros_like(gains)
+    if callable(relevance):
+        gamma: Floats = np.array(relevance(labels), dtype=np.float64)
+        if gamma.shape != labels.shape:
+            raise ValueError(f"relevance must be vectorized: for shape {labels.shape} it returned {gamma.shape}")
+    else:
+        table = as_floats(relevance, "relevance")
+        known = (labels == np.floor(labels)) & (labels < len(table))
+        if table.ndim != 1 or not known.all():
+            raise ValueError(
+                f"relevance must have a probability for each label of y; the label {labels[np.argmin(known)]:g} is "
+                f"not one of 0 to {len(table) - 1}"
+            )
+        gamma = table[labels.astype(np.int64)]
+    bad = ~((gamma >= 0) & (gamma <= 1))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"relevance must give probabilities; for y[{row}] = {labels[row]:g} it gives {gamma[row]:g}, not in [0, 1]"
+        )
+    return gamma
+
+
+def _sessions_of_queries(n_sessions: Any, queries: Queries, random: np.random.Generator) -> Ints:
+    """The query of each session."""
+    if is_count(n_sessions):
+        check_count("n_sessions", n_sessions)
+        drawn: Ints = random.integers(0, queries.n_queries, size=int(n_sessions))
+        return drawn
+    counts = as_array(n_sessions, "n_sessions")
+    if counts.shape != (queries.n_queries,) or counts.dtype.kind not in "iu" or counts.min() < 0 or not counts.any():
+        raise ValueError(
+            f"n_sessions must be an integer of at least 1, or {queries.n_queries} integers of at least 0, one for each "
+            f"query and not all 0; got {n_sessions!r}"
+        )
+    return np.repeat(np.arange(queries.n_queries), counts)
+
+
+def _result_lists(
+    scores: Floats,
+    queries: Queries,
+    query_of_session: Ints,
+    depth: int | None,
+    policy: tuple[str, float],
+    random: np.random.Generator,
+) -> tuple[Ints, Segments]:
+    """Grouped document numbers of the entries of all sessions, and the entries of each session."""
+    sizes = queries.sizes if depth is None else np.minimum(queries.sizes, depth)
+    sessions = Segments.from_sizes(sizes[query_of_session])
+    kind, strength = policy
+    if kind == "plackett-luce":
+        return _plackett_luce(scores / strength, queries, query_of_session, sessions, random), sessions
+    shown = queries.sort(scores)[sessions.repeat(queries.starts[query_of_session]) + sessions.positions]
+    if kind == "swap":
+        swapped = np.flatnonzero((random.random(sessions.n_segments) < strength) & (sessions.sizes > 1))
+        first = sessions.starts[swapped]
+        other = first + random.integers(1, sessions.sizes[swapped])
+        shown[first], shown[other] = shown[other], shown[first]
+    return shown, sessions
+
+
+def _plackett_luce(
+    scores: Floats, queries: Queries, query_of_session: Ints, sessions: Segments, random: np.random.Generator
+) -> Ints:
+    """Documents at the first positions of rankings that are drawn from the Plackett-Luce model."""
+    shown = np.empty(sessions.n_rows, dtype=np.int64)
+    lists = Segments.from_sizes(queries.sizes[query_of_session])
+    for block in lists.blocks(MAX_SORTED):
+        part = block.part
+        first_document = queries.starts[query_of_session[block.segments]]
+        document = part.repeat(first_document) + part.positions
+        # Sorting scores plus independent Gumbel noise draws from the Plackett-Luce model.
+        sorting = part.sort(scores[document] + random.gumbel(size=part.n_rows))
+        counted = part.positions < part.repeat(sessions.sizes[block.segments])
+        entries = slice(sessions.indptr[block.segments.start], sessions.indptr[block.segments.stop])
+        shown[entries] = document[sorting[counted]]
+    return shown

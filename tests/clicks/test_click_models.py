@@ -1,0 +1,134 @@
+"""Click models: probabilities of examination and of clicks against enumeration and formulas."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from boostrank.clicks import Cascade, PositionBased, TrustBias, get_click_model
+from boostrank.segments import Segments
+
+GAMMA = np.array([0.3, 0.9, 0.5, 0.2])
+N = 200_000
+
+
+def clicks_of(model, gamma, n=N, seed=0):
+    """Clicks of n sessions that show the same documents, shape (n, n_documents)."""
+    sessions = Segments.from_sizes(np.full(n, len(gamma)))
+    return model.draw(np.tile(gamma, n), sessions, np.random.default_rng(seed)).reshape(n, -1)
+
+
+def assert_probability(clicks, expected):
+    """Means of clicks are within five standard errors of the expected probabilities."""
+    error = np.sqrt(np.maximum(expected * (1 - expected), 1e-12) / len(clicks))
+    assert (np.abs(clicks.mean(axis=0) - expected) <= 5 * error + 1e-12).all(), (clicks.mean(axis=0), expected)
+
+
+def cascade_click_patterns(gamma, satisfaction, continuation):
+    """Probability of each vector of clicks, by enumerating relevance and both decisions at each document."""
+    patterns = {}
+
+    def go(i, clicks, probability):
+        if i == len(gamma):
+            patterns[clicks] = patterns.get(clicks, 0.0) + probability
+            return
+        for relevant in (0, 1):
+            p = probability * (gamma[i] if relevant else 1 - gamma[i])
+            rest = (0,) * (len(gamma) - i - 1)
+            goes_on = continuation * (1 - satisfaction * relevant)
+            stopped = (*clicks, relevant, *rest)
+            patterns[stopped] = patterns.get(stopped, 0.0) + p * (1 - goes_on)
+            go(i + 1, (*clicks, relevant), p * goes_on)
+
+    go(0, (), 1.0)
+    return patterns
+
+
+@pytest.mark.parametrize("settings", [(1.0, 1.0), (0.6, 0.8), (0.0, 0.7)])
+def test_cascade_draws_click_patterns_with_their_probabilities(settings):
+    clicks = clicks_of(Cascade(*settings), GAMMA)
+    patterns = cascade_click_patterns(GAMMA, *settings)
+    for pattern in itertools.product((0, 1), repeat=4):
+        found = (clicks == pattern).all(axis=1)
+        assert_probability(found[:, None], np.array([patterns.get(pattern, 0.0)]))
+
+
+@pytest.mark.parametrize("settings", [(1.0, 1.0), (0.6, 0.8), (0.0, 0.7)])
+def test_cascade_examination(settings):
+    patterns = cascade_click_patterns(GAMMA, *settings)
+    clicked = sum(p * np.array(pattern) for pattern, p in patterns.items())
+    found = Cascade(*settings).examination(GAMMA, Segments.from_sizes([4]))
+    np.testing.assert_allclose(found * GAMMA, clicked, rtol=1e-12)
+    two = Cascade(*settings).examination(np.tile(GAMMA, 2), Segments.from_sizes([4, 4]))
+    np.testing.assert_allclose(two, np.tile(found, 2))
+
+
+def test_position_based_clicks_are_independent_with_the_products_as_probabilities():
+    model = PositionBased(("power", 0.7))
+    p = np.arange(1.0, 5.0) ** -0.7
+    clicks = clicks_of(model, GAMMA)
+    assert_probability(clicks, p * GAMMA)
+    for i, j in itertools.combinations(range(4), 2):
+        assert_probability((clicks[:, i] & clicks[:, j])[:, None], np.array([p[i] * GAMMA[i] * p[j] * GAMMA[j]]))
+
+
+def test_trust_bias_clicks():
+    model = TrustBias([0.9, 0.7, 0.6, 0.5], [0.95, 0.9, 0.85, 0.8], [0.4, 0.3, 0.1, 0.0])
+    a, b = model.affine(4)
+    p, relevant, irrelevant = map(np.array, (model.propensities, model.click_relevant, model.click_irrelevant))
+    np.testing.assert_allclose(a * GAMMA + b, p * (relevant * GAMMA + irrelevant * (1 - GAMMA)))
+    assert_probability(clicks_of(model, GAMMA), a * GAMMA + b)
+
+
+def test_affine_of_settings():
+    a, b = PositionBased([0.9, 0.5, 0.1]).affine(2)
+    assert (a.tolist(), b.tolist()) == ([0.9, 0.5], [0.0, 0.0])
+    a, b = TrustBias(("power", 1.0), 1.0, ("power", 1.0, 0.5)).affine(2)
+    assert (a.tolist(), b.tolist()) == ([0.5, 0.375], [0.5, 0.125])
+    with pytest.raises(ValueError, match="has no affine correction"):
+        Cascade().affine(2)
+
+
+def test_examination_depends_on_the_position_only():
+    sessions = Segments.from_sizes([2, 1, 3])
+    for model in (PositionBased([1.0, 0.5, 0.25]), TrustBias([1.0, 0.5, 0.25])):
+        assert model.examination(np.full(6, 0.1), sessions).tolist() == [1.0, 0.5, 1.0, 1.0, 0.5, 0.25]
+
+
+def test_names_and_propensities():
+    assert get_click_model("position-based") == PositionBased()
+    assert get_click_model("trust-bias") == TrustBias()
+    assert get_click_model("cascade") == Cascade()
+    assert get_click_model(np.array([1, 0.5])) == PositionBased([1.0, 0.5])
+    model = PositionBased(("power", 2))
+    assert get_click_model(model) is model
+    assert eval(repr(TrustBias([0.5]))) == TrustBias([0.5])
+    with pytest.raises(ValueError, match="model must be one of position-based, trust-bias, cascade; got 'pbm'"):
+        get_click_model("pbm")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PositionBased([1.0, 0.0]), r"propensities of position 2 is 0, not in \(0, 1\]: a document at"),
+        (lambda: PositionBased([1.2]), r"propensities of position 1 is 1.2, not in \(0, 1\]"),
+        (lambda: PositionBased([1.0, np.nan]), "propensities of position 2 is nan"),
+        (lambda: PositionBased([[1.0, 0.5]]), "one number for each position; got shape"),
+        (lambda: PositionBased([]), "one number for each position; got shape"),
+        (lambda: PositionBased(("power", -1)), "exponent eta of propensities must be a finite number"),
+        (lambda: PositionBased(("power",)), "must be .'power', eta. or .'power', eta, first."),
+        (lambda: PositionBased(("power", 1.0, 2.0)), r"position 1 is 2, not in \(0, 1\]"),
+        (lambda: PositionBased([0.5]).affine(2), "propensities has 1 positions, but position 2 is used"),
+        (lambda: TrustBias(click_irrelevant=-0.1), r"click_irrelevant of position 1 is -0.1, not in \[0, 1\]"),
+        (lambda: TrustBias(click_relevant=0.0), r"click_relevant of position 1 is 0, not in \(0, 1\]"),
+        (
+            lambda: TrustBias(click_relevant=0.5, click_irrelevant=[0.2, 0.5]).affine(2),
+            "at position 2 they are 0.5",
+        ),
+        (lambda: Cascade(satisfaction=1.1), r"satisfaction must be a number in \[0, 1\]; got 1.1"),
+        (lambda: Cascade(continuation=0.0), r"continuation must be a number in \(0, 1\]; got 0.0"),
+    ],
+)
+def test_invalid_settings_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,106 @@
+"""Click logs from tables of pandas, polars and pyarrow, with row numbers and with ids."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from boostrank.clicks import from_table, simulate_clicks
+
+QID = np.array(["q2", "q2", "q1", "q1", "q1"])
+DOCUMENTS = np.array(["a", "b", "a", "b", "c"])
+EVENTS = {
+    "qid": ["q1", "q1", "q2", "q1", "q1"],
+    "document": ["b", "a", "b", "a", "b"],
+    "position": [1, 2, 1, 1, 2],
+    "click": [True, False, True, False, False],
+    "session": [10, 10, 11, 12, 12],
+}
+
+
+def as_mapping(table):
+    return table
+
+
+def as_polars(table):
+    return pytest.importorskip("polars").DataFrame(table)
+
+
+def as_arrow(table):
+    return pytest.importorskip("pyarrow").table(table)
+
+
+@pytest.mark.parametrize("kind", [as_mapping, pd.DataFrame, as_polars, as_arrow])
+def test_ids_are_found_among_the_rows(kind):
+    log = from_table(kind(EVENTS), qid=QID, documents=DOCUMENTS)
+    assert log.row.tolist() == [3, 2, 1, 2, 3]
+    assert log.clicks.tolist() == [1, 0, 1, 0, 0]
+    assert log.session_ids.tolist() == [10, 11, 12]
+    assert log.shown.tolist() == [False, True, True, True, False]
+
+
+def test_the_table_defines_the_rows():
+    log = from_table(EVENTS)
+    assert log.qid.tolist() == ["q1", "q1", "q2"]
+    assert log.documents.tolist() == ["b", "a", "b"]
+    assert log.row.tolist() == [0, 1, 2, 1, 0]
+
+
+def test_rows_of_the_table_are_grouped_by_query():
+    table = {"qid": [1, 2, 1], "document": [5, 5, 6], "position": [1, 1, 2], "clicks": [0, 0, 1]}
+    log = from_table(table)
+    assert log.qid.tolist() == [1, 1, 2]
+    assert log.documents.tolist() == [5, 6, 5]
+    assert log.aggregate().clicks.tolist() == [0, 1, 0]
+
+
+def test_row_numbers():
+    table = {"row": [1, 0, 0], "position": [1, 2, 2], "clicks": [1, 0, 3], "impressions": [2, 1, 4]}
+    log = from_table(table, qid=[7, 7])
+    assert log.to_frame().to_dict("list") == {
+        "qid": [7, 7],
+        "row": [0, 1],
+        "position": [2, 1],
+        "clicks": [3, 1],
+        "impressions": [5, 2],
+    }
+    assert from_table(table | {"qid": [7, 7, 7]}).qid.tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("aggregated", [False, True])
+def test_to_frame_is_read_back(aggregated):
+    log = simulate_clicks([2, 0, 1, 1], [4, 3, 2, 1], [1, 1, 1, 2], n_sessions=50, random_state=0).log
+    log = log.aggregate() if aggregated else log
+    back = from_table(log.to_frame())
+    pd.testing.assert_frame_equal(back.to_frame(), log.to_frame())
+
+
+GOOD = {"row": [0, 1], "qid": ["q2", "q2"], "position": [1, 2], "clicks": [0, 1]}
+
+
+def without(table, name):
+    return {column: values for column, values in table.items() if column != name}
+
+
+@pytest.mark.parametrize(
+    ("table", "settings", "message"),
+    [
+        (without(GOOD, "position"), {"qid": QID}, "no column 'position'"),
+        (without(GOOD, "clicks"), {"qid": QID}, "no column 'clicks'"),
+        (without(GOOD, "row"), {"qid": QID}, r"no column 'document' \(or a column 'row'\)"),
+        (without(GOOD, "qid"), {}, "no column 'qid': pass the query id"),
+        (GOOD | {"row": [0, 2]}, {}, "row 1 is not in the table"),
+        (GOOD | {"row": [0.0, 1.0]}, {}, "must have integers"),
+        (GOOD | {"row": [0, 0], "qid": ["q1", "q2"]}, {}, "line 1 of the table has the query 'q2', but row 0 belongs"),
+        (GOOD | {"qid": ["q2", "q1"]}, {"qid": QID}, "line 1 of the table has the query 'q1', but row 1 .* 'q2'"),
+        (GOOD | {"row": [0, 9]}, {"qid": QID}, r"row\[1\] is 9"),
+        (EVENTS, {"qid": QID}, "pass the document id of each row"),
+        (EVENTS, {"documents": DOCUMENTS}, "pass qid too"),
+        (EVENTS, {"qid": QID, "documents": DOCUMENTS[:4]}, "documents has 4 ids for 5 rows"),
+        (EVENTS, {"qid": QID, "documents": ["a", "a", "a", "b", "c"]}, "several rows of X have the query 'q2'"),
+        (EVENTS, {"qid": QID, "documents": ["a", "b", "a", "x", "c"]}, "no row of X has .* 'q1' .* 'b' of line 0"),
+        (EVENTS | {"qid": ["q1", "q9", "q2", "q1", "q1"]}, {"qid": QID, "documents": DOCUMENTS}, "'q9' .* of line 1"),
+    ],
+)
+def test_invalid_tables_are_named(table, settings, message):
+    with pytest.raises(ValueError, match=message):
+        from_table(table, **settings)

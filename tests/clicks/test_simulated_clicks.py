@@ -1,0 +1,140 @@
+"""Simulated clicks: result lists, policies, probabilities of relevance, seeds and errors."""
+
+import numpy as np
+import pytest
+
+import boostrank as br
+from boostrank.clicks import PositionBased, simulate_clicks
+from boostrank.queries import Queries
+
+Y = np.array([3.0, 0.0, 1.0, 2.0, 0.0, 1.0])
+SCORES = np.array([0.1, 0.6, 0.3, 0.9, 0.2, 0.4])
+QID = np.array([7, 8, 7, 8, 7, 7])
+
+
+def test_lists_are_sorted_by_score_and_cut_at_depth():
+    log = simulate_clicks(Y, SCORES, QID, n_sessions=[2, 3], depth=3, random_state=0).log
+    assert log.sessions.sizes.tolist() == [3, 3, 2, 2, 2]
+    assert log.row.tolist() == [5, 2, 4] * 2 + [3, 1] * 3
+    assert log.position.tolist() == [1, 2, 3] * 2 + [1, 2] * 3
+    assert simulate_clicks(Y, SCORES, QID, n_sessions=[1, 0], depth=None).log.row.tolist() == [5, 2, 4, 0]
+
+
+def test_a_simulated_log_is_what_the_constructor_makes():
+    log = simulate_clicks(Y, SCORES, QID, n_sessions=200, policy=("swap", 0.5), random_state=1).log
+    session = log.sessions.repeat(log.session_ids)
+    same = br.ClickLog(QID, log.row, log.position, log.clicks, log.impressions, session)
+    for name in ("row", "position", "clicks", "impressions", "session_ids"):
+        assert getattr(log, name).tolist() == getattr(same, name).tolist()
+    assert log.sessions.indptr.tolist() == same.sessions.indptr.tolist()
+
+
+def test_queries_of_sessions_are_drawn_uniformly():
+    log = simulate_clicks(Y, SCORES, QID, n_sessions=10_000, random_state=2).log
+    share = (log.query[log.sessions.starts] == 0).mean()
+    assert abs(share - 0.5) < 0.025
+
+
+def test_click_rates_and_truth():
+    simulated = simulate_clicks(
+        Y, SCORES, QID, model=[0.8, 0.6, 0.4, 0.2], n_sessions=100_000, depth=None, noise=0.1, random_state=3
+    )
+    log, gamma = simulated.log, simulated.relevance
+    np.testing.assert_allclose(gamma, (2**Y - 1) / 7 * 0.9 + 0.1)
+    assert simulated.model == PositionBased([0.8, 0.6, 0.4, 0.2])
+    np.testing.assert_array_equal(simulated.examination, np.array([0.8, 0.6, 0.4, 0.2])[log.position - 1])
+    counts = log.aggregate()
+    expected = np.array([0.8, 0.6, 0.4, 0.2])[counts.position - 1] * gamma[counts.row]
+    error = np.sqrt(expected * (1 - expected) / counts.impressions)
+    assert (np.abs(counts.clicks / counts.impressions - expected) < 5 * error).all()
+
+
+def test_plackett_luce_draws_each_ranking_with_its_probability():
+    scores, n = np.array([0.5, 0.0, 1.0]), 60_000
+    log = simulate_clicks(
+        [1, 0, 1], scores, [1, 1, 1], n_sessions=n, policy=("plackett-luce", 0.7), depth=2, random_state=4
+    ).log
+    lists = log.row.reshape(n, 2)
+    worth = np.exp(scores / 0.7)
+    for first in range(3):
+        for second in set(range(3)) - {first}:
+            probability = worth[first] / worth.sum() * worth[second] / (worth.sum() - worth[first])
+            found = (lists == (first, second)).all(axis=1).mean()
+            assert abs(found - probability) < 5 * np.sqrt(probability / n)
+
+
+def test_plackett_luce_in_blocks_shows_documents_of_the_query(monkeypatch):
+    monkeypatch.setattr("boostrank.clicks.simulated_clicks.MAX_SORTED", 7)
+    log = simulate_clicks(Y, SCORES, QID, n_sessions=50, policy=("plackett-luce", 1.0), depth=3, random_state=5).log
+    same = br.ClickLog(QID, log.row, log.position, log.clicks, session=log.sessions.repeat(log.session_ids))
+    assert log.sessions.sizes.tolist() == same.sessions.sizes.tolist()
+    assert (QID[log.row] == Queries.from_qid(QID).ids[log.query]).all()
+
+
+def test_swaps_exchange_the_first_document_with_a_uniform_one():
+    n = 30_000
+    log = simulate_clicks(np.ones(4), [4, 3, 2, 1], np.ones(4), n_sessions=n, policy=("swap", 0.6), random_state=6).log
+    lists = log.row.reshape(n, 4)
+    assert np.abs((lists == [0, 1, 2, 3]).all(axis=1).mean() - 0.4) < 0.02
+    for swapped in ([1, 0, 2, 3], [2, 1, 0, 3], [3, 1, 2, 0]):
+        assert np.abs((lists == swapped).all(axis=1).mean() - 0.2) < 0.02
+    single = simulate_clicks([1, 1], [0, 1], [1, 2], n_sessions=9, policy=("swap", 1.0), random_state=0).log
+    assert single.n_entries == 9
+
+
+def test_seeds():
+    first, same, other = (
+        simulate_clicks(Y, SCORES, QID, n_sessions=500, policy=("plackett-luce", 1.0), random_state=seed).log
+        for seed in (0, 0, 1)
+    )
+    assert first.row.tolist() == same.row.tolist()
+    assert first.clicks.tolist() == same.clicks.tolist()
+    assert first.row.tolist() != other.row.tolist()
+
+
+@pytest.mark.parametrize(
+    ("relevance", "expected"),
+    [
+        ("linear", Y / 3),
+        ([0.1, 0.2, 0.5, 0.9], [0.9, 0.1, 0.2, 0.5, 0.1, 0.2]),
+        (lambda y: y / 10, Y / 10),
+    ],
+)
+def test_probabilities_of_relevance(relevance, expected):
+    simulated = simulate_clicks(Y, SCORES, QID, n_sessions=1, relevance=relevance)
+    np.testing.assert_allclose(simulated.relevance, expected)
+
+
+def test_labels_that_are_all_zero_give_no_clicks():
+    simulated = simulate_clicks(np.zeros(6), SCORES, QID, n_sessions=100, random_state=0)
+    assert simulated.log.n_clicks == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"y": Y[:4]}, "y has 4 values for 6 rows"),
+        ({"y": -Y}, r"y\[0\] = -3 is negative"),
+        ({"scores": SCORES[:2]}, "scores has 2 values for 6 rows"),
+        ({"scores": np.where(SCORES > 0.5, np.nan, SCORES)}, "scores must be one finite number per row"),
+        ({"model": "dbn"}, "model must be one of"),
+        ({"model": [1.0, 0.5]}, "propensities has 2 positions, but position 4 is used"),
+        ({"n_sessions": 0}, "n_sessions must be an integer of at least 1"),
+        ({"n_sessions": [1, 2, 3]}, "2 integers of at least 0, one for each query"),
+        ({"n_sessions": [0, 0]}, "not all 0"),
+        ({"n_sessions": [1.5, 2.0]}, "n_sessions must be"),
+        ({"depth": 0}, "depth must be an integer of at least 1"),
+        ({"policy": "random"}, "policy must be 'deterministic'"),
+        ({"policy": ("plackett-luce", 0.0)}, "temperature > 0"),
+        ({"policy": ("swap", 1.5)}, "with a probability in"),
+        ({"relevance": "cubic"}, "relevance must be one of exp2, linear"),
+        ({"relevance": [0.1, 0.5]}, "the label 3 is not one of 0 to 1"),
+        ({"relevance": lambda y: y}, r"for y\[0\] = 3 it gives 3, not in \[0, 1\]"),
+        ({"relevance": lambda y: 0.5}, "relevance must be vectorized"),
+        ({"noise": 1.0}, "noise must be a finite number"),
+    ],
+)
+def test_invalid_arguments_are_named(settings, message):
+    arguments = {"y": Y, "scores": SCORES, "qid": QID, "n_sessions": 10} | settings
+    with pytest.raises(ValueError, match=message):
+        simulate_clicks(arguments.pop("y"), arguments.pop("scores"), arguments.pop("qid"), **arguments)
