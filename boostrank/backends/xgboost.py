@@ -60,13 +60,24 @@ from boostrank.backends.xgboost_prediction import leaves as leaves
 from boostrank.backends.xgboost_prediction import predict as predict
 from boostrank.backends.xgboost_rounds import XGBoostRounds
 from boostrank.dcg import DCG
+from boostrank.losses import Loss
 from boostrank.segments import Floats
 
 #: Name of feature i in the models if the training data had no names.
 UNNAMED_FEATURE = "f{}"
 #: Parameters on which the binned data do not depend.
 TREE_PARAMETERS = frozenset(
-    {"alpha", "colsample_bynode", "lambda", "max_depth", "max_leaves", "min_child_weight", "ndcg_exp_gain", "objective"}
+    {
+        "alpha",
+        "colsample_bynode",
+        "lambda",
+        "max_depth",
+        "max_leaves",
+        "min_child_weight",
+        "ndcg_exp_gain",
+        "objective",
+        "seed_per_iteration",
+    }
 )
 #: Largest label for rank:ndcg with the gain 2^y - 1.
 MAX_EXP2_LABEL = 31
@@ -217,6 +228,10 @@ def _parameters(training: Training) -> dict[str, Any]:
         # A model whose training goes on keeps its own base score.
         parameters["base_score"] = 0.0
     native = specification.native_objective
+    if isinstance(specification.loss, Loss):
+        # The features of each node are drawn by default. Where every round has its own seed, the rounds that are added
+        # to a model are those of one training.
+        parameters.setdefault("seed_per_iteration", True)
     if native is not None:
         parameters["objective"] = native
         parameters.update(native_parameters(native, specification.dcg, training.data.labels.require_relevance(native)))

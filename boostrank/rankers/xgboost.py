@@ -15,7 +15,7 @@ from boostrank.dcg import Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.candidates import XGBOOST_CANDIDATES
-from boostrank.rankers.settings import NOT_NEGATIVE, RULES, Rule, integer, one_of
+from boostrank.rankers.settings import NOT_NEGATIVE, RULES, SHARE, Rule, integer, one_of
 from boostrank.targets import Normalize
 
 
@@ -67,6 +67,10 @@ class XGBoostRanker(BoostedRanker):
         numbers of documents. By default 20 and 50 for the losses of boostrank, and XGBoost's own defaults, 1 and 1, for
         its objectives and for functions. Linear models have no `min_child_weight`, and XGBoost's own default of
         `reg_lambda` for them is 0.
+    colsample_bynode : float in (0, 1], optional
+        Share of the features that is drawn for each node of a tree, which is then split by one of them. By default 0.7
+        for the losses of boostrank, and XGBoost's own default, 1, for its objectives and for functions. Linear models
+        and ``tree_method="exact"`` do not have it.
     reg_alpha : float, default 0
         As in ``xgboost.XGBRanker``.
     early_stopping_rounds : int, optional
@@ -207,6 +211,7 @@ class XGBoostRanker(BoostedRanker):
         "max_leaves": integer(0),
         "grow_policy": one_of("depthwise", "lossguide"),
         "gamma": NOT_NEGATIVE,
+        "colsample_bynode": SHARE,
         "tree_method": one_of("auto", "exact", "approx", "hist"),
         "max_bin": integer(2),
         "importance_type": one_of("weight", "gain", "cover", "total_gain", "total_cover"),
@@ -229,6 +234,7 @@ class XGBoostRanker(BoostedRanker):
         gamma: float = 0.0,
         subsample: float = 1.0,
         colsample_bytree: float = 1.0,
+        colsample_bynode: float | None = None,
         reg_alpha: float = 0.0,
         reg_lambda: float | None = None,
         tree_method: str = "hist",
@@ -258,6 +264,7 @@ class XGBoostRanker(BoostedRanker):
         self.gamma = gamma
         self.subsample = subsample
         self.colsample_bytree = colsample_bytree
+        self.colsample_bynode = colsample_bynode
         self.reg_alpha = reg_alpha
         self.reg_lambda = reg_lambda
         self.tree_method = tree_method

@@ -135,7 +135,11 @@ def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settin
 def test_a_query_that_is_drawn_twice_counts_as_two(ranker_class, data):
     # Few values of features and no limits, so that copies of rows do not change bins and leaves.
     X, y, qid = np.round(data[0]), *data[1:]
-    free = {"min_child_samples": 0, "num_leaves": 7} if ranker_class is br.LightGBMRanker else {"max_depth": 3}
+    free = (
+        {"min_child_samples": 0, "num_leaves": 7}
+        if ranker_class is br.LightGBMRanker
+        else {"max_depth": 3, "colsample_bynode": 1.0}
+    )
     free |= {"min_child_weight": 1e-6, "reg_lambda": 0.0}
     model = bagged(ranker_class, "softmax", **free).fit(X, y, qid)
     scores = []

@@ -43,6 +43,8 @@ def test_callbacks_may_change_the_learning_rate(data):
             "eta": 0.1,
             "lambda": 50.0,
             "min_child_weight": 20.0,
+            "colsample_bynode": 0.7,
+            "seed_per_iteration": True,
             "nthread": 1,
             "base_score": 0.0,
             "disable_default_eval_metric": True,
@@ -241,8 +243,10 @@ def test_a_loss_is_equal_to_its_function_for_lightgbm(ranker_class, data):
     own = small(ranker_class, "pairwise-exponential", k=5).fit(*data).predict(data[0])
     function = br.lightgbm_objective("pairwise-exponential", k=5)
     # Without these, the function would have the defaults of the boosting library.
-    penalties = {"reg_lambda": 50.0} | ({} if ranker_class is br.LightGBMRanker else {"min_child_weight": 20.0})
-    np.testing.assert_array_equal(small(ranker_class, function, **penalties).fit(*data).predict(data[0]), own)
+    defaults = {"reg_lambda": 50.0}
+    if ranker_class is br.XGBoostRanker:
+        defaults |= {"min_child_weight": 20.0, "colsample_bynode": 0.7, "seed_per_iteration": True}
+    np.testing.assert_array_equal(small(ranker_class, function, **defaults).fit(*data).predict(data[0]), own)
 
 
 @pytest.mark.parametrize(

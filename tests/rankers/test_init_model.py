@@ -13,8 +13,12 @@ NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
 
 
 def small(ranker_class, objective="softmax", **parameters):
+    """A ranker that draws no random numbers, so that rounds that are added are those of one training."""
     objective = NATIVE[ranker_class] if objective == "native" else objective
-    return ranker_class(objective, **{"n_estimators": 6, "random_state": 0, "n_jobs": 1, **parameters})
+    settings = {"n_estimators": 6, "random_state": 0, "n_jobs": 1}
+    if ranker_class is br.XGBoostRanker and parameters.get("booster") != "gblinear":
+        settings["colsample_bynode"] = 1.0
+    return ranker_class(objective, **settings | parameters)
 
 
 def positions_in_query(qid):

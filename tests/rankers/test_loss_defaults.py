@@ -1,4 +1,4 @@
-"""Defaults of `reg_lambda` and `min_child_weight`: those of boostrank for its losses, and else those of the library."""
+"""Defaults of parameters that are None: those of boostrank for its losses, and otherwise those of the library."""
 
 import json
 
@@ -14,6 +14,32 @@ NATIVE = {br.LightGBMRanker: ["lambdarank", "rank_xendcg"], br.XGBoostRanker: ["
 #: `reg_lambda` and `min_child_weight` for the losses of boostrank, and of the libraries themselves.
 OURS = {br.LightGBMRanker: (50.0, 1e-3), br.XGBoostRanker: (50.0, 20.0)}
 THEIRS = {br.LightGBMRanker: (0.0, 1e-3), br.XGBoostRanker: (1.0, 1.0)}
+
+
+def sampled_share(ranker):
+    """`colsample_bynode` of a fitted ranker on XGBoost, read from its booster."""
+    trees = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]
+    return float(trees.get("gbtree", trees)["tree_train_param"]["colsample_bynode"])
+
+
+def test_nodes_of_our_losses_on_xgboost_draw_their_features(data):
+    def share(objective="softmax", **parameters):
+        return round(sampled_share(br.XGBoostRanker(objective, **SMALL, **parameters).fit(*data)), 6)
+
+    assert share() == share(colsample_bynode=None) == share(booster="dart") == 0.7
+    assert share("rank:ndcg") == share(squares) == share(colsample_bynode=1.0) == 1.0
+    assert share("rank:ndcg", colsample_bynode=0.4) == share(colsample_bynode=0.4) == 0.4
+    # The exact tree method does not have it.
+    assert share(tree_method="exact") == 1.0
+    with pytest.raises(ValueError, match=r"colsample_bynode must be a number above 0 and at most 1"):
+        share(colsample_bynode=0.0)
+
+
+@pytest.mark.parametrize(("objective", "expected"), [("softmax", "1"), ("rank:ndcg", "0")])
+def test_rounds_of_our_losses_on_xgboost_have_their_own_seeds(data, objective, expected):
+    # So the rounds of a training do not depend on other trainings in the same process.
+    booster = br.XGBoostRanker(objective, **SMALL).fit(*data).booster_
+    assert json.loads(booster.save_config())["learner"]["generic_param"]["seed_per_iteration"] == expected
 
 
 def squares(y, scores):

@@ -18,7 +18,7 @@ BAGGING = {"subsample": 0.7, "subsample_freq": 1}
 LEARNING_RATE = 0.3
 #: Defaults of the rankers for the losses of boostrank.
 LIGHTGBM_DEFAULTS = {"lambda_l2": 50.0}
-XGBOOST_DEFAULTS = {"lambda": 50.0, "min_child_weight": 20.0}
+XGBOOST_DEFAULTS = {"lambda": 50.0, "min_child_weight": 20.0, "colsample_bynode": 0.7, "seed_per_iteration": True}
 
 
 def lightgbm_scores(objective, **parameters):
@@ -90,6 +90,8 @@ def xgboost_scores(**parameters):
 def scores_of_xgboost_itself(**parameters):
     native = {"base_score": 0, "disable_default_eval_metric": True, "nthread": 1, "eta": 0.1}
     native.update(XGBOOST_DEFAULTS | parameters)
+    if native.get("tree_method") == "exact":
+        del native["colsample_bynode"]
     data = xgboost.DMatrix(X, Y, qid=QID, nthread=1)
     booster = xgboost.train(native, data, ROUNDS, obj=br.xgboost_objective("softmax"))
     return booster.predict(data, output_margin=True)
