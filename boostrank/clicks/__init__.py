@@ -3,16 +3,22 @@
 from boostrank.clicks.click_log import ClickLog
 from boostrank.clicks.click_models import Cascade, ClickModel, PositionBased, TrustBias, get_click_model
 from boostrank.clicks.click_tables import from_table
+from boostrank.clicks.harvesting import harvest_propensities
+from boostrank.clicks.propensities import Propensities
 from boostrank.clicks.simulated_clicks import SimulatedClicks, simulate_clicks
+from boostrank.clicks.swaps import swap_propensities
 
 __all__ = [
     "Cascade",
     "ClickLog",
     "ClickModel",
     "PositionBased",
+    "Propensities",
     "SimulatedClicks",
     "TrustBias",
     "from_table",
     "get_click_model",
+    "harvest_propensities",
     "simulate_clicks",
+    "swap_propensities",
 ]
