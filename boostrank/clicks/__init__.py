@@ -3,6 +3,7 @@
 from boostrank.clicks.click_log import ClickLog
 from boostrank.clicks.click_models import Cascade, ClickModel, PositionBased, TrustBias, get_click_model
 from boostrank.clicks.click_tables import from_table
+from boostrank.clicks.expectation_maximization import em_propensities
 from boostrank.clicks.harvesting import harvest_propensities
 from boostrank.clicks.propensities import Propensities
 from boostrank.clicks.simulated_clicks import SimulatedClicks, simulate_clicks
@@ -16,6 +17,7 @@ __all__ = [
     "Propensities",
     "SimulatedClicks",
     "TrustBias",
+    "em_propensities",
     "from_table",
     "get_click_model",
     "harvest_propensities",

@@ -129,6 +129,7 @@ class _Maximum(NamedTuple):
 
 
 def _maximize(sums: PairSums, n_positions: int) -> _Maximum:
+    """Maximize the likelihood of :func:`harvest_propensities` with Newton's method."""
     smaller = np.minimum(sums.clicks_first, sums.clicks_second)
     weight = smaller + 1e-9 * smaller.max(initial=1.0)
     ratios = np.log(np.maximum(sums.clicks_first, 1e-9)) - np.log(np.maximum(sums.clicks_second, 1e-9))
