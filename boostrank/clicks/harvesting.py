@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
+from scipy import special
 
 from boostrank.clicks.click_errors import ClickErrors
 from boostrank.clicks.click_log import ClickLog
@@ -22,9 +23,6 @@ METHOD_NAMES = {"all": "all pairs", "adjacent": "adjacent pairs", "first": "pair
 MAX_STEPS = 200
 # The largest relative change of a propensity in the last step.
 TOLERANCE = 1e-10
-# If all impressions of a pair are clicks at one position, this share of them counts as no click, because the maximum of
-# the likelihood may be at the limit of its domain otherwise.
-MIN_SHARE_WITHOUT_CLICK = 1e-8
 
 
 def harvest_propensities(
@@ -42,32 +40,38 @@ def harvest_propensities(
         C_k^kl = sum v c_k / n_k,    C_l^kl = sum v c_l / n_l,    V_kl = sum v
 
     In the position-based model ``E[C_k^kl] = p_k r_kl V_kl``, where ``r_kl`` is the mean relevance of the rows of
-    ``S_kl``, the same at both positions. The propensities, and ``r_kl`` beside them, maximize the sum over pairs of
+    ``S_kl``, the same at both positions. The propensities maximize
 
-        C_k log(p_k r_kl) + (V_kl - C_k) log(1 - p_k r_kl) + C_l log(p_l r_kl) + (V_kl - C_l) log(1 - p_l r_kl)
+        sum_{k<l} C_k^kl log(p_k / (p_k + p_l)) + C_l^kl log(p_l / (p_k + p_l)),
 
-    over ``p_k r_kl <= 1``. In the logarithms of ``p`` and ``r`` this is a concave function, so the maximum is unique.
-    Newton's method finds it.
+    the likelihood of Poisson counts with these means, after maximizing over ``r_kl``. In the logarithms of ``p`` it is
+    concave, and Newton's method finds the maximum. The derivatives have the expectation 0 at the true propensities, for
+    any number of impressions.
 
     *Assumptions.* The position-based model (no trust bias, no cascade); and for a given query and document, the
     position at which it is shown is independent of whether this user finds it relevant. Rankers may be sent different
     queries: rates are compared within a row only. But if, for the same query, one ranker serves users or times with
     other needs than another one, the estimate is wrong, and the log cannot show that.
 
-    *Difference to the paper.* There, clicks are weighted with ``1 / w(q, d, k)``, where ``w`` is the expected number of
-    impressions. It is computed from the rankers, which must be known and be assigned to queries at random. Here the
-    impressions of the log itself are used. So queries that only one ranker served do not count. ``v = 1`` would be the
-    paper's weights with the log's impressions as ``w``; the ``v`` above has a smaller variance if impressions differ.
+    *Differences to the paper.* There, the likelihood is that of binary clicks, ``C_k log(p_k r_kl) + (V_kl - C_k) log(1
+    - p_k r_kl)`` and the same for ``l``. It gives a pair of positions the weight ``1 / (p_k + p_l - 2 r_kl p_k p_l)``
+    in the derivative. The weight here is ``1 / (p_k + p_l)``, which is close to it where clicks are rare. But ``r_kl``
+    has to be estimated for each pair of positions, with a bias if only a few rows were shown at both, and the maximum
+    may be at the limit of its domain. And there, clicks are weighted with ``1 / w(q, d, k)``, where ``w`` is the
+    expected number of impressions. It is computed from the rankers, which must be known and be assigned to queries at
+    random. Here the impressions of the log itself are used. So queries that only one ranker served do not count.
+    ``v = 1`` would be the paper's weights with the log's impressions as ``w``; the ``v`` above has a smaller variance
+    if impressions differ.
 
     Parameters
     ----------
     log : ClickLog
         With sessions or with counts; the result is the same.
     pairs : {"all", "adjacent", "first"}, default "all"
-        The pairs of positions that are compared. ``"all"`` is the AllPairs estimator of the paper, and has the smallest
-        error. ``"adjacent"`` compares positions that differ by one (the estimator AdjacentChain: ``p_k`` is a product
-        of ratios ``C_l^kl / C_k^kl``), and ``"first"`` compares each position with position 1 (PivotOne: ``p_k = C_k^1k
-        / C_1^1k``).
+        The pairs of positions that are compared. ``"all"`` is the AllPairs estimator of the paper, which has the
+        smallest error for several rankers. ``"adjacent"`` compares positions that differ by one (AdjacentChain: ``p_k``
+        is a product of ratios ``C_l^kl / C_k^kl``). ``"first"`` compares each position with position 1 (PivotOne:
+        ``p_k = C_k^1k / C_1^1k``), and has the smallest error if all interventions are swaps with position 1.
     max_position : int, optional
         Entries at larger positions are not used. By default, all entries are.
 
@@ -85,7 +89,8 @@ def harvest_propensities(
     References
     ----------
     Agarwal, Zaitsev, Wang, Li, Najork and Joachims, "Estimating position bias without intrusive interventions", WSDM
-    2019, Section 4.
+    2019, Section 4. The likelihood is that of Bradley and Terry's model, which has a unique maximum under the
+    condition of Ford, "Solution of a ranking problem from binary comparisons", American Mathematical Monthly, 1957.
 
     Examples
     --------
@@ -103,69 +108,39 @@ def harvest_propensities(
     reasons = sums.reasons(shown, supported)
     require_support(supported, sums, reasons)
     shown, sums = shown.at_positions(supported), sums.at_positions(supported)
-    maximum = _maximize(sums, int(supported.sum()))
-    errors = _errors(shown, pairs, sums, maximum)
+    errors = _errors(shown, pairs, sums, _maximize(sums, int(supported.sum())))
     return errors.propensities(supported, METHOD_NAMES[pairs], reasons)
 
 
-class _Likelihood(NamedTuple):
-    """The log-likelihood, and for each pair of positions the best ``r_kl`` and the derivatives there.
-
-    `score` is the derivative by ``log p_k``, which is minus the derivative by ``log p_l``, and `curvature` is minus the
-    derivative of `score` by ``log p_k``.
-    """
-
-    value: float
-    score: Floats
-    curvature: Floats
-    relevance: Floats
-
-
-class _Maximum(NamedTuple):
-    """Logarithms of the propensities that maximize the likelihood, 0 at position 1, and ``r_kl`` of each pair."""
-
-    log_propensity: Floats
-    relevance: Floats
-
-
-def _maximize(sums: PairSums, n_positions: int) -> _Maximum:
-    """Maximize the likelihood of :func:`harvest_propensities` with Newton's method."""
-    smaller = np.minimum(sums.clicks_first, sums.clicks_second)
-    weight = smaller + 1e-9 * smaller.max(initial=1.0)
-    ratios = np.log(np.maximum(sums.clicks_first, 1e-9)) - np.log(np.maximum(sums.clicks_second, 1e-9))
-    theta = _inverse_curvature(sums, weight, n_positions) @ _by_position(sums, weight * ratios, n_positions)
-    current = _likelihood(sums, theta)
+def _maximize(sums: PairSums, n_positions: int) -> Floats:
+    """Logarithms of the propensities that maximize the likelihood, 0 at position 1."""
+    theta = np.zeros(n_positions)
+    value, score, curvature = _likelihood(sums, theta)
     for _ in range(MAX_STEPS):
-        inverse = _inverse_curvature(sums, current.curvature, n_positions)
-        step = inverse @ _by_position(sums, current.score, n_positions)
+        step = _inverse_curvature(sums, curvature, n_positions) @ _by_position(sums, score, n_positions)
         if np.abs(step).max() <= TOLERANCE:
-            return _Maximum(theta, current.relevance)
-        lowest = current.value - 1e-12 * abs(current.value)
-        while (current := _likelihood(sums, theta + step)).value < lowest:
+            return theta
+        # Far from the maximum a full step may be too long. Rounding errors must not stop the last steps.
+        lowest = value - 1e-12 * abs(value)
+        value, score, curvature = _likelihood(sums, theta + step)
+        while value < lowest:
             step *= 0.5
+            value, score, curvature = _likelihood(sums, theta + step)
         theta = theta + step
     raise RuntimeError(f"the propensities did not converge in {MAX_STEPS} steps of Newton's method; please report this")
 
 
-def _likelihood(sums: PairSums, theta: Floats) -> _Likelihood:
-    """The likelihood and its derivatives at logarithms of propensities, for the best ``r_kl`` of each pair."""
-    p, q = np.exp(theta[sums.first]), np.exp(theta[sums.second])
-    clicks, others = sums.clicks_first, sums.clicks_second
-    smallest = MIN_SHARE_WITHOUT_CLICK * sums.weight
-    without, others_without = np.maximum(sums.weight - clicks, smallest), np.maximum(sums.weight - others, smallest)
-    # The derivative of the likelihood by r is 0 at the smaller solution of a r^2 - b r + clicks + others = 0.
-    a = (clicks + others + without + others_without) * p * q
-    b = (clicks + others) * (p + q) + without * p + others_without * q
-    r = 2.0 * (clicks + others) / (b + np.sqrt(np.maximum(b * b - 4.0 * a * (clicks + others), 0.0)))
-    rate, other_rate = p * r, q * r
-    curvature = without * rate / (1.0 - rate) ** 2
-    other_curvature = others_without * other_rate / (1.0 - other_rate) ** 2
-    share = other_curvature / (curvature + other_curvature)
-    score = share * (clicks - without * rate / (1.0 - rate))
-    score -= (1.0 - share) * (others - others_without * other_rate / (1.0 - other_rate))
-    value = np.sum(clicks * np.log(rate) + without * np.log1p(-rate))
-    value += np.sum(others * np.log(other_rate) + others_without * np.log1p(-other_rate))
-    return _Likelihood(float(value), score, share * curvature, r)
+def _likelihood(sums: PairSums, theta: Floats) -> tuple[float, Floats, Floats]:
+    """The log-likelihood at logarithms of propensities, and its derivatives for each pair of positions.
+
+    The second result has the derivatives by ``log p_k``, which are minus those by ``log p_l``, and the third one minus
+    their derivatives.
+    """
+    difference = theta[sums.first] - theta[sums.second]
+    share = special.expit(difference)
+    clicks = sums.clicks_first + sums.clicks_second
+    value = sums.clicks_first * special.log_expit(difference) + sums.clicks_second * special.log_expit(-difference)
+    return float(value.sum()), sums.clicks_first - clicks * share, clicks * share * (1.0 - share)
 
 
 def _by_position(sums: PairSums, values: Floats, n_positions: int) -> Floats:
@@ -186,19 +161,16 @@ def _inverse_curvature(sums: PairSums, curvature: Floats, n_positions: int) -> F
     return inverse
 
 
-def _errors(shown: Shown, pairs: PairsOfPositions, sums: PairSums, maximum: _Maximum) -> ClickErrors:
+def _errors(shown: Shown, pairs: PairsOfPositions, sums: PairSums, theta: Floats) -> ClickErrors:
     """Errors of the logarithms of the propensities.
 
-    With the expected second derivatives, the derivative of the likelihood by ``log p_k`` is, for the row of each pair
-    of entries, ``(p_l v c_k / n_k - p_k v c_l / n_l) / (p_k + p_l - 2 r_kl p_k p_l)``, and that by ``log p_l`` is minus
-    this number. Both have the expectation 0 for every row.
+    The derivative of the likelihood by ``log p_k`` is, for the row of each pair of entries, ``v (p_l c_k / n_k - p_k
+    c_l / n_l) / (p_k + p_l)``, and that by ``log p_l`` is minus this number. Both have the expectation 0 for every row.
     """
-    n_positions, p = len(maximum.log_propensity), np.exp(maximum.log_propensity)
-    first, second = p[sums.first], p[sums.second]
-    scale = np.zeros((n_positions, n_positions))
-    scale[sums.first, sums.second] = 1.0 / (first + second - 2.0 * maximum.relevance * first * second)
-    curvature = sums.weight * maximum.relevance * first * second * scale[sums.first, sums.second]
-    inverse = _inverse_curvature(sums, curvature, n_positions)
+    n_positions, p = len(theta), np.exp(theta)
+    inverse = _inverse_curvature(sums, _likelihood(sums, theta)[2], n_positions)
+    compared = np.zeros((n_positions, n_positions), dtype=bool)
+    compared[sums.first, sums.second] = True
     errors = ClickErrors(shown, p)
     for entries, part in errors.blocks():
         size = len(part.row) * n_positions
@@ -206,7 +178,7 @@ def _errors(shown: Shown, pairs: PairsOfPositions, sums: PairSums, maximum: _Max
         for one, other in part.pairs(pairs):
             k, m = part.position[one] - 1, part.position[other] - 1
             n, n_other = part.impressions[one], part.impressions[other]
-            factor = scale[k, m] / (n + n_other)
+            factor = compared[k, m] / ((n + n_other) * (p[k] + p[m]))
             # Derivatives of the score of log p_k by the clicks of both entries.
             for entry, derivative in ((one, factor * p[m] * n_other), (other, -factor * p[k] * n)):
                 coefficients += np.bincount(entry * n_positions + k, derivative, size)

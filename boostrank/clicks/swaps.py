@@ -91,8 +91,8 @@ def swap_propensities(log: ClickLog, ranks: ArrayLike) -> Propensities:
         text = "; ".join(f"position {r}: {reason}" for r, reason in list(reasons.items())[:3])
         raise ValueError(f"no position can be compared with position 1 ({text or 'nothing was shown elsewhere'})")
     # Influences of clicks on the logarithms of propensities, 0 at positions without one.
-    above, below = (np.divide(1.0, total, out=np.zeros(n), where=supported) for total in (at_k, at_first))
-    above[0] = below[0] = 0.0
+    compared = supported & (np.arange(n) > 0)
+    above, below = (np.divide(1.0, total, out=np.zeros(n), where=compared) for total in (at_k, at_first))
     influences = [
         (top, top.share(stayed) * above),
         (own, own.share(moved) * above),
@@ -109,7 +109,7 @@ def swap_propensities(log: ClickLog, ranks: ArrayLike) -> Propensities:
     mask = is_top & is_first
     excess = shown.clicks[mask] - stayed.rate[length[mask], 0] * shown.impressions[mask]
     scores[query[mask]] += influences[3][1][length[mask]] * excess[:, None]
-    values = np.where(supported, at_k / np.where(supported, at_first, 1.0), np.nan)
+    values = np.divide(at_k, at_first, out=np.full(n, np.nan), where=compared)
     values[0] = 1.0
     used = supported[k]
     return propensities_with_errors(values, independent, scores, shown.where(used), "swaps", reasons)
