@@ -49,7 +49,7 @@ def em_propensities(
 
     *Few impressions.* Every row has a relevance of its own, which is estimated from its clicks. If rows have few
     impressions at each position, and clicks are not rare, the estimate has a bias that does not vanish with more rows
-    (propensities of lower positions are too large), and :func:`harvest_propensities` has none. There is a warning if
+    (mostly, propensities of lower positions are too large), and :func:`harvest_propensities` has none. There is a warning if
     both differ by more than three standard errors.
 
     *Assumptions* are those of :func:`harvest_propensities`.

@@ -125,12 +125,11 @@ def test_errors_of_logs():
         swap_propensities(log, RANKS[1:])
     with pytest.raises(ValueError, match=r"ranks\[\d+\] is 0, but the first rank is 1"):
         swap_propensities(log, RANKS - 1)
+    other = several_rankers(500, 0, n_queries=9)
     with pytest.raises(
-        ValueError, match="a swap with position 1 moves it to position 1 only.*use harvest_propensities"
+        ValueError, match=r"a swap with position 1 moves it to position 1 only.* use harvest_propensities"
     ):
-        swap_propensities(
-            several_rankers(500, 0, n_queries=9), np.arange(1, 10_000)[: len(several_rankers(9, 0, n_queries=9))]
-        )
+        swap_propensities(other, np.arange(1, len(other) + 1))
     same = np.where(RANKS == 2, 1, RANKS)
     with pytest.raises(ValueError, match=r"row \d+ of query '\d+' and row \d+ have the same rank"):
         swap_propensities(log, same)
