@@ -107,7 +107,7 @@ def propensities_with_errors(
     robust = (scores**2).sum(axis=0) * n_queries / max(1, n_queries - 1)
     errors = values * np.sqrt(np.maximum(independent, robust))
     errors[0] = 0.0
-    counts = np.zeros((2, n_positions), dtype=np.int64)
-    for total, column in zip(counts, (used.clicks, used.impressions), strict=True):
-        np.add.at(total, used.position - 1, column)
-    return Propensities(values, errors, method, *counts, n_queries, reasons)
+    clicks, impressions = np.zeros((2, n_positions), dtype=np.int64)
+    np.add.at(clicks, used.position - 1, used.clicks)
+    np.add.at(impressions, used.position - 1, used.impressions)
+    return Propensities(values, errors, method, clicks, impressions, n_queries, reasons)

@@ -44,13 +44,12 @@ def em_propensities(
 
     *What identifies propensities.* A row that was shown at one position has a relevance that explains its clicks for
     any propensity. So rows that were shown at one position, and those without clicks, do not count, and a log of one
-    ranker without randomization is an error. With many impressions of
-    each row, the estimate has the smallest error.
+    ranker without randomization is an error. With many impressions of each row, the estimate has the smallest error.
 
     *Few impressions.* Every row has a relevance of its own, which is estimated from its clicks. If rows have few
-    impressions at each position, and clicks are not rare, the estimate has a bias that does not vanish with more rows
-    (mostly, propensities of lower positions are too large), and :func:`harvest_propensities` has none. There is a warning if
-    both differ by more than three standard errors.
+    impressions at each position, and clicks are not rare, the estimate has a bias that does not vanish with more rows.
+    Mostly, propensities of lower positions are too large. :func:`harvest_propensities` has no such bias. There is a
+    warning if both differ by more than three standard errors.
 
     *Assumptions* are those of :func:`harvest_propensities`.
 
@@ -218,7 +217,7 @@ def _errors(shown: Shown, state: _State) -> ClickErrors:
     h = shown.impressions * rate / (1.0 - rate)
     share = h / shown.rows.repeat(shown.rows.sum(h))
     errors = ClickErrors(shown, state.propensity / state.propensity[0])
-    information = np.diag(np.bincount(shown.position - 1, h, n_positions))
+    information: Floats = np.diag(np.bincount(shown.position - 1, h, n_positions))
     for entries, part in errors.blocks():
         information -= _by_position(part, h[entries]).T @ _by_position(part, share[entries])
     inverse = np.zeros_like(information)

@@ -145,7 +145,8 @@ def _likelihood(sums: PairSums, theta: Floats) -> tuple[float, Floats, Floats]:
 
 def _by_position(sums: PairSums, values: Floats, n_positions: int) -> Floats:
     """Sums over the pairs of each position: of `values` at the smaller position, and of ``-values`` at the larger."""
-    return np.bincount(sums.first, values, n_positions) - np.bincount(sums.second, values, n_positions)
+    at_first, at_second = np.bincount(sums.first, values, n_positions), np.bincount(sums.second, values, n_positions)
+    return at_first.astype(np.float64) - at_second
 
 
 def _inverse_curvature(sums: PairSums, curvature: Floats, n_positions: int) -> Floats:
@@ -169,8 +170,6 @@ def _errors(shown: Shown, pairs: PairsOfPositions, sums: PairSums, theta: Floats
     """
     n_positions, p = len(theta), np.exp(theta)
     inverse = _inverse_curvature(sums, _likelihood(sums, theta)[2], n_positions)
-    compared = np.zeros((n_positions, n_positions), dtype=bool)
-    compared[sums.first, sums.second] = True
     errors = ClickErrors(shown, p)
     for entries, part in errors.blocks():
         size = len(part.row) * n_positions
@@ -178,7 +177,7 @@ def _errors(shown: Shown, pairs: PairsOfPositions, sums: PairSums, theta: Floats
         for one, other in part.pairs(pairs):
             k, m = part.position[one] - 1, part.position[other] - 1
             n, n_other = part.impressions[one], part.impressions[other]
-            factor = compared[k, m] / ((n + n_other) * (p[k] + p[m]))
+            factor = 1.0 / ((n + n_other) * (p[k] + p[m]))
             # Derivatives of the score of log p_k by the clicks of both entries.
             for entry, derivative in ((one, factor * p[m] * n_other), (other, -factor * p[k] * n)):
                 coefficients += np.bincount(entry * n_positions + k, derivative, size)

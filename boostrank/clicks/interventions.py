@@ -49,18 +49,18 @@ class Shown:
         if not isinstance(log, ClickLog):
             raise TypeError(f"log must be a ClickLog; got {type(log).__name__}")
         counts = log.aggregate()
-        columns = [counts.query, counts.row, counts.position, counts.clicks, counts.impressions]
+        kept: Bools | slice = slice(None)
         largest = counts.n_positions
         if max_position is not None:
             check_count("max_position", max_position, 2)
-            largest = min(largest, max_position)
-            columns = [column[counts.position <= largest] for column in columns]
+            largest, kept = min(largest, max_position), counts.position <= max_position
         if largest > MAX_POSITIONS:
             raise ValueError(
                 f"the log has {largest} positions, and propensities of at most {MAX_POSITIONS} can be estimated: set "
                 "max_position"
             )
-        shown = cls(*columns, largest)
+        columns = (counts.query, counts.row, counts.position, counts.clicks, counts.impressions)
+        shown = cls(*columns, largest).where(kept)
         if not (shown.position == 1).any():
             raise ValueError(
                 "no document was shown at position 1, and propensities are relative to it: check that positions are "
@@ -75,13 +75,20 @@ class Shown:
 
     def where(self, chosen: Bools | slice) -> Shown:
         """Some of the entries."""
-        columns = (self.query, self.row, self.position, self.clicks, self.impressions)
-        return Shown(*(column[chosen] for column in columns), self.n_positions)
+        columns = (
+            self.query[chosen],
+            self.row[chosen],
+            self.position[chosen],
+            self.clicks[chosen],
+            self.impressions[chosen],
+        )
+        return Shown(*columns, self.n_positions)
 
     def at_positions(self, supported: Bools) -> Shown:
         """The entries at some positions, a mask of shape (n_positions,), which get the numbers 1, 2, ...."""
         kept = self.where(supported[self.position - 1])
-        return replace(kept, position=np.cumsum(supported)[kept.position - 1], n_positions=int(supported.sum()))
+        number: Ints = np.cumsum(supported, dtype=np.int64)
+        return replace(kept, position=number[kept.position - 1], n_positions=int(supported.sum()))
 
     def pairs(self, which: PairsOfPositions) -> Iterator[tuple[Ints, Ints]]:
         """Pairs of entries of the same row, in blocks: numbers of the entry at the smaller and the larger position.
@@ -164,11 +171,11 @@ class PairSums:
         return mask
 
     def at_positions(self, supported: Bools) -> PairSums:
-        """The pairs with clicks of two of some positions, a mask, which get the numbers 0, 1, ...."""
-        kept = supported[self.first] & supported[self.second] & (self.clicks_first + self.clicks_second > 0)
-        number = np.cumsum(supported) - 1
-        columns = (number[self.first], number[self.second], self.weight, self.clicks_first, self.clicks_second)
-        return PairSums(*(column[kept] for column in columns))
+        """The pairs of two of some positions, a mask, which get the numbers 0, 1, ...."""
+        kept = supported[self.first] & supported[self.second]
+        number: Ints = np.cumsum(supported, dtype=np.int64) - 1
+        first, second = number[self.first[kept]], number[self.second[kept]]
+        return PairSums(first, second, self.weight[kept], self.clicks_first[kept], self.clicks_second[kept])
 
     def reasons(self, shown: Shown, supported: Bools) -> dict[int, str]:
         """Why each of the other positions has no estimate, by position."""

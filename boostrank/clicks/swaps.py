@@ -125,7 +125,10 @@ class _Cells:
     @classmethod
     def of_entries(cls, shown: Shown, mask: Bools, length: Ints, k: Ints, n: int) -> _Cells:
         cell, size = (length * n + k)[mask], (int(length.max()) + 1) * n
-        return cls(*(np.bincount(cell, x[mask], size).reshape(-1, n) for x in (shown.clicks, shown.impressions)))
+        clicks, impressions = (
+            np.bincount(cell, column[mask], size).astype(np.float64) for column in (shown.clicks, shown.impressions)
+        )
+        return cls(clicks.reshape(-1, n), impressions.reshape(-1, n))
 
     def share(self, other: _Cells) -> Floats:
         """``N_other / (N + N_other)``, the weight of a click in the ratio; 0 without impressions of both."""

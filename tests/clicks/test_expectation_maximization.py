@@ -8,6 +8,7 @@ from propensity_logs import P, counts_of, exact_log, influences, jackknife_error
 from sklearn.exceptions import ConvergenceWarning
 
 from boostrank.clicks import ClickLog, PositionBased, em_propensities, harvest_propensities, simulate_clicks
+from boostrank.clicks.expectation_maximization import _State
 
 
 def em_by_loop(log, n_iterations):
@@ -83,6 +84,23 @@ def test_few_impressions_and_many_clicks_give_a_bias_that_is_named():
         found = em_propensities(log)
     assert found.values[1] > 0.5 + 6 * found.standard_errors[1]
     assert abs(harvest_propensities(log).values[1] - 0.5) < 2 * found.standard_errors[1]
+
+
+def test_rows_at_one_position_do_not_matter():
+    # Every impression of the additional row is a click, at a position of propensity 1 / 4.
+    log = several_rankers(30_000, 8).aggregate()
+    counts = [np.append(x, y) for x, y in zip(log._columns, (len(log), 4, 9000, 9000), strict=True)]
+    found = em_propensities(ClickLog(np.append(log.qid, log.qid[-1]), *counts))
+    np.testing.assert_allclose(found.values, em_propensities(log).values, rtol=1e-12)
+    assert found.n_queries == 60
+
+
+def test_a_bad_extrapolation_is_not_used(monkeypatch):
+    log = several_rankers(6000, 0, n_queries=4, depth=4)
+    expected = em_propensities(log, tolerance=1e-8).values
+    monkeypatch.setattr(_State, "extrapolated", lambda self, *_: _State(0 * self[0] + 0.5, 0 * self[1] + 0.5))
+    found = em_propensities(log, tolerance=1e-8, max_iterations=30_000).values
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_sessions_and_counts_give_the_same_result():

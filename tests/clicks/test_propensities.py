@@ -96,7 +96,7 @@ def test_errors_of_extrapolation(with_gaps):
         with_gaps.extended(3)
     with pytest.raises(ValueError, match="how must be one of power, last; got 'linear'"):
         with_gaps.extended(5, how="linear")
-    with pytest.raises(ValueError, match="only position 1 has a propensity, .* use how='last'"):
+    with pytest.raises(ValueError, match=r"only position 1 has a propensity, .* use how='last'"):
         Propensities.given([1.0]).extended(3)
     assert Propensities.given([1.0]).extended(3, how="last").values.tolist() == [1, 1, 1]
 

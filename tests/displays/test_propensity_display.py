@@ -66,7 +66,7 @@ def test_given_values_have_no_bars():
 
 def test_errors(estimate):
     make = displays.PropensityDisplay.from_propensities
-    with pytest.raises(TypeError, match="propensities must be Propensities; got list: use Propensities.given"):
+    with pytest.raises(TypeError, match=r"propensities must be Propensities; got list: use Propensities\.given"):
         make([1.0, 0.5])
     with pytest.raises(ValueError, match="name is for a single"):
         make({"a": estimate}, name="b")
