@@ -15,6 +15,13 @@ from boostrank.surrogates import SURROGATES, Surrogate
 from boostrank.targets import NORMALIZATIONS
 
 
+class Clicks(StrEnum):
+    """Targets that are made from clicks in place of labels."""
+
+    naive = "naive"
+    corrected = "corrected"
+
+
 class DiscountName(StrEnum):
     """Discounts that have a name."""
 
@@ -33,8 +40,23 @@ def check(
     ],
     normalize: Annotated[
         str | None,
-        typer.Option(help=f"Targets of the loss: {', '.join(NORMALIZATIONS)}; dcg by default.", show_default=False),
+        typer.Option(
+            help=f"Targets of the loss: {', '.join(NORMALIZATIONS)}; dcg by default. With --clicks corrected also "
+            "sessions, the default there.",
+            show_default=False,
+        ),
     ] = None,
+    clicks: Annotated[
+        Clicks | None,
+        typer.Option(
+            help="Make targets from clicks: as if clicks were labels (naive), or divided by propensities (corrected).",
+            show_default=False,
+        ),
+    ] = None,
+    click_model: Annotated[
+        str,
+        typer.Option(help="How users click: position-based, trust-bias or cascade; with --clicks."),
+    ] = "position-based",
     k: Annotated[
         int | None, typer.Option("-k", "--k", min=1, help="Cutoff of both the targets and NDCG; none by default.")
     ] = None,
@@ -50,16 +72,27 @@ def check(
     On such a distribution the scores that minimize the expected loss do not
     maximize the expected NDCG. The worst one that is found is printed. The
     exit code is 0 if none is found, 1 if one is found, and 2 if the input is
-    invalid.
+    invalid. With --clicks, labels are 0 and 1, the relevances of a session, and
+    the loss gets targets that are made from the clicks on the documents, which
+    are shown in the sequence of the columns.
     """
     found, targets = _parse(surrogate)
     if targets is not None and normalize is not None and normalize != targets:
         raise ValueError(f"{surrogate!r} and --normalize {normalize} disagree; name the targets once")
-    chosen: Any = targets if targets is not None else normalize or "dcg"
-    if chosen not in NORMALIZATIONS:
-        raise ValueError(f"targets must be one of {', '.join(NORMALIZATIONS)}; got {chosen!r}")
+    chosen: Any = targets if targets is not None else normalize
+    if clicks is None:
+        chosen = "dcg" if chosen is None else chosen
+        if chosen not in NORMALIZATIONS:
+            raise ValueError(f"targets must be one of {', '.join(NORMALIZATIONS)}; got {chosen!r}")
+        if click_model != "position-based":
+            raise ValueError("--click-model needs --clicks naive or --clicks corrected")
     dcg = DCG(k, discount=discount.value, **given(gain=gain))
-    from boostrank.theory import check_consistency
+    from boostrank.theory import ClickFeedback, check_consistency
+
+    if clicks is not None:
+        correct = clicks == Clicks.corrected
+        chosen = chosen or ("sessions" if correct else "dcg")
+        chosen = ClickFeedback(click_model, correct=correct, normalize=chosen, aggregate=chosen == "sessions")
 
     report = check_consistency(found, chosen, dcg, n_distributions=distributions, random_state=seed)
     console.print(repr(report), highlight=False, markup=False, soft_wrap=True)

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from boostrank.arrays import as_floats
+from boostrank.clicks.click_log import ClickLog
 from boostrank.segments import Bools, Floats, Segments
 from boostrank.setting_checks import check_choice, check_number, is_number
 
@@ -71,6 +72,23 @@ class ClickModel(ABC):
             f"{self!r} has no affine correction: the probability of a click depends on the documents that are shown "
             "above, not only on the position"
         )
+
+    def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
+        """Numbers ``a`` and ``b`` of each entry of a log such that ``(click - b) / a`` has the expectation ``gamma``.
+
+        Returns
+        -------
+        a, b : ndarray, each of shape (n_entries,)
+            An entry with ``a = 0`` is known not to be examined.
+
+        Raises
+        ------
+        ValueError
+            If the model needs sessions and the log has none, if no such numbers exist, or if the model has no numbers
+            for a position of the log.
+        """
+        a, b = self.affine(log.n_positions)
+        return a[log.position - 1], b[log.position - 1]
 
 
 @dataclass(frozen=True)
@@ -241,6 +259,35 @@ class Cascade(ClickModel):
     def examination(self, relevance: Floats, sessions: Segments) -> Floats:
         """Probability that the user did not stop before each document; see :meth:`ClickModel.examination`."""
         return sessions.product_before(1.0 - self._leaves - relevance * (1.0 - self._leaves) * self.satisfaction)
+
+    def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
+        """Probability of going on until each entry, given the clicks above it; see :meth:`ClickModel.corrections`.
+
+        With ``x_j`` the probability of going on after document ``j``, ``continuation (1 - satisfaction)`` if it was
+        clicked and ``continuation`` if not, this is ``a_r = prod_{j < r} x_j``.
+
+        *Proof* that ``E[click_r / a_r] = gamma_r``, if `satisfaction` is less than 1. Let ``e_r`` be 1 if ``r`` is
+        examined. If so, all documents above are examined, so that clicks on them are their relevances, and
+        ``e_r = prod_{j < r} g_j`` with ``g_j = 1`` if the user goes on after ``j``. Given the relevances,
+        ``E[g_j / x_j] = 1`` at every examined document, one after the other. Hence ``E[e_r / a_r] = 1`` for all
+        relevances, and ``E[e_r relevant_r / a_r] = gamma_r``. Relevances need not be independent.
+
+        If every click ends the session, ``a_r = 0`` below a click, and such an entry says nothing. The entries that are
+        left are examined, if `continuation` is 1, and their click is their relevance; with `continuation` less than 1
+        an entry without a click above may not be examined, and there is no correction.
+        """
+        if log.sessions is None or not (log.position == log.sessions.positions + 1).all():
+            raise ValueError(
+                f"{self!r} needs a log of sessions that show the positions 1, 2, ... without gaps: whether a document "
+                "is examined depends on the clicks above it"
+            )
+        if self.satisfaction == 1.0 and self.continuation < 1.0:
+            raise ValueError(
+                f"{self!r} has no unbiased correction: no session goes on after a click, and a session without a click "
+                "may have ended anywhere. Use a satisfaction below 1, or a continuation of 1"
+            )
+        goes_on = np.where(log.clicks > 0, self._continues_after_click, self.continuation)
+        return log.sessions.product_before(goes_on), np.zeros(log.n_entries)
 
     @property
     def _leaves(self) -> float:

@@ -56,8 +56,8 @@ class Shown:
             largest, kept = min(largest, max_position), counts.position <= max_position
         if largest > MAX_POSITIONS:
             raise ValueError(
-                f"the log has {largest} positions, and propensities of at most {MAX_POSITIONS} can be estimated: set "
-                "max_position"
+                f"the log has {largest} positions, and propensities of at most {MAX_POSITIONS} can be estimated: leave "
+                "out the entries at larger positions (max_position)"
             )
         columns = (counts.query, counts.row, counts.position, counts.clicks, counts.impressions)
         shown = cls(*columns, largest).where(kept)

@@ -1,9 +1,12 @@
-"""Theory of NDCG from two papers: consistency of losses, and NDCG on long lists.
+"""Theory of NDCG: consistency of losses, what clicks change, and NDCG on long lists.
 
-The two parts are the packages :mod:`boostrank.theory.consistency` and :mod:`boostrank.theory.long_lists`. Their
-public names are imported here.
+The parts are the packages :mod:`boostrank.theory.consistency` and :mod:`boostrank.theory.long_lists`, each about one
+paper, and :mod:`boostrank.theory.click_feedback`. Their public names are imported here.
 """
 
+from boostrank.theory.click_feedback.feedback import ClickFeedback, is_affine
+from boostrank.theory.click_feedback.normalizer_bound import dcg_ranking_bound
+from boostrank.theory.click_feedback.session_variance import SessionVariance, session_target_variance
 from boostrank.theory.consistency.consistency_report import ConsistencyReport
 from boostrank.theory.consistency.counterexample_search import check_consistency
 from boostrank.theory.consistency.label_distributions import (
@@ -39,6 +42,7 @@ __all__ = [
     "PROPOSITION_7_COSINE",
     "PROPOSITION_7_CROSS_ENTROPY",
     "SECTION_3_2_1",
+    "ClickFeedback",
     "ConsistencyReport",
     "CurvePair",
     "Decay",
@@ -48,8 +52,10 @@ __all__ = [
     "Limit",
     "RankedData",
     "ScoreCurve",
+    "SessionVariance",
     "StrongConvexity",
     "check_consistency",
+    "dcg_ranking_bound",
     "decay_of",
     "discount_constant",
     "distinguishability",
@@ -57,6 +63,7 @@ __all__ = [
     "estimate_curve",
     "excess_loss",
     "feasibility",
+    "is_affine",
     "leading_difference",
     "log_discount_rate",
     "low_noise_bound",
@@ -66,5 +73,6 @@ __all__ = [
     "ndcg_margin",
     "pseudo_expectation",
     "regret_bound",
+    "session_target_variance",
     "strong_convexity",
 ]

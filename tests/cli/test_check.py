@@ -1,5 +1,7 @@
 """The command `check`: its exit code and its report."""
 
+import pytest
+
 import boostrank as br
 from boostrank.dcg import DCG
 
@@ -11,3 +13,22 @@ def test_the_exit_code_says_whether_a_loss_is_consistent(run):
     assert max(map(len, out.splitlines())) <= 80
     report = br.theory.check_consistency("softmax", "softmax", DCG(k=3), n_distributions=100, random_state=7)
     assert out == f"{report!r}\n"
+
+
+@pytest.mark.slow
+def test_losses_of_clicks(run):
+    out = run("check", "softmax", "--clicks", "naive", "--distributions", 50, code=1)
+    feedback = br.theory.ClickFeedback(correct=False, normalize="dcg")
+    assert out == f"{br.theory.check_consistency('softmax', feedback, n_distributions=50)!r}\n"
+    for model in ("position-based", "trust-bias"):
+        out = run("check", "softmax", "--clicks", "corrected", "--click-model", model, "--distributions", 50)
+        assert "no counterexample to consistency with NDCG" in out
+    out = run("check", "softmax/none", "--clicks", "corrected", "--distributions", 50, code=1)
+    assert "correct=True, normalize='none')" in out
+
+
+def test_invalid_click_settings(run):
+    assert "needs --clicks" in run("check", "softmax", "--click-model", "cascade", code=2)
+    assert "model must be one of" in run("check", "softmax", "--clicks", "naive", "--click-model", "dbn", code=2)
+    assert "normalize must be one of" in run("check", "softmax/softmax", "--clicks", "naive", code=2)
+    assert "at most one click" in run("check", "softmax", "--clicks", "corrected", "--click-model", "cascade", code=2)

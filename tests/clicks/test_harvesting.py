@@ -240,7 +240,7 @@ def test_errors_of_logs():
         harvest_propensities(ClickLog([1], [0, 0], [1, 2], [1, 0]))
     with pytest.raises(ValueError, match="position 1 cannot be compared"):
         harvest_propensities(ClickLog([1], [0, 0], [1, 2], [0, 1]))
-    with pytest.raises(ValueError, match=r"the log has 1000 positions, .* set max_position"):
+    with pytest.raises(ValueError, match=r"the log has 1000 positions, .* \(max_position\)"):
         harvest_propensities(ClickLog([1], [0, 0], [1, 1000], [1, 1]))
     with pytest.raises(ValueError, match="pairs must be one of all, adjacent, first; got 'chain'"):
         harvest_propensities(one_ranker, "chain")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
@@ -19,7 +20,7 @@ class ConsistencyReport:
     Attributes
     ----------
     surrogate : Surrogate
-    normalize : str
+    normalize : str or ClickFeedback
         Kind of targets.
     targets_dcg : DCG
         Gain, discount and cutoff of the targets.
@@ -50,7 +51,7 @@ class ConsistencyReport:
     """
 
     surrogate: Surrogate
-    normalize: str
+    normalize: Any
     targets_dcg: DCG
     metric: DCG
     n_distributions: int
@@ -71,7 +72,9 @@ class ConsistencyReport:
     @property
     def declared(self) -> bool:
         """Whether the surrogate declares that it is consistent with these targets, for the NDCG of `targets_dcg`."""
-        return is_consistent(self.surrogate, self.normalize)
+        if isinstance(self.normalize, str):
+            return is_consistent(self.surrogate, self.normalize)
+        return bool(self.normalize.is_consistent_with_ndcg(self.surrogate))
 
     def __repr__(self) -> str:
         lines = [f"{self.surrogate!r} with targets {self.normalize!r}"]

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import optimize
 
 from boostrank.dcg import DCG
-from boostrank.segments import Floats
+from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import check_count
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.targets import Normalize
@@ -47,6 +47,16 @@ NEIGHBOURS_SHARE = 0.06
 GRADIENT_TOLERANCE = 1e-3
 
 
+class TargetsOfDistributions(Protocol):
+    """Targets that are no function of the labels of one outcome, such as :class:`boostrank.theory.ClickFeedback`."""
+
+    def outcomes(self, batch: DistributionBatch, dcg: DCG) -> tuple[DistributionBatch, Floats]:
+        """The distributions over which the loss is expected, and the targets of their outcomes."""
+
+    def is_consistent_with_ndcg(self, surrogate: Surrogate) -> bool:
+        """Whether the minimizer with these targets is known to sort like the expected normalized gains."""
+
+
 class _Examined(NamedTuple):
     """Distributions, the scores that minimize their expected loss, and the regrets of these scores.
 
@@ -66,17 +76,27 @@ class _Search:
     """A loss, and the metric for which it may be inconsistent."""
 
     surrogate: Surrogate
-    normalize: Normalize
+    normalize: Normalize | TargetsOfDistributions
     dcg: DCG
     metric: DCG
 
+    def outcomes(self, batch: DistributionBatch) -> tuple[DistributionBatch, Floats]:
+        """The distributions over which the loss is expected, and the targets of their outcomes."""
+        if isinstance(self.normalize, str):
+            return batch, batch.targets(self.normalize, self.dcg)
+        return self.normalize.outcomes(batch, self.dcg)
+
+    def inside(self, batch: DistributionBatch) -> Bools:
+        """Which distributions have all targets within the surrogate's bounds, shape (n_distributions,)."""
+        return within_bounds(self.surrogate, *self.outcomes(batch))
+
     def examine(self, batch: DistributionBatch, thorough: bool = False) -> _Examined:
         """Minimize the expected loss for each distribution whose targets are within bounds, and compute the regret."""
-        inside = within_bounds(self.surrogate, batch, batch.targets(self.normalize, self.dcg))
+        inside = self.inside(batch)
         if not inside.any():
             return _Examined(batch, np.zeros((0, batch.n_documents)), np.zeros(0), 0, 0)
         batch = batch.take(inside)
-        solution = minimize_numerically(self.surrogate, batch, batch.targets(self.normalize, self.dcg), thorough)
+        solution = minimize_numerically(self.surrogate, *self.outcomes(batch), thorough)
         scores = _tied(solution.scores, np.where(solution.rough, ROUGH_TIE_TOLERANCE, TIE_TOLERANCE))
         regrets = batch.ndcg_regret(scores, self.metric)
         min_regrets = np.where(solution.rough, MIN_ROUGH_REGRET, MIN_REGRET)
@@ -86,8 +106,8 @@ class _Search:
 
     def check_gradient(self, batch: DistributionBatch) -> None:
         """Raise ValueError if the gradient differs from differences of the loss for most of the distributions."""
-        batch = batch.take(within_bounds(self.surrogate, batch, batch.targets(self.normalize, self.dcg)))
-        loss = ExpectedLoss(self.surrogate, batch, batch.targets(self.normalize, self.dcg))
+        batch = batch.take(self.inside(batch))
+        loss = ExpectedLoss(self.surrogate, *self.outcomes(batch))
         shape = (batch.n_distributions, batch.n_documents)
         scores, direction = np.random.default_rng(1).normal(size=(2, *shape))
         step, loss = 1e-4 * direction, loss.at(scores)
@@ -106,7 +126,7 @@ class _Search:
         surrogate is not consistent, even if `scores` are not exactly the minimizer.
         """
         batch = DistributionBatch.of([distribution])
-        loss = ExpectedLoss(self.surrogate, batch, batch.targets(self.normalize, self.dcg)).at(scores[None])
+        loss = ExpectedLoss(self.surrogate, *self.outcomes(batch)).at(scores[None])
         bayes = batch.bayes_scores(self.metric)[0]
         ranking = np.argsort(-bayes, kind="stable")
         n_counted = int(self.metric.cutoffs(batch.queries)[0])
@@ -137,7 +157,7 @@ def _least_with(loss: ExpectedLoss, rows: Floats, apart: float, start: Floats) -
 
 def check_consistency(
     surrogate: str | Surrogate,
-    normalize: Normalize = "dcg",
+    normalize: Normalize | TargetsOfDistributions = "dcg",
     dcg: DCG | None = None,
     *,
     metric: DCG | None = None,
@@ -159,8 +179,9 @@ def check_consistency(
     surrogate : str or Surrogate
         A name or an instance, for example of your own class. It needs a loss and its gradient; if it is convex and not
         differentiable, a subgradient.
-    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
-        Kind of targets; see :func:`boostrank.targets.make_targets`.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"} or ClickFeedback, default "dcg"
+        Kind of targets; see :func:`boostrank.targets.make_targets`. With a :class:`boostrank.theory.ClickFeedback`,
+        targets are made from clicks. Labels are then the binary relevances of a session.
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
     metric : DCG, optional
@@ -201,6 +222,8 @@ def check_consistency(
     targets_dcg = DCG() if dcg is None else dcg
     search = _Search(get_surrogate(surrogate), normalize, targets_dcg, targets_dcg if metric is None else metric)
     random, top = np.random.default_rng(random_state), min(max_label(search.dcg), max_label(search.metric))
+    if not isinstance(normalize, str):
+        top = min(top, 1)
     batches = [*_by_size(distributions), *candidates(int(n_distributions), search.metric, top, random)]
     _check_bounds(search, batches)
     examined = [search.examine(batch) for batch in batches]
@@ -244,7 +267,7 @@ def _report(search: _Search, examined: list[_Examined]) -> ConsistencyReport:
 def _check_bounds(search: _Search, batches: list[DistributionBatch]) -> None:
     """Raise ValueError if no distribution has targets within the bounds, or if the gradient is wrong."""
     for batch in batches:
-        if within_bounds(search.surrogate, batch, batch.targets(search.normalize, search.dcg)).any():
+        if search.inside(batch).any():
             search.check_gradient(batch)
             return
     low, high = search.surrogate.target_bounds

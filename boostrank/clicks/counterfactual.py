@@ -1,0 +1,320 @@
+"""Counterfactual evaluation: DCG and NDCG of new scores, estimated from clicks on result lists of other scores.
+
+Let ``d_i`` be the discount of document ``i`` at its rank by the new scores, and ``gamma_i`` the probability of its
+relevance. With the estimates of :mod:`boostrank.clicks.relevance_estimates`, which are unbiased without `clip`,
+
+    DCG of a query = sum_i gamma_i d_i,      estimate = sum_i estimate_i d_i
+
+is unbiased too, because it is a sum. A document that was never shown has no estimate. If its rank counts, it is an
+error that names the document, or by choice a term of 0.
+
+**Self-normalized estimates.** With weights ``v_q`` of the queries, the estimate
+
+    sum_q v_q sum_i estimate_i d_i / sum_q v_q sum_i estimate_i
+
+is the mean discount of a relevant document: DCG divided by the expected number of relevant documents. The divisor is
+the same for all scores, so that it compares rankers as DCG does. It has two advantages. It lies between 0 and ``d(1)``,
+if no estimate is negative, because errors of numerator and denominator are correlated. And it does not change if all
+propensities are multiplied by one number. Swaps, intervention harvesting and EM determine propensities only up to such
+a number. It is a ratio, with a bias of the order of one divided by the number of sessions. Swaminathan and Joachims
+(NeurIPS 2015) introduced self-normalized estimates, with the sum of the importance weights as divisor. That sum is not
+known here, because it is not known which documents without a click were examined; the sum over clicks takes its place.
+
+**NDCG.** The estimates are means over sessions of ``sum_i target_i d_i`` with the targets of
+:func:`boostrank.clicks.session_targets`, which are unbiased for every distribution of the relevances. The
+self-normalized NDCG is divided by the estimated probability that a session has a relevant document, which is the mean
+of the multilinear ``1 - prod_j (1 - t_j)``, and for a cascade model of ``1 / w_j`` at the first clicked document ``j``.
+So it is the NDCG of the sessions with a relevant document; the plain estimate counts the other sessions as 0.
+
+**Intervals.** Let an estimate be ``A / B`` with sums ``A = sum_c A_c`` and ``B = sum_c B_c`` over independent units
+``c``. Its standard error is ``sqrt(n / (n - 1) sum_c (A_c - (A / B) B_c)^2) / B``, the delta method, and the interval
+uses quantiles of Student's distribution with ``n - 1`` degrees of freedom. ``by="queries"``: units are queries, so that
+the interval is for other queries of the same kind. ``by="sessions"``: units are sessions, and the interval is for these
+queries; ``A_c`` is then the part of a session in the estimates, and its query's mean is subtracted. In a log of counts,
+each impression counts as a session. Errors of the propensities are not included.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+from boostrank.arrays import as_floats
+from boostrank.clicks.click_log import ClickLog
+from boostrank.clicks.click_models import Cascade, get_click_model
+from boostrank.clicks.click_targets import session_targets, sessions_of_queries
+from boostrank.clicks.relevance_estimates import (
+    NOT_SHOWN,
+    EntryWeights,
+    Method,
+    NotShown,
+    entry_weights,
+    estimate_relevance,
+)
+from boostrank.dcg import DCG, Discount
+from boostrank.queries import Queries
+from boostrank.segments import Floats
+from boostrank.setting_checks import check_choice, check_number
+
+Unit = Literal["queries", "sessions"]
+
+
+class CounterfactualEstimate(NamedTuple):
+    """An estimate from clicks of how good a ranking is.
+
+    Attributes
+    ----------
+    value : float
+    low, high : float
+        The ends of the confidence interval.
+    standard_error : float
+    n_units : int
+        Number of queries or sessions that are the independent units of the interval.
+    by : {"queries", "sessions"}
+    n_without_support : int
+        Number of documents at ranks that count that were never shown, and counted as not relevant.
+    """
+
+    value: float
+    low: float
+    high: float
+    standard_error: float
+    n_units: int
+    by: Unit
+    n_without_support: int
+
+
+def evaluate(
+    log: ClickLog,
+    scores: ArrayLike,
+    model: Any = "position-based",
+    *,
+    measure: str = "dcg@10",
+    self_normalized: bool = True,
+    by: Unit = "queries",
+    average: Unit = "sessions",
+    discount: Discount = "log2",
+    method: Method = "auto",
+    clip: float = 0.0,
+    not_shown: NotShown = "error",
+    level: float = 0.95,
+) -> CounterfactualEstimate:
+    """Estimate from clicks how good the ranking by new scores is, with a confidence interval.
+
+    The text of the module :mod:`boostrank.clicks.counterfactual` has the formulas.
+
+    Parameters
+    ----------
+    log : ClickLog
+    scores : array-like, shape (n_documents,)
+        Score of each row of `X`. Among equal scores, discounts are averaged.
+    model : str, ClickModel, or array-like of propensities, default "position-based"
+        As in :func:`boostrank.clicks.get_click_model`.
+    measure : str, default "dcg@10"
+        "dcg" or "ndcg", or with a cutoff such as "dcg@5". Relevance is binary with gain 1. NDCG needs a log of
+        sessions.
+    self_normalized : bool, default True
+        Whether DCG is divided by the estimated number of relevant documents, which gives the mean discount of a
+        relevant document, and NDCG by the estimated probability of a session with a relevant document. Both are in
+        [0, 1], apart from errors of estimates. DCG without it is the expected DCG of a session.
+    by : {"queries", "sessions"}, default "queries"
+        The independent units of the interval: for other queries, or for other sessions of these queries.
+    average : {"sessions", "queries"}, default "sessions"
+        Whether queries have weights in proportion to their number of sessions, or equal weights. In a log of counts,
+        the number of sessions of a query is the largest number of impressions of a position.
+    discount
+        As in :class:`boostrank.dcg.DCG`.
+    method, clip
+        As in :func:`boostrank.clicks.click_targets`.
+    not_shown : {"error", "irrelevant"}, default "error"
+        What to do with documents at ranks that count that were never shown: raise an error that names one of them, or
+        count them as not relevant. For NDCG, also with documents that are missing in a session.
+    level : float in (0, 1), default 0.95
+
+    Returns
+    -------
+    CounterfactualEstimate
+
+    Raises
+    ------
+    ValueError
+        If a document that counts has no support and `not_shown` is ``"error"``, if no click has a weight although the
+        estimate is self-normalized, if there are fewer than two units, or if an argument is invalid.
+
+    References
+    ----------
+    Joachims, Swaminathan and Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017. Agarwal, Takatsu,
+    Zaitsev and Joachims, "A general framework for counterfactual learning-to-rank", SIGIR 2019. Swaminathan and
+    Joachims, "The self-normalized estimator for counterfactual learning", NeurIPS 2015.
+
+    Examples
+    --------
+    >>> from boostrank.clicks import simulate_clicks
+    >>> y, qid = [1, 0, 0, 0, 1, 0], [1, 1, 1, 2, 2, 2]
+    >>> log = simulate_clicks(y, [0, 2, 1, 2, 0, 1], qid, n_sessions=1000, random_state=0).log
+    >>> round(evaluate(log, y).value, 4), round(evaluate(log, [0, 2, 1, 2, 0, 1]).value, 4)
+    (1.0, 0.5)
+    """
+    name, dcg = _parse(measure, discount)
+    check_number("level", level, above=0, below=1)
+    check_choice("by", by, ("queries", "sessions"))
+    check_choice("average", average, ("queries", "sessions"))
+    queries, values = log.queries, as_floats(scores, "scores")
+    if values.shape != log.shape or not np.isfinite(values).all():
+        raise ValueError(
+            f"scores must be one finite number for each of the {len(log)} rows of the log; got shape {values.shape}"
+            + ("" if np.isfinite(values).all() else ", and not all are finite")
+        )
+    discounts = queries.ungroup(_discounts_of_documents(dcg, queries.group(values), queries))
+    check_choice("not_shown", not_shown, NOT_SHOWN)
+    estimates = estimate_relevance(log, model, method=method, clip=clip, bounded=False, not_shown="irrelevant")
+    without = ~estimates.shown & (discounts > 0.0)
+    if not_shown == "error" and without.any():
+        name_of_first = log.name_of_row(int(np.argmax(without)))
+        raise ValueError(
+            f"{np.count_nonzero(without)} documents at ranks that count have no support: {name_of_first} was never "
+            "shown where it may be examined, so that its relevance is not known. Pass not_shown='irrelevant' to count "
+            "such documents as not relevant, or a smaller cutoff"
+        )
+    weights = _query_weights(log, average)
+    if name == "dcg":
+        entry = entry_weights(log, model, method, clip)
+        total, influences = _of_documents(
+            log, discounts, weights, estimates.relevance, entry, self_normalized=self_normalized, by=by
+        )
+    else:
+        if method != "auto":
+            raise ValueError(f"method={method!r} is not used for NDCG; leave it out")
+        targets = session_targets(log, model, dcg=dcg, clip=clip, not_shown=not_shown)
+        total, influences = _of_sessions(log, targets * discounts[log.row], weights, model, clip, self_normalized, by)
+    return _with_interval(total, influences, by, level, int(np.count_nonzero(without)))
+
+
+class _Influences(NamedTuple):
+    """Number of independent units, and the sum of the squares of their influences on the estimate."""
+
+    n_units: int
+    sum_of_squares: float
+
+
+def _parse(measure: str, discount: Discount) -> tuple[str, DCG]:
+    match = re.fullmatch(r"(n?dcg)(?:@([1-9][0-9]*))?", measure) if isinstance(measure, str) else None
+    if match is None:
+        raise ValueError(f"measure must be 'dcg' or 'ndcg', or with a cutoff such as 'dcg@10'; got {measure!r}")
+    return match[1], DCG(None if match[2] is None else int(match[2]), discount=discount)
+
+
+def _discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats:
+    """Discount of each grouped document at its rank, averaged over ties; 0 beyond the cutoff."""
+    sorting, positions = queries.sort(scores), queries.positions
+    counted = positions < queries.repeat(dcg.cutoffs(queries))
+    by_rank = np.where(counted, dcg.discounts(int(queries.sizes.max()))[positions], 0.0)
+    ties = queries.runs(scores[sorting])
+    discounts = np.empty_like(by_rank)
+    discounts[sorting] = ties.repeat(ties.mean(by_rank))
+    return discounts
+
+
+def _query_weights(log: ClickLog, average: Unit) -> Floats:
+    """Weight of each query, shape (n_queries,), with the sum 1; 0 for queries without impressions."""
+    n_queries = log.queries.n_queries
+    if log.sessions is not None:
+        counts = sessions_of_queries(log).astype(np.float64)
+    else:
+        cells = log.query * log.n_positions + log.position - 1
+        shown = np.bincount(cells, weights=log.impressions, minlength=n_queries * log.n_positions)
+        counts = shown.reshape(n_queries, -1).max(axis=1)
+    weights = counts if average == "sessions" else (counts > 0).astype(np.float64)
+    return weights / weights.sum()
+
+
+def _of_documents(
+    log: ClickLog,
+    discounts: Floats,
+    weights: Floats,
+    relevance: Floats,
+    entry: EntryWeights,
+    *,
+    self_normalized: bool,
+    by: Unit,
+) -> tuple[float, _Influences]:
+    """The estimate of DCG and its influences."""
+    queries, row = log.queries, log.row
+    of_row = queries.ungroup(queries.repeat(weights))
+    numerators = of_row * discounts * relevance
+    divisor = _divisor(float((of_row * relevance).sum()), log) if self_normalized else 1.0
+    value = float(numerators.sum()) / divisor
+    if by == "queries":
+        parts = of_row * relevance if self_normalized else None
+        per_query = None if parts is None else queries.sum(queries.group(parts))
+        residuals = queries.sum(queries.group(numerators)) - value * (weights if per_query is None else per_query)
+        return value, _influences(residuals[weights > 0] / divisor)
+    # The derivative of the estimate with respect to the estimated relevance of each row.
+    slope = of_row * (discounts - value * self_normalized) / divisor
+    expected = entry.clipped * relevance[row] + entry.b
+    total = np.bincount(row, weights=entry.weights * entry.clipped * log.impressions, minlength=len(log))
+    factor = slope[row] * entry.weights / np.where(total > 0, total, 1.0)[row]
+    if log.sessions is not None:
+        return value, _influences(log.sessions.sum(factor * (log.clicks - expected)))
+    squares = log.clicks * (1.0 - expected) ** 2 + (log.impressions - log.clicks) * expected**2
+    return value, _Influences(log.n_impressions, float((factor**2 * squares).sum()))
+
+
+def _of_sessions(
+    log: ClickLog, per_entry: Floats, weights: Floats, model: Any, clip: float, self_normalized: bool, by: Unit
+) -> tuple[float, _Influences]:
+    """The estimate of NDCG and its influences, from the terms of each entry."""
+    assert log.sessions is not None
+    query, counts = log.query[log.sessions.starts], np.maximum(1, sessions_of_queries(log))
+    columns = [log.sessions.sum(per_entry)]
+    if self_normalized:
+        columns.append(_any_relevant(log, model, clip))
+    means = [np.bincount(query, weights=column, minlength=len(weights)) / counts for column in columns]
+    divisor = _divisor(float(weights @ means[1]), log) if self_normalized else 1.0
+    value = float(weights @ means[0]) / divisor
+    if by == "queries":
+        residuals = weights * (means[0] - value * (means[1] if self_normalized else 1.0))
+        return value, _influences(residuals[weights > 0] / divisor)
+    deviations = columns[0] - means[0][query]
+    if self_normalized:
+        deviations = deviations - value * (columns[1] - means[1][query])
+    return value, _influences((weights / counts)[query] * deviations / divisor)
+
+
+def _any_relevant(log: ClickLog, model: Any, clip: float) -> Floats:
+    """Unbiased estimate, for each session, of whether it has a relevant document."""
+    assert log.sessions is not None
+    chosen = get_click_model(model)
+    a, b = chosen.corrections(log)
+    values = (log.clicks - b) / np.maximum(a, clip)
+    if isinstance(chosen, Cascade):
+        return log.sessions.sum(np.where(log.sessions.sum_before(log.clicks) == 0, values, 0.0))
+    return 1.0 - np.multiply.reduceat(1.0 - values, log.sessions.starts)
+
+
+def _divisor(value: float, log: ClickLog) -> float:
+    if not value > 0.0:
+        raise ValueError(
+            f"the estimated number of relevant documents of {log!r} is {value:g}, so that a self-normalized estimate "
+            "is not defined; pass self_normalized=False, or a log with more clicks"
+        )
+    return value
+
+
+def _influences(values: Floats) -> _Influences:
+    return _Influences(len(values), float((values**2).sum()))
+
+
+def _with_interval(
+    value: float, influences: _Influences, by: Unit, level: float, n_without_support: int
+) -> CounterfactualEstimate:
+    n = influences.n_units
+    if n < 2:
+        raise ValueError(f"an interval by {by} needs at least two {by} with impressions; got {n}: pass another by=")
+    error = float(np.sqrt(n / (n - 1.0) * influences.sum_of_squares))
+    margin = float(stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
+    return CounterfactualEstimate(value, value - margin, value + margin, error, n, by, n_without_support)

@@ -1,0 +1,1 @@
+"""Losses of clicks: when they are consistent, what the unknown ideal DCG costs, and the variance of their targets."""

@@ -1,0 +1,282 @@
+r"""Losses of clicks in place of labels: when their minimizer ranks optimally.
+
+**The setting.** In a session of a query with features ``x``, the vector ``r`` of the binary relevances of the documents
+is drawn from a distribution. The documents are shown, and clicks ``c`` follow by a click model. A learner sees ``c``,
+makes targets ``t`` of it, and minimizes the expectation of ``loss(s, t)`` over sessions. Is the minimizer optimal for
+``E[DCG]`` or ``E[NDCG]`` of the relevances?
+
+**1. Corrected clicks are unbiased.** In the position-based model ``c_i = e_i r_i``, where the examination ``e_i`` has
+the probability ``p_i > 0`` and does not depend on ``r``. So for ``t_i = c_i / p_i``,
+
+    E[t_i | r] = r_i E[e_i] / p_i = r_i,      E[t_i] = E[r_i] = gamma_i.
+
+With trust bias, ``E[c_i | r] = a_i r_i + b_i`` with ``a_i = p_i (eps+_i - eps-_i)`` and ``b_i = p_i eps-_i``, and ``t_i
+= (c_i - b_i) / a_i`` has the expectation ``r_i`` given ``r``. It exists if ``a_i > 0``. No independence between the
+documents is needed.
+
+**2. Losses that are affine in the targets are unbiased too.** Let ``loss(s, t) = f_0(s) + sum_i t_i f_i(s) + psi(t)``.
+Then ``E[loss(s, t)] = loss(s, E[t]) + E[psi(t)] - psi(E[t])``: apart from a term without ``s``, it is the loss at the
+expected targets, and the gradients are equal. So the minimizer is that of ``loss(s, E[t])``. If the surrogate is
+consistent, it sorts like ``E[t]``. All surrogates of :data:`boostrank.surrogates.SURROGATES` have this form, except
+one: the gradient of ``centered-logistic`` is ``w'(s_j + c*(s, U)) - t_j`` with an intercept ``c*`` that is not affine
+in ``U = sum_j t_j``. Its expected loss is not the loss at ``E[t]``. By the proof in
+:mod:`boostrank.surrogates.profiled`, its minimizer still sorts like ``E[t]``, but only for targets with ``0 <= U <=
+m``, and ``U`` of single sessions has no such bound. Use it with means over sessions.
+
+**3. DCG.** Let the targets be unbiased and not normalized, ``E[t] = gamma``. *Then the loss is consistent with DCG if
+and only if, for the distributions of targets that occur, the minimizer sorts like* ``E[t]``, because a ranking has the
+largest ``E[DCG] = sum_i gamma_i d(rank_i)`` if it sorts like ``gamma``, and if discounts strictly decrease, only then.
+Division by a positive number ``N(x)`` that depends on the query and its features, but not on the clicks of the session,
+changes neither: ``E[t / N(x)] = gamma / N(x)`` sorts in the same way. Division by a function of the clicks does: with
+``normalize="sum"``, ``E[t_i / sum_j t_j]`` sorts in another way than ``gamma``.
+
+**4. NDCG.** With unbiased and unnormalized targets the minimizer sorts like ``gamma``, and it should sort like ``E[u] =
+E[r / Z(r)]``. That is the same
+
+- if ``Z(r)`` is the same number for all ``r`` that occur for these features: ``E[u] = gamma / Z``. For example always
+  one relevant document, or labels that are a function of the features;
+- if the relevances of a session are independent given the features (:mod:`boostrank.clicks.click_targets`, 2);
+- with the cutoff 1, where ``Z(r) = d(1)`` whenever there is a relevant document.
+
+In general it is not, but the regret in NDCG is bounded by the variation of ``Z``
+(:mod:`boostrank.theory.click_feedback.normalizer_bound`). The targets of ``normalize="sessions"`` are unbiased for
+``u``. So with their means over sessions, the loss is consistent with NDCG for every distribution of ``r``.
+
+**5. Naive clicks.** The targets ``c / Z(c)`` and ``c`` have expectations that sort like the clicks: for ``p = (1,
+1/2)`` and ``gamma = (0.4, 0.6)``, the clicks are ``(0.4, 0.3)``. So a loss that is consistent on true labels is not
+consistent on clicks. :func:`boostrank.theory.check_consistency` finds such examples by itself.
+
+**6. Negative targets.** With trust bias and with ``normalize="sessions"``, the targets of single sessions may be
+negative, although their expectations are not. The expected loss is as in 2, but the loss of a finite log is not:
+
+======================================== =================================== ==========================================
+surrogate                                convex with negative targets        bounded below with negative targets
+======================================== =================================== ==========================================
+squared, centered-squared, pnorm         yes: the targets enter as           yes
+                                         ``- <s, t>`` only
+cosine, normalized-pnorm                 no; they are not convex at all      yes: ``<s, t>`` is divided by a norm
+poisson, logistic                        yes, as above                       no: a score decreases without limit
+softmax                                  if the sum over the query is not    no
+                                         negative: the Hessian is that of
+                                         ``logsumexp``, times this sum
+power, pairwise, consistent-lambdarank   no: a convex function is            no
+                                         multiplied by a negative target
+======================================== =================================== ==========================================
+
+In addition, majorants are proved for targets that are not negative, and some formulas leave documents with such targets
+out. Therefore `target_bounds` of all surrogates begin at 0, and objectives refuse negative targets. So the rule is:
+*take means over sessions first, then clip at 0*. The mean is negative with a probability that tends to 0 if the
+expected target is positive, and :mod:`boostrank.clicks.relevance_estimates` bounds the bias of clipping.
+:func:`boostrank.clicks.click_targets` returns means over sessions; only those of ``normalize="sessions"`` may be
+negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from boostrank.clicks.click_log import ClickLog
+from boostrank.clicks.click_models import Cascade, ClickModel, get_click_model
+from boostrank.clicks.click_targets import session_targets
+from boostrank.dcg import DCG
+from boostrank.queries import Queries
+from boostrank.segments import Bools, Floats, Segments
+from boostrank.setting_checks import check_choice
+from boostrank.surrogates import Surrogate, get_surrogate
+from boostrank.targets import make_targets
+from boostrank.theory.consistency.label_distributions import DistributionBatch, LabelDistribution
+
+FeedbackNormalize = Literal["none", "dcg", "l2", "sum", "sessions"]
+FEEDBACK_NORMALIZATIONS: tuple[str, ...] = get_args(FeedbackNormalize)
+# Expected targets that are 0 may differ from it by this much, because they are sums of large numbers of both signs.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class ClickFeedback:
+    """Targets that are made from the clicks of sessions, in place of :func:`boostrank.targets.make_targets`.
+
+    The documents of a label distribution are shown in their sequence: the first one at position 1. Labels are the
+    binary relevances of a session. The text of the module :mod:`boostrank.theory.click_feedback.feedback` says when a
+    loss of such targets is consistent.
+
+    Parameters
+    ----------
+    model : str, ClickModel, or array-like of propensities, default "position-based"
+        As in :func:`boostrank.clicks.get_click_model`.
+    correct : bool, default True
+        Whether targets are made from ``(click - b) / a``, see :meth:`boostrank.clicks.ClickModel.corrections`, or from
+        the clicks themselves, as if they were labels.
+    normalize : {"none", "dcg", "l2", "sum", "sessions"}, default "none"
+        The first four are those of :func:`boostrank.targets.make_targets`, applied to each session, with the linear
+        gain of the corrected clicks. ``"sessions"`` are the targets of :func:`boostrank.clicks.session_targets`, which
+        are unbiased.
+    aggregate : bool, default False
+        Whether a target is the mean over all sessions, that is, its expectation, or one of a single session.
+
+    Raises
+    ------
+    ValueError
+        If a setting is invalid, or if `normalize` is ``"sessions"`` without `correct`.
+
+    Examples
+    --------
+    >>> from boostrank.theory import LabelDistribution
+    >>> distribution = LabelDistribution([[1, 0], [0, 1]], [0.4, 0.6])
+    >>> ClickFeedback([1.0, 0.5], correct=False).expected_targets(distribution).round(4).tolist()
+    [0.4, 0.3]
+    >>> ClickFeedback([1.0, 0.5]).expected_targets(distribution).round(4).tolist()
+    [0.4, 0.6]
+    """
+
+    model: Any = "position-based"
+    correct: bool = True
+    normalize: FeedbackNormalize = "none"
+    aggregate: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", get_click_model(self.model))
+        check_choice("normalize", self.normalize, FEEDBACK_NORMALIZATIONS)
+        if self.normalize == "sessions" and not self.correct:
+            raise ValueError("normalize='sessions' needs correct=True: its targets are made from corrected clicks")
+
+    def __repr__(self) -> str:
+        settings = f"normalize={self.normalize!r}" + (", aggregate=True" if self.aggregate else "")
+        return f"ClickFeedback({self.model!r}, correct={self.correct}, {settings})"
+
+    def clicks(self, batch: DistributionBatch) -> DistributionBatch:
+        """The distributions of the clicks of a session, as label distributions: each click is a label of 1.
+
+        The outcomes of each distribution are all ``2^m`` vectors of clicks on its m documents.
+
+        Raises
+        ------
+        ValueError
+            If a label is neither 0 nor 1, or if the model has no propensity for a position.
+        """
+        relevant = batch.labels
+        if not np.isin(relevant, (0.0, 1.0)).all():
+            raise ValueError(
+                f"click feedback needs labels 0 and 1, the relevances of a session; got {relevant.max():g}"
+            )
+        patterns = _patterns(batch.n_documents)
+        given = np.stack([_click_probability(self.model, relevant, pattern) for pattern in patterns], axis=1)
+        probabilities = batch.expect(given)
+        sizes = np.full(batch.n_distributions, len(patterns))
+        labels = np.tile(patterns, (batch.n_distributions, 1))
+        return DistributionBatch(labels, probabilities.ravel(), Segments.from_sizes(sizes))
+
+    def outcomes(self, batch: DistributionBatch, dcg: DCG) -> tuple[DistributionBatch, Floats]:
+        """The distributions over which a loss is expected, and the targets of their outcomes.
+
+        Returns
+        -------
+        DistributionBatch
+            Those of :meth:`clicks`; with `aggregate` those of one outcome each.
+        ndarray, shape (n_outcomes, n_documents)
+        """
+        clicks = self.clicks(batch)
+        per_pattern = self._targets(batch.n_documents, dcg)
+        targets = np.tile(per_pattern, (batch.n_distributions, 1))
+        if not self.aggregate:
+            return clicks, targets
+        expected = clicks.expect(targets)
+        # Rounding may leave a target that is 0 slightly below it.
+        expected[np.abs(expected) < ROUNDING] = 0.0
+        single = Segments.from_sizes(np.ones(batch.n_distributions, dtype=np.int64))
+        return DistributionBatch(expected, np.ones(batch.n_distributions), single), expected
+
+    def expected_targets(self, distribution: LabelDistribution, dcg: DCG | None = None) -> Floats:
+        """Expectation of the targets over all sessions, shape (n_documents,).
+
+        Parameters
+        ----------
+        distribution : LabelDistribution
+            Relevances of a session, 0 and 1.
+        dcg : DCG, optional
+            Discount and cutoff; the default is ``DCG()``.
+        """
+        batch, targets = self.outcomes(DistributionBatch.of([distribution]), DCG() if dcg is None else dcg)
+        return batch.expect(targets)[0]
+
+    def is_consistent_with_ndcg(self, surrogate: Surrogate) -> bool:
+        """Whether the minimizer with these targets is known to sort like ``E[u]`` for every distribution of relevances.
+
+        That is so for a consistent surrogate with ``normalize="sessions"`` and `aggregate`. Targets of single sessions
+        may be negative, which some surrogates ignore.
+        """
+        return self.normalize == "sessions" and self.aggregate and surrogate.consistent
+
+    def _targets(self, m: int, dcg: DCG) -> Floats:
+        """The targets of all vectors of clicks on m documents, shape (2^m, m)."""
+        patterns = _patterns(m)
+        sessions = Segments.from_sizes(np.full(len(patterns), m))
+        row = np.tile(np.arange(m), len(patterns))
+        log = ClickLog.of_sessions(Queries.from_sizes([m]), row, patterns.ravel().astype(np.int64), sessions)
+        if self.normalize == "sessions":
+            return session_targets(log, self.model, dcg=dcg).reshape(patterns.shape)
+        values = log.clicks.astype(np.float64)
+        if self.correct:
+            a, b = self.model.corrections(log)
+            if not a.all():
+                raise ValueError(
+                    f"{self.model!r} has no unbiased correction of single sessions: a click ends the session"
+                )
+            values = (values - b) / a
+        if self.normalize == "none":
+            return values.reshape(patterns.shape)
+        if values.min() < 0.0:
+            raise ValueError(
+                f"normalize={self.normalize!r} needs targets of 0 or more, but corrected clicks of {self.model!r} may "
+                "be negative; use 'none' or 'sessions'"
+            )
+        linear = DCG(dcg.k, gain="linear", discount=dcg.discount)
+        return make_targets(values, sessions, linear, self.normalize).reshape(patterns.shape)
+
+
+def is_affine(surrogate: str | Surrogate, n_trials: int = 20, tolerance: float = 1e-9) -> bool:
+    """Whether the gradient of a surrogate is affine in the targets, tested at random scores and targets in [0, 1/5].
+
+    Then unbiased targets give an unbiased gradient.
+
+    Examples
+    --------
+    >>> is_affine("softmax"), is_affine("centered-logistic")
+    (True, False)
+    """
+    chosen, random, queries = get_surrogate(surrogate), np.random.default_rng(0), Segments.from_sizes([5])
+    for _ in range(n_trials):
+        scores, weight = random.normal(size=5), random.random()
+        first, second = 0.2 * random.random((2, 5))
+        mixed = weight * first + (1.0 - weight) * second
+        gradients = [chosen.gradient_hessian(scores, targets, queries)[0] for targets in (first, second, mixed)]
+        error = np.abs(weight * gradients[0] + (1.0 - weight) * gradients[1] - gradients[2]).max()
+        if error > tolerance * np.abs(gradients[2]).max():
+            return False
+    return True
+
+
+def _patterns(m: int) -> Floats:
+    """All vectors of clicks on m documents, shape (2^m, m)."""
+    return np.array(list(product((0.0, 1.0), repeat=m)))
+
+
+def _click_probability(model: ClickModel, relevant: Floats, clicks: Floats) -> Floats:
+    """Probability of one vector of clicks for given relevances of shape (n, m), shape (n,)."""
+    m = relevant.shape[1]
+    if not isinstance(model, Cascade):
+        a, b = model.affine(m)
+        probabilities = a * relevant + b
+        return np.where(clicks > 0, probabilities, 1.0 - probabilities).prod(axis=1)
+    goes_on = model.continuation * (1.0 - model.satisfaction * relevant)
+    result = np.zeros(len(relevant))
+    for last in range(m):
+        # The user examines the documents up to `last`: their clicks are their relevances, and there are no others.
+        agrees: Bools = (relevant[:, : last + 1] == clicks[: last + 1]).all(axis=1) & (not clicks[last + 1 :].any())
+        ends = 1.0 - goes_on[:, last] if last < m - 1 else 1.0
+        result += agrees * goes_on[:, :last].prod(axis=1) * ends
+    return result

@@ -1,0 +1,247 @@
+"""Targets from clicks: the polynomial, its expectation over all sessions, the cascade formula, and support."""
+
+import itertools
+
+import numpy as np
+import pytest
+from clicks.click_enumeration import (
+    binary_vectors,
+    cascade_clicks,
+    independent_clicks,
+    normalized,
+    polynomial,
+)
+from scipy.stats import binom
+
+from boostrank.clicks import (
+    Cascade,
+    ClickLog,
+    PositionBased,
+    TrustBias,
+    click_targets,
+    estimate_relevance,
+    session_targets,
+    simulate_clicks,
+)
+from boostrank.dcg import DCG
+from boostrank.queries import Queries
+from boostrank.segments import Segments
+from boostrank.targets import make_targets
+from boostrank.theory import LabelDistribution
+
+P = np.array([0.9, 0.6, 0.3, 0.2])
+TRUST = TrustBias(P, 0.9, [0.4, 0.3, 0.1, 0.0])
+
+
+def one_session(clicks):
+    m = len(clicks)
+    return ClickLog(np.ones(m), np.arange(m), np.arange(1, m + 1), clicks, session=np.zeros(m))
+
+
+@pytest.mark.parametrize("k", [None, 1, 2])
+@pytest.mark.parametrize("model", [PositionBased(P), TRUST])
+def test_session_targets_are_the_polynomial_at_the_corrected_clicks(model, k):
+    a, b = model.affine(4)
+    for clicks in binary_vectors(4):
+        found = session_targets(one_session(clicks), model, dcg=DCG(k))
+        expected = [polynomial((clicks - b) / a, i, k) for i in range(4)]
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [None, 1, 3])
+@pytest.mark.parametrize("model", [PositionBased(P), TRUST])
+def test_session_targets_are_unbiased_for_every_vector_of_relevances(model, k):
+    a, b = model.affine(4)
+    for relevant in binary_vectors(4):
+        mean = sum(
+            weight * session_targets(one_session(clicks), model, dcg=DCG(k))
+            for clicks, weight in independent_clicks(a * relevant + b)
+        )
+        np.testing.assert_allclose(mean, normalized(relevant, k), atol=1e-12)
+        # The oracle of u agrees with the targets of labels.
+        labels = make_targets(relevant, Segments.from_sizes([4]), DCG(k))
+        np.testing.assert_allclose(normalized(relevant, k), labels)
+
+
+@pytest.mark.parametrize("k", [None, 2])
+@pytest.mark.parametrize("settings", [(0.6, 0.9), (0.0, 0.5), (0.3, 1.0)])
+def test_cascade_targets_are_unbiased_for_every_vector_of_relevances(settings, k):
+    model = Cascade(*settings)
+    for relevant in binary_vectors(5):
+        mean = sum(
+            weight * session_targets(one_session(clicks), model, dcg=DCG(k))
+            for clicks, weight in cascade_clicks(relevant, *settings)
+        )
+        np.testing.assert_allclose(mean, normalized(relevant, k), atol=1e-12)
+
+
+def test_naive_clicks_are_biased_where_the_targets_are_not():
+    relevant = np.array([1, 1, 0, 1])
+    naive = sum(w * normalized(clicks) for clicks, w in independent_clicks(P * relevant))
+    assert np.abs(naive - normalized(relevant)).max() > 0.1
+
+
+@pytest.mark.parametrize("k", [None, 2, 0.5])
+def test_means_over_sessions_of_several_queries(k):
+    random = np.random.default_rng(0)
+    qid = np.array([1, 2, 2, 1, 2, 1, 1, 3])
+    simulated = simulate_clicks(
+        random.integers(0, 3, size=8),
+        random.normal(size=8),
+        qid,
+        n_sessions=[5, 7, 0],
+        policy=("swap", 0.8),
+        depth=None,
+    )
+    log, p = simulated.log, np.array([1, 1 / 2, 1 / 3, 1 / 4])
+    sums, counts = np.zeros(8), np.zeros(8)
+    for i in range(log.n_sessions):
+        rows = log.row[log.sessions.starts[i] : log.sessions.ends[i]]
+        t = log.clicks[log.sessions.starts[i] : log.sessions.ends[i]] / p[: len(rows)]
+        cutoff = {None: None, 2: 2, 0.5: int(np.ceil(len(rows) / 2))}[k]
+        sums[rows] += [polynomial(t, j, cutoff) for j in range(len(rows))]
+        counts[rows] += 1
+    found = click_targets(log, normalize="sessions", dcg=DCG(k))
+    np.testing.assert_allclose(found[:7], sums[:7] / counts[:7], atol=1e-12)
+    assert found[7] == 0.0
+
+
+@pytest.mark.parametrize("k", [None, 1, 2, 0.4])
+def test_independent_targets_are_the_expectation_over_independent_relevances(k):
+    random = np.random.default_rng(1)
+    qid = np.array([1, 2, 2, 1, 2, 1, 2, 2])
+    clicks, impressions = random.integers(0, 5, size=8), np.full(8, 9)
+    log = ClickLog(qid, np.arange(8), np.ones(8), clicks, impressions)
+    found = click_targets(log, dcg=DCG(k))
+    gamma = estimate_relevance(log).relevance
+    for query in (1, 2):
+        rows = np.flatnonzero(qid == query)
+        cutoff = int(np.ceil(0.4 * len(rows))) if k == 0.4 else k
+        expected = sum(w * normalized(r, cutoff) for r, w in independent_clicks(gamma[rows]))
+        np.testing.assert_allclose(found[rows], expected, atol=1e-12)
+    np.testing.assert_array_equal(click_targets(log, normalize="none"), gamma)
+
+
+def test_independent_relevances_sort_expected_gains_like_probabilities():
+    random = np.random.default_rng(2)
+    for k in (None, 1, 3):
+        gamma = random.random(6)
+        expected = sum(w * normalized(r, k) for r, w in independent_clicks(gamma))
+        assert np.argsort(expected).tolist() == np.argsort(gamma).tolist()
+
+
+def test_dependent_relevances_need_not():
+    """The example of the module's text: E[u] sorts the documents in another way than the probabilities."""
+    outcomes = [(0.4, np.array([1, 0, 0, 0])), (0.6, np.array([0, 1, 1, 1]))]
+    expected = sum(w * normalized(r) for w, r in outcomes)
+    assert expected.round(2).tolist() == [0.4, 0.28, 0.28, 0.28]
+    gamma = sum(w * r for w, r in outcomes)
+    assert gamma.argmax() == 1
+    sessions = sum(
+        w * weight * session_targets(one_session(clicks), P)
+        for w, r in outcomes
+        for clicks, weight in independent_clicks(P * r)
+    )
+    np.testing.assert_allclose(sessions, expected, atol=1e-12)
+    independent = sum(w * normalized(r) for r, w in independent_clicks(gamma))
+    assert independent.argmax() == 1
+
+
+def test_clipped_session_targets_have_the_expectation_at_thinned_relevances():
+    relevant, tau = np.array([1, 1, 0, 1]), 0.5
+    mean = sum(w * session_targets(one_session(c), P, clip=tau) for c, w in independent_clicks(P * relevant))
+    kept = np.minimum(1.0, P / tau) * relevant
+    expected = sum(w * normalized(r) for r, w in independent_clicks(kept))
+    np.testing.assert_allclose(mean, expected, atol=1e-12)
+
+
+def test_targets_of_a_large_simulated_log_tend_to_the_truth():
+    y, qid = np.array([2, 0, 1, 2, 1, 0]), np.array([1, 1, 1, 1, 2, 2])
+    simulated = simulate_clicks(
+        y, -np.arange(6.0), qid, model=[0.9, 0.8, 0.7, 0.6], n_sessions=200_000, depth=None, random_state=0, noise=0.2
+    )
+    gamma = simulated.relevance
+    for query in (1, 2):
+        rows = np.flatnonzero(qid == query)
+        expected = sum(w * normalized(r) for r, w in independent_clicks(gamma[rows]))
+        for normalize, tolerance in (("independent", 0.01), ("sessions", 0.02)):
+            found = click_targets(simulated.log, simulated.model, normalize=normalize)
+            np.testing.assert_allclose(found[rows], expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("settings", [(1.0, 0.9), (1.0, 1.0)])
+def test_a_cascade_that_ends_with_a_click_has_no_session_targets(settings):
+    with pytest.raises(ValueError, match="at most one click of a session"):
+        session_targets(one_session([0, 1]), Cascade(*settings))
+
+
+def test_documents_without_support_are_named():
+    log = ClickLog([1, 1, 1, 2], [0, 1], [1, 2], [1, 0], session=["s", "s"])
+    for normalize in ("none", "independent"):
+        with pytest.raises(ValueError, match=r"2 of 4 rows have no support.* row 2 of query '1'"):
+            click_targets(log, normalize=normalize)
+    with pytest.raises(ValueError, match="session 's' shows 2 of the 3 documents of query '1'"):
+        click_targets(log, normalize="sessions")
+    for normalize in ("none", "independent", "sessions"):
+        found = click_targets(log, [1.0, 0.5], normalize=normalize, not_shown="irrelevant")
+        assert found.tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_a_log_without_clicks_has_targets_of_zero():
+    log = one_session([0, 0, 0])
+    for normalize, model in itertools.product(("none", "independent", "sessions"), (P, Cascade(0.5))):
+        assert click_targets(log, model, normalize=normalize).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_invalid_arguments_are_named():
+    log = one_session([1, 0])
+    for settings, message in (
+        ({"normalize": "dcg"}, "normalize must be one of none, independent, sessions"),
+        ({"normalize": "sessions", "method": "expected-clicks"}, "is not used by normalize='sessions'"),
+        ({"normalize": "sessions", "clip": -0.1}, "clip must be"),
+        ({"not_shown": "skip"}, "not_shown must be one of"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            click_targets(log, **settings)
+    with pytest.raises(ValueError, match="need a log of sessions"):
+        session_targets(log.aggregate())
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_which_targets_have_the_smaller_error(dependent):
+    """With independent relevances "independent" has less spread, and with two intents only "sessions" ranks right."""
+    p, n, m = 1 / np.arange(1.0, 5.0), 2000, 4
+    if dependent:
+        intents, weights = np.array([[1, 0, 0, 0], [0, 1, 1, 1]]), np.array([0.4, 0.6])
+    else:
+        gamma = np.array([0.6, 0.5, 0.3, 0.1])
+        intents = np.array(binary_vectors(m))
+        weights = np.where(intents == 1, gamma, 1 - gamma).prod(axis=1)
+    distribution = LabelDistribution(intents, weights)
+    found = {"independent": [], "sessions": []}
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        shown = random.permuted(np.tile(np.arange(m), (n, 1)), axis=1)
+        relevant = np.take_along_axis(intents[random.choice(len(weights), size=n, p=weights)], shown, axis=1)
+        clicks = (random.random((n, m)) < p * relevant).astype(np.int64)
+        sessions = Segments.from_sizes(np.full(n, m))
+        log = ClickLog.of_sessions(Queries.from_sizes([m]), shown.ravel(), clicks.ravel(), sessions)
+        for normalize, targets in found.items():
+            targets.append(click_targets(log, p, normalize=normalize))
+    regret = {name: np.mean([distribution.ndcg_regret(each) for each in targets]) for name, targets in found.items()}
+    spread = {name: np.sqrt(np.var(targets, axis=0).mean()) for name, targets in found.items()}
+    assert spread["independent"] < 0.8 * spread["sessions"]
+    assert regret["sessions"] < 0.01
+    assert (regret["independent"] > 0.05) == dependent
+
+
+def test_independent_targets_are_unbiased_with_few_impressions():
+    """The polynomial is multilinear, and with propensities of 1 no estimate is clipped."""
+    gamma, n = np.array([0.7, 0.4, 0.2]), 2
+    mean = np.zeros(3)
+    for clicks in itertools.product(range(n + 1), repeat=3):
+        weight = np.prod([binom.pmf(c, n, g) for c, g in zip(clicks, gamma, strict=True)])
+        log = ClickLog([1] * 3, range(3), [1, 2, 3], clicks, [n] * 3)
+        mean += weight * click_targets(log, [1.0, 1.0, 1.0])
+    expected = sum(w * normalized(r) for r, w in independent_clicks(gamma))
+    np.testing.assert_allclose(mean, expected, atol=1e-12)

@@ -1,0 +1,203 @@
+"""Counterfactual evaluation: values against sums by loops and the truth, intervals by their coverage, and support."""
+
+import itertools
+
+import numpy as np
+import pytest
+from clicks.click_enumeration import independent_clicks, normalized
+
+import boostrank as br
+from boostrank.clicks import (
+    Cascade,
+    ClickLog,
+    TrustBias,
+    click_targets,
+    estimate_relevance,
+    evaluate,
+    simulate_clicks,
+)
+
+MODEL = [0.9, 0.7, 0.5, 0.3]
+QID = np.array([1, 2, 2, 1, 2, 1, 1, 3, 3])
+GAMMA = np.array([0.9, 0.1, 0.6, 0.2, 0.3, 0.0, 0.5, 0.4, 0.8])
+SCORES = np.array([1.0, 3.0, 2.0, 1.0, 2.0, 5.0, 4.0, 0.0, 0.0])
+
+
+def simulated(n_sessions=300, model=MODEL, seed=0, **settings):
+    return simulate_clicks(
+        GAMMA, -np.arange(9.0), QID, model=model, n_sessions=n_sessions, policy=("swap", 0.7), depth=None,
+        relevance=lambda y: y, random_state=seed, **settings,
+    ).log  # fmt: skip
+
+
+def discounts_by_orders(k=None):
+    """Mean discount of each document over all orders of tied scores."""
+    result = np.zeros(9)
+    for query in (1, 2, 3):
+        rows = np.flatnonzero(query == QID)
+        orders = [o for o in itertools.permutations(rows) if (np.diff(SCORES[list(o)]) <= 0).all()]
+        for order in orders:
+            for rank, row in enumerate(order, start=1):
+                if k is None or rank <= k:
+                    result[row] += 1 / np.log2(1 + rank) / len(orders)
+    return result
+
+
+def true_value(measure, k, self_normalized, weights):
+    d, above, below = discounts_by_orders(k), 0.0, 0.0
+    for query, weight in zip((1, 2, 3), weights, strict=True):
+        rows = np.flatnonzero(query == QID)
+        if measure == "dcg":
+            above += weight * (GAMMA[rows] * d[rows]).sum()
+            below += weight * GAMMA[rows].sum()
+        else:
+            above += weight * sum(p * (normalized(r, k) * d[rows]).sum() for r, p in independent_clicks(GAMMA[rows]))
+            below += weight * (1 - np.prod(1 - GAMMA[rows]))
+    return above / below if self_normalized else above
+
+
+@pytest.mark.parametrize("self_normalized", [False, True])
+@pytest.mark.parametrize(("measure", "k"), [("dcg", None), ("dcg@2", 2), ("ndcg", None), ("ndcg@2", 2)])
+@pytest.mark.parametrize("average", ["sessions", "queries"])
+def test_values_tend_to_the_truth(measure, k, self_normalized, average):
+    log = simulated(n_sessions=[40_000, 20_000, 20_000])
+    found = evaluate(
+        log, SCORES, MODEL, measure=measure, self_normalized=self_normalized, average=average, by="sessions"
+    )
+    weights = [0.5, 0.25, 0.25] if average == "sessions" else [1 / 3] * 3
+    expected = true_value(measure.split("@")[0], k, self_normalized, weights)
+    assert abs(found.value - expected) < 5 * found.standard_error
+    assert found.standard_error < 0.02
+
+
+@pytest.mark.parametrize("model", [TrustBias(MODEL, 0.9, [0.5, 0.3, 0.1, 0.1]), Cascade(0.4, 0.9)])
+@pytest.mark.parametrize("measure", ["dcg@3", "ndcg@3"])
+def test_other_click_models(model, measure):
+    log = simulated(n_sessions=[20_000] * 3, model=model)
+    for self_normalized in (False, True):
+        found = evaluate(log, SCORES, model, measure=measure, self_normalized=self_normalized, by="sessions")
+        expected = true_value(measure.split("@")[0], 3, self_normalized, [1 / 3] * 3)
+        assert abs(found.value - expected) < 5 * found.standard_error
+
+
+def test_dcg_is_the_sum_of_discounted_estimates():
+    log, d = simulated(), discounts_by_orders(2)
+    relevance = estimate_relevance(log, MODEL, bounded=False).relevance
+    sessions = np.bincount(log.query[log.sessions.starts])
+    weight = (sessions / sessions.sum())[[[1, 2, 3].index(q) for q in QID]]
+    found = evaluate(log, SCORES, MODEL, measure="dcg@2", self_normalized=False)
+    assert found.value == pytest.approx((weight * relevance * d).sum())
+    found = evaluate(log, SCORES, MODEL, measure="dcg@2")
+    assert found.value == pytest.approx((weight * relevance * d).sum() / (weight * relevance).sum())
+    by_targets = click_targets(log, MODEL, normalize="sessions", dcg=br.metrics.ndcg.DCG(2))
+    found = evaluate(log, SCORES, MODEL, measure="ndcg@2", self_normalized=False)
+    assert found.value == pytest.approx((weight * by_targets * d).sum())
+
+
+@pytest.mark.parametrize("measure", ["dcg@3", "ndcg@3"])
+@pytest.mark.parametrize("self_normalized", [False, True])
+def test_intervals_by_sessions_contain_the_value_of_these_queries(measure, self_normalized):
+    expected = true_value(measure.split("@")[0], 3, self_normalized, [1 / 3] * 3)
+    hits, values, errors = 0, [], []
+    for seed in range(300):
+        log = simulated(n_sessions=[60] * 3, seed=seed)
+        found = evaluate(log, SCORES, MODEL, measure=measure, self_normalized=self_normalized, by="sessions", level=0.9)
+        hits += found.low <= expected <= found.high
+        values.append(found.value)
+        errors.append(found.standard_error)
+    assert 0.84 < hits / 300 < 0.96
+    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.15)
+
+
+def test_intervals_of_counts_agree_with_those_of_sessions():
+    log = simulated(n_sessions=[2000] * 3)
+    for self_normalized in (False, True):
+        settings = {"measure": "dcg@3", "self_normalized": self_normalized, "by": "sessions"}
+        sessions, counts = (evaluate(each, SCORES, MODEL, **settings) for each in (log, log.aggregate()))
+        assert counts.value == pytest.approx(sessions.value)
+        assert counts.standard_error == pytest.approx(sessions.standard_error, rel=0.1)
+        assert counts.n_units == log.n_impressions
+        by_queries = [evaluate(each, SCORES, MODEL, self_normalized=self_normalized) for each in (log, log.aggregate())]
+        assert by_queries[0].standard_error == pytest.approx(by_queries[1].standard_error)
+
+
+def test_intervals_by_queries_contain_the_value_of_the_population():
+    """Queries are drawn from two kinds, whose mean value is known."""
+    hits, n = 0, 60
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        kind = random.integers(0, 2, size=n)
+        gamma = np.where(kind[:, None] == 0, [0.9, 0.1, 0.1], [0.1, 0.2, 0.6]).ravel()
+        qid = np.repeat(np.arange(n), 3)
+        log = simulate_clicks(
+            gamma, np.tile([2, 1, 0], n), qid, relevance=lambda y: y, n_sessions=[20] * n, random_state=seed
+        ).log
+        found = evaluate(log, np.tile([3, 2, 1], n), measure="dcg", self_normalized=False, level=0.9)
+        d = 1 / np.log2([2, 3, 4])
+        expected = 0.5 * (d @ [0.9, 0.1, 0.1] + d @ [0.1, 0.2, 0.6])
+        hits += found.low <= expected <= found.high
+        assert (found.n_units, found.by) == (n, "queries")
+    assert 0.82 < hits / 200 < 0.97
+
+
+def test_self_normalized_dcg_does_not_depend_on_a_factor_of_the_propensities():
+    log = simulated()
+    first, second = (evaluate(log, SCORES, factor * np.array(MODEL)) for factor in (1.0, 0.5))
+    assert first.value == pytest.approx(second.value)
+    assert first.standard_error == pytest.approx(second.standard_error)
+    assert evaluate(log, SCORES, 0.5 * np.array(MODEL), self_normalized=False).value > 1.5 * first.value
+
+
+def test_the_better_ranking_has_the_larger_estimate():
+    log = simulated(n_sessions=20_000)
+    for measure in ("dcg@3", "ndcg@3"):
+        best, other = (evaluate(log, s, MODEL, measure=measure, by="sessions") for s in (GAMMA, -GAMMA))
+        assert best.low > other.high
+
+
+def test_documents_without_support_are_named():
+    log = ClickLog([1, 1, 1, 2, 2], [0, 1, 3], [1, 2, 1], [1, 0, 1], session=["s", "s", "t"], documents=list("abcde"))
+    scores = [3, 2, 1, 2, 1]
+    found = evaluate(log, scores, measure="dcg@1")
+    assert (found.value, found.n_without_support) == (1.0, 0)
+    with pytest.raises(ValueError, match=r"2 documents at ranks that count have no support: row 2, document 'c' of qu"):
+        evaluate(log, scores, measure="dcg@3")
+    assert evaluate(log, scores, measure="dcg@3", not_shown="irrelevant").n_without_support == 2
+    with pytest.raises(ValueError, match=r"session 's' shows 2 of the 3 documents"):
+        evaluate(log, scores, measure="ndcg@1")
+    assert evaluate(log, scores, measure="ndcg@1", not_shown="irrelevant").value == 1.0
+
+
+def test_queries_without_impressions_have_no_weight():
+    log = ClickLog([1, 1, 2, 3], [0, 1, 2], [1, 2, 1], [1, 0, 0], session=["s", "s", "t"])
+    for average in ("queries", "sessions"):
+        settings = {"average": average, "not_shown": "irrelevant", "self_normalized": False}
+        found = evaluate(log, [1, 0, 0, 0], measure="dcg", **settings)
+        assert found.value == pytest.approx(0.5)
+        assert found.n_units == 2
+
+
+def test_invalid_arguments_are_named():
+    log = simulated()
+    for settings, message in (
+        ({"measure": "map"}, "measure must be 'dcg' or 'ndcg'"),
+        ({"measure": "dcg@0"}, "measure must be"),
+        ({"measure": 3}, "measure must be"),
+        ({"by": "rows"}, "by must be one of"),
+        ({"average": "rows"}, "average must be one of"),
+        ({"level": 1.0}, "level must be"),
+        ({"not_shown": "drop"}, "not_shown must be one of"),
+        ({"measure": "ndcg", "method": "inverse-propensity"}, "is not used for NDCG"),
+        ({"scores": SCORES[:3]}, "one finite number for each of the 9 rows"),
+        ({"scores": SCORES * np.nan}, "and not all are finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            evaluate(log, settings.pop("scores", SCORES), MODEL, **settings)
+    with pytest.raises(ValueError, match="need a log of sessions"):
+        evaluate(log.aggregate(), SCORES, MODEL, measure="ndcg")
+    one = log[QID == 1]
+    with pytest.raises(ValueError, match="at least two queries with impressions; got 1"):
+        evaluate(one, SCORES[QID == 1], MODEL)
+    silent = ClickLog([1, 2], [0, 1], [1, 1], [0, 0])
+    with pytest.raises(ValueError, match="estimated number of relevant documents of ClickLog"):
+        evaluate(silent, [0, 0])

@@ -1,0 +1,203 @@
+"""Estimates of relevance: unbiasedness and variance by enumeration of all clicks, clipping, and support."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from boostrank.clicks import Cascade, ClickLog, PositionBased, TrustBias, estimate_relevance, simulate_clicks
+
+P = [0.9, 0.4, 0.15]
+TRUST = TrustBias(P, [0.95, 0.9, 0.8], [0.5, 0.2, 0.1])
+METHODS = ["expected-clicks", "inverse-propensity"]
+
+
+def expectation_and_variance(impressions, probability, model, **settings):
+    """Mean and variance of the estimate for one document, over all numbers of clicks at each position."""
+    from scipy.stats import binom
+
+    positions = np.arange(1, len(impressions) + 1)
+    first = second = 0.0
+    for clicks in itertools.product(*(range(n + 1) for n in impressions)):
+        weight = np.prod([binom.pmf(c, n, q) for c, n, q in zip(clicks, impressions, probability, strict=True)])
+        log = ClickLog([1], np.zeros_like(positions), positions, clicks, impressions)
+        value = estimate_relevance(log, model, bounded=False, **settings).relevance[0]
+        first, second = first + weight * value, second + weight * value**2
+    return first, second - first**2
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("model", [PositionBased(P), TRUST])
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
+def test_estimates_are_unbiased_with_the_variance_of_the_formula(method, model, gamma):
+    impressions = np.array([2, 3, 4])
+    a, b = model.affine(3)
+    q = a * gamma + b
+    mean, variance = expectation_and_variance(impressions, q, model, method=method)
+    assert mean == pytest.approx(gamma, abs=1e-12)
+    w = 1 / a if method == "inverse-propensity" else np.ones(3)
+    expected = (w**2 * impressions * q * (1 - q)).sum() / (w * a * impressions).sum() ** 2
+    assert variance == pytest.approx(expected, abs=1e-12)
+
+
+def test_expected_clicks_never_have_more_variance_in_the_position_based_model():
+    random = np.random.default_rng(0)
+    for _ in range(500):
+        n, p, gamma = random.random(4), random.random(4), random.random()
+        q = p * gamma
+        by_clicks = (n * q * (1 - q)).sum() / (p * n).sum() ** 2
+        by_weights = (n * q * (1 - q) / p**2).sum() / n.sum() ** 2
+        assert by_clicks <= by_weights * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_clipping_shrinks_by_the_stated_factor(method):
+    impressions, gamma, tau = np.array([2, 3, 4]), 0.6, 0.5
+    mean = expectation_and_variance(impressions, np.array(P) * gamma, P, method=method, clip=tau)[0]
+    log = ClickLog([1], [0, 0, 0], [1, 2, 3], [0, 0, 0], impressions)
+    shrinkage = estimate_relevance(log, P, method=method, clip=tau).shrinkage[0]
+    clipped = np.maximum(P, tau)
+    w = 1 / clipped if method == "inverse-propensity" else np.ones(3)
+    assert shrinkage == pytest.approx((w * P * impressions).sum() / (w * clipped * impressions).sum())
+    assert mean == pytest.approx(shrinkage * gamma, abs=1e-12)
+    assert estimate_relevance(log, P, method=method).shrinkage[0] == 1.0
+
+
+@pytest.mark.parametrize(("p", "gamma", "n"), [(0.1, 0.5, 20), (0.05, 0.9, 4), (0.2, 0.3, 200)])
+def test_the_best_clip_and_what_it_buys(p, gamma, n):
+    tau = np.linspace(p, 1.0, 20_001)
+    error = gamma**2 * (1 - p / tau) ** 2 + gamma * p * (1 - p * gamma) / (tau**2 * n)
+    x = 1 / (1 + (1 - p * gamma) / (gamma * p * n))
+    variance = gamma * (1 - p * gamma) / (p * n)
+    if p / x <= 1.0:
+        assert tau[error.argmin()] == pytest.approx(p / x, rel=1e-3)
+        assert error.min() == pytest.approx(x * variance, rel=1e-6)
+    # The formulas of bias and variance hold for the estimate.
+    mean, found = expectation_and_variance(np.array([min(n, 30)]), np.array([p * gamma]), [p], clip=0.5)
+    assert mean - gamma == pytest.approx(-gamma * (1 - p / 0.5), abs=1e-9)
+    assert found == pytest.approx(gamma * p * (1 - p * gamma) / (0.25 * min(n, 30)), rel=1e-6)
+
+
+def test_clipping_to_the_unit_interval_has_a_bias_below_the_bound():
+    from scipy.stats import binom
+
+    a, b = TRUST.affine(1)
+    for n, gamma in itertools.product((1, 5, 40), (0.0, 0.05, 0.5, 0.97, 1.0)):
+        q = a[0] * gamma + b[0]
+        clicks = np.arange(n + 1)
+        weight = binom.pmf(clicks, n, q)
+        plain = (clicks / n - b[0]) / a[0]
+        variance = q * (1 - q) / (n * a[0] ** 2)
+        up = weight @ (np.maximum(plain, 0) - plain)
+        down = weight @ (plain - np.minimum(plain, 1))
+        assert 0 <= up <= (np.sqrt(gamma**2 + variance) - gamma) / 2 + 1e-12
+        assert 0 <= down <= (np.sqrt((1 - gamma) ** 2 + variance) - (1 - gamma)) / 2 + 1e-12
+        log = ClickLog([1] * (n + 1), clicks, np.ones(n + 1), clicks, np.full(n + 1, n))
+        np.testing.assert_allclose(estimate_relevance(log, TRUST).relevance, np.clip(plain, 0, 1), atol=1e-12)
+
+
+def cascade_outcomes(relevant, satisfaction, continuation):
+    """Clicks of a session and their probability, for known relevances."""
+    outcomes = {}
+    for stops_at in range(len(relevant)):
+        clicks = tuple(r if i <= stops_at else 0 for i, r in enumerate(relevant))
+        go = [continuation * (1 - satisfaction * r) for r in relevant]
+        probability = np.prod(go[:stops_at]) * (1 - go[stops_at] if stops_at < len(relevant) - 1 else 1)
+        outcomes[clicks] = outcomes.get(clicks, 0.0) + probability
+    return outcomes
+
+
+@pytest.mark.parametrize("settings", [(0.6, 0.9), (0.0, 0.5), (0.3, 1.0)])
+def test_cascade_corrections_are_unbiased_for_all_relevances(settings):
+    model = Cascade(*settings)
+    for relevant in itertools.product((0, 1), repeat=4):
+        mean = np.zeros(4)
+        for clicks, probability in cascade_outcomes(relevant, *settings).items():
+            log = ClickLog([1] * 4, range(4), range(1, 5), clicks, session=[0] * 4)
+            estimate = estimate_relevance(log, model, bounded=False).relevance
+            np.testing.assert_allclose(estimate, np.array(clicks) / model.corrections(log)[0])
+            mean += probability * estimate
+        np.testing.assert_allclose(mean, relevant, atol=1e-12)
+
+
+def test_a_cascade_that_ends_with_a_click_counts_examined_impressions():
+    log = ClickLog([1] * 3, [0, 1, 2, 0, 1, 2], [1, 2, 3] * 2, [0, 1, 0, 0, 0, 1], session=[0] * 3 + [1] * 3)
+    found = estimate_relevance(log, "cascade")
+    assert found.relevance.tolist() == [0.0, 0.5, 1.0]
+    assert found.impressions.tolist() == [2, 2, 1]
+    first = ClickLog([1, 1], [0, 1], [1, 2], [1, 0], session=[0, 0])
+    with pytest.raises(ValueError, match=r"1 of 2 rows have no support.* row 1 of query '1'"):
+        estimate_relevance(first, "cascade")
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [("position-based", {}), ("trust-bias", {}), (Cascade(0.5, 0.9), {}), ("cascade", {})],
+)
+def test_estimates_from_simulated_logs_agree_with_the_truth(model, settings):
+    y, qid = np.array([2, 0, 1, 2, 1, 0]), np.array([1, 1, 1, 1, 2, 2])
+    simulated = simulate_clicks(
+        y,
+        -np.arange(6.0),
+        qid,
+        model=model,
+        n_sessions=60_000,
+        policy=("plackett-luce", 2.0),
+        random_state=0,
+        noise=0.1,
+    )
+    found = estimate_relevance(simulated.log, simulated.model, **settings)
+    assert (np.abs(found.relevance - simulated.relevance) < 5 * np.sqrt(found.variance) + 1e-3).all()
+
+
+def test_variance_agrees_with_repeated_simulations():
+    estimates, variances = [], []
+    for seed in range(300):
+        log = simulate_clicks(
+            [1, 1, 1], [3, 2, 1], [1] * 3, relevance=[0, 0.4], n_sessions=200, policy=("swap", 0.7), random_state=seed
+        ).log
+        found = estimate_relevance(log, bounded=False)
+        estimates.append(found.relevance)
+        variances.append(found.variance)
+    np.testing.assert_allclose(np.var(estimates, axis=0), np.mean(variances, axis=0), rtol=0.3)
+    np.testing.assert_allclose(np.mean(estimates, axis=0), 0.4, atol=0.02)
+
+
+def test_effective_impressions():
+    log = ClickLog([1], [0, 0], [1, 2], [0, 0], [10, 30])
+    assert estimate_relevance(log, [1.0, 0.5]).effective_impressions[0] == pytest.approx(25)
+    found = estimate_relevance(log, [1.0, 0.5], method="inverse-propensity")
+    assert found.effective_impressions[0] == pytest.approx(40**2 / (10 + 60))
+
+
+def test_rows_without_support_are_named_or_marked():
+    log = ClickLog([1, 1, 2], row=[0], position=[1], clicks=[1], documents=["x", "y", "z"])
+    with pytest.raises(ValueError, match=r"2 of 3 rows have no support.* row 1, document 'y' of query '1'"):
+        estimate_relevance(log)
+    found = estimate_relevance(log, not_shown="irrelevant")
+    assert found.relevance.tolist() == [1.0, 0.0, 0.0]
+    assert found.shown.tolist() == [True, False, False]
+    assert np.isinf(found.variance[1:]).all()
+    assert np.isnan(found.shrinkage[1:]).all()
+
+
+def test_invalid_arguments_are_named():
+    counts = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0])
+    for settings, message in (
+        ({"method": "ips"}, "method must be one of auto"),
+        ({"not_shown": "drop"}, "not_shown must be one of"),
+        ({"clip": 1.0}, "clip must be a finite number"),
+        ({"model": [1.0]}, "propensities has 1 positions, but position 2 is used"),
+        ({"model": [1.0, 0.0]}, r"not in \(0, 1\]"),
+        ({"model": "cascade"}, "needs a log of sessions"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            estimate_relevance(counts, **settings)
+    sessions = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0], session=[0, 0])
+    with pytest.raises(ValueError, match="has no unbiased correction"):
+        estimate_relevance(sessions, Cascade(1.0, 0.5))
+    with pytest.raises(ValueError, match="'expected-clicks' is biased for Cascade"):
+        estimate_relevance(sessions, Cascade(0.5), method="expected-clicks")
+    gap = ClickLog([1, 1], row=[0, 1], position=[1, 3], clicks=[1, 0], session=[0, 0])
+    with pytest.raises(ValueError, match="without gaps"):
+        estimate_relevance(gap, Cascade(0.5))

@@ -1,0 +1,220 @@
+"""Losses of clicks: unbiased gradients, expected targets, click distributions, and negative targets."""
+
+import numpy as np
+import pytest
+from clicks.click_enumeration import binary_vectors, cascade_clicks, independent_clicks, normalized
+
+import boostrank as br
+from boostrank.clicks import Cascade, PositionBased, TrustBias
+from boostrank.dcg import DCG
+from boostrank.segments import Segments
+from boostrank.surrogates import SURROGATES, get_surrogate
+from boostrank.theory import ClickFeedback, LabelDistribution, check_consistency, is_affine
+from boostrank.theory.consistency.label_distributions import DistributionBatch
+
+P = [0.9, 0.6, 0.3, 0.2]
+TRUST = TrustBias(P, 0.9, [0.4, 0.3, 0.1, 0.05])
+MODELS = [PositionBased(P), TRUST, Cascade(0.6, 0.9)]
+DISTRIBUTIONS = [LabelDistribution.random(2 + seed % 3, 3, max_label=1, random_state=seed) for seed in range(6)]
+AFFINE = [name for name in SURROGATES if name != "centered-logistic"]
+
+
+def clicks_given(model, relevant):
+    """All click vectors and their probabilities, by the oracles."""
+    if isinstance(model, Cascade):
+        return list(cascade_clicks(relevant, model.satisfaction, model.continuation))
+    a, b = model.affine(len(relevant))
+    return list(independent_clicks(a * relevant + b))
+
+
+def corrected(model, clicks):
+    if isinstance(model, Cascade):
+        go = np.where(clicks > 0, model.continuation * (1 - model.satisfaction), model.continuation)
+        return clicks / np.concatenate([[1.0], np.cumprod(go)[:-1]])
+    a, b = model.affine(len(clicks))
+    return (clicks - b) / a
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_click_distributions(model):
+    for distribution in DISTRIBUTIONS:
+        expected = {}
+        for relevant, probability in zip(distribution.labels, distribution.probabilities, strict=True):
+            for clicks, weight in clicks_given(model, relevant):
+                key = tuple(clicks.astype(int).tolist())
+                expected[key] = expected.get(key, 0.0) + probability * weight
+        found = ClickFeedback(model).clicks(DistributionBatch.of([distribution]))[0]
+        for clicks, probability in zip(found.labels.astype(int).tolist(), found.probabilities, strict=True):
+            assert probability == pytest.approx(expected.get(tuple(clicks), 0.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("k", [None, 2])
+def test_expected_targets(model, k):
+    for distribution in DISTRIBUTIONS:
+        gamma = distribution.probabilities @ distribution.labels
+        u = distribution.bayes_scores(DCG(k))
+        naive = sum(
+            p * w * normalized(c, k)
+            for r, p in zip(distribution.labels, distribution.probabilities, strict=True)
+            for c, w in clicks_given(model, r)
+        )
+        for feedback, expected in (
+            (ClickFeedback(model), gamma),
+            (ClickFeedback(model, aggregate=True), gamma),
+            (ClickFeedback(model, normalize="sessions"), u),
+            (ClickFeedback(model, correct=False, normalize="dcg"), naive),
+        ):
+            np.testing.assert_allclose(feedback.expected_targets(distribution, DCG(k)), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("normalize", ["sum", "l2", "dcg"])
+def test_normalizing_by_the_clicks_of_a_session_is_biased(normalize):
+    distribution = DISTRIBUTIONS[2]
+    expected = 0.0
+    for r, p in zip(distribution.labels, distribution.probabilities, strict=True):
+        for c, w in clicks_given(MODELS[0], r):
+            t = corrected(MODELS[0], c)
+            if t.any():
+                best = np.sort(t)[::-1] @ (1 / np.log2(np.arange(2, len(t) + 2)))
+                expected = expected + p * w * t / {"sum": t.sum(), "l2": np.linalg.norm(t), "dcg": best}[normalize]
+    found = ClickFeedback(MODELS[0], normalize=normalize).expected_targets(distribution)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SURROGATES)
+def test_which_surrogates_are_affine_in_the_targets(name):
+    assert is_affine(name) == (name in AFFINE)
+
+
+@pytest.mark.parametrize("name", [name for name in AFFINE if name not in ("logistic",)])
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[2]])
+def test_the_expected_gradient_is_that_of_the_true_relevance(name, model):
+    """Over all sessions, the gradient with corrected clicks is the one with the probabilities of relevance."""
+    surrogate, scores = get_surrogate(name), np.array([0.3, -0.5, 0.2, 1.0])
+    queries = Segments.from_sizes([4])
+    for relevant in binary_vectors(4):
+        mean = sum(
+            w * surrogate.gradient_hessian(scores, corrected(model, c), queries)[0]
+            for c, w in clicks_given(model, relevant)
+        )
+        expected = surrogate.gradient_hessian(scores, relevant.astype(float), queries)[0]
+        np.testing.assert_allclose(mean, expected, atol=1e-9)
+
+
+def random_curvatures(name, targets):
+    """Increase of the slope of the loss along random lines."""
+    surrogate, random, queries = get_surrogate(name), np.random.default_rng(0), Segments.from_sizes([4])
+    curvatures = []
+    for _ in range(200):
+        scores, step = random.normal(size=4), random.normal(size=4)
+        fixed = surrogate.at(scores, queries)
+        # The gradient of a convex function is monotone for steps of any length, and that of a hinge changes in kinks.
+        slopes = [fixed.gradient_hessian(scores + sign * step, targets, queries)[0] @ step for sign in (-1.0, 1.0)]
+        curvatures.append(slopes[1] - slopes[0])
+    return np.array(curvatures)
+
+
+@pytest.mark.parametrize("name", [name for name in AFFINE if get_surrogate(name).convex])
+def test_convexity_with_negative_targets(name):
+    """The table of the module's text."""
+    always = name in ("squared", "centered-squared", "pnorm", "poisson", "logistic")
+    # A target is negative, but the sum is not; then the sum is negative too.
+    for targets, convex in (
+        (np.array([-0.5, 0.9, 0.4, 0.0]), always or name == "softmax"),
+        (np.array([-0.9, 0.3, -0.4, 0.1]), always),
+    ):
+        # Formulas that skip documents with a target of 0 or less are no counterexample: they change the targets.
+        if name in ("pairwise-logistic",):
+            continue
+        assert (random_curvatures(name, targets).min() > -1e-9) == convex, targets
+
+
+@pytest.mark.parametrize("name", [name for name in AFFINE if name != "pairwise-logistic"])
+def test_losses_that_are_bounded_below_with_negative_targets(name):
+    """The table of the module's text: a document with a negative target gets a lower and lower score."""
+    surrogate, targets = get_surrogate(name), np.array([0.5, -0.4, 0.3])
+    bounded = name in ("squared", "centered-squared", "pnorm", "cosine", "normalized-pnorm")
+    queries = Segments.from_sizes([3])
+    fixed = surrogate.at(np.array([0.1, -0.1, 0.0]), queries)
+    # Some losses have a term of the targets only that is not defined for negative targets; gradients do not have it.
+    slopes = [
+        fixed.gradient_hessian(np.array([0.0, -depth, 0.0]), targets, queries)[0][1] for depth in (10.0, 100.0, 400.0)
+    ]
+    # Where the loss has no lower bound, it decreases with the score at a rate that does not vanish.
+    assert (slopes[-1] > 0.01) == (not bounded), slopes
+
+
+@pytest.mark.parametrize("name", SURROGATES)
+def test_negative_targets_are_out_of_bounds_for_all_surrogates(name):
+    surrogate = get_surrogate(name)
+    assert surrogate.target_bounds[0] == 0.0
+    assert not surrogate.within_bounds(np.array([-0.1])).any()
+
+
+@pytest.mark.slow
+def test_search_finds_the_error_of_naive_clicks_and_none_of_unbiased_targets():
+    for name in ("squared", "softmax", "pairwise-logistic"):
+        for normalize in ("dcg", "none"):
+            report = check_consistency(name, ClickFeedback(correct=False, normalize=normalize), n_distributions=100)
+            assert not report.consistent
+            assert report.regret > 0.1
+            assert not report.declared
+        for model in ("position-based", "trust-bias", Cascade(0.5)):
+            feedback = ClickFeedback(model, normalize="sessions", aggregate=True)
+            report = check_consistency(name, feedback, n_distributions=100)
+            assert report.consistent
+            assert report.declared
+            assert not ClickFeedback(model, normalize="sessions").is_consistent_with_ndcg(get_surrogate(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["squared", "softmax"])
+def test_search_finds_that_unnormalized_targets_are_not_consistent_with_ndcg(name):
+    report = check_consistency(name, ClickFeedback(normalize="none"), n_distributions=100)
+    assert report.regret > 0.05
+    assert "with targets ClickFeedback(PositionBased(" in repr(report)
+    gamma = report.counterexample.probabilities @ report.counterexample.labels
+    # Its minimizer is optimal for DCG: it sorts like the probabilities of relevance.
+    better, worse = np.argmax(gamma), np.argmin(gamma)
+    assert report.minimizer[better] >= report.minimizer[worse]
+    only_first = check_consistency(name, ClickFeedback(normalize="none"), DCG(k=1), n_distributions=100)
+    assert only_first.consistent
+
+
+def test_the_counterexample_is_confirmed_by_a_loss_of_single_sessions():
+    """The minimizer of the expected naive loss, by a grid over two scores, ranks the documents in the wrong way."""
+    distribution = LabelDistribution([[1, 0], [0, 1]], [0.4, 0.6])
+    report = check_consistency("softmax", ClickFeedback(correct=False), distributions=[distribution], n_distributions=1)
+    assert not report.consistent
+    feedback = ClickFeedback(correct=False)
+    assert feedback.expected_targets(distribution).tolist() == pytest.approx([0.4, 0.3])
+    difference = np.linspace(-5, 5, 2001)
+    # Clicks on the first document have probability 0.4, on the second one 0.3.
+    loss = 0.4 * np.log1p(np.exp(-difference)) + 0.3 * np.log1p(np.exp(difference))
+    assert difference[loss.argmin()] > 0
+    assert distribution.optimal_ranking().tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ClickFeedback(normalize="softmax"), "normalize must be one of none, dcg"),
+        (lambda: ClickFeedback(correct=False, normalize="sessions"), "needs correct=True"),
+        (lambda: ClickFeedback("cubic"), "model must be one of"),
+        (lambda: ClickFeedback("cascade").expected_targets(DISTRIBUTIONS[0]), "no unbiased correction of single"),
+        (lambda: ClickFeedback(TRUST, normalize="dcg").expected_targets(DISTRIBUTIONS[0]), "may be negative"),
+        (lambda: ClickFeedback().expected_targets(LabelDistribution([[2, 1]], [1.0])), "needs labels 0 and 1"),
+        (lambda: check_consistency("softmax", ClickFeedback([0.3] * 5, normalize="sessions")), "needs targets in"),
+    ],
+)
+def test_invalid_settings_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_public_names():
+    assert br.theory.ClickFeedback is ClickFeedback
+    assert repr(ClickFeedback([1.0], aggregate=True)) == (
+        "ClickFeedback(PositionBased(propensities=(1.0,)), correct=True, normalize='none', aggregate=True)"
+    )
