@@ -1,4 +1,4 @@
-"""Learning from clicks: click logs, click models, simulated clicks."""
+"""Learning from clicks: click logs, click models, simulated clicks, propensities, relevance and gains from clicks."""
 
 from boostrank.clicks.click_log import ClickLog
 from boostrank.clicks.click_models import Cascade, ClickModel, PositionBased, TrustBias, get_click_model

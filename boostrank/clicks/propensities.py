@@ -1,4 +1,11 @@
-"""Propensities of positions: the probability that a user examines a position, relative to position 1."""
+"""Propensities of positions: the probability that a user examines a position, relative to position 1.
+
+All estimates here are for the position-based model, in which the probability of a click is ``p_r g``. With trust bias
+it is ``a_r g + b_r``, and neither ``a_r`` nor ``b_r`` can be estimated from clicks alone: with any numbers ``s`` and
+``t > 0``, the numbers ``t a_r``, ``b_r + s a_r`` and ``(g - s) / t`` give the same clicks. Bounds on relevance, or some
+documents of known relevance, have to decide. If clicks have trust bias, the estimates here are the ratios of click
+rates, ``(a_r g + b_r) / (a_1 g + b_1)`` with a mean ``g``, and these are no propensities.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +39,8 @@ class Propensities:
 
     Clicks determine propensities only up to a common factor, which changes no ranking by estimated relevance. Estimates
     are relative to position 1, which has the value 1. Because of chance, an estimate may be above 1.
+
+    Functions that take a click model take propensities in its place (:func:`boostrank.clicks.get_click_model`).
 
     A position for which the log has no evidence has the value NaN, and a reason in `not_estimated`. No value is made up
     for it, unless :meth:`extended` is called.

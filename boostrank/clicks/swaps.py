@@ -46,7 +46,9 @@ def swap_propensities(log: ClickLog, ranks: ArrayLike) -> Propensities:
     Returns
     -------
     Propensities
-        Standard errors are those of :class:`boostrank.clicks.click_errors.ClickErrors`.
+        Standard errors are those of :class:`boostrank.clicks.click_errors.ClickErrors`, with ``C (1 - C / N)`` as the
+        variance of the clicks at a position in a stratum, and ``c_i - n_i C / N`` in place of ``c_i`` in the sums over
+        queries.
 
     Raises
     ------
@@ -71,9 +73,9 @@ def swap_propensities(log: ClickLog, ranks: ArrayLike) -> Propensities:
     shown = Shown.of_log(log, None)
     rank = whole_numbers(ranks, "ranks", len(log))[shown.row]
     _check_swaps(log, shown, rank)
-    n = shown.n_positions
     # Either the rank or the position is 1, or both are equal: the larger one is k.
     k = np.maximum(rank, shown.position) - 1
+    n = int(k.max()) + 1
     length = _list_lengths(shown)
     is_top, is_first = rank == 1, shown.position == 1
     top = _Cells.of_entries(shown, is_top, length, k, n)

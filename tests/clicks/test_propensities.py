@@ -143,4 +143,13 @@ def test_estimates_of_simulated_clicks_feed_the_click_model(extended):
     model = (found.extended(20) if extended else found).click_model()
     assert len(model.propensities) == (20 if extended else 8)
     np.testing.assert_allclose(model.affine(8)[0], found.values)
-    assert br.clicks.Propensities is Propensities
+    relevance = br.clicks.estimate_relevance(log, found, not_shown="irrelevant").relevance
+    expected = br.clicks.estimate_relevance(log, found.values, not_shown="irrelevant").relevance
+    np.testing.assert_array_equal(relevance, expected)
+
+
+def test_functions_of_click_models_name_positions_without_a_value(with_gaps):
+    log = ClickLog([1], [0], [3], [1])
+    with pytest.raises(ValueError, match=r"there is no propensity for the positions \[3\] \(position 3: nothing was"):
+        br.clicks.estimate_relevance(log, with_gaps)
+    assert br.clicks.estimate_relevance(log, with_gaps.extended(4)).relevance[0] == 1.0

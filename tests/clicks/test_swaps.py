@@ -119,6 +119,13 @@ def test_positions_without_evidence_are_named():
     }
 
 
+def test_a_rank_below_all_positions_of_the_log():
+    log = ClickLog([1] * 5, [0, 0, 1, 1, 4], [1, 2, 2, 1, 1], [5, 2, 3, 4, 1], [10] * 5)
+    found = swap_propensities(log, [1, 2, 3, 4, 5])
+    assert found.values[1] == pytest.approx(5 / 9)
+    assert found.not_estimated == dict.fromkeys([3, 4, 5], "nothing was shown there")
+
+
 def test_errors_of_logs():
     log = swapped(500, 0)
     with pytest.raises(ValueError, match=r"ranks must be an array of one number per entry, shape \(\d+,\)"):
