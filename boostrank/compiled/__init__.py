@@ -22,10 +22,11 @@ import numpy as np
 from boostrank.segments import Floats, Ints, Segments
 
 # Number of the version of the functions' arguments, as in module.c.
-INTERFACE = 1
+INTERFACE = 2
 
 _FLOATS = np.ctypeslib.ndpointer(np.float64, ndim=1, flags="C_CONTIGUOUS")
 _INTS = np.ctypeslib.ndpointer(np.int64, ndim=1, flags="C_CONTIGUOUS")
+_FLOAT32S = np.ctypeslib.ndpointer(np.float32, ndim=1, flags="C_CONTIGUOUS")
 _COUNT = ctypes.c_int64
 _NUMBER = ctypes.c_double
 _INT32 = np.ctypeslib.ndpointer(np.int32, ndim=1, flags="C_CONTIGUOUS")
@@ -35,6 +36,11 @@ _ARGUMENTS = {
     "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
     "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _COUNT, _FLOATS, _FLOATS],
     "rank_weighted": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _FLOATS, _COUNT, _COUNT, _NUMBER, _FLOATS, _FLOATS],
+    "query_loss": [
+        *(_COUNT, _FLOATS, _FLOATS, _NUMBER, _FLOATS, _FLOATS, _COUNT, _NUMBER),
+        *(_INTS, _COUNT, _FLOAT32S, _FLOAT32S),
+    ],
+    "elementary": [_FLOATS, _COUNT, _FLOATS, _FLOATS],
     "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
     "ranked_measure": [_COUNT, _FLOATS, _INTS, _FLOATS, _INTS, _COUNT, _INTS, _COUNT, _FLOATS, _FLOATS],
     "letor_lines": [
