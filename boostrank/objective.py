@@ -15,15 +15,13 @@ from boostrank.labels import as_labels
 from boostrank.losses import Loss, get_loss
 from boostrank.preferences import EdgeLoss, PreferenceGraph
 from boostrank.queries import Queries
-from boostrank.segments import BLOCK_ROWS, Block, Floats, Segments
+from boostrank.rankings import COMPILED_BLOCK_ROWS
+from boostrank.segments import Block, Floats, Segments
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.compiled_forms import compiled_form
 from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
 from boostrank.threads import for_each
 from boostrank.weights import document_weights
-
-# Compiled functions have no temporary arrays, so that blocks may be larger than those of NumPy.
-COMPILED_BLOCK_ROWS = 4 * BLOCK_ROWS
 
 
 class Objective(BoundLoss):

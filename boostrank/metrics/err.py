@@ -17,6 +17,8 @@ from boostrank.segments import Floats, Ints, Segments
 
 # If a user reads on with a probability below this, the documents after it do not change a result in float64.
 NEGLIGIBLE = 1e-18
+# If the largest label of each query is between these, relative gains are gains, which are computed once for ERR and NDCG.
+MIN_SHARED_LABEL, MAX_SHARED_LABEL = 1e-6, 50.0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -37,7 +39,7 @@ class ExpectedReciprocalRank(QueryMeasure):
             raise ValueError(f"max_grade must be None or a finite number above 0; got {grade!r}")
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        satisfaction, cutoffs = _satisfaction(labels.values, self.max_grade), DCG(self.k).cutoffs(labels.queries)
+        satisfaction, cutoffs = _satisfaction(labels, self.max_grade), DCG(self.k).cutoffs(labels.queries)
         per_block = sum_over_ranks("err", satisfaction, cutoffs, self.ties, _stops, sorts_ties=True)
         return PreparedRanks(labels.largest == 0, cutoffs, per_block, self.ties != "average")
 
@@ -97,12 +99,14 @@ def err_score(
     return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
 
 
-def _satisfaction(relevance: Floats, max_grade: float | None) -> Floats:
+def _satisfaction(labels: GroupedLabels, max_grade: float | None) -> Floats:
     """``R = (2^y - 1) / 2^max_grade``, without overflow."""
-    largest = relevance.max()
+    relevance, largest = labels.values, labels.largest.max()
     highest = largest if max_grade is None else float(max_grade)
     if highest < largest:
         raise ValueError(f"max_grade must be at least the largest label, {largest:g}; got {max_grade!r}")
+    if highest <= MAX_SHARED_LABEL and not ((labels.largest > 0.0) & (labels.largest < MIN_SHARED_LABEL)).any():
+        return labels.relative_gains(DCG()) * np.exp2(-highest)
     satisfaction = relevance - highest
     np.exp2(satisfaction, out=satisfaction)
     satisfaction -= np.exp2(-highest)
