@@ -17,7 +17,7 @@ from boostrank.segments import Floats, Ints, Segments
 
 # If a user reads on with a probability below this, the documents after it do not change a result in float64.
 NEGLIGIBLE = 1e-18
-# If the largest label of each query is between these, relative gains are gains, which are computed once for ERR and NDCG.
+# If the largest label of each query is between these, relative gains are gains. ERR and NDCG share them.
 MIN_SHARED_LABEL, MAX_SHARED_LABEL = 1e-6, 50.0
 
 
