@@ -49,7 +49,7 @@ class _Array:
 
 
 _FLOATS, _FLOAT32S, _INTS = _Array(np.float64), _Array(np.float32), _Array(np.int64)
-_INT32, _UINT64 = _Array(np.int32), _Array(np.uint64)
+_INT32, _UINT64, _UINT8 = _Array(np.int32), _Array(np.uint64), _Array(np.uint8)
 _COUNT, _NUMBER = ctypes.c_int64, ctypes.c_double
 _ARGUMENTS = {
     "logistic_intercept": [_FLOATS, _FLOATS, _INTS, _COUNT, _NUMBER, _FLOATS],
@@ -63,6 +63,10 @@ _ARGUMENTS = {
     "elementary": [_FLOATS, _COUNT, _FLOATS, _FLOATS],
     "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
     "ranked_measure": [_COUNT, _FLOATS, _INTS, _FLOATS, _INTS, _COUNT, _INTS, _COUNT, _FLOATS, _FLOATS],
+    "trec_lines": [
+        *(ctypes.c_char_p, _COUNT, _INTS, _COUNT, _COUNT, _COUNT, _UINT64),
+        *(_UINT8, _INTS, _FLOATS, _INTS, _INTS, _INTS, _INTS),
+    ],
     "letor_lines": [
         *(ctypes.c_char_p, _COUNT, _COUNT, _COUNT, _UINT64),
         *(_FLOATS, _INTS, _INT32, _FLOATS, _INTS, _INTS, _INTS, _INTS),

@@ -146,6 +146,7 @@ def prototypes():
     kinds["double "] = compiled._NUMBER
     kinds |= {
         "float *": compiled._FLOAT32S,
+        "uint8_t *": compiled._UINT8,
         "char *": ctypes.c_char_p,
         "int32_t *": compiled._INT32,
         "uint64_t *": compiled._UINT64,
