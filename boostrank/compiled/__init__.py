@@ -64,7 +64,7 @@ _ARGUMENTS = {
     "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
     "ranked_measure": [_COUNT, _FLOATS, _INTS, _FLOATS, _INTS, _COUNT, _INTS, _COUNT, _FLOATS, _FLOATS],
     "trec_lines": [
-        *(ctypes.c_char_p, _COUNT, _INTS, _COUNT, _COUNT, _COUNT, _UINT64),
+        *(_UINT8, _COUNT, _INTS, _COUNT, _COUNT, _COUNT, _UINT64),
         *(_UINT8, _INTS, _FLOATS, _INTS, _INTS, _INTS, _INTS),
     ],
     "letor_lines": [

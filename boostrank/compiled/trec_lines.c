@@ -101,16 +101,17 @@ static int grow(Keys *keys)
     return 1;
 }
 
-/* Read all lines of a text, which is followed by a zero byte and has no other one.
+/* Read all lines of a text, which is followed by a zero byte.
 
    A line has `n_fields` fields with these roles; the texts of the field of role c go to data + c * size, one after the other,
    and the end of each to offsets + c * (max_rows + 1), after a 0. The first text column is the query. Rows of one query that
    follow each other are a run, of which `runs` has the first row. A line is refused if its texts are those of another line
    of its run. `slow` has the row, and the first and the last byte of each score whose value was not computed. */
-EXPORT int64_t trec_lines(const char *text, int64_t size, const int64_t *roles, int64_t n_fields, int64_t n_texts,
+EXPORT int64_t trec_lines(const uint8_t *bytes, int64_t size, const int64_t *roles, int64_t n_fields, int64_t n_texts,
                           int64_t max_rows, const uint64_t *powers, uint8_t *data, int64_t *offsets, double *scores,
                           int64_t *integers, int64_t *runs, int64_t *slow, int64_t *counts)
 {
+    const char *text = (const char *)bytes;
     Keys keys = {.n_parts = n_texts - 1};
     int64_t row = 0, n_runs = 0, n_slow = 0, result = REFUSED;
     int64_t ends[MAX_FIELDS] = {0};

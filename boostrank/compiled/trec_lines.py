@@ -42,24 +42,21 @@ class TrecLines(NamedTuple):
     slow: Ints
 
 
-def trec_lines(content: bytes, roles: Sequence[Role]) -> TrecLines | None:
+def trec_lines(content: NDArray[np.uint8], roles: Sequence[Role]) -> TrecLines | None:
     """Read lines; None if a line is invalid.
 
     Parameters
     ----------
-    content : bytes
-        Without zero bytes.
+    content : ndarray of uint8
+        The bytes of the lines, and a zero byte.
     roles : sequence of int or str
         What the fields of a line are.
     """
-    if b"\0" in content:
-        raise ValueError("the text must not have zero bytes")
+    if len(content) == 0 or content[-1] != 0:
+        raise ValueError("the text must end with a zero byte")
+    n_texts, size = sum(isinstance(role, int) for role in roles), len(content) - 1
     # A field and what separates it from the next one are two bytes at least.
-    n_texts, size, max_rows = (
-        sum(isinstance(role, int) for role in roles),
-        len(content),
-        (len(content) + 1) // (2 * len(roles)),
-    )
+    max_rows = (size + 1) // (2 * len(roles))
     numbers = np.array([role if isinstance(role, int) else _NUMBERS[role] for role in roles], dtype=np.int64)
     # Memory is used only where it is written to.
     data, places = np.empty(n_texts * size + 1, np.uint8), np.empty((n_texts, max_rows + 1), np.int64)

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from boostrank.compiled import is_available
 from boostrank.compiled.trec_lines import Role, trec_lines
+from boostrank.segments import Ints
 
 #: Roles of fields that are not in the table.
 UNUSED: Role = "unused"
 
 
-def parse_compiled(content: bytes, columns: Sequence[str], texts: Sequence[str], number: str) -> pd.DataFrame | None:
-    """Parse a file; None if a line is invalid, or if it is left to pandas.
-
-    It needs pyarrow, in whose form pandas stores texts from version 3 on. Without it, each text is an object of Python,
-    and pandas takes as long.
+def parse_compiled(
+    content: NDArray[np.uint8], columns: Sequence[str], texts: Sequence[str], number: str
+) -> pd.DataFrame | None:
+    """Parse a file; None if the library is not used or a line is invalid, so that pandas shall read it.
 
     Parameters
     ----------
-    content : bytes
+    content : ndarray of uint8
+        The bytes of the file, and a zero byte.
     columns : sequence of str
         Names of the fields of a line.
     texts : sequence of str
@@ -36,12 +39,8 @@ def parse_compiled(content: bytes, columns: Sequence[str], texts: Sequence[str],
     DataFrame or None
         The columns of `texts`, and `number` with int64 or float64.
     """
-    dtype: Any = pd.Series(["text"]).dtype
-    is_arrow = isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow"
-    if not (is_available() and is_arrow and b"\0" not in content and _is_utf8(content)):
+    if not is_available() or not _is_utf8(content):
         return None
-    import pyarrow as pa
-
     of_number: Role = "integer" if number == "relevance" else "score"
     roles = [texts.index(name) if name in texts else of_number if name == number else UNUSED for name in columns]
     lines = trec_lines(content, roles)
@@ -49,13 +48,12 @@ def parse_compiled(content: bytes, columns: Sequence[str], texts: Sequence[str],
         return None
     values = lines.integers if of_number == "integer" else lines.scores
     for row, start, end in lines.slow.tolist():
-        values[row] = float(content[start:end])
+        values[row] = float(content[start:end].tobytes())
     if not np.isfinite(values).all():
         return None
-    table: dict[str, Any] = {}
-    for name, (text, places) in zip(texts, lines.texts, strict=True):
-        array = pa.LargeStringArray.from_buffers(len(values), pa.py_buffer(places), pa.py_buffer(text))
-        table[name] = dtype.__from_arrow__(array)
+    table: dict[str, Any] = {
+        name: _column(text, places) for name, (text, places) in zip(texts, lines.texts, strict=True)
+    }
     table[number] = values
     result = pd.DataFrame(table)
     # The lines of a run of one query differ. The same query may have another run.
@@ -63,8 +61,20 @@ def parse_compiled(content: bytes, columns: Sequence[str], texts: Sequence[str],
     return result if is_grouped or not result.duplicated(list(texts)).any() else None
 
 
-def _is_utf8(content: bytes) -> bool:
+def _column(text: NDArray[np.uint8], places: Ints) -> Any:
+    """Texts in the form in which pandas stores them."""
+    dtype: Any = pd.Series(["text"]).dtype
+    if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
+        import pyarrow as pa
+
+        array = pa.LargeStringArray.from_buffers(len(places) - 1, pa.py_buffer(places), pa.py_buffer(text))
+        return dtype.__from_arrow__(array)
+    content = text.tobytes()
+    return pd.Series([content[start:end].decode() for start, end in pairwise(places.tolist())], dtype=dtype)
+
+
+def _is_utf8(content: NDArray[np.uint8]) -> bool:
     try:
-        return content.isascii() or bool(content.decode())
+        return int(content.max()) < 128 or bool(content.tobytes().decode())
     except UnicodeDecodeError:
         return False

@@ -20,7 +20,7 @@ import pandas as pd
 
 from boostrank.datasets.trec_compiled import parse_compiled
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_run
-from boostrank.files import open_decompressed, write_atomically
+from boostrank.files import read_decompressed, write_atomically
 
 Path = str | os.PathLike[str]
 
@@ -175,19 +175,15 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
 
 def _read(path: Path, kind: str) -> tuple[pd.DataFrame, str]:
     """The table of a file, checked, and the last field of its first line."""
-    with open_decompressed(path) as file:
-        content = file.read().removeprefix(codecs.BOM_UTF8)
-    texts, number = TEXTS[kind], NUMBERS[kind]
-    table = parse_compiled(content, COLUMNS[kind], texts, number)
+    columns, content = COLUMNS[kind], read_decompressed(path)
+    if content[:3].tobytes() == codecs.BOM_UTF8:
+        content = content[3:]
+    table = parse_compiled(content, columns, TEXTS[kind], NUMBERS[kind])
     if table is None:
-        table = _parse_with_pandas(path, content, kind)
+        table = _parse_with_pandas(path, content[:-1].tobytes(), kind)
     # The file has a line, since otherwise it was refused.
-    return table, re.findall(rb"[^ \t\r\n]+", _first_line(content))[-1].decode()
-
-
-def _first_line(content: bytes) -> bytes:
-    found = re.search(rb"[^ \t\r\n][^\r\n]*", content)
-    return found[0] if found else b""
+    fields = re.search(rb"(?:([^ \t\r\n]+)[ \t]*)+", content[:-1])
+    return table, fields[1].decode() if fields else ""
 
 
 def _parse_with_pandas(path: Path, content: bytes, kind: str) -> pd.DataFrame:
