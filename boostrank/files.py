@@ -90,7 +90,7 @@ def read_decompressed(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
         # It is 0 for a pipe.
         size = 0 if isinstance(file, gzip.GzipFile) else os.fstat(file.fileno()).st_size
         content = np.empty(size + 1, dtype=np.uint8)
-        n_read = file.readinto(memoryview(content)[:size]) if size else 0  # type: ignore[attr-defined]
+        n_read = file.readinto(content[:size].data) if size else 0  # type: ignore[attr-defined]
         rest = file.read()
     content[n_read] = 0
     return np.frombuffer(content[:n_read].tobytes() + rest + b"\0", np.uint8) if rest else content[: n_read + 1]

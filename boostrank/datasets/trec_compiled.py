@@ -64,7 +64,7 @@ def parse_compiled(
 def _column(text: NDArray[np.uint8], places: Ints) -> Any:
     """Texts in the form in which pandas stores them."""
     dtype: Any = pd.Series(["text"]).dtype
-    if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
+    if getattr(dtype, "storage", None) == "pyarrow":
         import pyarrow as pa
 
         array = pa.LargeStringArray.from_buffers(len(places) - 1, pa.py_buffer(places), pa.py_buffer(text))

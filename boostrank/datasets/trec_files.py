@@ -182,7 +182,7 @@ def _read(path: Path, kind: str) -> tuple[pd.DataFrame, str]:
     if table is None:
         table = _parse_with_pandas(path, content[:-1].tobytes(), kind)
     # The file has a line, since otherwise it was refused.
-    fields = re.search(rb"(?:([^ \t\r\n]+)[ \t]*)+", content[:-1])
+    fields = re.search(rb"(?:([^ \t\r\n]+)[ \t]*)+", content[:-1].data)
     return table, fields[1].decode() if fields else ""
 
 
