@@ -8,14 +8,14 @@
 /* One query; `e` has space for its documents. */
 CLONES static double intercept(const double *RESTRICT s, int64_t n, double goal, double tolerance, double *RESTRICT e)
 {
-    double highest = s[0];
+    double highest = s[0], factor;
 #pragma omp simd reduction(max : highest)
     for (int64_t j = 0; j < n; j++)
         highest = s[j] > highest ? s[j] : highest;
 #pragma omp simd
     for (int64_t j = 0; j < n; j++)
         e[j] = exponential(s[j] - highest);
-    return logistic_shift(s, e, n, goal, tolerance);
+    return logistic_shift(s, e, n, goal, tolerance, &factor);
 }
 
 /* The shift of each query with which the mean of 1 / (1 + exp(-(score + shift))) is its goal. */

@@ -14,8 +14,10 @@
 
 /* The shift with which the mean of 1 / (1 + exp(-(score + shift))) is `goal`, for scores `s` and e = exp(s - highest). Newton
    steps on the logit of the mean, which is nearly a linear function of the shift, are replaced by bisection where they
-   leave the interval that is left, or are longer than half of the step before. The last step is at most `tolerance`. */
-static INLINE double logistic_shift(const double *s, const double *e, int64_t n, double goal, double tolerance)
+   leave the interval that is left, or are longer than half of the step before. The last step is at most `tolerance`.
+   `factor` becomes exp(shift + highest), or 0 if the scores span more than MAX_NEAR_SPAN. */
+static INLINE double logistic_shift(const double *s, const double *e, int64_t n, double goal, double tolerance,
+                                    double *factor)
 {
     double level = log(goal) - log1p(-goal), highest = s[0], lowest = s[0], total = 0.0;
 #pragma omp simd reduction(max : highest) reduction(min : lowest) reduction(+ : total)
@@ -29,10 +31,10 @@ static INLINE double logistic_shift(const double *s, const double *e, int64_t n,
        probabilities, it is about the first value. */
     double low = level - highest, high = level - lowest, shift = low - log(total / (double)n), step = INFINITY;
     for (int i = 0; i < MAX_STEPS && step > tolerance; i++) {
-        double mean = 0.0, curvature = 0.0, factor = near ? exp(shift + highest) : 0.0;
+        double mean = 0.0, curvature = 0.0, odds = near ? exp(shift + highest) : 0.0;
 #pragma omp simd reduction(+ : mean, curvature)
         for (int64_t j = 0; j < (near ? n : 0); j++) {
-            double loses = 1.0 / (1.0 + e[j] * factor), wins = e[j] * factor * loses;
+            double loses = 1.0 / (1.0 + e[j] * odds), wins = e[j] * odds * loses;
             mean += wins;
             curvature += wins * loses;
         }
@@ -53,6 +55,7 @@ static INLINE double logistic_shift(const double *s, const double *e, int64_t n,
         step = fabs(next - shift);
         shift = next;
     }
+    *factor = near ? exp(shift + highest) : 0.0;
     return shift;
 }
 

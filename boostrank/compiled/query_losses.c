@@ -122,14 +122,20 @@ CLONES static void centered_logistic(const Group *group, const double *settings)
         double *g = group->g + start, *h = group->h + start;
         double mass = sum_of(u, n), most = (double)n * settings[2];
         mass = mass < settings[1] ? settings[1] : mass > most ? most : mass;
-        double shift = logistic_shift(s, e, n, mass / (double)n, settings[3]), total = 0.0;
+        double factor, total = 0.0, shift = logistic_shift(s, e, n, mass / (double)n, settings[3], &factor);
+        int64_t n_near = factor > 0.0 ? n : 0;
 #pragma omp simd reduction(+ : total)
-        for (int64_t j = 0; j < n; j++) {
-            double score = s[j] + shift, away = exponential(-fabs(score)), likely = 1.0 / (1.0 + away);
-            double unlikely = away * likely, curvature = likely * unlikely;
-            g[j] = (score < 0.0 ? unlikely : likely) - u[j];
-            h[j] = curvature;
-            total += curvature;
+        for (int64_t j = 0; j < n_near; j++) {
+            double loses = 1.0 / (1.0 + e[j] * factor), wins = e[j] * factor * loses;
+            g[j] = wins - u[j];
+            h[j] = wins * loses;
+            total += h[j];
+        }
+        for (int64_t j = n_near; j < n; j++) {
+            double away = exp(-fabs(s[j] + shift)), likely = 1.0 / (1.0 + away), unlikely = away * likely;
+            g[j] = (s[j] + shift < 0.0 ? unlikely : likely) - u[j];
+            h[j] = likely * unlikely;
+            total += h[j];
         }
         double inverse = settings[0] && total > 0.0 ? 1.0 / total : 0.0;
 #pragma omp simd
@@ -269,9 +275,15 @@ CLONES static void normalized_pnorm(const Group *group, const double *settings)
         double ratio = (norm > epsilon ? epsilon : norm) / larger;
         double smoothed = larger * pow(1.0 + pow(ratio, exponent), 1.0 / exponent);
         double to_slope = pow(norm / smoothed / (relative < 1.0 ? 1.0 : relative), exponent - 1.0);
-        double alignment = product_of(group->s + start, u, n) / smoothed;
+        double product = 0.0, mass = 0.0, square = 0.0;
+#pragma omp simd reduction(+ : product, mass, square)
+        for (int64_t j = 0; j < n; j++) {
+            product += group->s[start + j] * u[j];
+            mass += u[j];
+            square += u[j] * u[j];
+        }
         /* mass^(1 - 2 / q) length^(2 / q) */
-        double mass = sum_of(u, n), length = sqrt(product_of(u, u, n));
+        double alignment = product / smoothed, length = sqrt(square);
         double size = mass > 0.0 ? mass * pow(length / mass, 2.0 / exponent) : 0.0;
         double bound = (exponent + 1.0 > 4.0 ? exponent + 1.0 : 4.0) * size;
         finish_norm(group, q, group->x, to_slope * (alignment / smoothed), 1.0 / smoothed, bound / smoothed / smoothed);
