@@ -207,15 +207,15 @@ static INLINE void relative_powers(const Group *group, const double *settings)
 {
     for (int64_t q = 0; q < group->n_queries; q++) {
         int64_t start = group->starts[q], n = group->starts[q + 1] - start;
-        double *g = group->g + start, largest;
-#pragma omp simd
+        const double *s = group->s + start;
+        double *g = group->g + start, largest = 0.0;
+#pragma omp simd reduction(max : largest)
         for (int64_t j = 0; j < n; j++)
-            g[j] = fabs(group->s[start + j]);
-        largest = largest_of(g, n);
+            largest = fabs(s[j]) > largest ? fabs(s[j]) : largest;
         group->of_query[q] = largest = largest == 0.0 ? 1.0 : largest;
 #pragma omp simd
         for (int64_t j = 0; j < n; j++)
-            g[j] /= largest;
+            g[j] = fabs(s[j]) / largest;
     }
 #pragma omp simd
     for (int64_t j = 0; j < group->n; j++)
