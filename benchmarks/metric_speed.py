@@ -1,21 +1,30 @@
-"""Time of NDCG over many ragged queries in each library, and the share of a boosting round that evaluation takes.
+"""Time of measures over many ragged queries in each library, of reading a run, and of evaluation in a boosting round.
 
-python benchmarks/metric_speed.py [--queries 10000] [--documents 120] [--turns 5] [--rows 240000] [--output FOLDER]
+python benchmarks/metric_speed.py [--queries 10000] [--documents 120] [--turns 5] [--rows 240000] [--lines 1000000]
+                                  [--output FOLDER]
 
 First table: all calls get the same labels and scores, some of which are tied, and take turns in one process. A first
 turn, which compiles and fills caches, is not timed; the loop over scikit-learn runs once. Conversion to what a library
 takes is a row of its own. A ratio is the median over turns of a call to `br.ndcg_score` in that turn. LightGBM
 evaluates a booster without trees at its initial scores. boostrank and LightGBM use OMP_NUM_THREADS threads, ranx sorts
-with two, and all others use one. `br.evaluate` computes several measures.
+with two, and all others use one. `br.evaluate` computes NDCG, precision, MAP, MRR and ERR; the rows of several measures
+of other libraries have the first four, since these libraries do not compute ERR themselves.
 
-Second table: boosting rounds on training data with our NDCG@10 as the metric of validation queries, a quarter as many.
+Second table: a TREC file of a run with 1,000 documents a query is read into the table or dictionary of each library.
+pandas reads it as CSV with one blank between the fields: with the types that it chooses, where ids of queries become
+integers, and with ids as texts. It does not check the lines.
+
+Third table: boosting rounds on training data with our NDCG@10 as the metric of validation queries, a quarter as many.
 The share is the time inside the metric over the time of the whole round. The first two rounds, which bind metric and
 objective to their data, do not count.
 """
 
+import tempfile
 import time
 import warnings
+from pathlib import Path
 
+import ir_measures
 import lightgbm as lgb
 import numba
 import numpy as np
@@ -37,6 +46,10 @@ OURS = "boostrank ndcg_score"
 SLOW = "scikit-learn, loop over queries"
 CUTOFFS = ("10", "all")
 SEVERAL = ("ndcg", "precision", "map", "mrr", "err")
+#: The first four of them in pytrec_eval, with and without a cutoff, and in ranx.
+TREC_SEVERAL = (("ndcg_cut.{}", "ndcg"), ("P.{}", "P"), ("map_cut.{}", "map"), ("recip_rank", "recip_rank"))
+RANX_SEVERAL = ("ndcg", "precision", "map", "mrr")
+N_RUN_DOCUMENTS = 1000
 
 
 def make_data(n_queries, n_documents):
@@ -83,9 +96,14 @@ def calls_by_cutoff(y, scores, qid, sizes, turns):
     def add_calls(name, k):
         ranx_metric, trec_measure = (f"ndcg@{k}", f"ndcg_cut.{k}") if k else ("ndcg", "ndcg")
         evaluator = pytrec_eval.RelevanceEvaluator(judged, {trec_measure})
+        several = pytrec_eval.RelevanceEvaluator(judged, {cut.format(k) if k else all_ for cut, all_ in TREC_SEVERAL})
+        ranx_several = [f"{each}@{k}" if k else each for each in RANX_SEVERAL]
+        names = [ir_measures.nDCG, ir_measures.P, ir_measures.AP, ir_measures.RR]
+        # Precision needs a cutoff there.
+        measures = [each @ (k or int(sizes.max())) if k or each is ir_measures.P else each for each in names]
         bound = br.get_measure(f"ndcg@{k}" if k else "ndcg").bind(y, queries)
         # ranx sorts in place: each call takes a copy of its own.
-        copies = iter([unsorted.copy() for _ in range(turns + 1)])
+        copies = iter([unsorted.copy() for _ in range(2 * turns + 2)])
         calls[OURS, name] = lambda: br.ndcg_score(y, scores, qid, k=k)
         calls["boostrank, labels prepared", name] = lambda: bound.mean(scores)
         at = f"@{k}" if k else ""
@@ -95,9 +113,15 @@ def calls_by_cutoff(y, scores, qid, sizes, turns):
         )
         calls[SLOW, name] = lambda: sklearn_loop(y, scores, sizes, k)
         calls["pytrec_eval, evaluation", name] = lambda: evaluator.evaluate(run)
+        calls["pytrec_eval, four measures", name] = lambda: several.evaluate(run)
+        calls["ir_measures", name] = lambda: ir_measures.calc_aggregate(measures[:1], judged, run)
+        calls["ir_measures, four measures", name] = lambda: ir_measures.calc_aggregate(measures, judged, run)
         calls["ranx, sorted beforehand", name] = lambda: ranx.evaluate(labels, sorted_run, ranx_metric)
         calls["ranx, with its sorting", name] = lambda: ranx.evaluate(
             labels, descending_sort_parallel(next(copies)), ranx_metric
+        )
+        calls["ranx, four measures, with its sorting", name] = lambda: ranx.evaluate(
+            labels, descending_sort_parallel(next(copies)), ranx_several
         )
         calls["LightGBM's own evaluation", name] = lightgbm_evaluation(y, scores, sizes, k)
 
@@ -125,6 +149,44 @@ def speed_table(calls, turns):
             row[f"times_ndcg_score_{cutoff}"] = ratios[cutoff][name, k] if k in ("", cutoff) else np.nan
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def write_lines(path, n_lines):
+    """Write a run with different scores, of which six decimals are written."""
+    random = np.random.default_rng(0)
+    with open(path, "w", encoding="utf-8") as file:
+        for query in range(1000, 1000 + max(1, n_lines // N_RUN_DOCUMENTS)):
+            documents = random.choice(10**7, N_RUN_DOCUMENTS, replace=False)
+            scores = -np.sort(-random.normal(10.0, 3.0, N_RUN_DOCUMENTS))
+            pairs = enumerate(zip(documents.tolist(), scores.tolist(), strict=True), 1)
+            file.writelines(f"{query} Q0 D{number:07d} {rank} {score:.6f} tag\n" for rank, (number, score) in pairs)
+
+
+def pytrec_eval_run(path):
+    """A run as a dictionary."""
+    with open(path, encoding="utf-8") as file:
+        return pytrec_eval.parse_run(file)
+
+
+def reading_table(n_lines, turns):
+    """A row per reader of a TREC file: median, quartiles, and ratio to ours."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "run.trec")
+        write_lines(path, n_lines)
+        calls = {
+            "boostrank read_run": lambda: br.read_run(path),
+            "pandas, types of its choice": lambda: pd.read_csv(path, sep=" ", header=None),
+            "pandas, ids as texts": lambda: pd.read_csv(path, sep=" ", header=None, dtype={0: str, 2: str}),
+            "pytrec_eval, dictionary": lambda: pytrec_eval_run(path),
+            "ir_measures, list": lambda: list(ir_measures.read_trec_run(path)),
+            "ranx, Run": lambda: ranx.Run.from_file(path, kind="trec"),
+        }
+        seconds = seconds_in_turns(calls, turns, warm_up=True)
+    ratios = median_ratios(seconds, "boostrank read_run")
+    quartiles = seconds.quantile([0.25, 0.5, 0.75]).T * 1e3
+    quartiles.columns = ["quartile_1", "median_ms", "quartile_3"]
+    table = quartiles[["median_ms", "quartile_1", "quartile_3"]].assign(times_read_run=ratios)
+    return table.rename_axis("reader").reset_index()
 
 
 class Timed:
@@ -213,20 +275,31 @@ def main():
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--rows", type=int, default=240_000, help="documents to train on; 0 leaves this part out")
     parser.add_argument("--features", type=int, default=136)
+    parser.add_argument("--lines", type=int, default=1_000_000, help="of the run to read; 0 leaves this part out")
     parser.add_argument("--rounds", type=int, default=22)
     arguments = parser.parse_args()
     # numba warns of what ranx does with hashes of names.
     warnings.filterwarnings("ignore", message="unsafe cast")
     y, scores, qid, sizes = make_data(arguments.queries, arguments.documents)
     calls = calls_by_cutoff(y, scores, qid, sizes, arguments.turns)
+    packages = [*PACKAGES, *dict.fromkeys((*OTHERS, "ir-measures"))]
     publish(
         speed_table(calls, arguments.turns),
         "metric_speed",
         arguments.output,
         title=f"Milliseconds of NDCG: {len(y):,} documents in {len(sizes):,} queries, {arguments.turns} turns",
         seeds="0",
-        packages=[*PACKAGES, *OTHERS],
+        packages=packages,
     )
+    if arguments.lines:
+        publish(
+            reading_table(arguments.lines, arguments.turns),
+            "reading_speed",
+            arguments.output,
+            title=f"Milliseconds to read a run of {arguments.lines:,} lines, {arguments.turns} turns",
+            seeds="0",
+            packages=[*packages, "pandas", "pyarrow"],
+        )
     if arguments.rows:
         training = make_rows(arguments.rows, arguments.features, 0)
         validation = make_rows(arguments.rows // 4, arguments.features, 1)

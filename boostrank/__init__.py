@@ -32,6 +32,7 @@ that share a line do not import each other. A test reads this list and checks it
     clicks                   click logs, click models, and what clicks say about relevance
     theory                   consistency of losses, and NDCG on long lists
     labels                   relevance or preferences: one interface for both kinds of labels
+    bound_loss               the base class of losses that are bound to data
     objective                a loss bound to data: gradient and Hessian of every boosting round
     device_objective         an objective on a GPU
     estimators               rankers of LightGBM, XGBoost and CatBoost, which take query ids, and other estimators

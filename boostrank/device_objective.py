@@ -26,6 +26,7 @@ def copy_to_device(objective: Objective, move: Move) -> Objective:
         Copies an array of NumPy to the device.
     """
     copied = copy(objective)
+    copied.form = None
     copied.targets = move(objective.targets)
     copied.weights = None if objective.weights is None else move(objective.weights)
     copied.blocks = [

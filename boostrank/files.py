@@ -15,6 +15,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 _DESCRIPTOR = re.compile(r"(?:/proc/[^/]+(?:/task/[0-9]+)?|/dev)/fd/([0-9]+)")
 _MAX_LINKS = 40
 
@@ -76,6 +79,21 @@ def open_decompressed(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             raise ValueError(
                 f"{os.fspath(path)}: the gzip data is damaged or cut off ({error}); copy or download the file again"
             ) from error
+
+
+def read_decompressed(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
+    """The bytes of a file as :func:`open_decompressed` reads them, and a zero byte at the end.
+
+    For a large file, an array takes a third of the time of ``bytes``, since the system maps its memory in larger pages.
+    """
+    with open_decompressed(path) as file:
+        # It is 0 for a pipe.
+        size = 0 if isinstance(file, gzip.GzipFile) else os.fstat(file.fileno()).st_size
+        content = np.empty(size + 1, dtype=np.uint8)
+        n_read = file.readinto(content[:size].data) if size else 0  # type: ignore[attr-defined]
+        rest = file.read()
+    content[n_read] = 0
+    return np.frombuffer(content[:n_read].tobytes() + rest + b"\0", np.uint8) if rest else content[: n_read + 1]
 
 
 def _open_descriptor(path: str | os.PathLike[str]) -> int | None:

@@ -2,109 +2,26 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank import compiled
+from boostrank.bound_loss import BoundLoss, Float32s, UsePart, check_length, unit_scale
+from boostrank.compiled.query_losses import LossForm, write_derivatives
 from boostrank.dcg import DCG
 from boostrank.labels import as_labels
 from boostrank.losses import Loss, get_loss
 from boostrank.preferences import EdgeLoss, PreferenceGraph
 from boostrank.queries import Queries
+from boostrank.rankings import COMPILED_BLOCK_ROWS
 from boostrank.segments import Block, Floats, Segments
 from boostrank.surrogates import Surrogate, get_surrogate
+from boostrank.surrogates.compiled_forms import compiled_form
 from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
 from boostrank.threads import for_each
 from boostrank.weights import document_weights
-
-Float32s = NDArray[np.float32]
-UsePart = Callable[[slice, tuple[Floats, Floats], Floats | float], None]
-
-
-class BoundLoss(ABC):
-    """A loss bound to one data set by :func:`bind`.
-
-    Attributes
-    ----------
-    surrogate : Surrogate or EdgeLoss
-        The loss.
-    queries : Queries
-    offset : float
-        Boosting starts from score 0 for every document. The loss is evaluated at ``score + offset``.
-    scale : float
-        Gradient and Hessian, which contain the weights, are multiplied with it. It makes the mean Hessian 1 where
-        boosting starts. So weights are relative: all of them times a constant give the same gradient and Hessian.
-    """
-
-    surrogate: Surrogate | EdgeLoss
-    queries: Queries
-    offset: float
-    scale: float
-
-    @abstractmethod
-    def loss(self, scores: ArrayLike) -> Floats:
-        """Loss of each query at boosting's `scores`, not multiplied with `scale`, shape (n_queries,)."""
-
-    @abstractmethod
-    def n_weighted(self, hessian: NDArray[Any]) -> int:
-        """Number of documents that `scale` averages over, given the Hessian where boosting starts."""
-
-    @abstractmethod
-    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
-        """Call `use` for blocks of documents, maybe by several threads.
-
-        Its arguments are the documents, their gradient and Hessian, and the factor to multiply these with.
-        """
-
-    def gradient_hessian(
-        self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
-    ) -> tuple[Float32s, Float32s]:
-        """Gradient and diagonal Hessian, weighted and scaled, float32, each of shape (n_documents,).
-
-        Parameters
-        ----------
-        scores : ndarray, shape (n_documents,)
-            Boosting's scores, grouped.
-        out : pair of float32 arrays of shape (n_documents,), optional
-            Arrays to write to. Allocating new arrays takes more time than the arithmetic.
-
-        Raises
-        ------
-        FloatingPointError
-            If a score, gradient or Hessian is not finite. The backends would not notice, and train a wrong model.
-        """
-        _check_length(scores, self.queries, "scores")
-        results = out or (np.empty_like(scores, np.float32), np.empty_like(scores, np.float32))
-
-        def write(documents: slice, derivatives: tuple[Floats, Floats], factor: Floats | float) -> None:
-            for values, result in zip(derivatives, results, strict=True):
-                with np.errstate(over="ignore"):
-                    np.multiply(values, factor, out=result[documents])
-                self._check_finite(result[documents], scores, documents)
-
-        self._for_each_part(scores, write)
-        return results
-
-    def _check_finite(self, values: NDArray[Any], scores: NDArray[Any], documents: slice) -> None:
-        """Raise FloatingPointError if a value, which is a score, gradient or Hessian of `documents`, is not finite."""
-        if np.isfinite(values).all():
-            return
-        are_finite = np.isfinite(scores[documents])
-        # A score that is not finite is the cause. It may have changed the values of other documents of its query.
-        document = documents.start + int(np.argmin(np.isfinite(values) if are_finite.all() else are_finite))
-        query = int(np.searchsorted(self.queries.indptr, document, side="right")) - 1
-        cause = (
-            "its scores are finite, so the loss overflows: lower the learning rate"
-            if are_finite.all()
-            else "its scores are not finite: check the features, and lower the learning rate"
-        )
-        raise FloatingPointError(
-            f"{self.surrogate!r} has a gradient or Hessian that is not finite at document {document} of query "
-            f"{str(self.queries.ids[query])!r}; {cause}"
-        )
 
 
 class Objective(BoundLoss):
@@ -169,7 +86,7 @@ class Objective(BoundLoss):
     ) -> None:
         self.surrogate = get_surrogate(surrogate)
         self.queries = queries
-        _check_length(relevance, queries, "relevance")
+        check_length(relevance, queries, "relevance")
         self.targets = make_targets(relevance, queries, dcg, normalize)
         _check_bounds(self.surrogate, self.targets, normalize)
         self.weights: Floats | None = None
@@ -177,8 +94,10 @@ class Objective(BoundLoss):
             self.use_weights(document_weights(weights, queries, self.takes_document_weights))
         self.offset = self.surrogate.best_constant(self.targets, queries, self.weights)
         self.scale = unit_scale(self.n_weighted(), self._total_hessian())
-        #: The parts of the queries whose gradients are computed together.
+        #: The parts of the queries whose gradients are computed together, unless the compiled library does it.
         self.blocks = queries.blocks()
+        #: How the compiled library computes gradient and Hessian; None if the formulas of the surrogate are used.
+        self.form: LossForm | None = compiled_form(self.surrogate)
 
     @property
     def takes_document_weights(self) -> bool:
@@ -205,11 +124,30 @@ class Objective(BoundLoss):
         for_each(write, self.queries.blocks())
         return losses
 
+    def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
+        form, offset = self.form, self.offset
+        if form is None or not compiled.is_available():
+            super()._write(scores, results)
+            return
+
+        def compute(block: Block) -> None:
+            _, documents, part = block
+            values: Floats = scores[documents].astype(np.float64, copy=False)
+            out = results[0][documents], results[1][documents]
+            weights = None if self.weights is None else self.weights[documents]
+            arrays = values, self.targets[documents], weights
+            if not write_derivatives(form, *arrays, part, offset=offset, scale=self.scale, out=out):
+                self.check_finite(values + offset, scores, documents)
+                for result in out:
+                    self.check_finite(result, scores, documents)
+
+        for_each(compute, self.queries.blocks(COMPILED_BLOCK_ROWS))
+
     def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
         def compute(block: Block) -> None:
             _, documents, part = block
             shifted = scores[documents].astype(np.float64, copy=False) + self.offset
-            self._check_finite(shifted, scores, documents)
+            self.check_finite(shifted, scores, documents)
             factor = self.scale if self.weights is None else self.scale * self.weights[documents]
             use(documents, self._derivatives(shifted, documents, part), factor)
 
@@ -296,7 +234,7 @@ class EdgeObjective(BoundLoss):
 
     def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
         documents = slice(0, self.queries.n_documents)
-        self._check_finite(scores, scores, documents)
+        self.check_finite(scores, scores, documents)
         use(documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale)
 
     def n_weighted(self, hessian: NDArray[Any]) -> int:
@@ -324,15 +262,6 @@ class EdgeObjective(BoundLoss):
         # The largest eigenvalue of the Hessian of an edge is twice its curvature.
         hessian *= 2.0
         return gradient, hessian
-
-
-def unit_scale(n_documents: float, hessian: float) -> float:
-    """The factor that makes the mean Hessian 1, given the number of documents and the weighted sum of Hessians.
-
-    The factor is 1 if the sum of Hessians is 0. That happens if no query has a relevant document, so that nothing can
-    be learned.
-    """
-    return n_documents / hessian if hessian > 0 else 1.0
 
 
 def bind(
@@ -381,13 +310,6 @@ def bind(
             raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {chosen!r}")
         return EdgeObjective(chosen, labels.preferences(queries), weights)
     return Objective(chosen, labels.require_relevance(chosen), queries, dcg, normalize, weights)
-
-
-def _check_length(values: ArrayLike, queries: Queries, name: str) -> None:
-    if np.shape(values) != (queries.n_documents,):
-        raise ValueError(
-            f"{name} must have one value per document, shape ({queries.n_documents},); got {np.shape(values)}"
-        )
 
 
 def _check_bounds(surrogate: Surrogate, targets: Floats, normalize: str) -> None:

@@ -18,8 +18,8 @@ from boostrank.threads import for_each
 # If no query has a larger cutoff, the compiled selection of the first documents takes less time than sorting all: in
 # queries of 120 documents a third for 10 ranks and two thirds for 32, and in those of 1,000 a seventh and a quarter.
 MAX_SELECTED = 32
-# The selection leaves few documents of a block, so that blocks may be larger than those that are sorted.
-SELECTED_BLOCK_ROWS = 4 * BLOCK_ROWS
+# Compiled functions have no temporary arrays, so that blocks may be larger than those of NumPy, and calls are fewer.
+COMPILED_BLOCK_ROWS = 4 * BLOCK_ROWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,8 @@ def for_each_ranked(
     stable : bool, default True
         If False, documents of equal score may be in another sequence.
     """
-    selects = int(cutoffs.max()) <= MAX_SELECTED and is_available()
+    is_compiled = is_available()
+    selects = int(cutoffs.max()) <= MAX_SELECTED and is_compiled
 
     def rank(block: Block) -> None:
         wanted, values = cutoffs[block.segments], scores[block.rows]
@@ -113,4 +114,4 @@ def for_each_ranked(
         ranked = RankedBlock(block.segments, ranked_to, part, rows + block.rows.start, values[rows])
         function(ranked.first(wanted))
 
-    for_each(rank, queries.blocks(SELECTED_BLOCK_ROWS if selects else BLOCK_ROWS))
+    for_each(rank, queries.blocks(COMPILED_BLOCK_ROWS if is_compiled else BLOCK_ROWS))

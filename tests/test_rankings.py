@@ -74,7 +74,7 @@ def test_ranked_blocks_are_those_of_a_slow_sort(sizes, seed, kind):
 
 @needs_library
 def test_blocks_select_rows_of_all_queries(monkeypatch):
-    monkeypatch.setattr(rankings, "SELECTED_BLOCK_ROWS", 10)
+    monkeypatch.setattr(rankings, "COMPILED_BLOCK_ROWS", 10)
     random, sizes = np.random.default_rng(0), [4, 3, 9, 1, 1, 25, 2]
     scores, cutoffs, blocks = random.integers(0, 5, 45) * 1.0, np.array([2, 3, 4, 1, 1, 5, 2]), []
     for_each_ranked(Segments.from_sizes(sizes), scores, cutoffs, blocks.append)
@@ -130,7 +130,7 @@ def test_measures_are_those_of_numpy_alone_and_together(ties, sizes, seed, kind)
 @pytest.mark.parametrize("library", ["1", "0"])
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, library):
     monkeypatch.setenv("BOOSTRANK_COMPILED", library)
-    monkeypatch.setattr(rankings, "SELECTED_BLOCK_ROWS", 500)
+    monkeypatch.setattr(rankings, "COMPILED_BLOCK_ROWS", 500)
     monkeypatch.setattr(rankings, "BLOCK_ROWS", 500)
     random = np.random.default_rng(0)
     queries = Queries.from_sizes(random.integers(1, 60, 200))

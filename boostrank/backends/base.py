@@ -18,10 +18,11 @@ from boostrank.backends.custom_functions import BoundCustomObjective, BoundMetri
 from boostrank.backends.feature_parameters import FeatureParameter
 from boostrank.backends.parameters import KnownParameters
 from boostrank.backends.rounds import BinnedData, TrainingByRounds
+from boostrank.bound_loss import BoundLoss
 from boostrank.dcg import DCG
 from boostrank.labels import Labels
 from boostrank.losses import Loss
-from boostrank.objective import BoundLoss, bind
+from boostrank.objective import bind
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Floats, Ints
 from boostrank.targets import Normalize

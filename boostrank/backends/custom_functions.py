@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.arrays import as_floats
+from boostrank.bound_loss import Float32s
 from boostrank.metrics import Measure, get_measure
-from boostrank.objective import Float32s
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats

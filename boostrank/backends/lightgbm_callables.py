@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from boostrank.backends.callables import Fields, NativeMetric, NativeObjective
 from boostrank.backends.lightgbm_parameters import known_parameters
 from boostrank.backends.query_bagging import samples_queries
+from boostrank.bound_loss import Float32s
 from boostrank.dcg import DCG, Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.metrics import Measure
-from boostrank.objective import Float32s
 from boostrank.targets import Normalize
 from boostrank.threads import use_threads
 

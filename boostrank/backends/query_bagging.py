@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.base import BoostingFunction
-from boostrank.objective import Float32s
+from boostrank.bound_loss import Float32s
 from boostrank.queries import Queries
 
 #: LightGBM's default of `bagging_seed`.

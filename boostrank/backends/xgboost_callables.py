@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.callables import Fields, NativeMetric, NativeObjective
+from boostrank.bound_loss import Float32s
 from boostrank.dcg import DCG, Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.metrics import Measure
-from boostrank.objective import Float32s
 from boostrank.targets import Normalize
 
 

@@ -18,25 +18,55 @@ from functools import lru_cache
 from importlib.util import find_spec
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from boostrank.segments import Floats, Ints, Segments
 
 # Number of the version of the functions' arguments, as in module.c.
-INTERFACE = 1
+INTERFACE = 2
 
-_FLOATS = np.ctypeslib.ndpointer(np.float64, ndim=1, flags="C_CONTIGUOUS")
-_INTS = np.ctypeslib.ndpointer(np.int64, ndim=1, flags="C_CONTIGUOUS")
-_COUNT = ctypes.c_int64
-_NUMBER = ctypes.c_double
-_INT32 = np.ctypeslib.ndpointer(np.int32, ndim=1, flags="C_CONTIGUOUS")
-_UINT64 = np.ctypeslib.ndpointer(np.uint64, ndim=1, flags="C_CONTIGUOUS")
+
+class _Array:
+    """The type of an argument that is a contiguous array of one dimension, for ctypes.
+
+    It is that of ``np.ctypeslib.ndpointer`` without reference cycles, of which many calls would make so many that
+    Python searches for them, at several milliseconds a time.
+    """
+
+    def __init__(self, dtype: DTypeLike) -> None:
+        self._dtype = np.dtype(dtype)
+
+    def from_param(self, array: object) -> ctypes.c_void_p:
+        """The address of an array; raises TypeError for another type or layout, which the library would misread."""
+        if (
+            not isinstance(array, np.ndarray)
+            or array.dtype != self._dtype
+            or array.ndim != 1
+            or not array.flags.c_contiguous
+        ):
+            raise TypeError(f"an argument must be a contiguous array of {self._dtype} with one dimension")
+        return ctypes.c_void_p(array.ctypes.data)
+
+
+_FLOATS, _FLOAT32S, _INTS = _Array(np.float64), _Array(np.float32), _Array(np.int64)
+_INT32, _UINT64, _UINT8 = _Array(np.int32), _Array(np.uint64), _Array(np.uint8)
+_COUNT, _NUMBER = ctypes.c_int64, ctypes.c_double
 _ARGUMENTS = {
     "logistic_intercept": [_FLOATS, _FLOATS, _INTS, _COUNT, _NUMBER, _FLOATS],
     "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
     "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _COUNT, _FLOATS, _FLOATS],
     "rank_weighted": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _FLOATS, _COUNT, _COUNT, _NUMBER, _FLOATS, _FLOATS],
+    "query_loss": [
+        *(_COUNT, _FLOATS, _FLOATS, _NUMBER, _FLOATS, _FLOATS, _COUNT, _NUMBER),
+        *(_INTS, _COUNT, _FLOAT32S, _FLOAT32S),
+    ],
+    "elementary": [_FLOATS, _COUNT, _FLOATS, _FLOATS],
     "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
     "ranked_measure": [_COUNT, _FLOATS, _INTS, _FLOATS, _INTS, _COUNT, _INTS, _COUNT, _FLOATS, _FLOATS],
+    "trec_lines": [
+        *(_UINT8, _COUNT, _INTS, _COUNT, _COUNT, _COUNT, _UINT64),
+        *(_UINT8, _INTS, _FLOATS, _INTS, _INTS, _INTS, _INTS),
+    ],
     "letor_lines": [
         *(ctypes.c_char_p, _COUNT, _COUNT, _COUNT, _UINT64),
         *(_FLOATS, _INTS, _INT32, _FLOATS, _INTS, _INTS, _INTS, _INTS),

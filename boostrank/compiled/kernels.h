@@ -10,9 +10,12 @@
 #if defined(_MSC_VER)
 #define EXPORT __declspec(dllexport)
 #define RESTRICT __restrict
+#define INLINE __forceinline
 #else
 #define EXPORT __attribute__((visibility("default")))
 #define RESTRICT restrict
+/* Into each clone of its caller, whose instructions it then uses. */
+#define INLINE inline __attribute__((always_inline))
 #endif
 
 /* The loader chooses the clone that fits the processor. Floating point operations are not contracted, so that the clones

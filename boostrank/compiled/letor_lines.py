@@ -75,7 +75,7 @@ def letor_lines(block: bytes, first_index: int, max_index: int) -> LetorLines | 
     runs, comments = np.empty((n_lines, 3), np.int64), np.empty((n_lines, 2), np.int64)
     slow, counts = np.empty((n_lines + n_colons, 3), np.int64), np.empty(7, np.int64)
     results = labels, sizes, columns, values, runs.ravel(), comments.ravel(), slow.ravel(), counts
-    if _call("letor_lines", block, len(block), first_index, max_index, _powers_of_five(), *results) != 0:
+    if _call("letor_lines", block, len(block), first_index, max_index, powers_of_five(), *results) != 0:
         return None
     n_rows, n_values, n_runs, n_slow, has_qid, is_sorted, width = counts.tolist()
     rows, features = (labels[:n_rows], sizes[:n_rows]), (columns[:n_values], values[:n_values])
@@ -84,7 +84,7 @@ def letor_lines(block: bytes, first_index: int, max_index: int) -> LetorLines | 
 
 
 @lru_cache(maxsize=1)
-def _powers_of_five() -> NDArray[np.uint64]:
+def powers_of_five() -> NDArray[np.uint64]:
     """The upper and the lower 64 bits of ``5^p``, scaled to 128 bits, for p from ``-MAX_POWER`` to ``MAX_POWER``.
 
     They are rounded down, but the powers from -27 to -1 up: only with these a result may be half way between two

@@ -25,12 +25,12 @@ static double sum(run tied)
     return total;
 }
 
-static double discounted_gain(run tied, const double *discounts)
+static double discounted_gain(run tied, double gain, const double *discounts)
 {
     double weight = 0.0;
     for (int64_t t = 0; t < tied.counted; t++)
         weight += discounts[tied.before + t];
-    return sum(tied) * (weight / (double)tied.n);
+    return gain * (weight / (double)tied.n);
 }
 
 /* Sum of the precision at the ranks of relevant documents, of which there are `found` before these. */
@@ -57,10 +57,10 @@ static double reciprocal_rank(run tied, double relevant)
 /* Probability of stopping at each rank, divided by the rank, given that the user reads the first of the documents. The
    probability of reading on after t documents is the mean, over all sets of t documents, of the product of their 1 - R.
    See _mean_products in boostrank/metrics/err.py. `reading` has space for counted + 1 values. */
-static double stops(run tied, double *reading)
+static double stops(run tied, double satisfaction, double *reading)
 {
     /* At least 1: qualities that round to 1 would give 0, and the first document is read with probability 1. */
-    double negligible = fmax(1.0, log(NEGLIGIBLE) / log1p(-sum(tied) / (double)tied.n)), total = 0.0;
+    double negligible = fmax(1.0, log(NEGLIGIBLE) / log1p(-satisfaction / (double)tied.n)), total = 0.0;
     int64_t counted = negligible < (double)tied.counted ? (int64_t)ceil(negligible) : tied.counted, members = 0;
     for (int64_t i = 0; i < tied.n; i++)
         members += !(tied.quality[tied.rows[i]] > 0.0);
@@ -96,31 +96,43 @@ EXPORT int64_t ranked_measure(int64_t measure, const double *quality, const int6
     for (int64_t q = 0; q < n_queries; q++) {
         int64_t start = indptr[q], end = indptr[q + 1], last;
         double found = 0.0, reads = 1.0, total = 0.0;
-        for (int64_t first = start; first - start < cutoffs[q] && first < end; first = last) {
-            for (last = first + 1; averages && last < end && scores[last] == scores[first];)
-                last++;
-            int64_t left = cutoffs[q] - (first - start);
-            run tied = {quality, rows + first, first - start, last - first, last - first < left ? last - first : left};
-            if (measure == DCG) {
-                total += discounted_gain(tied, discounts);
-            } else if (measure == AVERAGE_PRECISION) {
-                double relevant = sum(tied);
-                total += precisions(tied, found, relevant);
-                found += relevant;
-            } else if (measure == RECIPROCAL_RANK) {
-                double relevant = sum(tied);
-                if (relevant > 0.0) {
-                    total = reciprocal_rank(tied, relevant);
+        int64_t stop = start + cutoffs[q] < end ? start + cutoffs[q] : end;
+        for (int64_t first = start; first < stop; first = last) {
+            last = first + 1;
+            if (!averages || last == end || scores[last] != scores[first]) {
+                /* Most documents are not tied. */
+                double own = quality[rows[first]], rank = (double)(last - start);
+                if (measure == DCG) {
+                    total += own * discounts[first - start];
+                } else if (measure == AVERAGE_PRECISION) {
+                    total += own * ((found + 1.0) / rank);
+                    found += own;
+                } else if (measure == ERR) {
+                    total += reads * own / rank;
+                    reads *= 1.0 - own;
+                } else if (own > 0.0) {
+                    total = 1.0 / rank;
                     break;
                 }
-            } else if (tied.n == 1) {
-                double satisfied = quality[*tied.rows];
-                total += reads * satisfied / (double)(tied.before + 1);
-                reads *= 1.0 - satisfied;
-            } else {
-                total += reads * stops(tied, reading);
+                continue;
+            }
+            while (last < end && scores[last] == scores[first])
+                last++;
+            int64_t left = stop - first;
+            run tied = {quality, rows + first, first - start, last - first, last - first < left ? last - first : left};
+            double all = sum(tied);
+            if (measure == DCG) {
+                total += discounted_gain(tied, all, discounts);
+            } else if (measure == AVERAGE_PRECISION) {
+                total += precisions(tied, found, all);
+                found += all;
+            } else if (measure == ERR) {
+                total += reads * stops(tied, all, reading);
                 for (int64_t i = 0; i < tied.n; i++)
                     reads *= 1.0 - quality[tied.rows[i]];
+            } else if (all > 0.0) {
+                total = reciprocal_rank(tied, all);
+                break;
             }
         }
         values[q] = total;

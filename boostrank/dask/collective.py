@@ -22,8 +22,9 @@ from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
 from boostrank.arrays import rescale_extreme
+from boostrank.bound_loss import BoundLoss, unit_scale
 from boostrank.metrics import BoundMeasure, Measure
-from boostrank.objective import BoundLoss, EdgeObjective, Objective, unit_scale
+from boostrank.objective import EdgeObjective, Objective
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
 

@@ -27,6 +27,7 @@ from boostrank.backends.base import (
     ValidationSet,
 )
 from boostrank.backends.custom_functions import BoundMetric
+from boostrank.bound_loss import BoundLoss, Float32s
 from boostrank.dask.collective import (
     GlobalMeasure,
     StoppedError,
@@ -41,7 +42,7 @@ from boostrank.dask.rows import as_rows, stack
 from boostrank.frames import is_pandas
 from boostrank.labels import Relevance
 from boostrank.metrics import Measure
-from boostrank.objective import BoundLoss, EdgeObjective, Float32s
+from boostrank.objective import EdgeObjective
 from boostrank.queries import Queries
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import group_data

@@ -6,8 +6,10 @@ with blanks or tabs between the fields. The rank in a file is not used, as in tr
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
+import io
 import os
 import re
 import warnings
@@ -16,8 +18,9 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
+from boostrank.datasets.trec_compiled import parse_compiled
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_run
-from boostrank.files import open_decompressed, write_atomically
+from boostrank.files import read_decompressed, write_atomically
 from boostrank.setting_checks import is_finite_text
 
 Path = str | os.PathLike[str]
@@ -26,9 +29,12 @@ Path = str | os.PathLike[str]
 COLUMNS = {"qrels": (QUERY, ITERATION, DOCUMENT, RELEVANCE), "run": (QUERY, "q0", DOCUMENT, "rank", SCORE, "tag")}
 #: What the lines of each kind of file consist of, for error messages.
 LINE_FORMS = {"qrels": "QUERY ITERATION DOCUMENT RELEVANCE", "run": "QUERY Q0 DOCUMENT RANK SCORE TAG"}
+#: The columns of texts that are read; no two lines have the same ones.
+TEXTS = {"qrels": (QUERY, DOCUMENT, ITERATION), "run": (QUERY, DOCUMENT)}
 #: The column that has numbers.
 NUMBERS = {"qrels": RELEVANCE, "run": SCORE}
 _INTEGER = r"[+-]?[0-9]{1,18}"
+_BLANKS = b" \t\r\n"
 # A column for a field that is too many.
 _BEYOND = "beyond"
 # The default of older versions of pandas rounds some numbers to a neighbour.
@@ -69,8 +75,7 @@ def read_qrels(path: Path) -> pd.DataFrame:
     0      301  doc-1         0          2
     1      301  doc-2         0          0
     """
-    table = _read(path, "qrels")
-    return table[[QUERY, DOCUMENT, ITERATION, RELEVANCE]]
+    return _read(path, "qrels")[0]
 
 
 def read_run(path: Path) -> pd.DataFrame:
@@ -106,9 +111,7 @@ def read_run(path: Path) -> pd.DataFrame:
     0      301  doc-2   9.50
     1      301  doc-1   7.25
     """
-    table = _read(path, "run")
-    tag = str(table["tag"].iloc[0])
-    table = table[[QUERY, DOCUMENT, SCORE]]
+    table, tag = _read(path, "run")
     table.attrs["tag"] = tag
     return table
 
@@ -171,41 +174,52 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
     write_atomically(path, write)
 
 
-def _read(path: Path, kind: str) -> pd.DataFrame:
-    """The lines of a file, checked; all columns that are used are str, but for that of numbers."""
-    columns, number = COLUMNS[kind], NUMBERS[kind]
+def _read(path: Path, kind: str) -> tuple[pd.DataFrame, str]:
+    """The table of a file, checked, and the last field of its first line."""
+    columns, content = COLUMNS[kind], read_decompressed(path)
+    if content[:3].tobytes() == codecs.BOM_UTF8:
+        content = content[3:]
+    table = parse_compiled(content, columns, TEXTS[kind], NUMBERS[kind])
+    if table is None:
+        table = _parse_with_pandas(path, content[:-1].tobytes(), kind)
+    # The file has a line, since otherwise it was refused.
+    fields = re.search(rb"(?:([^ \t\r\n]+)[ \t]*)+", content[:-1].data)
+    return table, fields[1].decode() if fields else ""
+
+
+def _parse_with_pandas(path: Path, content: bytes, kind: str) -> pd.DataFrame:
+    columns, texts, number = COLUMNS[kind], TEXTS[kind], NUMBERS[kind]
     number_type = np.int64 if kind == "qrels" else np.float64
     try:
         # pandas is several times faster where it may choose the types of columns.
-        table = _parse(path, [*columns, _BEYOND], {number: str if kind == "qrels" else np.float64})
+        table = _read_csv(content, [*columns, _BEYOND], {number: str if kind == "qrels" else np.float64})
         if len(table) == 0 or (table[columns[-1]] == "").any() or (table[_BEYOND] != "").any():
-            _raise_fault(path, kind)
+            _raise_fault(path, content, kind)
         if kind == "qrels" and not table[number].str.fullmatch(_INTEGER).all():
-            _raise_fault(path, kind)
+            _raise_fault(path, content, kind)
         values = table[number].to_numpy(dtype=object).astype(number_type)
         # pandas reads a column of the words True and False as the numbers 1 and 0.
         if kind == "run" and np.isin(values, (0.0, 1.0)).all():
-            words = _parse(path, list(columns), str, usecols=[number])[number]
+            words = _read_csv(content, list(columns), str, usecols=[number])[number]
             if words.str.contains("[a-df-zA-DF-Z]", regex=True).any():
-                _raise_fault(path, kind)
+                _raise_fault(path, content, kind)
         # Ids such as 007 were read as numbers.
-        texts = [name for name in (QUERY, ITERATION, DOCUMENT, "tag") if name in columns]
         wrong = [name for name in texts if not isinstance(table[name].dtype, pd.StringDtype)]
         if wrong:
-            table[wrong] = _parse(path, list(columns), str, usecols=wrong)
+            table[wrong] = _read_csv(content, list(columns), str, usecols=wrong)[wrong]
     except (ValueError, OverflowError):
-        _raise_fault(path, kind)
-    if not np.isfinite(values).all() or table.duplicated(texts[: 3 if kind == "qrels" else 2]).any():
-        _raise_fault(path, kind)
-    return table.drop(columns=_BEYOND).assign(**{number: values})
+        _raise_fault(path, content, kind)
+    if not np.isfinite(values).all() or table.duplicated(list(texts)).any():
+        _raise_fault(path, content, kind)
+    return table[list(texts)].assign(**{number: values})
 
 
-def _parse(path: Path, columns: list[str], dtype: Any, usecols: list[str] | None = None) -> pd.DataFrame:
-    with open_decompressed(path) as file, warnings.catch_warnings():
+def _read_csv(content: bytes, columns: list[str], dtype: Any, usecols: list[str] | None = None) -> pd.DataFrame:
+    with warnings.catch_warnings():
         # Columns of several types, and lines that are too long, are noticed by the caller.
         warnings.simplefilter("ignore", (pd.errors.DtypeWarning, pd.errors.ParserWarning))
         return pd.read_csv(
-            file,
+            io.BytesIO(content),
             sep=r"\s+",
             header=None,
             names=columns,
@@ -219,23 +233,23 @@ def _parse(path: Path, columns: list[str], dtype: Any, usecols: list[str] | None
         )
 
 
-def _raise_fault(path: Path, kind: str) -> NoReturn:
+def _raise_fault(path: Path, content: bytes, kind: str) -> NoReturn:
     """Raise ValueError for the first invalid line. It reads line by line, which takes several times longer."""
     seen: set[tuple[str, ...]] = set()
-    with open_decompressed(path) as file:
-        for number, line in enumerate(file, 1):
-            fields = re.split(rb"[ \t]+", line.strip(b" \t\r\n"))
-            if fields == [b""]:
-                continue
-            try:
-                fault = _fault([field.decode() for field in fields], kind, seen)
-            except UnicodeDecodeError:
-                fault = "it is not text in UTF-8"
-            if fault:
-                shown = line[:60].decode(errors="replace")
-                raise ValueError(
-                    f"{os.fspath(path)}, line {number}: {fault} (in the line {shown!r}); expected {LINE_FORMS[kind]}"
-                )
+    # Lines end in \n, \r\n or \r, as for pandas.
+    for number, line in enumerate(content.splitlines(), 1):
+        fields = re.split(rb"[ \t]+", line.strip(_BLANKS))
+        if fields == [b""]:
+            continue
+        try:
+            fault = _fault([field.decode() for field in fields], kind, seen)
+        except UnicodeDecodeError:
+            fault = "it is not text in UTF-8"
+        if fault:
+            shown = line[:60].decode(errors="replace")
+            raise ValueError(
+                f"{os.fspath(path)}, line {number}: {fault} (in the line {shown!r}); expected {LINE_FORMS[kind]}"
+            )
     if not seen:
         raise ValueError(f"{os.fspath(path)} has no lines; expected lines {LINE_FORMS[kind]}")
     raise AssertionError(

@@ -18,6 +18,8 @@ from boostrank.segments import Floats, Ints, Segments
 
 # If a user reads on with a probability below this, the documents after it do not change a result in float64.
 NEGLIGIBLE = 1e-18
+# If the largest label of each query is between these, relative gains are gains. ERR and NDCG share them.
+MIN_SHARED_LABEL, MAX_SHARED_LABEL = 1e-6, 50.0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -37,12 +39,21 @@ class ExpectedReciprocalRank(QueryMeasure):
         if grade is not None and not (isinstance(grade, Real) and 0 < grade < np.inf):
             raise ValueError(f"max_grade must be None or a finite number above 0; got {grade!r}")
 
-    def satisfaction(self, labels: Floats) -> Floats:
-        """Probability that each document satisfies the user."""
-        return _satisfaction(labels, self.max_grade)
+    def satisfaction(self, labels: GroupedLabels) -> Floats:
+        """Probability that each document satisfies the user: ``R = (2^y - 1) / 2^max_grade``, without overflow."""
+        relevance, largest = labels.values, labels.largest.max()
+        highest = largest if self.max_grade is None else float(self.max_grade)
+        if highest < largest:
+            raise ValueError(f"max_grade must be at least the largest label, {largest:g}; got {self.max_grade!r}")
+        if highest <= MAX_SHARED_LABEL and not ((labels.largest > 0.0) & (labels.largest < MIN_SHARED_LABEL)).any():
+            return labels.relative_gains(DCG()) * np.exp2(-highest)
+        satisfaction = relevance - highest
+        np.exp2(satisfaction, out=satisfaction)
+        satisfaction -= np.exp2(-highest)
+        return satisfaction
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        satisfaction, cutoffs = self.satisfaction(labels.values), DCG(self.k).cutoffs(labels.queries)
+        satisfaction, cutoffs = self.satisfaction(labels), DCG(self.k).cutoffs(labels.queries)
         per_block = sum_over_ranks("err", satisfaction, cutoffs, self.ties, _stops, sorts_ties=True)
         return PreparedRanks(labels.largest == 0, cutoffs, per_block, self.ties != "average")
 
@@ -100,18 +111,6 @@ def err_score(
     """
     measure = ExpectedReciprocalRank(k=k, max_grade=max_grade, ties=ties, empty=empty)
     return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
-
-
-def _satisfaction(relevance: Floats, max_grade: float | None) -> Floats:
-    """``R = (2^y - 1) / 2^max_grade``, without overflow."""
-    largest = relevance.max()
-    highest = largest if max_grade is None else float(max_grade)
-    if highest < largest:
-        raise ValueError(f"max_grade must be at least the largest label, {largest:g}; got {max_grade!r}")
-    satisfaction = relevance - highest
-    np.exp2(satisfaction, out=satisfaction)
-    satisfaction -= np.exp2(-highest)
-    return satisfaction
 
 
 def _stops(ranking: RankedDocuments) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 
 from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.err import ExpectedReciprocalRank
+from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
 
@@ -17,8 +18,8 @@ from boostrank.segments import Floats, Ints, Segments
 class ProbabilityReciprocalRank(ExpectedReciprocalRank):
     """Expected reciprocal rank of labels that are themselves probabilities to be satisfied, as in CatBoost."""
 
-    def satisfaction(self, labels: Floats) -> Floats:
-        return labels
+    def satisfaction(self, labels: GroupedLabels) -> Floats:
+        return labels.values
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

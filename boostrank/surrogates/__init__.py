@@ -29,7 +29,8 @@ means that the minimizer of the expected loss sorts like the expected targets ``
 
 To add a surrogate, write its class in a file of this folder, and enter an instance in :data:`SURROGATES` and a row in
 this table. If it is separable, its profiled form is added under the name "centered-NAME". Rankers, commands and tests
-use all surrogates in :data:`SURROGATES`. :func:`check` tests the laws that every surrogate obeys.
+use all surrogates in :data:`SURROGATES`. :func:`check` tests the laws that every surrogate obeys. The compiled library,
+if it is there, computes the losses without pairs (:mod:`boostrank.surrogates.compiled_forms`).
 """
 
 from collections.abc import Mapping

@@ -144,7 +144,13 @@ def prototypes():
     sources = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.glob("*.c"))
     kinds = {"double *": compiled._FLOATS, "int64_t *": compiled._INTS, "int64_t ": compiled._COUNT}
     kinds["double "] = compiled._NUMBER
-    kinds |= {"char *": ctypes.c_char_p, "int32_t *": compiled._INT32, "uint64_t *": compiled._UINT64}
+    kinds |= {
+        "float *": compiled._FLOAT32S,
+        "uint8_t *": compiled._UINT8,
+        "char *": ctypes.c_char_p,
+        "int32_t *": compiled._INT32,
+        "uint64_t *": compiled._UINT64,
+    }
     found = {}
     for name, arguments in re.findall(r"^EXPORT int64_t (\w+)\(([^)]*)\)", sources, re.MULTILINE):
         types = [re.sub(r"\w+$", "", one.strip().removeprefix("const ")) for one in arguments.split(",")]

@@ -14,6 +14,13 @@ from boostrank.datasets.trec_tables import as_qrels, as_run
 LINE = b"q1 Q0 d1 1 2.5 tag\n"
 
 
+@pytest.fixture(autouse=True, params=["compiled", "pandas"])
+def parser(request, monkeypatch):
+    """Files are read by the compiled library, if it is there, and without it."""
+    if request.param == "pandas":
+        monkeypatch.setenv("BOOSTRANK_COMPILED", "0")
+
+
 @pytest.fixture
 def file(tmp_path):
     def write(content, name="file.txt"):
@@ -128,6 +135,29 @@ def test_qrels_are_read(file):
 def test_faulty_line_of_qrels_is_named(file, line, fault):
     with pytest.raises(ValueError, match=rf"line 2: {fault} .* expected QUERY ITERATION DOCUMENT RELEVANCE"):
         read_qrels(file(b"q 0 d1 1\n" + line))
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_lines_may_end_in_each_way(file, end):
+    content = b"q Q0 d 1 2 t" + end + end + b"q Q0 e 2 1 t"
+    assert rows(read_run(file(content))) == rows(read_run(file(content + end))) == [["q", "d", 2.0], ["q", "e", 1.0]]
+    with pytest.raises(ValueError, match=r"line 4: the score 'x' is .* \(in the line 'q Q0 f 3 x t'\)"):
+        read_run(file(content + end + b"q Q0 f 3 x t" + end))
+
+
+def test_byte_order_mark_is_no_part_of_the_first_id(file):
+    content = "\ufeffq Q0 d 1 2 t\n".encode()
+    assert rows(read_run(file(content))) == [["q", "d", 2.0]]
+    with pytest.raises(ValueError, match="line 2: the document 'd' occurs a second time for the query 'q'"):
+        read_run(file(content + b"q Q0 d 1 2 t\n"))
+    assert rows(read_qrels(file(gzip.compress("\ufeffq 0 d 2\n".encode())))) == [["q", "d", "0", 2]]
+
+
+def test_lines_of_a_query_need_not_follow_each_other(file):
+    content = b"".join(b"q%d Q0 d%d 1 2 t\n" % (i % 3, i) for i in range(3000))
+    assert rows(read_run(file(content)))[2998:] == [["q1", "d2998", 2.0], ["q2", "d2999", 2.0]]
+    with pytest.raises(ValueError, match="line 3001: the document 'd1' occurs a second time for the query 'q1'"):
+        read_run(file(content + b"q1 Q0 d1 1 2 t\n"))
 
 
 def test_missing_file_is_an_os_error(tmp_path):

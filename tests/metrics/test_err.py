@@ -64,3 +64,13 @@ def test_largest_grade_is_that_of_the_data_unless_given(ragged):
                 assert FUNCTIONS["err"]([*labels, 0], [*zeros, -1.0], np.zeros(len(labels) + 1)) == pytest.approx(1.0)
     for label in (1, 2):
         assert FUNCTIONS["err"]([label, 0], [0.5, 0.5], [0, 0], max_grade=1074) == pytest.approx(0.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("label", [1e-40, 1e-7, 0.3, 50.0, 51.0, 300.0])
+@pytest.mark.parametrize("beside", [0.0, 1.0])
+def test_satisfaction_by_labels_of_all_sizes(label, beside):
+    # The gains of NDCG are scaled where they are extreme, and these are not.
+    highest = max(label, beside, 1.0)
+    values = FUNCTIONS["err"]([label, beside], [1.0, 1.0], qid=[1, 2], max_grade=highest, per_query=True)
+    exact = [-math.expm1(-y * math.log(2.0)) * 2.0 ** (y - highest) for y in (label, beside)]
+    np.testing.assert_allclose(values, exact, rtol=1e-12, atol=1e-16)
