@@ -220,7 +220,9 @@ def test_a_missing_dask_is_an_error_that_says_what_to_install(monkeypatch):
         if name == "boostrank.dask" or name.startswith("boostrank.dask."):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr(br, "dask", raising=False)
-    monkeypatch.setitem(sys.modules, "dask", None)
+    # Other packages may have imported parts of Dask.
+    for name in ("dask", "dask.array"):
+        monkeypatch.setitem(sys.modules, name, None)
     message = re.escape("pip install 'boostrank[dask]'")
     with pytest.raises(AttributeError, match=message):
         br.dask  # noqa: B018
