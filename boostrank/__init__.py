@@ -16,6 +16,7 @@ that share a line do not import each other. A test reads this list and checks it
     frames                   query ids and features of DataFrames
     exponential              the exponential function, continued so that it does not overflow
     queries                  segments with query ids, grouped and ungrouped
+    query_values             weights and groups of queries that are given by query id
     dcg                      gain, discount, cutoff, ideal DCG and normalized gains
     discounts                names of discounts and cutoffs, and cutoffs that grow slower than the list
     targets                  normalizations of gains, the targets of surrogates
@@ -37,7 +38,7 @@ that share a line do not import each other. A test reads this list and checks it
     backends                 LightGBM and XGBoost, the only modules that import these libraries
     rankers                  estimators in the style of scikit-learn
     displays, dask           pictures with matplotlib; rankers on a Dask cluster
-    comparison               comparison of rankers by paired tests over queries
+    comparison               comparison of rankers and of runs by paired tests over queries
     cli                      the command line
 """
 
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from boostrank import theory as theory
     from boostrank.backends.lightgbm_callables import lightgbm_metric, lightgbm_objective
     from boostrank.backends.xgboost_callables import xgboost_metric, xgboost_objective
-    from boostrank.comparison import compare
+    from boostrank.comparison import compare, compare_runs
     from boostrank.datasets import (
         Dataset,
         FeatureFiles,
@@ -91,6 +92,7 @@ __all__ = [
     "QueryKFold",
     "XGBoostRanker",
     "compare",
+    "compare_runs",
     "cross_validate",
     "datasets",
     "displays",
@@ -128,7 +130,7 @@ __all__ = [
 _MODULES = {
     "backends.lightgbm_callables": ("lightgbm_metric", "lightgbm_objective"),
     "backends.xgboost_callables": ("xgboost_metric", "xgboost_objective"),
-    "comparison": ("compare",),
+    "comparison": ("compare", "compare_runs"),
     "datasets": (
         "Dataset",
         "FeatureFiles",

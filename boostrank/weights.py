@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from boostrank.arrays import as_floats, rescale_extreme
 from boostrank.frames import is_pandas
 from boostrank.queries import Queries
-from boostrank.segments import Floats
+from boostrank.segments import Floats, Ints
 
 #: Advice for losses and objectives that take only weights of queries.
 DOCUMENT_WEIGHTS = (
@@ -58,9 +58,7 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: boo
             f"sample_weight must have one weight per query ({queries.n_queries}) or per document "
             f"({queries.n_documents}); got shape {weights.shape}"
         )
-    if not np.isfinite(weights).all() or weights.min() < 0 or not weights.any():
-        raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
-    weights = rescale_extreme(weights)
+    weights = check_weights(weights)
     if len(weights) == queries.n_queries:
         return queries.repeat(weights)
     if not grouped:
@@ -68,6 +66,19 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: boo
     if not may_differ:
         require_equal_weights(weights, queries, DOCUMENT_WEIGHTS)
     return weights
+
+
+def check_weights(weights: Floats) -> Floats:
+    """Raise ValueError unless weights are finite, not negative and not all 0; return them, rescaled if extreme.
+
+    Examples
+    --------
+    >>> check_weights(np.array([2.0, 1.0])).tolist()
+    [2.0, 1.0]
+    """
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
+    return rescale_extreme(weights)
 
 
 def _aligned(weights: Floats, series: Any, queries: Queries) -> Floats:
@@ -149,3 +160,61 @@ def require_equal_weights(weights: Floats, queries: Queries, advice: str = "") -
     if differs.any():
         query = str(queries.ids[np.argmax(differs)])
         raise ValueError(f"sample_weight differs within query {query!r}: give one weight per query. {advice}".rstrip())
+
+
+class WeightedMeans(NamedTuple):
+    """Means of groups, as :func:`weighted_means` returns them; arrays with one number for each group.
+
+    Attributes
+    ----------
+    n_values : ndarray of int64
+        Number of values that count: those that are not NaN and whose weight is not 0.
+    mean : ndarray
+        NaN where no value counts.
+    standard_error : ndarray
+        Of the mean; NaN for fewer than two values.
+    """
+
+    n_values: Ints
+    mean: Floats
+    standard_error: Floats
+
+
+def weighted_means(values: Floats, weights: Floats, groups: Ints | None = None, n_groups: int = 1) -> WeightedMeans:
+    """Weighted mean of the values of each group, and its standard error.
+
+    The mean is ``m = sum(w x) / sum(w)``. Its standard error is ``sqrt(n / (n - 1) sum(w^2 (x - m)^2)) / sum(w)``,
+    which is ``s / sqrt(n)`` if all weights are equal.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        NaN is left out.
+    weights : ndarray, shape (n,)
+        Not negative.
+    groups : ndarray of int64, shape (n,), optional
+        Number of the group of each value; by default there is one group.
+    n_groups : int, default 1
+
+    References
+    ----------
+    Cochran, "Sampling techniques", 1977, chapter 6 (the variance of a ratio). Gatz and Smith, "The standard error of a
+    weighted mean concentration", Atmospheric Environment 1995.
+
+    Examples
+    --------
+    >>> found = weighted_means(np.array([1.0, 2.0, 6.0]), np.ones(3))
+    >>> found.n_values.tolist(), found.mean.tolist(), found.standard_error.round(4).tolist()
+    ([3], [3.0], [1.5275])
+    """
+    kept = ~np.isnan(values) & (weights > 0)
+    codes = np.zeros(int(kept.sum()), dtype=np.int64) if groups is None else groups[kept]
+    values, weights = values[kept], weights[kept]
+    n_values = np.bincount(codes, minlength=n_groups)
+    total = np.bincount(codes, weights, minlength=n_groups)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.bincount(codes, weights * values, minlength=n_groups) / total
+        squares = np.bincount(codes, (weights * (values - mean[codes])) ** 2, minlength=n_groups)
+        error = np.sqrt(squares * n_values / (n_values - 1)) / total
+    error[n_values < 2] = np.nan
+    return WeightedMeans(n_values, mean, error)

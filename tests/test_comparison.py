@@ -89,7 +89,7 @@ def test_display_shows_every_ranker(comparison):
 
 def test_texts_of_a_comparison_have_its_numbers(comparison):
     result = comparison[3]
-    assert (result.rankers, result.measures) == (["softmax", "squared"], ["ndcg@1", "ndcg@10"])
+    assert (result.names, result.measures) == (["softmax", "squared"], ["ndcg@1", "ndcg@10"])
     row = result.table.set_index(["ranker", "metric"]).loc[("squared", "ndcg@10")]
     mean, difference = f"{row['mean']:.4f}", f"{row['difference']:+.4f}"
     wins, p_value = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}", f"{row['p_holm']:.3f}"

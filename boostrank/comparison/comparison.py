@@ -1,12 +1,15 @@
-"""The result of a comparison: its tables as data, as text and as Markdown."""
+"""The result of a comparison: its tables as data, as text, as Markdown and as LaTeX."""
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from boostrank.comparison.table_texts import latex_table, markdown_table, text_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,84 +24,94 @@ WIDTH = 80
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Result of :func:`boostrank.compare`; if it is printed, it shows a table for each measure.
+    """Result of :func:`boostrank.compare` and :func:`boostrank.compare_runs`; printed, it shows a table per measure.
 
     Columns of the printed tables are the mean over queries, its difference to that of the baseline, the p-value of the
-    difference after Holm's correction for the number of rankers ("p (Holm)"), the numbers of queries won, tied and lost
-    against the baseline ("w/t/l"), and the mean number of boosting rounds.
+    difference after Holm's correction for the number of rankers or runs ("p (Holm)"), the numbers of queries won, tied
+    and lost against the baseline ("w/t/l"), and the mean number of boosting rounds, where rankers were trained.
 
     Attributes
     ----------
     table : DataFrame
-        One row per ranker and measure, with the columns:
+        One row per ranker or run and measure, with the columns:
 
-        ranker, metric
-            Names of the ranker and of the measure.
+        ranker or run, metric
+            Names of the ranker or the run, and of the measure.
         mean
-            Mean over the queries of all folds.
-        one column per fold, with its name
+            Mean over the queries, for rankers those of all folds.
+        one column per fold, with its name (only for rankers)
             Mean over the queries of the fold.
         difference, p_value, wins, ties, losses
-            Result of :func:`boostrank.permutation_test` of the ranker against the baseline.
+            Result of :func:`boostrank.permutation_test` against the baseline.
         p_holm
-            p-value after the correction :func:`boostrank.significance.holm` for the rankers in this measure.
+            p-value after the correction :func:`boostrank.significance.holm` for the rankers or runs in this measure.
         low, high
             95% interval of the difference, of :func:`boostrank.significance.bootstrap_interval`.
         effect
             :func:`boostrank.significance.effect_size` of the difference.
-        rounds
+        rounds (only for rankers)
             Mean over folds of the number of boosting rounds.
 
         In rows of the baseline `p_value`, `p_holm`, `low`, `high` and `effect` are NaN.
     per_query : DataFrame
-        One row per ranker, fold and query, with the number of boosting rounds and a column for each measure.
+        One row per ranker, fold and query, with the number of boosting rounds and a column for each measure; or one row
+        per run and query, with the columns "run", "query", "group" and "weight" where these were given, and a column
+        for each measure.
     baseline : str
         Name of the baseline.
+    kind : {"ranker", "run"}, default "ranker"
+        Kind of the things that are compared, and name of their column.
+    groups : DataFrame or None
+        The same as `table` by group of queries, where groups were given: one row per group, run and measure, with the
+        columns "group" and "queries", the number of queries in the mean, before the others. The last rows are those of
+        "all queries", which are rows of `table`; the other p-values are corrected for the number of all groups and
+        runs in a measure.
     """
 
     table: pd.DataFrame
     per_query: pd.DataFrame
     baseline: str
+    kind: str = "ranker"
+    groups: pd.DataFrame | None = None
 
     @property
-    def rankers(self) -> list[str]:
-        """Names of the rankers."""
-        return list(self.table["ranker"].unique())
+    def names(self) -> list[str]:
+        """Names of the rankers or runs."""
+        return list(self.table[self.kind].unique())
 
     @property
     def measures(self) -> list[str]:
         """Names of the measures."""
         return list(self.table["metric"].unique())
 
-    def cells(self, ranker: str, measure: str) -> list[str]:
-        """The cells of a row of the printed table of a measure: mean, diff, p (Holm), w/t/l and rounds, as text.
+    @property
+    def heads(self) -> list[str]:
+        """Names of the columns of the printed table of a measure, which has a row for each ranker or run."""
+        return ["mean", "diff", "p (Holm)", "w/t/l", *(["rounds"] if "rounds" in self.table else [])]
 
-        The cells diff, p (Holm) and w/t/l of the baseline are empty.
+    def cells(self, name: str, measure: str) -> list[str]:
+        """The cells of a row of the printed table of a measure, as text: mean, diff, p (Holm), w/t/l and rounds.
+
+        The cells diff, p (Holm) and w/t/l of the baseline are empty. Runs have no cell for rounds.
         """
-        of_ranker, of_measure = self.table["ranker"] == ranker, self.table["metric"] == measure
-        row = self.table[of_ranker & of_measure].iloc[0]
-        mean, rounds = f"{row['mean']:.4f}", "" if np.isnan(row["rounds"]) else f"{row['rounds']:.0f}"
-        if np.isnan(row["p_holm"]):
-            return [mean, "", "", "", rounds]
-        p_value = "<.001" if row["p_holm"] < MIN_SHOWN_P else f"{row['p_holm']:.3f}"
-        wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
-        return [mean, f"{row['difference']:+.4f}", p_value, wins, rounds]
+        rows = self.table[(self.table[self.kind] == name) & (self.table["metric"] == measure)]
+        return _cells(rows.iloc[0])
 
     def conclusion(self, measure: str) -> str:
-        """Say in words which rankers differ significantly from the baseline in a measure, at the level 0.05.
+        """Say in words which rankers or runs differ significantly from the baseline in a measure, at the level 0.05.
 
-        The p-values are those after Holm's correction. The text is empty if there is no ranker besides the baseline.
+        The p-values are those after Holm's correction. The text is empty if there is only the baseline.
         """
-        rows = self.table[(self.table["metric"] == measure) & (self.table["ranker"] != self.baseline)]
+        rows = self.table[(self.table["metric"] == measure) & (self.table[self.kind] != self.baseline)]
         if rows.empty:
             return ""
         significant = rows["p_holm"] < LEVEL
         if not significant.any():
-            who = f"{rows['ranker'].iloc[0]} does not differ" if len(rows) == 1 else "No ranker differs"
+            who = f"{rows[self.kind].iloc[0]} does not differ" if len(rows) == 1 else f"No {self.kind} differs"
             return f"{who} significantly from {self.baseline}."
         parts = []
         for word, signed in (("better", rows["difference"] > 0), ("worse", rows["difference"] < 0)):
-            names = ", ".join(rows["ranker"][significant & signed])
+            names = ", ".join(rows[self.kind][significant & signed])
             if names:
                 parts.append(f"Significantly {word} than {self.baseline}: {names}.")
         n_others = int((~significant).sum())
@@ -108,25 +121,31 @@ class Comparison:
         return " ".join(parts)
 
     def __repr__(self) -> str:
-        return "\n\n".join(self._text_table(measure) for measure in self.measures)
+        texts = [self._text_table(measure) for measure in self.measures]
+        if self.groups is not None:
+            texts += [self._text_table_by_group(measure) for measure in self.measures]
+        return "\n\n".join(texts)
 
-    def to_markdown(self) -> str:
-        """Return a Markdown table with one row per ranker.
+    def to_markdown(self, *, by_group: bool = False) -> str:
+        """Return a Markdown table with one row per ranker or run.
 
         It has columns for each measure; wins, ties and losses are those of the last measure.
+
+        Parameters
+        ----------
+        by_group : bool, default False
+            Return a table with one row per measure, group and run instead.
+
+        Raises
+        ------
+        ValueError
+            If `by_group` is True and the comparison has no groups.
         """
-        head = ["ranker"]
-        for measure in self.measures:
-            head += [measure, "diff", "p (Holm)"]
-        head += ["win/tie/loss", "rounds"]
-        lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
-        for ranker in self.rankers:
-            line = [ranker]
-            for measure in self.measures:
-                line += self.cells(ranker, measure)[:3]
-            line += self.cells(ranker, self.measures[-1])[3:]
-            lines.append("| " + " | ".join(line) + " |")
-        return "\n".join(lines) + "\n"
+        return markdown_table(self._group_rows() if by_group else self._rows(), 4 if by_group else 1)
+
+    def to_latex(self, *, by_group: bool = False) -> str:
+        """Return the table of :meth:`to_markdown` as a LaTeX table for the package booktabs."""
+        return latex_table(self._group_rows() if by_group else self._rows(), 4 if by_group else 1)
 
     def plot(self, measure: str | None = None, ax: Any = None) -> Any:
         """Plot the differences to the baseline with their intervals.
@@ -146,17 +165,51 @@ class Comparison:
 
         return ComparisonDisplay.from_comparison(self, self.measures[-1] if measure is None else measure, ax)
 
+    def _rows(self) -> list[list[str]]:
+        """Rows of text with columns for each measure, a row per ranker or run, below the head."""
+        head = [self.kind]
+        for measure in self.measures:
+            head += [measure, "diff", "p (Holm)"]
+        rows = [[*head, "win/tie/loss", *self.heads[4:]]]
+        for name in self.names:
+            row = [name]
+            for measure in self.measures:
+                row += self.cells(name, measure)[:3]
+            rows.append([*row, *self.cells(name, self.measures[-1])[3:]])
+        return rows
+
+    def _group_rows(self, measure: str | None = None) -> list[list[str]]:
+        """Rows of text, a row per measure, group and run, below the head; with a measure those of this one."""
+        if self.groups is None:
+            raise ValueError("this comparison has no groups: pass by= to compare_runs")
+        rows = [["metric", "group", "queries", self.kind, *self.heads]]
+        measures = self.measures if measure is None else [measure]
+        for chosen in measures:
+            of_measure = self.groups[self.groups["metric"] == chosen]
+            for _, row in of_measure.iterrows():
+                rows.append([chosen, str(row["group"]), str(row["queries"]), row[self.kind], *_cells(row)])
+        return rows
+
     def _text_table(self, measure: str) -> str:
-        head = ["ranker", "mean", "diff", "p (Holm)", "w/t/l", "rounds"]
-        rows = [head, *([ranker, *self.cells(ranker, measure)] for ranker in self.rankers)]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-        lines = [f"{measure}, compared with {self.baseline}"]
-        for row in rows:
-            cells = [
-                row[0].ljust(widths[0]),
-                *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
-            ]
-            lines.append("  ".join(cells))
+        rows = [[self.kind, *self.heads], *([name, *self.cells(name, measure)] for name in self.names)]
+        lines = [f"{measure}, compared with {self.baseline}", *text_lines(rows, 1)]
         # Names of rankers have hyphens, and stay whole.
         lines += textwrap.wrap(self.conclusion(measure), WIDTH, break_on_hyphens=False, break_long_words=False)
         return "\n".join(lines)
+
+    def _text_table_by_group(self, measure: str) -> str:
+        rows = [row[1:] for row in self._group_rows(measure)]
+        # The group stands in its first line only.
+        shown = [["", "", *row[2:]] if row[:2] == before[:2] else row for before, row in itertools.pairwise(rows)]
+        return "\n".join([f"{measure} by group, compared with {self.baseline}", *text_lines([rows[0], *shown], 3)])
+
+
+def _cells(row: pd.Series) -> list[str]:
+    """Mean, diff, p (Holm), w/t/l and rounds of a row of a table of results, as text."""
+    mean = f"{row['mean']:.4f}"
+    rounds = ["" if np.isnan(row["rounds"]) else f"{row['rounds']:.0f}"] if "rounds" in row else []
+    if np.isnan(row["p_holm"]):
+        return [mean, "", "", "", *rounds]
+    p_value = "<.001" if row["p_holm"] < MIN_SHOWN_P else f"{row['p_holm']:.3f}"
+    wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
+    return [mean, f"{row['difference']:+.4f}", p_value, wins, *rounds]

@@ -10,7 +10,7 @@ from typing import Any
 from boostrank.comparison.comparison import Comparison
 from boostrank.comparison.progress_display import ProgressDisplay
 from boostrank.comparison.saved_results import SavedResults
-from boostrank.comparison.summary import summarize
+from boostrank.comparison.summary import check_measure_names, summarize
 from boostrank.comparison.trainings import FinishedTraining, Training, run_trainings
 from boostrank.datasets import Fold
 from boostrank.metrics import Measure, evaluate, named_measures
@@ -84,8 +84,9 @@ def compare(
     Raises
     ------
     ValueError
-        If `baseline` is not the name of a ranker, if `n_jobs` is 0 or no integer, if `results` is a file with other
-        content, and as :func:`boostrank.get_measure` for `measures`.
+        If `baseline` is not the name of a ranker, if a measure has the name of another column, such as "fold", if
+        `n_jobs` is 0 or no integer, if `results` is a file with other content, and as :func:`boostrank.get_measure` for
+        `measures`.
     OSError
         If the file `results` cannot be read or written, and if the process of a training ends unexpectedly.
 
@@ -116,6 +117,7 @@ def compare(
     if n_jobs is not None and (not is_count(n_jobs) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None or an integer that is not 0; got {n_jobs!r}")
     measures, extra_measures = named_measures(measures), extra_measures or {}
+    check_measure_names([*measures, *extra_measures])
     saved = None if results is None else SavedResults(results)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]
     trainings = [Training(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]

@@ -1,4 +1,4 @@
-"""Plot of the differences of rankers to a baseline."""
+"""Plot of the differences of rankers or runs to a baseline."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class ComparisonDisplay:
-    """Differences of rankers to a baseline, with intervals: a forest plot.
+    """Differences of rankers or runs to a baseline, with intervals: a forest plot.
 
     Created by :meth:`from_comparison`.
 
     Attributes
     ----------
     table : DataFrame
-        Columns ranker, mean, difference, low and high, sorted by difference. `low` and `high` are the ends of the 95%
-        bootstrap interval of the mean difference over queries, as in :func:`boostrank.compare`; NaN for the baseline.
+        Columns ranker or run, mean, difference, low and high, sorted by difference. `low` and `high` are the ends of
+        the 95% bootstrap interval of the mean difference over queries, as in :func:`boostrank.compare`; NaN for the
+        baseline.
     measure : str
     baseline : str
     figure_, ax_ : matplotlib Figure and Axes
@@ -56,7 +57,7 @@ class ComparisonDisplay:
         Parameters
         ----------
         comparison : Comparison
-            Result of :func:`boostrank.compare`.
+            Result of :func:`boostrank.compare` or :func:`boostrank.compare_runs`.
         measure : str or Measure, optional
             A measure of the comparison, such as "ndcg@10"; the last one by default.
         ax : matplotlib axes, optional
@@ -71,7 +72,7 @@ class ComparisonDisplay:
         if rows.empty:
             known = ", ".join(comparison.table["metric"].unique())
             raise ValueError(f"measure must be one of {known}; got {name!r}")
-        columns = ["ranker", "mean", "difference", "low", "high"]
+        columns = [comparison.kind, "mean", "difference", "low", "high"]
         table = rows[columns].sort_values("difference", kind="stable").reset_index(drop=True)
         return cls(table, name, comparison.baseline).plot(ax)
 
@@ -79,14 +80,15 @@ class ComparisonDisplay:
         """Draw onto `ax`, or onto the axes of a new figure."""
         ax = axes(ax, 1.3 + 0.3 * len(self.table))
         rows, table = np.arange(len(self.table)), self.table
-        is_baseline = (table["ranker"] == self.baseline).to_numpy()
+        names = table.iloc[:, 0]
+        is_baseline = (names == self.baseline).to_numpy()
         ax.axvline(0.0, color=GREY, linewidth=1)
         # The interval need not be symmetric. `abs` is for rounding errors where an end equals the difference.
         sides = np.abs(table[["low", "high"]].to_numpy().T - table["difference"].to_numpy())[:, ~is_baseline]
         others = table["difference"][~is_baseline]
         ax.errorbar(others, rows[~is_baseline], xerr=sides, fmt="o", color=BLUE, capsize=3)
         ax.plot(table["difference"][is_baseline], rows[is_baseline], "D", color=BLACK)
-        ax.set_yticks(rows, [f"{row.ranker}  ({row.mean:.4f})" for row in table.itertuples()])
+        ax.set_yticks(rows, [f"{name}  ({mean:.4f})" for name, mean in zip(names, table["mean"], strict=True)])
         ax.set_ylim(-0.6, len(table) - 0.4)
         measure = measure_name(self.measure)
         # Two lines, because the names of rankers take much of the width.

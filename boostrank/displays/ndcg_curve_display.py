@@ -14,7 +14,10 @@ from boostrank.dcg import Discount, Gain, Ties
 from boostrank.displays.predictions import named, predictions
 from boostrank.displays.style import axes, light_grid, styles, whole_ticks
 from boostrank.metrics import Empty, check_ks, ndcg_curve
+from boostrank.metrics.input_checks import require_ids
+from boostrank.queries import Queries
 from boostrank.segments import Floats, Ints
+from boostrank.weights import query_weights, weighted_means
 
 
 @dataclass
@@ -23,9 +26,9 @@ class NDCGCurveDisplay:
 
     Created by :meth:`from_predictions` or :meth:`from_estimator`. The band is the normal approximation
     ``mean +- z s / sqrt(n)`` with the standard deviation ``s`` over the ``n`` queries that are not skipped, clipped to
-    [0, 1]. Each band is that of one ranker alone. To tell whether one ranker is better than another on the same
-    queries, use :func:`boostrank.permutation_test` or :func:`boostrank.compare`: they test the differences per query,
-    and find differences that overlapping bands hide.
+    [0, 1]. If queries have weights, mean and band are those of the weighted mean. Each band is that of one ranker
+    alone. To tell whether one ranker is better than another on the same queries, use :func:`boostrank.permutation_test`
+    or :func:`boostrank.compare`: they test the differences per query, and find differences that overlapping bands hide.
 
     Attributes
     ----------
@@ -36,7 +39,7 @@ class NDCGCurveDisplay:
     mean, low, high : ndarray, shape (n_rankers, n_ks)
         Mean NDCG@k, and the ends of the band, which are NaN for a single query.
     n_queries : int
-        Number of queries in the mean.
+        Number of queries in the mean: those that are neither skipped nor of weight 0.
     level : float
         Confidence level of the bands.
     figure_, ax_ : matplotlib Figure and Axes
@@ -74,6 +77,7 @@ class NDCGCurveDisplay:
         discount: Discount = "log2",
         ties: Ties = "average",
         empty: Empty = "zero",
+        sample_weight: ArrayLike | None = None,
         level: float = 0.95,
         name: str | None = None,
         ax: Any = None,
@@ -82,7 +86,7 @@ class NDCGCurveDisplay:
 
         Parameters
         ----------
-        y_true, qid, gain, discount, ties, empty
+        y_true, qid, gain, discount, ties, empty, sample_weight
             As in :func:`boostrank.ndcg_score`.
         y_score : array-like, shape (n_documents,), or mapping of name to scores
         ks : iterable of int, default 1 to 10
@@ -107,13 +111,13 @@ class NDCGCurveDisplay:
         values = np.stack(
             [ndcg_curve(y_true, one, qid, ks=cutoffs, per_query=True, **settings) for one in scores.values()]
         )
-        # Which queries are skipped depends on labels only, so they are the same for every ranker and every k.
-        values = values[:, ~np.isnan(values[0, :, 0])]
-        n_queries, mean = values.shape[1], values.mean(axis=1)
-        deviation = values.std(axis=1, ddof=1) if n_queries > 1 else np.full_like(mean, np.nan)
-        margin = special.ndtri((1.0 + level) / 2.0) * deviation / np.sqrt(n_queries)
+        weights = query_weights(sample_weight, Queries.from_qid(require_ids(qid, "ndcg_curve")), grouped=False)
+        found = [[weighted_means(column, weights) for column in one.T] for one in values]
+        n_queries, mean, error = np.moveaxis(np.array(found)[..., 0], 2, 0)
+        margin = special.ndtri((1.0 + level) / 2.0) * error
         low, high = np.clip(mean - margin, 0.0, 1.0), np.clip(mean + margin, 0.0, 1.0)
-        return cls(list(scores), cutoffs, mean, low, high, n_queries, level).plot(ax)
+        # Which queries are skipped depends on labels only, so they are the same for every ranker and every k.
+        return cls(list(scores), cutoffs, mean, low, high, int(n_queries[0, 0]), level).plot(ax)
 
     @classmethod
     def from_estimator(

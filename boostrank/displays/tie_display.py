@@ -15,6 +15,7 @@ from boostrank.metrics import Empty, tie_range
 from boostrank.metrics.input_checks import require_ids
 from boostrank.queries import Queries
 from boostrank.segments import Floats
+from boostrank.weights import query_weights
 
 # Differences of NDCG up to this are rounding errors.
 ROUNDING_TOLERANCE = 1e-12
@@ -33,6 +34,8 @@ class TieRangeDisplay:
     worst, average, best : ndarray, shape (n_queries,)
         Smallest, average and largest NDCG of each query over these permutations.
     k : int, float or None
+    weights : ndarray, shape (n_queries,), or None
+        Weights of the queries in the means of the title; None if all are equal.
     figure_, ax_ : matplotlib Figure and Axes
         Of the last call of :meth:`plot`.
 
@@ -50,6 +53,7 @@ class TieRangeDisplay:
     average: Floats
     best: Floats
     k: int | float | None
+    weights: Floats | None = None
     figure_: Any = None
     ax_: Any = None
 
@@ -64,13 +68,14 @@ class TieRangeDisplay:
         gain: Gain = "exp2",
         discount: Discount = "log2",
         empty: Empty = "zero",
+        sample_weight: ArrayLike | None = None,
         ax: Any = None,
     ) -> TieRangeDisplay:
         """Compute the range of each query's NDCG, and plot it.
 
         Parameters
         ----------
-        y_true, y_score, qid, k, gain, discount, empty
+        y_true, y_score, qid, k, gain, discount, empty, sample_weight
             As in :func:`boostrank.ndcg_score`.
         ax : matplotlib axes, optional
 
@@ -81,10 +86,12 @@ class TieRangeDisplay:
         """
         settings: dict[str, Any] = {"k": k, "gain": gain, "discount": discount, "empty": empty}
         values = tie_range(y_true, y_score, qid, **settings, per_query=True)
-        ids = Queries.from_qid(require_ids(qid, "tie_range")).ids
+        queries = Queries.from_qid(require_ids(qid, "tie_range"))
+        weights = query_weights(sample_weight, queries, grouped=False)
         permutation = np.argsort(values.average, kind="stable")
         kept = permutation[~np.isnan(values.average[permutation])]
-        return cls(ids[kept], values.worst[kept], values.average[kept], values.best[kept], k).plot(ax)
+        parts = values.worst[kept], values.average[kept], values.best[kept]
+        return cls(queries.ids[kept], *parts, k, None if sample_weight is None else weights[kept]).plot(ax)
 
     @classmethod
     def from_estimator(
@@ -115,8 +122,10 @@ class TieRangeDisplay:
             f"query, sorted by average {name} ({affected} of {n} depend on the ranking of ties)" if n > 1 else "query"
         )
         ax.set_ylabel(name)
-        means = f"worst {self.worst.mean():.4f}, average {self.average.mean():.4f}, best {self.best.mean():.4f}"
-        ax.set_title(f"{f'mean {name} over queries' if n > 1 else name}: {means}", fontsize="medium")
+        ranges = {"worst": self.worst, "average": self.average, "best": self.best}
+        means = ", ".join(f"{key} {np.average(part, weights=self.weights):.4f}" for key, part in ranges.items())
+        over = "queries" if self.weights is None else "weighted queries"
+        ax.set_title(f"{f'mean {name} over {over}' if n > 1 else name}: {means}", fontsize="medium")
         if n <= 10:
             ax.set_xticks(positions, [str(query) for query in self.queries])
             ax.set_xlim(0.5, n + 0.5)

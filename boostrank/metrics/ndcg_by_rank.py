@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, tiebreak
 from boostrank.metrics.input_checks import labels_scores_queries
+from boostrank.weights import query_weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +24,7 @@ def dcg_breakdown(
     gain: Gain = "exp2",
     discount: Discount = "log2",
     ties: Ties = "stable",
+    sample_weight: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Make a table of the contribution of each rank to DCG@k and to the ideal DCG@k.
 
@@ -37,13 +39,16 @@ def dcg_breakdown(
         As in :func:`boostrank.ndcg_score`. With ``"average"`` tied documents are listed by row number, each with its
         expected discount and contribution over all their permutations. Documents with a rank beyond the cutoff are
         listed too if they are tied with a document within it.
+    sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
+        Weights of queries, as in :func:`boostrank.ndcg_score`. They are listed, and change no other column: the mean of
+        the last `cumulative` of each query with these weights is DCG@k over queries.
 
     Returns
     -------
     DataFrame
         One row per rank up to the cutoff. The queries are in the sequence in which they first appear. Columns: qid,
         rank, document (row of `y_true`), relevance, gain, discount, contribution, cumulative, ideal_relevance,
-        ideal_contribution, ideal_cumulative.
+        ideal_contribution, ideal_cumulative; and weight, the weight of the query, if `sample_weight` is given.
 
     Raises
     ------
@@ -88,4 +93,6 @@ def dcg_breakdown(
     running = table.groupby(queries.repeat(np.arange(queries.n_queries)))
     table.insert(list(table).index("contribution") + 1, "cumulative", running["contribution"].cumsum())
     table["ideal_cumulative"] = running["ideal_contribution"].cumsum()
+    if sample_weight is not None:
+        table["weight"] = queries.repeat(query_weights(sample_weight, queries, grouped=False))
     return table[shown].reset_index(drop=True)

@@ -10,6 +10,7 @@ from boostrank.dcg import DCG, Discount, Gain, Ties, normalize
 from boostrank.metrics.base import Empty, QueryMean
 from boostrank.metrics.input_checks import labels_scores_queries
 from boostrank.segments import Floats
+from boostrank.weights import query_weights
 
 
 class TieRange(NamedTuple):
@@ -35,13 +36,14 @@ def tie_range(
     gain: Gain = "exp2",
     discount: Discount = "log2",
     empty: Empty = "zero",
+    sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> TieRange:
     """Mean over queries of the smallest, mean and largest NDCG over all permutations of tied documents.
 
     Parameters
     ----------
-    y_true, y_score, qid, k, gain, discount, empty
+    y_true, y_score, qid, k, gain, discount, empty, sample_weight
         As in :func:`boostrank.ndcg_score`.
     per_query : bool, default False
         Return the values of each query instead of the means, as in :func:`boostrank.ndcg_score`.
@@ -70,7 +72,7 @@ def tie_range(
     dcg = DCG(k, gain, discount)
     gains = dcg.relative_gains_of(relevance, queries)
     ideal = dcg.ideal(gains, queries)
-    mean = QueryMean(ideal == 0, queries, empty)
+    mean = QueryMean(ideal == 0, queries, empty, query_weights(sample_weight, queries, grouped=False))
 
     def value(ties: Ties) -> float | Floats:
         ndcg = normalize(dcg.of_ranking(gains, scores, queries, ties), ideal)

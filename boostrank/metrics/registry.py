@@ -22,6 +22,7 @@ from boostrank.metrics.mean_precision import MeanPrecision
 from boostrank.metrics.measure_names import parse_name
 from boostrank.metrics.ndcg import NDCG, DiscountedCumulativeGain
 from boostrank.metrics.precision import Precision
+from boostrank.metrics.query_groups import add_groups, group_means, query_groups
 from boostrank.metrics.rbp import RankBiasedPrecision
 from boostrank.metrics.recall import Recall
 from boostrank.metrics.reciprocal_rank import ReciprocalRank
@@ -155,8 +156,9 @@ def evaluate(
     *,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
+    by: Any = None,
 ) -> dict[str, float] | pd.DataFrame:
-    """Compute several measures of the same scores.
+    """Compute several measures of the same scores, over all queries or by group of queries.
 
     Parameters
     ----------
@@ -166,17 +168,38 @@ def evaluate(
         Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such as "ndcg@10".
     per_query : bool, default False
         Return the values of each query instead of the means.
+    by : array-like, shape (n_documents,) or (n_queries,), Mapping, Series or DataFrame, optional
+        Group of each query, such as its segment, its country or its length. An array has one value for each document,
+        equal within a query, or one for each query in the sequence in which the queries first appear. A dict has the
+        group by query id, a Series has the query ids as index, and a DataFrame has two columns, one of them called
+        "query_id", "query", "qid" or "q_id".
 
     Returns
     -------
     dict of str to float, or DataFrame
         Means over queries by the name of the measure. With `per_query` it is a DataFrame with one column per measure
         and one row per query, in the sequence in which the queries first appear; the index "qid" has the query ids.
+        With `by` and `per_query` its first column, "group", has the group of each query. With `by` alone it is a
+        DataFrame with one row for each group and measure, and for "all queries" and each measure, with the columns:
+
+        group, metric
+            Names of the group and of the measure.
+        queries
+            Number of queries in the mean: queries that are skipped and those of weight 0 do not count.
+        mean
+            Mean over these queries; NaN if there is none.
+        low, high
+            95% confidence interval of the mean of the queries that these are a sample of, NaN for fewer than two
+            queries: ``mean -+ t s / sqrt(n)``, with the standard deviation ``s`` over the ``n`` queries, and the
+            quantile ``t`` of Student's distribution with ``n - 1`` degrees of freedom. If queries have weights, ``s /
+            sqrt(n)`` is the standard error of the weighted mean, ``sqrt(n / (n - 1) sum(w^2 (x - mean)^2)) / sum(w)``.
+            It may end below 0 or above 1. It says nothing about differences of two rankers.
 
     Raises
     ------
     ValueError, TypeError
-        As :func:`get_measure` and :func:`boostrank.ndcg_score`.
+        As :func:`get_measure` and :func:`boostrank.ndcg_score`; and if `by` has no value for a query or several
+        different ones, or has queries that `qid` does not have.
 
     Examples
     --------
@@ -188,24 +211,36 @@ def evaluate(
     qid
     a            0.0  0.5
     b            1.0  1.0
+    >>> evaluate(labels, scores, qid, "mrr", by={"a": "long", "b": "short"})[["group", "metric", "queries", "mean"]]
+             group metric  queries  mean
+    0         long    mrr        1  0.50
+    1        short    mrr        1  1.00
+    2  all queries    mrr        2  0.75
     """
     named = named_measures(measures)
     values: dict[str, Any] = dict.fromkeys(named)
     together = {name: measure for name, measure in named.items() if isinstance(measure, QueryMeasure)}
+    of_queries = per_query or by is not None
     if together and not isinstance(y_true, PreferenceGraph):
         labels, scores, queries = labels_scores_queries(y_true, y_score, qid, next(iter(together)))
         weights = query_weights(sample_weight, queries, grouped=False)
-        results = evaluate_together(together.values(), labels, scores, queries, weights, per_query=per_query)
+        results = evaluate_together(together.values(), labels, scores, queries, weights, per_query=of_queries)
         values |= zip(together, results, strict=True)
     for name, measure in named.items():
         if values[name] is None:
-            values[name] = measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
-    if not per_query:
+            values[name] = measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=of_queries)
+    if not of_queries:
         return {name: float(value) for name, value in values.items()}
     import pandas as pd
 
     queries = y_true.queries if isinstance(y_true, PreferenceGraph) else Queries.from_qid(require_ids(qid, "evaluate"))
-    return pd.DataFrame(values, index=pd.Index(queries.ids, name="qid"))
+    table = pd.DataFrame(values, index=pd.Index(queries.ids, name="qid"))
+    if by is None:
+        return table
+    groups = query_groups(by, queries)
+    if per_query:
+        return add_groups(table, groups)
+    return group_means(table, groups, query_weights(sample_weight, queries, grouped=False))
 
 
 @dataclass(frozen=True, repr=False)

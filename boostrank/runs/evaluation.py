@@ -12,8 +12,10 @@ from boostrank.dcg import TIES
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.metrics.query_groups import add_groups, group_means
 from boostrank.metrics.registry import named_measures
 from boostrank.runs.judged_run import JudgedRun, join
+from boostrank.runs.weights_and_groups import groups_by_id, weights_by_id
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_choice
 
@@ -31,7 +33,9 @@ def evaluate_run(
     ties: str = TREC_EVAL,
     unjudged: str = "zero",
     queries: str | None = None,
+    sample_weight: Any = None,
     per_query: bool = False,
+    by: Any = None,
 ) -> dict[str, float] | pd.DataFrame:
     """Compute measures of a run, given relevance judgments.
 
@@ -59,22 +63,31 @@ def evaluate_run(
         Which queries are evaluated. "judged": all queries that have judgments; those that are not in the run have the
         value 0. "common": queries that have judgments and are in the run, as in trec_eval without ``-c``. The default
         is "judged", with a warning if a query is in only one of the two.
+    sample_weight : Mapping, Series or DataFrame, optional
+        Weight of each query in the means, by query id: a dict, a Series with the query ids as index, or a DataFrame
+        with two columns, one of them called "query_id", "query", "qid" or "q_id". Weights of other queries are ignored.
     per_query : bool, default False
         Return the values of each query instead of the means.
+    by : Mapping, Series or DataFrame, optional
+        Group of each query by query id, in the same forms. Queries that the judgments and the run have, but that are
+        not evaluated, are ignored.
 
     Returns
     -------
     dict of str to float, or DataFrame
         Means over queries by the name of the measure. With `per_query` it is a DataFrame with one column per measure
-        and one row per query, with the query ids as index.
+        and one row per query, with the query ids as index. With `by` it is that of :func:`boostrank.evaluate`: means
+        by group with 95% intervals, or the values of each query with their group.
 
     Raises
     ------
     ValueError
         If a table or setting is invalid, if no query is in both tables, or for a measure that is not defined where
-        documents are missing in the run: kendall_tau, auc, agreement, and those with a fraction as cutoff.
+        documents are missing in the run: kendall_tau, auc, agreement, and those with a fraction as cutoff. If an
+        evaluated query has no weight or no group, or several different ones; if a weight is negative or not finite, or
+        all are 0; or if `by` has a query that neither the judgments nor the run have.
     TypeError
-        If `qrels` or `run` has another form.
+        If `qrels`, `run`, `sample_weight` or `by` has another form.
 
     Warns
     -----
@@ -92,10 +105,17 @@ def evaluate_run(
     >>> values = evaluate_run(qrels, run, ["nDCG@10", "AP", "R@2"])
     >>> {name: round(value, 4) for name, value in values.items()}
     {'nDCG@10': 0.403, 'AP': 0.1667, 'R@2': 0.3333}
+    >>> evaluate_run(qrels, run, "AP", by={"301": "short"})[["group", "metric", "queries", "mean"]].round(4)
+             group metric  queries    mean
+    0        short     AP        1  0.1667
+    1  all queries     AP        1  0.1667
     """
     check_choice("ties", ties, (TREC_EVAL, *TIES))
     judged = join(qrels, run, trec_ties=ties == TREC_EVAL, unjudged=unjudged, queries=queries)
-    labels, weights = GroupedLabels(judged.labels, judged.queries), np.ones(judged.queries.n_queries)
+    ids = judged.queries.ids
+    weights = np.ones(len(ids)) if sample_weight is None else weights_by_id(sample_weight, ids)
+    groups = None if by is None else groups_by_id(by, ids, qrels, run)
+    labels, of_queries = GroupedLabels(judged.labels, judged.queries), per_query or groups is not None
     results: dict[str, Any] = {}
     for name, measure in named_measures(measures).items():
         checked = _for_runs(name, measure, ties)
@@ -103,12 +123,15 @@ def evaluate_run(
         assert isinstance(prepared, PreparedRanks)
         bound = BoundQueryMeasure(checked, judged.queries, prepared, weights)
         values = _values(prepared, judged)
-        results[name] = bound.fill(values) if per_query else bound.mean_of(values)
-    if not per_query:
+        results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
+    if not of_queries:
         return results
     import pandas as pd
 
-    return pd.DataFrame(results, index=pd.Index(judged.queries.ids, name="query_id"))
+    table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
+    if groups is None:
+        return table
+    return add_groups(table, groups) if per_query else group_means(table, groups, weights)
 
 
 def _for_runs(name: str, measure: Measure, ties: str) -> QueryMeasure:

@@ -29,6 +29,7 @@ def bootstrap_interval(
     n_resamples: int = 10_000,
     method: Literal["percentile", "bca"] = "percentile",
     random_state: Any = 0,
+    sample_weight: ArrayLike | None = None,
 ) -> Interval:
     """Confidence interval of a mean difference over queries, by the paired bootstrap.
 
@@ -48,6 +49,9 @@ def bootstrap_interval(
     n_resamples : int, default 10,000
     method : {"percentile", "bca"}, default "percentile"
     random_state : int, Generator or None, default 0
+    sample_weight : array-like, shape (n_queries,), optional
+        Weights of queries: the interval is that of the weighted mean, and each resample has a weighted mean. Queries of
+        weight 0 are left out. Weights are not implemented for ``"bca"``.
 
     Returns
     -------
@@ -57,7 +61,8 @@ def bootstrap_interval(
     Raises
     ------
     ValueError
-        If the shapes differ, a query is NaN in only one of the two, no query is left, or a setting is out of range.
+        If the shapes differ, a query is NaN in only one of the two, no query is left, or a setting is out of range; if
+        weights are negative, not finite or all 0, or given with ``"bca"``.
 
     References
     ----------
@@ -73,12 +78,14 @@ def bootstrap_interval(
     check_number("level", level, above=0, below=1)
     check_choice("method", method, ("percentile", "bca"))
     check_count("n_resamples", n_resamples)
-    differences = differences_of_rankers(values, baseline)
+    if sample_weight is not None and method == "bca":
+        raise ValueError("sample_weight is only for method='percentile': the correction of 'bca' has no weights here")
+    differences, weights = differences_of_rankers(values, baseline, sample_weight)
     rows = np.atleast_2d(differences)
     probabilities = np.full((len(rows), 2), [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     ends = np.full((len(rows), 2), np.nan)
     if rows.shape[1] > 1:
-        means = resampled_means(rows, n_resamples, random_state)
+        means = resampled_means(rows, n_resamples, random_state, weights)
         if method == "bca":
             corrected = [_bca_probabilities(*pair, probabilities[0]) for pair in zip(rows, means, strict=True)]
             probabilities = np.array(corrected)
@@ -86,8 +93,11 @@ def bootstrap_interval(
     return Interval(ends[:, 0], ends[:, 1]) if differences.ndim == 2 else Interval(*ends[0].tolist())
 
 
-def resampled_means(rows: Floats, n_resamples: int, random_state: Any) -> Floats:
-    """Means of `rows`, shape (n_rankers, n), over resamples of the queries, shape (n_rankers, n_resamples)."""
+def resampled_means(rows: Floats, n_resamples: int, random_state: Any, weights: Floats | None = None) -> Floats:
+    """Means of `rows`, shape (n_rankers, n), over resamples of the queries, shape (n_rankers, n_resamples).
+
+    Queries may have weights, shape (n,), all of them positive.
+    """
     n = rows.shape[1]
     means = np.empty((len(rows), n_resamples))
     random = np.random.default_rng(random_state)
@@ -97,7 +107,11 @@ def resampled_means(rows: Floats, n_resamples: int, random_state: Any) -> Floats
         # How often each query occurs in each resample, by one count over all resamples of this step.
         draws = random.integers(0, n, size=(size, n)) + n * np.arange(size)[:, None]
         counts = np.bincount(draws.ravel(), minlength=size * n).reshape(size, n)
-        means[:, start : start + size] = rows @ counts.T.astype(np.float64) / n
+        counted = counts.T.astype(np.float64)
+        if weights is None:
+            means[:, start : start + size] = rows @ counted / n
+        else:
+            means[:, start : start + size] = (rows * weights) @ counted / (weights @ counted)
     return means
 
 

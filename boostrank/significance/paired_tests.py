@@ -66,7 +66,12 @@ class TTest(NamedTuple):
 
 
 def permutation_test(
-    values: ArrayLike, baseline: ArrayLike, *, n_permutations: int = 10_000, random_state: Any = 0
+    values: ArrayLike,
+    baseline: ArrayLike,
+    *,
+    n_permutations: int = 10_000,
+    random_state: Any = 0,
+    sample_weight: ArrayLike | None = None,
 ) -> PairedTest:
     """Paired randomization test of a mean difference over queries.
 
@@ -82,6 +87,9 @@ def permutation_test(
         in both are left out.
     n_permutations : int, default 10,000
     random_state : int, Generator or None, default 0
+    sample_weight : array-like, shape (n_queries,), optional
+        Weights of queries: the difference is the weighted mean, and so are those of other signs. Queries of weight 0
+        are left out.
 
     Returns
     -------
@@ -90,8 +98,8 @@ def permutation_test(
     Raises
     ------
     ValueError
-        If the shapes differ, a query is NaN in only one of the two, no query is left, or `n_permutations` is not an
-        integer of at least 1.
+        If the shapes differ, a query is NaN in only one of the two, no query is left, `n_permutations` is not an
+        integer of at least 1, or weights are negative, not finite or all 0.
 
     References
     ----------
@@ -104,7 +112,7 @@ def permutation_test(
     PairedTest(difference=0.2, p_value=0.25, wins=3, ties=1, losses=0)
     """
     check_count("n_permutations", n_permutations)
-    differences = paired_differences(values, baseline)
+    differences = np.multiply(*paired_differences(values, baseline, sample_weight))
     decisive = rescale_extreme(differences[differences != 0])
     observed = abs(decisive.sum()) * (1.0 - ROUNDING)
     exact = 2 ** min(len(decisive), 62) <= n_permutations
@@ -116,11 +124,12 @@ def permutation_test(
     return PairedTest(mean_difference(differences), extreme / total, wins, ties, len(decisive) - wins)
 
 
-def t_test(values: ArrayLike, baseline: ArrayLike) -> TTest:
+def t_test(values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayLike | None = None) -> TTest:
     """Student's paired t-test of a mean difference over queries.
 
     The statistic is ``t = mean(d) / (sd(d) / sqrt(n))``, which is compared with Student's distribution with ``n - 1``
-    degrees of freedom. Parameters and errors are those of :func:`permutation_test`.
+    degrees of freedom. Parameters and errors are those of :func:`permutation_test`. With weights, the mean is the
+    weighted mean, and ``sd(d) / sqrt(n)`` its standard error, ``sqrt(n / (n - 1) sum(w^2 (d - mean)^2)) / sum(w)``.
 
     Returns
     -------
@@ -137,12 +146,12 @@ def t_test(values: ArrayLike, baseline: ArrayLike) -> TTest:
     >>> round(t_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9]).p_value, 4)
     0.0917
     """
-    differences = paired_differences(values, baseline)
+    differences, weights = paired_differences(values, baseline, sample_weight)
     n = len(differences)
-    statistic = standardized_mean(differences) * np.sqrt(n)
+    statistic = standardized_mean(differences, weights, power=2) * np.sqrt(n)
     # For a single query there is no degree of freedom, and Student's distribution is not defined.
     p_value = 2.0 * special.stdtr(n - 1, -abs(statistic)) if n > 1 else np.nan
-    return TTest(mean_difference(differences), float(statistic), n - 1, float(p_value))
+    return TTest(mean_difference(weights * differences), float(statistic), n - 1, float(p_value))
 
 
 def _signed_sums(differences: Floats, n_permutations: int | None, random_state: Any) -> Iterator[Floats]:

@@ -1,0 +1,188 @@
+"""Means of measures by group of queries, with confidence intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import special
+
+from boostrank.arrays import as_array
+from boostrank.queries import Queries
+from boostrank.query_values import align, by_id, is_by_id, refuse_unknown
+from boostrank.segments import Floats, Ints
+from boostrank.weights import weighted_means
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+#: Name of the group of all queries in a table of means.
+ALL_QUERIES = "all queries"
+#: Name of the column of groups.
+GROUP = "group"
+#: Probability that an interval contains the mean.
+LEVEL = 0.95
+
+
+class QueryGroups(NamedTuple):
+    """The group of each query.
+
+    Attributes
+    ----------
+    names : ndarray of object, shape (n_groups,)
+        Different groups: by category if the values are categorical, and otherwise sorted, if they can be compared.
+    codes : ndarray of int64, shape (n_queries,)
+        Number of the group of each query.
+    """
+
+    names: NDArray[Any]
+    codes: Ints
+
+    @property
+    def of_queries(self) -> NDArray[Any]:
+        """Name of the group of each query, shape (n_queries,)."""
+        return self.names[self.codes]
+
+    @classmethod
+    def from_values(cls, values: pd.Series) -> QueryGroups:
+        """Make groups from a value of each query, none of them missing.
+
+        Raises
+        ------
+        ValueError
+            If a value cannot be hashed, or a group has the name of the group of all queries.
+        """
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            values = values.cat.remove_unused_categories()
+            codes, names = values.cat.codes.to_numpy(), values.cat.categories.to_numpy(dtype=object)
+        else:
+            try:
+                codes, found = pd.factorize(values.to_numpy(dtype=object))
+            except TypeError as error:
+                raise ValueError(f"by must have groups such as texts and numbers: {error}") from None
+            try:
+                order = sorted(range(len(found)), key=found.__getitem__)
+            except TypeError:
+                order = list(range(len(found)))
+            codes, names = np.argsort(order)[codes], np.asarray(found, dtype=object)[order]
+        if ALL_QUERIES in names.tolist():
+            raise ValueError(f"by has a group called {ALL_QUERIES!r}, which is the name of the group of all queries")
+        return cls(names, codes.astype(np.int64))
+
+
+def query_groups(by: Any, queries: Queries) -> QueryGroups:
+    """The groups of queries whose documents are in arrays; see :func:`boostrank.evaluate` for the forms of `by`.
+
+    Raises
+    ------
+    ValueError
+        If there is neither one value per query nor one per document, if values differ within a query, a value is
+        missing, or a query is not known.
+    """
+    lengths = (queries.n_queries, queries.n_documents)
+    if is_by_id(by) or (isinstance(by, pd.Series) and _has_ids(by, queries)):
+        series = by_id(by, "by")
+        refuse_unknown(series, np.asarray(queries.ids), "by")
+        return QueryGroups.from_values(align(series, queries.ids, "by"))
+    values = by.reset_index(drop=True) if isinstance(by, pd.Series) else pd.Series(_as_values(by))
+    if len(values) not in lengths:
+        raise ValueError(
+            f"by must have one value per query ({lengths[0]}) or per document ({lengths[1]}), or be a dict, a Series "
+            f"or a DataFrame by query id; got {len(values)} values"
+        )
+    is_missing = values.isna().to_numpy()
+    if is_missing.any():
+        raise ValueError(f"by must have no missing values; by[{int(np.argmax(is_missing))}] is missing")
+    if len(values) == queries.n_documents:
+        if queries.permutation is not None:
+            values = values.iloc[queries.permutation]
+        _refuse_differences(values, queries)
+        values = values.iloc[queries.starts]
+    return QueryGroups.from_values(values)
+
+
+def group_means(values: pd.DataFrame, groups: QueryGroups, weights: Floats) -> pd.DataFrame:
+    """Mean of each measure over the queries of each group and over all queries, with 95% intervals.
+
+    Parameters
+    ----------
+    values : DataFrame, shape (n_queries, n_measures)
+        Value of each query; NaN for a query that is left out.
+    groups : QueryGroups
+    weights : ndarray, shape (n_queries,)
+
+    Returns
+    -------
+    DataFrame
+        See :func:`boostrank.evaluate`. Rows of a group are next to each other; those of all queries are the last.
+    """
+    n_groups = len(groups.names)
+    parts = []
+    for measure in values.columns:
+        of_measure = values[measure].to_numpy()
+        found = [weighted_means(of_measure, weights, groups.codes, n_groups), weighted_means(of_measure, weights)]
+        n, mean, error = (np.concatenate(each) for each in zip(*found, strict=True))
+        margin = mean_margin(n, error)
+        part = {"queries": n, "mean": mean, "low": mean - margin, "high": mean + margin}
+        parts.append(pd.DataFrame({GROUP: [*groups.names, ALL_QUERIES], "metric": measure, **part}))
+    table = pd.concat(parts)
+    # The index of each part numbers the groups.
+    return table.sort_index(kind="stable").reset_index(drop=True)
+
+
+def mean_margin(n_values: Ints, standard_error: Floats, level: float = LEVEL) -> Floats:
+    """Half the width of Student's confidence interval of means; NaN for fewer than two values.
+
+    Examples
+    --------
+    >>> mean_margin(np.array([2, 30, 1]), np.array([0.1, 0.1, np.nan])).round(4).tolist()
+    [1.2706, 0.2045, nan]
+    """
+    degrees = np.maximum(n_values - 1, 1)
+    return special.stdtrit(degrees, (1.0 + level) / 2.0) * standard_error
+
+
+def add_groups(values: pd.DataFrame, groups: QueryGroups) -> pd.DataFrame:
+    """Insert the group of each query as the first column."""
+    if GROUP in values:
+        raise ValueError(f"a measure is called {GROUP!r}, which is the name of the column of groups: rename it")
+    values.insert(0, GROUP, groups.of_queries)
+    return values
+
+
+def _has_ids(by: pd.Series, queries: Queries) -> bool:
+    """Whether the index of a Series has query ids, and not row numbers; as weights of queries in a Series."""
+    is_numbered = by.index.equals(pd.RangeIndex(len(by)))
+    if len(by) == queries.n_documents:
+        # Where each query has one document, an index other than 0, 1, ... has ids.
+        return queries.n_documents == queries.n_queries and not is_numbered
+    return not is_numbered or bool(pd.Index(queries.ids).isin(by.index).all())
+
+
+def _as_values(by: ArrayLike) -> Any:
+    if isinstance(by, pd.Categorical):
+        return by
+    if isinstance(by, str) or np.ndim(by) == 0:
+        raise ValueError(f"by must be an array, a dict, a Series or a DataFrame; got {by!r}")
+    values = as_array(by, "by")
+    if values.ndim != 1:
+        raise ValueError(f"by must be one-dimensional; got shape {values.shape}")
+    return values
+
+
+def _refuse_differences(values: pd.Series, queries: Queries) -> None:
+    """Raise ValueError if grouped values of documents differ within a query."""
+    try:
+        codes = pd.factorize(values.to_numpy())[0]
+    except TypeError as error:
+        raise ValueError(f"by must have groups such as texts and numbers: {error}") from None
+    lowest, highest = queries.min(codes), queries.max(codes)
+    if (lowest != highest).any():
+        at = int(np.argmax(lowest != highest))
+        of_query = values.iloc[queries.indptr[at] : queries.indptr[at + 1]]
+        found = ", ".join(map(repr, of_query.drop_duplicates()[:3].tolist()))
+        raise ValueError(
+            f"by differs within query {str(queries.ids[at])!r}, where it is {found}: give one group per query"
+        )
