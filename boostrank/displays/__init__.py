@@ -5,9 +5,11 @@ matplotlib is imported when something is drawn.
 """
 
 from boostrank.displays.breakdown_display import DCGBreakdownDisplay
+from boostrank.displays.calibration_display import GainCalibrationDisplay
 from boostrank.displays.candidates_display import CandidatesDisplay
 from boostrank.displays.comparison_display import ComparisonDisplay
 from boostrank.displays.ndcg_curve_display import NDCGCurveDisplay
+from boostrank.displays.query_group_display import QueryGroupDisplay
 from boostrank.displays.style import import_pyplot
 from boostrank.displays.tie_display import TieRangeDisplay
 from boostrank.displays.training_display import TrainingCurveDisplay
@@ -16,7 +18,9 @@ __all__ = [
     "CandidatesDisplay",
     "ComparisonDisplay",
     "DCGBreakdownDisplay",
+    "GainCalibrationDisplay",
     "NDCGCurveDisplay",
+    "QueryGroupDisplay",
     "TieRangeDisplay",
     "TrainingCurveDisplay",
     "import_pyplot",

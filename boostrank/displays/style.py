@@ -1,11 +1,15 @@
-"""Style of all plots: colours and line styles, axes, grids, legends; and the import of matplotlib on use."""
+"""Style of all plots: colours, line styles, axes, grids, legends, intervals; and the import of matplotlib on use."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from boostrank.dcg import DCG
+from boostrank.segments import Floats
 
 # The palette of Okabe and Ito, "Color universal design" (2008), which people of any colour vision can distinguish.
 BLUE = "#0072B2"
@@ -23,6 +27,12 @@ GREY = "0.6"
 WIDTH, HEIGHT = 7.0, 4.0
 # Lines with more points than this have no markers.
 MAX_MARKERS = 25
+# Height of the tick labels and the label of an x axis, in inches.
+LABELS_HEIGHT = 0.5
+# Longer texts of a legend are not put side by side.
+MAX_COLUMN_CHARACTERS = 42
+# Share of the height of a row that its points are distributed over.
+ROW_SHARE = 0.6
 
 
 class Style(NamedTuple):
@@ -76,10 +86,59 @@ def light_grid(ax: Any, axis: str = "y") -> None:
 
 
 def legend_below(ax: Any, handles: Any = None, n_columns: int = 2) -> None:
-    """Draw the legend below the axes, where it covers no data."""
+    """Draw the legend below the axes and their labels, where it covers no data; long texts are in one column."""
+    from matplotlib.transforms import ScaledTranslation
+
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
-    columns = min(n_columns, len(handles))
-    ax.legend(handles=handles, ncols=columns, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14))
+    longest = max(len(handle.get_label()) for handle in handles)
+    columns = min(n_columns if longest <= MAX_COLUMN_CHARACTERS else 1, len(handles))
+    # In inches, because the height of labels does not depend on that of the axes.
+    below = ax.transAxes + ScaledTranslation(0, -LABELS_HEIGHT, ax.figure.dpi_scale_trans)
+    ax.legend(
+        handles=handles, ncols=columns, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=below
+    )
+
+
+def interval_rows(ax: Any, rows: Mapping[str, Floats]) -> None:
+    """Draw rows of points with horizontal intervals, the first row at the top.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Its y axis gets the limits of the rows, which are at 0, 1, ...
+    rows : mapping of str to ndarray, shape (n_rows, 3)
+        Point, low and high end of each row, by the label of the points in the legend. Points of one row are drawn one
+        below the other. An interval that is NaN is not drawn.
+    """
+    n = len(rows)
+    offsets = (np.arange(n) - (n - 1) / 2) * ROW_SHARE / max(n, 1)
+    for (label, values), offset, style in zip(rows.items(), offsets, styles(n), strict=True):
+        center, low, high = values.T
+        # `abs` is for rounding errors where an end equals the point.
+        sides = np.abs([center - low, high - center])
+        look: dict[str, Any] = {"fmt": style.marker, "color": style.color, "capsize": 3}
+        ax.errorbar(center, np.arange(len(center)) + offset, xerr=sides, label=label, **look)
+    ax.set_ylim(len(center) - 0.4, -0.6)
+
+
+def note_at_right(ax: Any, text: str) -> None:
+    """Write lines at the right of the axes, where they cover no data."""
+    ax.annotate(text, (1, 1), (10, 0), xycoords="axes fraction", textcoords="offset points", va="top", fontsize="small")
+
+
+def shortened(name: Any, n_characters: int = 40) -> str:
+    """A name as text, its middle replaced by "…" if it is longer than `n_characters`.
+
+    Examples
+    --------
+    >>> shortened("consistent-lambdarank", 11)
+    'consi…arank'
+    """
+    text = str(name)
+    if len(text) <= n_characters:
+        return text
+    n_kept = n_characters - 1
+    return f"{text[: n_kept - n_kept // 2]}…{text[len(text) - n_kept // 2 :]}"
 
 
 def ndcg_name(k: Any) -> str:
