@@ -17,8 +17,9 @@ def by_loop(values, groups, n_first):
     rows = []
     for group in [*n_first, "all queries"]:
         inside = [v for v, g in zip(values, groups, strict=True) if group in (g, "all queries") and not np.isnan(v)]
-        ends = stats.t.interval(0.95, len(inside) - 1, np.mean(inside), stats.sem(inside)) if len(inside) > 1 else None
-        rows.append((group, len(inside), np.mean(inside), *(ends or (np.nan, np.nan))))
+        n, mean = len(inside), np.mean(inside)
+        margin = stats.t.ppf(0.975, n - 1) * np.std(inside, ddof=1) / np.sqrt(n) if n > 1 else np.nan
+        rows.append((group, n, mean, mean - margin, mean + margin))
     return rows
 
 
