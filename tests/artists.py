@@ -1,5 +1,7 @@
 """Reads from matplotlib's axes what is drawn on them."""
 
+from matplotlib.text import Text
+
 
 def legend_texts(ax):
     """Texts of the legend; none without a legend."""
@@ -29,11 +31,7 @@ def overlapping_texts(figure):
     figure.canvas.draw()
     renderer = figure.canvas.get_renderer()
     found = []
-    shown = [
-        text
-        for text in figure.findobj(lambda artist: hasattr(artist, "get_text"))
-        if text.get_visible() and text.get_text() and _is_shown(text)
-    ]
+    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text() and _is_shown(text)]
     boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in shown]
     for i, (name, box) in enumerate(boxes):
         if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.x1 + 1 or box.y1 > figure.bbox.y1 + 1:
