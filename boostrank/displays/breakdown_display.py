@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import Discount, Gain, Ties
 from boostrank.displays.predictions import predictions
-from boostrank.displays.style import BLUE, ORANGE, axes, light_grid, ndcg_name, whole_ticks
+from boostrank.displays.style import BLUE, ORANGE, axes, light_grid, ndcg_name, shortened, whole_ticks
 from boostrank.metrics import dcg_breakdown
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # With more ranks than this, the names of documents and their relevance would overlap, so they are not drawn.
 MAX_LABELLED_RANKS = 15
+# Longer names are shortened, and names that are longer together than the axis is wide are slanted.
+MAX_CHARACTERS, MAX_CHARACTERS_OF_AXIS = 24, 70
 
 
 @dataclass
@@ -48,7 +50,7 @@ class DCGBreakdownDisplay:
     >>> display.dcg, round(display.ndcg, 4)
     (6.5, 0.692)
     >>> ax.get_title()
-    'NDCG@3 = 0.6920'
+    'query 7: NDCG@3 = 0.6920'
     """
 
     table: pd.DataFrame
@@ -131,10 +133,18 @@ class DCGBreakdownDisplay:
         ax.set_xlabel("rank")
         whole_ticks(ax)
         if labelled:
-            ax.set_xticks(ranks, [f"{rank}\n{name}" for rank, name in zip(ranks, self.documents, strict=True)])
+            names = [shortened(name, MAX_CHARACTERS) for name in self.documents]
+            longest = max(map(len, names))
+            # Long names of neighbours would overlap.
+            slanted = longest * len(names) > MAX_CHARACTERS_OF_AXIS
+            look = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
+            between = " " if slanted else "\n"
+            ax.set_xticks(ranks, [f"{rank}{between}{name}" for rank, name in zip(ranks, names, strict=True)], **look)
             ax.set_xlabel("rank, and document that the scores put at this rank")
         ax.set_ylabel("gain × discount" + (" (numbers: relevance)" if labelled else ""))
-        ax.set_title(f"{ndcg_name(self.k)} = {self.ndcg:.4f}", fontsize="medium")
+        value = "not defined: no document is relevant" if np.isnan(self.ndcg) else f"= {self.ndcg:.4f}"
+        title = f"query {shortened(table['qid'].iloc[0])}: {ndcg_name(self.k)} {value}"
+        ax.set_title(title, fontsize="medium")
         ax.legend(frameon=False)
         light_grid(ax)
         self.figure_, self.ax_ = ax.figure, ax

@@ -23,8 +23,11 @@ COLORS = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")
 GREY = "0.6"
+DARK = "0.35"
 # In inches. At matplotlib's 100 dots per inch this is a width of 700 pixels, which fits into a README.
 WIDTH, HEIGHT = 7.0, 4.0
+# Height of two axes above each other, relative to that of one.
+PAIR_HEIGHT = 1.5
 # Lines with more points than this have no markers.
 MAX_MARKERS = 25
 # Height of the tick labels and the label of an x axis, in inches.
@@ -62,6 +65,28 @@ def axes(ax: Any, height: float = HEIGHT) -> Any:
     return ax
 
 
+def axes_pair(ax: Any, two: bool) -> tuple[Any, Any]:
+    """Axes above each other: those that `ax` has, which are one or two, or those of a new figure.
+
+    The second is None if `ax` is one, or if `two` is False.
+
+    Raises
+    ------
+    TypeError
+        If `ax` is neither axes nor a sequence of two.
+    """
+    if ax is None and two:
+        height = HEIGHT * PAIR_HEIGHT
+        figure = import_pyplot().figure(figsize=(WIDTH, height), layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True)
+        return above, below
+    if isinstance(ax, (list, tuple, np.ndarray)):
+        if np.shape(ax) != (2,):
+            raise TypeError(f"ax must be matplotlib axes, or two of them; got an array of shape {np.shape(ax)}")
+        return axes(ax[0]), axes(ax[1]) if two else None
+    return axes(ax), None
+
+
 def styles(n: int, n_points: int = 0) -> list[Style]:
     """Styles of `n` lines of `n_points` points each; lines with more than `MAX_MARKERS` points have no markers."""
     colors, markers, dashes = (islice(cycle(values), n) for values in (COLORS, MARKERS, DASHES))
@@ -87,16 +112,36 @@ def light_grid(ax: Any, axis: str = "y") -> None:
 
 def legend_below(ax: Any, handles: Any = None, n_columns: int = 2) -> None:
     """Draw the legend below the axes and their labels, where it covers no data; long texts are in one column."""
-    from matplotlib.transforms import ScaledTranslation
-
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
     longest = max(len(handle.get_label()) for handle in handles)
     columns = min(n_columns if longest <= MAX_COLUMN_CHARACTERS else 1, len(handles))
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "bbox_transform": _below(ax)}
+    ax.legend(handles=handles, ncols=columns, frameon=False, **place)
+
+
+def legends_below(ax: Any, parts: Mapping[str, Any]) -> None:
+    """Draw several lists of handles below the axes, each as a column with a title; lists that are empty are left out.
+
+    A single list is drawn as by :func:`legend_below`.
+    """
+    parts = {title: handles for title, handles in parts.items() if handles}
+    if len(parts) == 1:
+        legend_below(ax, *parts.values())
+        return
+    for (title, handles), (loc, x) in zip(parts.items(), (("upper left", 0.0), ("upper right", 1.0)), strict=True):
+        place = {"loc": loc, "bbox_to_anchor": (x, 0), "bbox_transform": _below(ax)}
+        legend = ax.legend(handles=handles, title=title, alignment="left", frameon=False, **place)
+        # The axes keep the last legend themselves.
+        if title != list(parts)[-1]:
+            ax.add_artist(legend)
+
+
+def _below(ax: Any) -> Any:
+    """Coordinates of the axes, below the labels of its x axis."""
+    from matplotlib.transforms import ScaledTranslation
+
     # In inches, because the height of labels does not depend on that of the axes.
-    below = ax.transAxes + ScaledTranslation(0, -LABELS_HEIGHT, ax.figure.dpi_scale_trans)
-    ax.legend(
-        handles=handles, ncols=columns, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=below
-    )
+    return ax.transAxes + ScaledTranslation(0, -LABELS_HEIGHT, ax.figure.dpi_scale_trans)
 
 
 def interval_rows(ax: Any, rows: Mapping[str, Floats]) -> None:

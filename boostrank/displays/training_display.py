@@ -12,13 +12,14 @@ import numpy as np
 from boostrank.displays.predictions import named_estimators
 from boostrank.displays.style import (
     COLORS,
+    DARK,
     DASHES,
-    GREY,
     MARKERS,
     axes,
-    legend_below,
+    legends_below,
     light_grid,
     measure_name,
+    shortened,
     whole_ticks,
 )
 from boostrank.segments import Floats
@@ -29,7 +30,7 @@ class TrainingCurveDisplay:
     """A metric on validation sets by boosting round, of one fitted ranker or several.
 
     Created by :meth:`from_estimator`. A marker shows the number of rounds that predictions use; it is on the curve of
-    the last validation set, which decides on early stopping.
+    the ranker's last validation set, which decides on early stopping.
 
     Attributes
     ----------
@@ -131,25 +132,30 @@ class TrainingCurveDisplay:
                 "markersize": 8,
             }
             curves = {title: values for (name, title), values in self.curves.items() if name == ranker}
-            best, label = self.best.get(ranker), ranker
+            best, label, last = self.best.get(ranker), shortened(ranker), list(curves)[-1]
             if best is not None:
-                label += f": {curves[list(curves)[-1]][best - 1]:.4f} after {best} rounds"
+                label += f": {curves[last][best - 1]:.4f} after {_rounds(best)}"
             for title, values in curves.items():
                 # The marker is drawn at the points that `markevery` lists.
-                marked = [best - 1] if best is not None and title == titles[-1] else []
+                marked = [best - 1] if best is not None and title == last else []
                 name = f"{ranker}, {title}"
                 rounds = np.arange(1, len(values) + 1)
                 ax.plot(rounds, values, label=name, linestyle=dashes[title], markevery=marked, **look)
-            handles.append(Line2D([], [], label=label, **look))
-        if len(titles) > 1:
-            handles += [Line2D([], [], label=title, color=GREY, linestyle=dashes[title]) for title in titles]
-        legend_below(ax, handles)
+            # Without a marker on the curve, there is none in the legend.
+            handles.append(Line2D([], [], label=label, **look | ({} if best is not None else {"marker": ""})))
+        sets = [Line2D([], [], label=shortened(title), color=DARK, linestyle=dashes[title]) for title in titles]
+        legends_below(ax, {"ranker": handles, "data set": sets if len(titles) > 1 else []})
         whole_ticks(ax)
         light_grid(ax)
-        ax.set_xlabel("boosting round (marker: number of rounds that predictions use)")
+        marker = " (marker: number of rounds that predictions use)" if self.best else ""
+        ax.set_xlabel(f"boosting round{marker}")
         ax.set_ylabel(f"{measure_name(self.metric)}, mean over queries")
         self.figure_, self.ax_ = ax.figure, ax
         return self
+
+
+def _rounds(n: int) -> str:
+    return "1 round" if n == 1 else f"{n} rounds"
 
 
 def _results(name: str, fitted: Any) -> Mapping[str, Mapping[str, Any]]:

@@ -149,4 +149,4 @@ def test_bad_input_is_named(ragged):
     with pytest.raises(ValueError, match="by has 60 groups, and a plot shows at most 40"):
         make(np.ones(60), np.ones(60), many, by={one: f"g{one}" for one in many})
     with pytest.raises(ValueError, match="QueryGroupDisplay needs relevance labels"):
-        make(br.PreferenceGraph([[0, 1]], [7, 7]), [1, 2], [7, 7])
+        make(br.PreferenceGraph([7, 7], [0], [1]), [1, 2], [7, 7])
