@@ -102,7 +102,7 @@ def refuse_unknown(series: pd.Series, known: NDArray[Any], name: str) -> None:
     if len(unknown):
         raise ValueError(
             f"{name} must have only queries that the data have; it also has {_shown(unknown)} ({len(unknown)} of "
-            f"{len(series)}). Correct these ids, or leave them out of {name}"
+            f"{len(series)}). Correct these ids, or leave them out"
         )
 
 

@@ -1,4 +1,7 @@
-"""Checks of settings: counts, numbers in a range, and names out of a list. Messages have the name of the setting."""
+"""Checks of settings: counts, numbers in a range, and names out of a list; and of numbers in files.
+
+Messages have the name of the setting.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,20 @@ def is_number(value: object) -> bool:
     # Of integers beyond float64 too.
     number: Any = value
     return bool(-math.inf < number < math.inf)
+
+
+def is_finite_text(text: str) -> bool:
+    """Whether a text is a finite decimal number, as files have them; ``float`` would take "1_0" for 10 too.
+
+    Examples
+    --------
+    >>> [is_finite_text(text) for text in ("-1.5e3", "1_0", "inf", "one")]
+    [True, False, False, False]
+    """
+    try:
+        return text.isascii() and "_" not in text and math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def check_count(name: str, value: Any, smallest: int = 1) -> None:

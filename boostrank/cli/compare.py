@@ -147,7 +147,7 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    output: Annotated[Path | None, typer.Option(help="File to write the table to: .csv, .json or .md.")] = None,
+    output: Annotated[Path | None, typer.Option(help="File to write the table to: .csv, .json, .md or .tex.")] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Image file for a plot of the differences in the last of --measures.")
     ] = None,
@@ -212,7 +212,7 @@ def compare(
             results=file,
             progress=True,
         )
-    _show(comparison, str(chosen[-1]), output, plot)
+    _show(comparison, list(chosen)[-1], output, plot)
 
 
 def _counted(count: int, name: str) -> str:

@@ -1,45 +1,114 @@
-"""``boostrank evaluate``: measures of scores."""
+"""``boostrank evaluate``: measures of scores, and of runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from boostrank.cli import reports
+from boostrank.cli.evaluate_runs import Outputs, compare_several, evaluate_one, show_values
+from boostrank.cli.group_files import named_option, read_groups
 from boostrank.cli.options import (
     DEFAULT_MEASURES,
-    DataPath,
+    MEASURES_HELP,
     EmptyOption,
     GainOption,
-    MeasuresOption,
+    QueriesName,
     TiesName,
+    UnjudgedName,
     console,
     given,
     parse_measures,
 )
 from boostrank.datasets import read_letor
 from boostrank.metrics import Measure, Reconciliation, check_scores, reconcile
+from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.ndcg import NDCG
 from boostrank.queries import Queries
+from boostrank.runs.evaluation import TREC_EVAL
+from boostrank.setting_checks import is_finite_text
+
+RUN_MEASURES = "nDCG@10,AP,RR"
 
 
 def evaluate(
-    data: DataPath,
+    data: Annotated[
+        Path | None, typer.Argument(help="LETOR file, plain or compressed by gzip.", show_default=False)
+    ] = None,
     scores: Annotated[
-        Path, typer.Argument(help="File with one score per line, as predict writes it.", show_default=False)
-    ],
-    measures: MeasuresOption = DEFAULT_MEASURES,
+        Path | None,
+        typer.Argument(help="File with one score per line, as predict writes it.", show_default=False),
+    ] = None,
+    qrels: Annotated[
+        Path | None, typer.Option(help="TREC file of relevance judgments, to evaluate runs.", show_default=False)
+    ] = None,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="TREC file of a run. May be repeated: several runs are compared. They are named by their tags, or by "
+            "their files if tags are equal.",
+            show_default=False,
+        ),
+    ] = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(help=f"{MEASURES_HELP} By default {DEFAULT_MEASURES}, and {RUN_MEASURES} of runs."),
+    ] = None,
     gain: GainOption = None,
     empty: EmptyOption = None,
     ties: Annotated[
         TiesName | None,
         typer.Option(
-            help="How documents of equal score are ranked: all permutations on average (the default), in the order of "
-            "the rows (stable), or so that the measure is best or worst.",
+            help="How documents of equal score are ranked: all permutations on average (the default), in the sequence "
+            "of the rows (stable), or so that the measure is best or worst. Of runs, the default is trec_eval: by "
+            "decreasing document id, where scores are equal as float32.",
             show_default=False,
+        ),
+    ] = None,
+    unjudged: Annotated[
+        UnjudgedName | None,
+        typer.Option(
+            help="Documents of runs that were not judged have the relevance 0 (zero, the default), or are removed "
+            "(remove).",
+            show_default=False,
+        ),
+    ] = None,
+    queries: Annotated[
+        QueriesName | None,
+        typer.Option(
+            help="Queries of runs to evaluate: all that have judgments, with the value 0 if a run misses them (judged, "
+            "the default, with a warning), or only those that all runs have (common).",
+            show_default=False,
+        ),
+    ] = None,
+    by: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV or TSV file with the group of each query, for means by group. Its first line names two columns, "
+            "one of them query_id, query or qid.",
+            show_default=False,
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="Run that the others are compared with. By default the first one.", show_default=False),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Seed of the tests and intervals of a comparison. By default 0.", show_default=False),
+    ] = None,
+    per_query: Annotated[
+        Path | None, typer.Option(help="File to write the values of each query to: .csv.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="File to write the table to: .csv, .json, .md or .tex.", show_default=False)
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Image file for a plot of the differences of runs in the last of --measures.", show_default=False
         ),
     ] = None,
     explain: Annotated[
@@ -51,26 +120,83 @@ def evaluate(
         ),
     ] = False,
 ) -> None:
-    """Print measures of scores for the documents of a LETOR file, by default NDCG.
+    """Print measures of scores for the documents of a LETOR file, or of TREC runs.
 
-    --gain, --empty and --ties apply to those measures that have such a setting.
+    Give either DATA and SCORES, or --qrels and one --run or several.
+    --gain and --empty, and --ties for SCORES, apply to those measures
+    that have such a setting.
     """
-    chosen = parse_measures(measures, given(gain=gain, empty=empty, ties=ties))
-    explained = _last_ndcg(chosen) if explain else None
+    of_runs = _is_of_runs(data, scores, qrels, run)
+    for_scores = {"explain": explain or None}
+    for_runs = {"unjudged": unjudged, "queries": queries}
+    for_several = {"baseline": baseline, "seed": seed, "plot": plot}
+    if of_runs:
+        _refuse(for_scores, "DATA and SCORES")
+    else:
+        _refuse(for_runs, "--qrels and --run")
+    if not run or len(run) < 2:
+        _refuse(for_several, "several runs, as in --qrels Q --run A --run B")
+    files = Outputs(output, per_query, plot)
+    files.check()
+    rule = {} if of_runs else given(ties=ties)
+    if rule.get("ties") == TREC_EVAL:
+        raise ValueError("--ties trec_eval needs ids of documents: it is for --qrels and --run")
+    chosen = parse_measures(
+        measures or (RUN_MEASURES if of_runs else DEFAULT_MEASURES), given(gain=gain, empty=empty) | rule
+    )
+    groups = None if by is None else read_groups(by)
+    with named_option(by):
+        if qrels is None or not run:
+            assert data is not None
+            assert scores is not None
+            _evaluate_scores(data, scores, chosen, groups, files, explain)
+            return
+        settings = {"ties": TREC_EVAL, "queries": None, **given(ties=ties, unjudged=unjudged, queries=queries)}
+        if len(run) == 1:
+            evaluate_one(qrels, run[0], chosen, settings, groups, files)
+        else:
+            compare_several(qrels, run, chosen, settings, groups, files, baseline, seed or 0)
+
+
+def _is_of_runs(data: Path | None, scores: Path | None, qrels: Path | None, run: list[Path] | None) -> bool:
+    """Whether runs are evaluated; an error if neither those nor scores are given, or both."""
+    of_data, of_runs = (data is not None, scores is not None), (qrels is not None, bool(run))
+    if any(of_data) == any(of_runs) or not (all(of_data) or all(of_runs)):
+        raise ValueError("give either DATA and SCORES, or --qrels and one --run or several; see boostrank evaluate -h")
+    return all(of_runs)
+
+
+def _refuse(options: dict[str, Any], needed: str) -> None:
+    """Raise ValueError for an option that is given, but has no meaning without `needed`."""
+    for name, value in options.items():
+        if value is not None:
+            shown = "" if value is True else f" {value}"
+            raise ValueError(f"--{name.replace('_', '-')}{shown} needs {needed}")
+
+
+def _evaluate_scores(
+    data: Path, scores: Path, measures: dict[str, Measure], groups: Any, files: Outputs, explain: bool
+) -> None:
+    explained = _last_ndcg(measures) if explain else None
     dataset = read_letor(data)
     values = _read_scores(scores)
     if len(values) != len(dataset.y):
         raise ValueError(f"{scores} has {len(values)} scores for the {len(dataset.y)} documents of {data}")
-    results = [float(measure(dataset.y, values, dataset.qid)) for measure in chosen]
+    # Query ids in files of groups are text.
+    arrays = dataset.y, values, dataset.qid if groups is None else dataset.qid.astype(str)
+    result = compute_measures(*arrays, measures, by=groups)
     queries = Queries.from_qid(dataset.qid).n_queries
     console.print(f"{queries} queries, {len(values)} documents", highlight=False)
-    console.print(reports.measure_table(chosen, results))
+    show_values(measures, result, files.table)
+    if files.per_query is not None:
+        table: Any = compute_measures(*arrays, measures, by=groups, per_query=True)
+        files.write_per_query(table.rename_axis("query_id").reset_index())
     if explained is not None:
         _print_reconciliation(reconcile(dataset.y, values, dataset.qid, **vars(explained)))
 
 
-def _last_ndcg(measures: list[Measure]) -> NDCG:
-    found = [measure for measure in measures if isinstance(measure, NDCG)]
+def _last_ndcg(measures: dict[str, Measure]) -> NDCG:
+    found = [measure for measure in measures.values() if isinstance(measure, NDCG)]
     if not found:
         raise ValueError("--explain needs an NDCG, such as ndcg@10, among --measures")
     return found[-1]
@@ -89,16 +215,11 @@ def _print_reconciliation(found: Reconciliation) -> None:
 
 
 def _read_scores(path: Path) -> Any:
-    lines = path.read_text().split()
     try:
-        return check_scores([float(line) for line in lines])
-    except ValueError:
-        bad = next((i for i, line in enumerate(lines) if not _is_finite(line)), 0)
-        raise ValueError(f"{path}, line {bad + 1}: {lines[bad][:40]!r} is not a finite score") from None
-
-
-def _is_finite(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: it is not text in UTF-8; expected one score per line") from None
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not is_finite_text(line):
+            raise ValueError(f"{path}, line {number}: {line[:40]!r} is not a finite score")
+    return check_scores([float(line) for line in lines if line.strip()])

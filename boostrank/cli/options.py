@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ from boostrank.backends.lightgbm import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
 from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
 from boostrank.losses import LOSSES
 from boostrank.metrics import MEASURES, Measure, get_measure
+from boostrank.metrics.measure_names import parse_name
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.rankers.settings import AUTO
 from boostrank.surrogates import SURROGATES
@@ -56,18 +56,36 @@ class TiesName(StrEnum):
     stable = "stable"
     best = "best"
     worst = "worst"
+    trec_eval = "trec_eval"
+
+
+class UnjudgedName(StrEnum):
+    """How documents of runs are treated that were not judged."""
+
+    zero = "zero"
+    remove = "remove"
+
+
+class QueriesName(StrEnum):
+    """Which queries of runs are evaluated."""
+
+    judged = "judged"
+    common = "common"
 
 
 DataPath = Annotated[Path, typer.Argument(help="LETOR file, plain or compressed by gzip.", show_default=False)]
 BackendOption = Annotated[Backend, typer.Option(help="Boosting library.")]
 GainOption = Annotated[
     GainName | None,
-    typer.Option(help="Gain of a label y: 2^y - 1 (exp2, the default) or y (linear).", show_default=False),
+    typer.Option(
+        help="Gain of a label y: 2^y - 1 (exp2, the default) or y (linear, the default of nDCG).", show_default=False
+    ),
 ]
-MeasuresOption = Annotated[
-    str,
-    typer.Option(help=f"Measures, separated by commas: {', '.join(MEASURES)}; with a cutoff as in ndcg@10."),
-]
+MEASURES_HELP = (
+    f"Measures, separated by commas: {', '.join(MEASURES)}, with a cutoff as in ndcg@10; or names of ir_measures with "
+    "its conventions, such as nDCG@10, AP, RR and P(rel=2)@5."
+)
+MeasuresOption = Annotated[str, typer.Option(help=MEASURES_HELP)]
 EmptyOption = Annotated[
     EmptyName | None,
     typer.Option(
@@ -113,33 +131,59 @@ def given(**options: StrEnum | None) -> dict[str, Any]:
     return {name: option.value for name, option in options.items() if option is not None}
 
 
-def parse_measures(text: str, settings: dict[str, Any]) -> list[Measure]:
-    """Measures of an option such as ``--measures ndcg@10,map``; see :func:`parse_measure`."""
+def parse_measures(text: str, settings: dict[str, Any]) -> dict[str, Measure]:
+    """Measures, by name, of an option such as ``--measures "ndcg@10,P(rel=2)@5"``; see :func:`parse_measure`.
+
+    Commas in brackets do not separate. Names of ir_measures are kept, since they stand for its conventions.
+    """
     measures: dict[str, Measure] = {}
-    for part in text.split(","):
-        measure = parse_measure("--measures", part.strip(), settings)
-        if str(measure) in measures:
-            raise ValueError(f"--measures has {measure} twice")
-        measures[str(measure)] = measure
-    return list(measures.values())
+    for part in split_measures(text):
+        measure = parse_measure("--measures", part, settings)
+        name = str(measure) if part.partition("@")[0] in MEASURES else part
+        same = [known for known, other in measures.items() if other == measure or known == name]
+        if same:
+            raise ValueError(f"--measures has {same[0]} twice")
+        measures[name] = measure
+    return measures
+
+
+def split_measures(text: str) -> list[str]:
+    """Split names at the commas that are not in brackets.
+
+    Examples
+    --------
+    >>> split_measures("AP, RBP(p=0.8,rel=1)@5")
+    ['AP', 'RBP(p=0.8,rel=1)@5']
+    """
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
 
 
 def parse_measure(option: str, text: str, settings: dict[str, Any]) -> Measure:
-    """The measure with a name such as "ndcg@10", with those of `settings` that this kind of measure has.
+    """The measure with a name that :func:`boostrank.get_measure` takes, with those of `settings` that it has.
 
     Raises
     ------
     ValueError
         For a name or a cutoff that is not known; the message names the option.
     """
-    name = text.partition("@")[0]
-    if name not in MEASURES:
-        raise ValueError(f"{option}: unknown measure {text!r}; use {', '.join(MEASURES)}, with a cutoff as in ndcg@10")
-    known = [field.name for field in fields(MEASURES[name])]
     try:
-        return get_measure(text, **{key: value for key, value in settings.items() if key in known})
+        if text.partition("@")[0] not in MEASURES and parse_name(text) is None:
+            raise ValueError(
+                f"unknown measure {text!r}; use {', '.join(MEASURES)}, with a cutoff as in ndcg@10, or a name of "
+                "ir_measures, such as nDCG@10"
+            )
+        measure = get_measure(text)
+        return get_measure(measure, **{key: value for key, value in settings.items() if key in vars(measure)})
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{option} {text}: {error}") from error
+        prefix = option if str(error).startswith("unknown measure") else f"{option} {text}"
+        raise ValueError(f"{prefix}: {error}") from error
 
 
 def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], leaves: int) -> dict[str, Any]:

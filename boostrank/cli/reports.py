@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from boostrank.comparison import Comparison
+from boostrank.comparison.table_texts import latex_table, markdown_table
 from boostrank.metrics import Measure, Reconciliation
 
-SUFFIXES = (".csv", ".json", ".md")
+SUFFIXES = (".csv", ".json", ".md", ".tex")
 
 
 def write_table(comparison: Comparison, path: str | Path) -> None:
-    """Write the table as CSV, JSON or Markdown, by the suffix of `path`; CSV and JSON have all columns, unrounded."""
+    """Write the table of a comparison, by group if it has groups; see :func:`write_rows`."""
+    by_group = comparison.groups is not None
+    table = comparison.table if comparison.groups is None else comparison.groups
+    texts = {".md": comparison.to_markdown, ".tex": comparison.to_latex}
     suffix = check_table_suffix(path)
-    if suffix == ".md":
-        Path(path).write_text(comparison.to_markdown(), encoding="utf-8")
-    elif suffix == ".json":
-        comparison.table.to_json(path, orient="records", indent=1)
+    if suffix in texts:
+        Path(path).write_text(texts[suffix](by_group=by_group), encoding="utf-8")
     else:
-        comparison.table.to_csv(path, index=False)
+        _write_numbers(table, path)
+
+
+def write_rows(table: pd.DataFrame, rows: list[list[str]], n_texts: int, path: str | Path) -> None:
+    """Write a table as CSV, JSON, Markdown or LaTeX, by the suffix of `path`.
+
+    CSV and JSON have all columns of `table`, unrounded; Markdown and LaTeX have `rows` of text, the first of which is
+    the head, and whose first `n_texts` columns are no numbers.
+    """
+    texts = {".md": markdown_table, ".tex": latex_table}
+    suffix = check_table_suffix(path)
+    if suffix in texts:
+        Path(path).write_text(texts[suffix](rows, n_texts), encoding="utf-8")
+    else:
+        _write_numbers(table, path)
+
+
+def _write_numbers(table: pd.DataFrame, path: str | Path) -> None:
+    if Path(path).suffix == ".json":
+        table.to_json(path, orient="records", indent=1, double_precision=15)
+    else:
+        table.to_csv(path, index=False)
 
 
 def check_table_suffix(path: str | Path) -> str:
@@ -54,21 +80,25 @@ def write_plot(comparison: Comparison, measure: str, path: str | Path) -> None:
     import_pyplot().close(figure)
 
 
-def measure_table(measures: list[Measure], values: list[float]) -> Table:
-    """Values and settings of measures, a row each."""
+def measure_table(measures: dict[str, Measure], values: list[float], changed: Mapping[str, str] | None = None) -> Table:
+    """Values and settings of measures, a row each; `changed` replaces the values of settings that measures have."""
     table = Table()
     table.add_column("measure", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("settings")
-    for measure, value in zip(measures, values, strict=True):
-        table.add_row(str(measure), f"{value:.6f}", _settings_text(measure))
+    for (name, measure), value in zip(measures.items(), values, strict=True):
+        table.add_row(name, f"{value:.6f}", _settings_text(vars(measure) | _known(changed or {}, measure)))
     return table
 
 
-def _settings_text(measure: Measure) -> str:
+def _known(settings: Mapping[str, str], measure: Measure) -> dict[str, str]:
+    """Those of the settings that a measure has."""
+    return {name: value for name, value in settings.items() if name in vars(measure)}
+
+
+def _settings_text(settings: Mapping[str, Any]) -> str:
     """The settings of a measure but its cutoff, which is part of its name."""
-    settings = vars(measure).items()
-    return ", ".join(f"{name} {value}" for name, value in settings if name != "k" and value is not None)
+    return ", ".join(f"{name} {value}" for name, value in settings.items() if name != "k" and value is not None)
 
 
 def reconciliation_table(reconciliation: Reconciliation) -> Table:

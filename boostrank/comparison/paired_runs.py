@@ -162,8 +162,8 @@ def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], que
                 )
         if faults:
             warnings.warn(
-                "; ".join(faults) + "; pass queries='judged' for this without a warning, or queries='common' to "
-                "compare the runs on the queries that all of them have",
+                "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
+                "queries='common' to compare the runs on the queries that all of them have",
                 UserWarning,
                 stacklevel=3,
             )

@@ -25,7 +25,7 @@ def text_lines(rows: Sequence[Sequence[str]], n_texts: int = 1) -> list[str]:
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        "  ".join(cell.ljust(width) if i < n_texts else cell.rjust(width) for i, (cell, width) in cells)
+        "  ".join(cell.ljust(width) if i < n_texts else cell.rjust(width) for i, (cell, width) in cells).rstrip()
         for cells in (enumerate(zip(row, widths, strict=True)) for row in rows)
     ]
 

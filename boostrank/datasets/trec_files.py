@@ -18,6 +18,7 @@ import pandas as pd
 
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_run
 from boostrank.files import open_decompressed, write_atomically
+from boostrank.setting_checks import is_finite_text
 
 Path = str | os.PathLike[str]
 
@@ -251,17 +252,10 @@ def _fault(fields: list[str], kind: str, seen: set[tuple[str, ...]]) -> str:
     text = line[NUMBERS[kind]]
     if kind == "qrels" and not re.fullmatch(_INTEGER, text):
         return f"the relevance {text!r} is not an integer"
-    if kind == "run" and not _is_finite(text):
+    if kind == "run" and not is_finite_text(text):
         return f"the score {text!r} is not a finite number"
     key = tuple(line[name] for name in (QUERY, ITERATION, DOCUMENT) if name in line)
     if key in seen:
         return f"the document {line[DOCUMENT]!r} occurs a second time for the query {line[QUERY]!r}"
     seen.add(key)
     return ""
-
-
-def _is_finite(text: str) -> bool:
-    try:
-        return "_" not in text and bool(np.isfinite(float(text)))
-    except ValueError:
-        return False

@@ -130,8 +130,8 @@ def _with_queries_of(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: 
         )
     if faults and queries is None:
         warnings.warn(
-            "; ".join(faults) + "; pass queries='judged' for this without a warning, or queries='common' to evaluate "
-            "only queries that both have, as trec_eval does",
+            "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
+            "queries='common' to evaluate only queries that both have, as trec_eval does",
             UserWarning,
             stacklevel=4,
         )

@@ -45,7 +45,7 @@ def test_files_have_all_columns(comparison, tmp_path):
     for suffix, read in (("csv", pd.read_csv), ("json", pd.read_json)):
         reports.write_table(comparison, tmp_path / f"t.{suffix}")
         pd.testing.assert_frame_equal(read(tmp_path / f"t.{suffix}"), comparison.table)
-    with pytest.raises(ValueError, match=r"must end in one of \.csv, \.json, \.md; got 't\.xls'"):
+    with pytest.raises(ValueError, match=r"must end in one of \.csv, \.json, \.md, \.tex; got 't\.xls'"):
         reports.write_table(comparison, "t.xls")
 
 

@@ -32,6 +32,22 @@ def test_values_are_means_and_intervals_of_ndcg(ragged):
     assert display.figure_ is display.ax_.figure
 
 
+def test_weights_change_the_mean_and_the_band(ragged):
+    labels, scores, qid = ragged
+    ids = list(dict.fromkeys(qid.tolist()))
+    weights = np.random.default_rng(1).integers(0, 5, len(ids))
+    make = displays.NDCGCurveDisplay.from_predictions
+    display = make(labels, scores, qid, ks=[3], empty="skip", sample_weight=weights)
+    values = br.ndcg_score(labels, scores, qid, k=3, empty="skip", per_query=True)
+    kept = ~np.isnan(values) & (weights > 0)
+    mean, n = np.average(values[kept], weights=weights[kept]), kept.sum()
+    squares = (weights[kept] ** 2 * (values[kept] - mean) ** 2).sum()
+    margin = stats.norm.ppf(0.975) * np.sqrt(n / (n - 1) * squares) / weights[kept].sum()
+    assert display.mean[0, 0] == pytest.approx(mean, abs=1e-14)
+    np.testing.assert_allclose((display.low[0, 0], display.high[0, 0]), (mean - margin, mean + margin), atol=1e-12)
+    assert display.n_queries == n
+
+
 def test_predictions_of_estimators(data, rankers):
     X, y, qid = data
     display = displays.NDCGCurveDisplay.from_estimator(rankers, X, y, qid, ks=[5])

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from boostrank.metrics import dcg_breakdown, dcg_score
@@ -27,6 +28,23 @@ def test_breakdown_adds_up_to_dcg(ties, k, tied):
     np.testing.assert_array_equal(table["qid"], qid[table["document"]])
     np.testing.assert_array_equal(table["contribution"], table["gain"] * table["discount"])
     assert not table["document"].duplicated().any()
+
+
+def test_weights_of_queries_are_listed_and_give_the_weighted_dcg(tied):
+    labels, scores, qid = tied
+    ids = list(dict.fromkeys(qid))
+    weights = np.random.default_rng(1).integers(0, 5, len(ids))
+    plain, table = (
+        dcg_breakdown(labels, scores, qid, k=3),
+        dcg_breakdown(labels, scores, qid, k=3, sample_weight=weights),
+    )
+    pd.testing.assert_frame_equal(table.drop(columns="weight"), plain)
+    assert table["weight"].tolist() == [weights[ids.index(query)] for query in table["qid"]]
+    last = table.groupby("qid", sort=False).last()
+    expected = dcg_score(labels, scores, qid, k=3, ties="stable", sample_weight=weights)
+    assert np.average(last["cumulative"], weights=last["weight"]) == pytest.approx(expected, abs=1e-12)
+    with pytest.raises(ValueError, match="sample_weight must"):
+        dcg_breakdown(labels, scores, qid, sample_weight=-weights)
 
 
 def test_breakdown_by_hand_and_its_averaged_ties():

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pytest
 
 import boostrank as br
 from boostrank.metrics import tie_range
@@ -23,3 +24,18 @@ def test_tie_range_is_the_range_over_all_orders(tied):
             for name, value in tie_range(labels, scores, qid, per_query=per_query, **options)._asdict().items():
                 expected = br.ndcg_score(labels, scores, qid, ties=name, per_query=per_query, **options)
                 np.testing.assert_allclose(value, expected, rtol=0, atol=1e-14)
+
+
+def test_weights_are_those_of_ndcg_score(tied):
+    labels, scores, qid = tied
+    ids = list(dict.fromkeys(qid))
+    of_queries = np.random.default_rng(1).integers(0, 5, len(ids))
+    of_documents = [of_queries[ids.index(query)] for query in qid]
+    for weights in (of_queries, of_documents):
+        seen = tie_range(labels, scores, qid, k=4, sample_weight=weights)
+        for name, value in seen._asdict().items():
+            expected = br.ndcg_score(labels, scores, qid, k=4, ties=name, sample_weight=weights)
+            np.testing.assert_allclose(value, expected, rtol=0, atol=1e-14)
+        assert abs(seen.average - tie_range(labels, scores, qid, k=4).average) > 1e-3
+    with pytest.raises(ValueError, match="sample_weight must"):
+        tie_range(labels, scores, qid, sample_weight=-of_queries)

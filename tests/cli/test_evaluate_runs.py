@@ -1,0 +1,278 @@
+"""`evaluate` with runs and groups: one run, several runs, files, names, and what a user may get wrong."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import boostrank as br
+from boostrank.cli.group_files import read_groups
+from boostrank.cli.options import parse_measures, split_measures
+
+MEASURES = "nDCG@10,P(rel=2)@5,AP"
+
+
+@pytest.fixture(scope="module")
+def trec(tmp_path_factory):
+    """A folder with judgments of 40 queries, three runs, of which two have the same tag, and a file of groups."""
+    path, random = tmp_path_factory.mktemp("trec"), np.random.default_rng(0)
+    queries, documents = [str(i) for i in range(301, 341)], [f"d{i}" for i in range(20)]
+    labels = {query: {name: int(random.integers(0, 3)) for name in documents} for query in queries}
+    lines = [f"{query} 0 {name} {label}" for query in queries for name, label in labels[query].items()]
+    (path / "qrels.txt").write_text("\n".join(lines) + "\n")
+    for name, tag, signal, n in (
+        ("bm25.run", "BM25", 0.2, 40),
+        ("dense.run.gz", "Dense", 1.0, 40),
+        ("few", "BM25", 1, 15),
+    ):
+        run = {
+            query: {each: labels[query][each] * signal + random.normal() for each in random.permutation(documents)[:14]}
+            for query in queries[:n]
+        }
+        br.write_run(path / name, run, tag=tag)
+    (path / "groups.csv").write_text("query_id,length\n" + "".join(f"{q},{int(q) % 4 * 5}\n" for q in queries))
+    return path
+
+
+def table_rows(out):
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if line.startswith("│")]
+
+
+def test_one_run_has_the_values_of_evaluate_run(run, trec, tmp_path):
+    qrels, bm25 = br.read_qrels(trec / "qrels.txt"), br.read_run(trec / "bm25.run")
+    common = ["evaluate", "--qrels", trec / "qrels.txt", "--run", trec / "bm25.run"]
+    expected = br.evaluate_run(qrels, bm25, ["nDCG@10", "P(rel=2)@5", "AP"])
+    files = ["--output", tmp_path / "t.csv", "--per-query", tmp_path / "q.csv"]
+    out = run(*common, "--measures", MEASURES, *files, width=120)
+    assert out.splitlines()[0] == "40 queries, 560 documents retrieved"
+    assert [row[:2] for row in table_rows(out)] == [[name, f"{value:.6f}"] for name, value in expected.items()]
+    assert table_rows(out)[0][2].endswith("ties trec_eval")
+    table = pd.read_csv(tmp_path / "t.csv")
+    assert dict(zip(table["metric"], table["value"], strict=True)) == pytest.approx(expected, abs=1e-15)
+    values = br.evaluate_run(qrels, bm25, ["nDCG@10", "P(rel=2)@5", "AP"], per_query=True)
+    written = pd.read_csv(tmp_path / "q.csv", index_col="query_id", dtype={"query_id": str})
+    pd.testing.assert_frame_equal(written, values, check_index_type=False, check_column_type=False)
+    assert [row[0] for row in table_rows(run(*common))] == ["nDCG@10", "AP", "RR"]
+    options = {"ties": "worst", "unjudged": "remove", "queries": "common"}
+    flags = [text for name, value in options.items() for text in (f"--{name}", value)]
+    out = run(*common, "--measures", "ndcg@5", "--gain", "linear", "--empty", "one", *flags)
+    measure = br.get_measure("ndcg@5", gain="linear", empty="one")
+    assert table_rows(out)[0][1] == f"{br.evaluate_run(qrels, bm25, measure, **options)['ndcg@5']:.6f}"
+    assert table_rows(out)[0][2] == "empty one, gain linear, discount log2, ties worst"
+
+
+def test_groups_of_one_run(run, trec, tmp_path):
+    common = ["evaluate", "--qrels", trec / "qrels.txt", "--run", trec / "bm25.run", "--by", trec / "groups.csv"]
+    out = run(*common, "--measures", "RR,AP", "--output", tmp_path / "t.json", "--per-query", tmp_path / "q.csv")
+    by = {query: int(query) % 4 * 5 for query in map(str, range(301, 341))}
+    expected = br.evaluate_run(br.read_qrels(trec / "qrels.txt"), br.read_run(trec / "bm25.run"), ["RR", "AP"], by=by)
+    pd.testing.assert_frame_equal(pd.read_json(tmp_path / "t.json").fillna(np.nan), expected)
+    lines = out.splitlines()
+    first = lines.index("RR by group")
+    assert [line.split()[0] for line in lines[first + 1 : first + 7]] == ["group", "0", "5", "10", "15", "all"]
+    row = expected[(expected["group"] == 5) & (expected["metric"] == "RR")].iloc[0]
+    assert lines[first + 3].split() == [
+        "5",
+        "10",
+        f"{row['mean']:.4f}",
+        f"{row['low']:.4f}",
+        "to",
+        f"{row['high']:.4f}",
+    ]
+    assert pd.read_csv(tmp_path / "q.csv")["group"].tolist() == list(by.values())
+    run(*common, "--measures", "RR", "--output", tmp_path / "t.tex")
+    assert (tmp_path / "t.tex").read_text().splitlines()[2] == r"measure & group & queries & mean & 95\% interval \\"
+    run(*common, "--measures", "RR", "--output", tmp_path / "t.md")
+    assert (
+        (tmp_path / "t.md").read_text().startswith("| measure | group | queries | mean | 95% interval |\n|---|---|---:")
+    )
+
+
+def test_several_runs_are_compared(run, trec, tmp_path):
+    pytest.importorskip("matplotlib")
+    paths = [trec / "bm25.run", trec / "dense.run.gz"]
+    common = ["evaluate", "--qrels", trec / "qrels.txt", "--run", paths[0], "--run", paths[1], "--measures", MEASURES]
+    files = ["--output", tmp_path / "t.csv", "--per-query", tmp_path / "q.csv", "--plot", tmp_path / "p.png"]
+    out = run(*common, "--baseline", "Dense", "--seed", 3, *files)
+    runs = {"BM25": br.read_run(paths[0]), "Dense": br.read_run(paths[1])}
+    settings = {"baseline": "Dense", "random_state": 3}
+    names = MEASURES.split(",")
+    expected = br.compare_runs(br.read_qrels(trec / "qrels.txt"), runs, names, **settings)
+    assert out.startswith(f"40 queries, 2 runs\n\n{expected!r}\n\ndiff: ")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), expected.table)
+    written = pd.read_csv(tmp_path / "q.csv", dtype={"query": str})
+    pd.testing.assert_frame_equal(written, expected.per_query, check_dtype=False)
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+    out = run(*common, "--baseline", paths[1], "--by", trec / "groups.csv", "--output", tmp_path / "t.tex")
+    assert "AP by group, compared with Dense" in out
+    latex = (tmp_path / "t.tex").read_text().splitlines()
+    assert latex[2].startswith("metric & group & queries & run & mean")
+    assert len(latex) == 6 + 3 * 5 * 2
+
+
+@pytest.mark.filterwarnings("always")
+def test_runs_that_miss_queries(run, trec):
+    common = ["evaluate", "--qrels", trec / "qrels.txt", "--run", trec / "few", "--measures", "RR"]
+    error = run(*common, errors=True)
+    assert "25 of 40 queries of qrels are not in the run" in error
+    assert "(--queries judged)" in error
+    assert run(*common, "--queries", "judged", errors=True) == ""
+    several = [*common, "--run", trec / "dense.run.gz"]
+    assert "the run BM25 misses 25 of 40 queries" in " ".join(run(*several, errors=True).split())
+    assert run(*several, "--queries", "common", "--by", trec / "groups.csv").startswith("15 queries, 2 runs")
+
+
+def test_runs_of_one_tag_have_the_names_of_their_files(run, trec, tmp_path):
+    other = tmp_path / "bm25.run"
+    other.write_bytes((trec / "bm25.run").read_bytes())
+    common = ["evaluate", "--qrels", trec / "qrels.txt", "--measures", "RR", "--queries", "judged"]
+    out = run(*common, "--run", trec / "few", "--run", trec / "bm25.run")
+    assert "RR, compared with few\n" in out
+    out = run(*common, "--run", other, "--run", trec / "bm25.run", "--run", trec / "few", width=300)
+    assert f"RR, compared with {other}\n" in out
+
+
+def test_groups_of_scores(run, folder, tmp_path, data):
+    _, y, qid = data
+    scores = np.random.default_rng(0).normal(size=len(y))
+    np.savetxt(tmp_path / "scores", scores)
+    ids = sorted(set(qid.tolist()))
+    (tmp_path / "g.tsv").write_text("qid\tkind\n\n" + "".join(f"{query}\t{'ab'[query % 2]}\n" for query in ids))
+    common = [
+        "evaluate",
+        folder / "all.txt",
+        tmp_path / "scores",
+        "--measures",
+        "ndcg@3,map",
+        "--by",
+        tmp_path / "g.tsv",
+    ]
+    run(*common, "--output", tmp_path / "t.csv", "--per-query", tmp_path / "q.csv")
+    expected = br.evaluate(y, scores, qid, ["ndcg@3", "map"], by={query: "ab"[query % 2] for query in ids})
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), expected)
+    values = pd.read_csv(tmp_path / "q.csv")
+    assert list(values) == ["query_id", "group", "ndcg@3", "map"]
+    np.testing.assert_allclose(values["map"], br.evaluate(y, scores, qid, "map", per_query=True)["map"], atol=1e-15)
+    run("evaluate", folder / "all.txt", tmp_path / "scores", "--output", tmp_path / "t.json")
+    means = {row["metric"]: row["value"] for row in json.loads((tmp_path / "t.json").read_text())}
+    assert means["ndcg@10"] == pytest.approx(br.ndcg_score(y, scores, qid, k=10), abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("ndcg@10, map", ["ndcg@10", "map"]),
+        ("RBP(p=0.8,rel=1)@5,nDCG(dcg='exp-log2')@3", ["RBP(p=0.8,rel=1)@5", "nDCG(dcg='exp-log2')@3"]),
+        ("a(b(c,d),e),f", ["a(b(c,d),e)", "f"]),
+        ("a),b", ["a)", "b"]),
+        ("a(b,c", ["a(b,c"]),
+        ("", [""]),
+    ],
+)
+def test_commas_in_brackets_do_not_separate(text, parts):
+    assert split_measures(text) == parts
+
+
+def test_names_of_ir_measures_keep_their_conventions():
+    measures = parse_measures("nDCG@10,ndcg@10,ERR@5,RBP(p=0.5,rel=2),map@03", {"empty": "one", "ties": "worst"})
+    assert list(measures) == ["nDCG@10", "ndcg@10", "ERR@5", "RBP(p=0.5,rel=2)", "map@3"]
+    settings = {"empty": "one", "ties": "worst"}
+    assert measures["nDCG@10"] == br.get_measure("ndcg", k=10, gain="linear", **settings)
+    assert measures["ndcg@10"] == br.get_measure("ndcg", k=10, **settings)
+    assert measures["RBP(p=0.5,rel=2)"] == br.get_measure("RBP(p=0.5,rel=2)", **settings)
+    with pytest.raises(ValueError, match=r"--measures has RR twice"):
+        parse_measures("RR,mrr", {})
+
+
+def test_files_of_groups(tmp_path):
+    path = tmp_path / "g.csv"
+    path.write_bytes('\ufeffgroup,query\r\n"short, new",007\r\n\r\nlong , 8\r\nlong,8\r\n'.encode())
+    assert read_groups(path).to_dict() == {"007": "short, new", "8": "long"}
+    path.write_text("qid,n\n1,10\n2,9\n")
+    assert read_groups(path).to_dict() == {"1": 10, "2": 9}
+    path.write_text("qid,n\n1,10\n2,09\n3,NA\n")
+    assert read_groups(path).to_dict() == {"1": "10", "2": "09", "3": "NA"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"--by .*g\.csv: it has no queries"),
+        ("query_id,group\n", "it has no queries"),
+        ("a,b\n1,2\n", "its first line must have the names of two columns, .*; got 'a,b'"),
+        ("query_id,a,b\n1,2,3\n", "got 'query_id,a,b'"),
+        ("query,qid\n1,2\n", "got 'query,qid'"),
+        ("query_id,group\n1,x\n\n2\n", r"g\.csv, line 4: expected two fields, query_id and group; got '2'"),
+        ("query_id,group\n1,x\n2,\n", "line 3: expected two fields"),
+        ("query_id,group\n1,x,y\n", "line 2: expected two fields"),
+        ("query_id,group\n1,x\n1,y\n", r"--by .*g\.csv has different values for the query '1'"),
+        ("query_id,group\n1,\udcff\n", r"--by .*g\.csv: it is not text in UTF-8"),
+    ],
+)
+def test_bad_files_of_groups_are_named(tmp_path, content, message):
+    (tmp_path / "g.csv").write_bytes(content.encode(errors="surrogateescape"))
+    with pytest.raises(ValueError, match=message):
+        read_groups(tmp_path / "g.csv")
+
+
+RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "give either DATA and SCORES, or --qrels and one --run or several"),
+        ("--qrels TREC/qrels.txt", "give either DATA and SCORES"),
+        ("--run TREC/bm25.run", "give either DATA and SCORES"),
+        ("DATA", "give either DATA and SCORES"),
+        (f"DATA {RUN}", "give either DATA and SCORES"),
+        ("--qrels TREC/none --run TREC/bm25.run", "none: No such file or directory"),
+        ("--qrels TREC/qrels.txt --run TREC/none", "none: No such file or directory"),
+        ("--qrels TREC/bm25.run --run TREC/qrels.txt", "bm25.run, line 1: it has 6 fields"),
+        ("--qrels TREC/qrels.txt --run TMP/broken", "broken, line 1: the score '1_0' is not a finite number"),
+        (f"{RUN} --by TMP/none.csv", "none.csv: No such file or directory"),
+        (f"{RUN} --by TMP/one.csv", "one.csv must have a value for each query; it has none for '302'"),
+        (f"{RUN} --by TMP/more.csv", "more.csv must have only queries that the data have; it also has '999'"),
+        (f"{RUN} --measures AP,RBP(p=0.8", "--measures RBP(p=0.8: the name of a measure must be like"),
+        (f"{RUN} --measures AP,foo", "--measures: unknown measure 'foo'; use ndcg,"),
+        (f"{RUN} --measures AP,", "--measures: unknown measure ''"),
+        (f"{RUN} --measures AP,AP", "--measures has AP twice"),
+        (f"{RUN} --measures P", "P is not defined for runs without a cutoff"),
+        (f"{RUN} --baseline BM25", "--baseline BM25 needs several runs"),
+        (f"{RUN} --seed 1", "--seed 1 needs several runs"),
+        (f"{RUN} --plot TMP/p.png", "needs several runs"),
+        (f"{RUN} --explain", "--explain needs DATA and SCORES"),
+        (f"{RUN} --run TREC/bm25.run", "bm25.run is given twice"),
+        (f"{RUN} --run TREC/few --baseline x", "--baseline must be one of the runs bm25, few; got 'x'"),
+        (f"{RUN} --output TMP/t.xls", "the file of a table must end in one of .csv, .json, .md, .tex"),
+        (f"{RUN} --per-query TMP/no/q.csv", "there is no folder"),
+        (f"{RUN} --per-query TMP/q.txt", "--per-query must be a file that ends in .csv"),
+        ("DATA TMP/scores --queries common", "--queries common needs --qrels and --run"),
+        ("DATA TMP/scores --unjudged zero", "--unjudged zero needs --qrels and --run"),
+        ("DATA TMP/scores --baseline x", "--baseline x needs several runs"),
+        ("DATA TMP/scores --ties trec_eval", "--ties trec_eval needs ids of documents"),
+        ("DATA TMP/scores", "scores, line 3: '1_0' is not a finite score"),
+        ("DATA TMP/pairs", "pairs, line 1: '1 2' is not a finite score"),
+        ("DATA TMP/binary", "binary: it is not text in UTF-8"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(run, trec, folder, tmp_path, arguments, message):
+    (tmp_path / "broken").write_text("301 Q0 d1 1 1_0 tag\n")
+    (tmp_path / "one.csv").write_text("query_id,group\n301,x\n")
+    lines = (trec / "groups.csv").read_text()
+    (tmp_path / "more.csv").write_text(lines + "999,x\n")
+    (tmp_path / "scores").write_text("0.5\n\n1_0\n")
+    (tmp_path / "pairs").write_text("1 2\n")
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\n")
+    filled = arguments.replace("TREC", str(trec)).replace("TMP", str(tmp_path)).replace("DATA", str(folder / "all.txt"))
+    error = run("evaluate", *filled.split(), code=2)
+    assert message in " ".join(error.split())
+    assert re.match("error: ", error)
+
+
+def test_h_is_help_for_every_command(run):
+    for command in ("compare", "fit", "predict", "evaluate", "check"):
+        assert run(command, "-h") == run(command, "--help")
+    assert run("-h") == run("--help")

@@ -1,0 +1,184 @@
+"""Means by group of queries: those of `evaluate` on the queries of a group alone, and intervals against scipy."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import boostrank as br
+from boostrank.metrics.query_groups import ALL_QUERIES
+from boostrank.queries import Queries
+from boostrank.weights import weighted_means
+
+MEASURES = ["ndcg@3", "map", "kendall_tau"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Labels, scores and shuffled ids of 40 queries; the last ones have no relevant document."""
+    random = np.random.default_rng(0)
+    qid = random.permutation(np.repeat(np.arange(100, 140), random.integers(2, 9, 40)))
+    labels = random.integers(0, 3, len(qid)) * (qid < 137)
+    return labels, random.integers(0, 6, len(qid)) / 6.0, qid
+
+
+@pytest.fixture(scope="module")
+def by(data):
+    """Group by query id; the last group has one query."""
+    return {query: "only" if query == 139 else ["short", "long", "mid"][query % 3] for query in np.unique(data[2])}
+
+
+def evaluate_subset(data, by, group, measures, weights=None, **settings):
+    """`evaluate` on the documents of the queries of a group."""
+    labels, scores, qid = data
+    rows = np.array([group in (by[query], ALL_QUERIES) for query in qid])
+    if weights is not None:
+        settings["sample_weight"] = np.array([weights[query] for query in qid])[rows]
+    return br.evaluate(labels[rows], scores[rows], qid[rows], measures, **settings)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_means_are_those_of_the_queries_of_the_group_alone(data, by, weighted):
+    labels, scores, qid = data
+    random = np.random.default_rng(1)
+    weights = {query: random.integers(0, 4) + (query == 139) for query in by} if weighted else None
+    given = None if weights is None else np.array([weights[query] for query in qid])
+    table = br.evaluate(labels, scores, qid, MEASURES, sample_weight=given, by=by)
+    assert list(table) == ["group", "metric", "queries", "mean", "low", "high"]
+    groups = ["long", "mid", "only", "short", ALL_QUERIES]
+    assert table[["group", "metric"]].to_numpy().tolist() == [[group, name] for group in groups for name in MEASURES]
+    for group, rows in table.groupby("group"):
+        measures = MEASURES if group != "only" else ["ndcg@3", "map"]
+        expected = evaluate_subset(data, by, group, measures, weights)
+        means = rows.set_index("metric")["mean"]
+        np.testing.assert_allclose(means[measures], [expected[name] for name in measures], rtol=0, atol=1e-14)
+        values = evaluate_subset(data, by, group, measures, weights, per_query=True)
+        of_query = np.ones(len(values)) if weights is None else np.array([weights[query] for query in values.index])
+        counts = (values.notna().to_numpy() & (of_query > 0)[:, None]).sum(axis=0)
+        assert rows["queries"].tolist()[: len(measures)] == counts.tolist()
+    # The labels of this query are all equal, so that Kendall's tau is undefined, and it is left out.
+    nothing = table[(table["group"] == "only") & (table["metric"] == "kendall_tau")].iloc[0]
+    assert nothing["queries"] == 0
+    assert nothing[["mean", "low", "high"]].isna().all()
+
+
+def test_intervals_are_those_of_student(data, by):
+    table = br.evaluate(*data, ["ndcg@3", "map"], by=by)
+    values = br.evaluate(*data, ["ndcg@3", "map"], by=by, per_query=True)
+    for row in table.itertuples():
+        of_group = values[row.metric][(values["group"] == row.group) | (row.group == ALL_QUERIES)]
+        if len(of_group) == 1:
+            assert np.isnan([row.low, row.high]).all()
+            continue
+        expected = stats.t.interval(0.95, len(of_group) - 1, of_group.mean(), stats.sem(of_group))
+        np.testing.assert_allclose([row.low, row.high], expected, rtol=0, atol=1e-12)
+
+
+def test_intervals_cover_the_mean_of_small_groups_too():
+    random = np.random.default_rng(2)
+    n, truth, sizes = 4000, 0.3, (4, 8)
+    # Values of a bounded measure, by query; each group is a sample.
+    for size in sizes:
+        draws = random.beta(0.9, 2.1, (n, size))
+        found = weighted_means(draws.ravel(), np.ones(n * size), np.repeat(np.arange(n), size), n)
+        margin = stats.t.ppf(0.975, size - 1) * found.standard_error
+        assert 0.91 < (np.abs(found.mean - truth) < margin).mean() < 0.97
+
+
+def test_the_standard_error_of_a_weighted_mean():
+    values, weights = np.array([0.5, 0.2, 0.9, np.nan, 7.0]), np.array([1.0, 3.0, 2.0, 5.0, 0.0])
+    found = weighted_means(values, weights)
+    mean = (0.5 + 0.6 + 1.8) / 6
+    squares = (0.5 - mean) ** 2 + 9 * (0.2 - mean) ** 2 + 4 * (0.9 - mean) ** 2
+    assert found.n_values.tolist() == [3]
+    assert found.mean[0] == pytest.approx(mean)
+    assert found.standard_error[0] == pytest.approx(np.sqrt(1.5 * squares) / 6)
+    # The largest possible difference to equal weights: the resampled means of 100 queries vary as the formula says.
+    random = np.random.default_rng(3)
+    values, weights = random.normal(size=100), random.exponential(size=100)
+    counts = random.multinomial(100, np.full(100, 0.01), 20_000)
+    spread = ((counts * weights) @ values / (counts @ weights)).std()
+    assert weighted_means(values, weights).standard_error[0] == pytest.approx(spread, rel=0.05)
+
+
+def test_all_forms_of_groups_are_the_same(data, by):
+    labels, scores, qid = data
+    expected = br.evaluate(labels, scores, qid, by=by)
+    ids = Queries.from_qid(qid).ids
+    of_queries = [by[query] for query in ids]
+    forms = [
+        of_queries,
+        np.array(of_queries),
+        [by[query] for query in qid],
+        pd.Series([by[query] for query in qid], index=np.arange(len(qid)) + 5),
+        pd.Series(of_queries),
+        pd.Series(by).sort_values(),
+        pd.DataFrame({"qid": list(by), "kind": list(by.values())}),
+    ]
+    for form in forms:
+        pd.testing.assert_frame_equal(br.evaluate(labels, scores, qid, by=form), expected)
+
+
+def test_groups_are_sorted_or_in_the_sequence_of_their_categories():
+    arguments = [1, 1, 1, 1], [1.0, 2.0, 3.0, 4.0], [1, 2, 3, 4]
+    assert br.evaluate(*arguments, "mrr", by=[10, 9, 10, 2])["group"].tolist() == [2, 9, 10, ALL_QUERIES]
+    sizes = pd.Categorical(["big", "small", "big", "mid"], ["small", "mid", "none", "big"])
+    assert br.evaluate(*arguments, "mrr", by=sizes)["group"].tolist() == ["small", "mid", "big", ALL_QUERIES]
+    by_id = pd.Series(sizes, index=[1, 2, 3, 4])
+    assert br.evaluate(*arguments, "mrr", by=by_id)["group"].tolist() == ["small", "mid", "big", ALL_QUERIES]
+    mixed = br.evaluate(*arguments, "mrr", by={1: "b", 2: 1, 3: "b", 4: 1})
+    assert mixed["group"].tolist() == ["b", 1, ALL_QUERIES]
+    assert br.evaluate(*arguments, "mrr", by=[True, False, True, True])["queries"].tolist() == [1, 3, 4]
+
+
+def test_values_of_queries_with_their_group(data, by):
+    table = br.evaluate(*data, MEASURES, by=by, per_query=True)
+    assert list(table) == ["group", *MEASURES]
+    assert table["group"].tolist() == [by[query] for query in table.index]
+    pd.testing.assert_frame_equal(table[MEASURES], br.evaluate(*data, MEASURES, per_query=True))
+    with pytest.raises(ValueError, match="a measure is called 'group'"):
+        br.evaluate(*data, {"group": "map"}, by=by, per_query=True)
+
+
+def test_preferences_and_functions_have_groups():
+    graph = br.PreferenceGraph([7, 7, 8, 8], winner=[0, 3], loser=[1, 2])
+    table = br.evaluate(graph, [2.0, 1.0, 2.0, 1.0], None, "agreement", by={7: "x", 8: "y"})
+    assert table["mean"].tolist() == [1.0, 0.0, 0.5]
+
+    def first(y_true, y_score, qid, per_query=False):
+        return np.array([0.25, 0.75]) if per_query else 0.5
+
+    table = br.evaluate([1, 0], [1, 2], ["a", "b"], {"first": first}, by=["x", "y"])
+    assert table["mean"].tolist() == [0.25, 0.75, 0.5]
+
+
+QID = ["a", "a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        (["x", "y"], r"by must have one value per query \(3\) or per document \(4\), .*; got 2 values"),
+        (["x", "y", "x", "x"], "by differs within query 'a', where it is 'x', 'y'"),
+        (["x", None, "x"], r"by must have no missing values; by\[1\] is missing"),
+        ([1.0, 1.0, np.nan, 2.0], r"by\[2\] is missing"),
+        ({"a": 1, "b": 2}, r"by must have a value for each query; it has none for 'c' \(1 of 3 queries\)"),
+        ({"a": 1, "b": 2, "c": np.nan}, "that of 'c' is missing"),
+        ({"a": 1, "b": 2, "c": 2, "d": 3}, r"only queries that the data have; it also has 'd' \(1 of 4\)"),
+        (pd.Series([1, 2, 3], index=["a", "b", "d"]), "it also has 'd'"),
+        (pd.DataFrame({"qid": ["a", "b", "c", "a"], "x": [1, 1, 1, 2]}), "different values for the query 'a'"),
+        ("ab", "by must be an array, a dict, a Series or a DataFrame; got 'ab'"),
+        (np.ones((3, 2)), "one-dimensional"),
+        (["x", ALL_QUERIES, "y"], "by has a group called 'all queries'"),
+        (pd.Series([[1], [1], [2]]), "groups such as texts and numbers"),
+    ],
+)
+def test_bad_groups_are_named(by, message):
+    for per_query in (False, True):
+        with pytest.raises(ValueError, match=message):
+            br.evaluate([1, 0, 1, 1], [1, 2, 3, 4], QID, "map", by=by, per_query=per_query)
+
+
+def test_a_query_without_value_is_an_error_where_the_measure_says_so(data, by):
+    with pytest.raises(ValueError, match=r"query '1\d\d' has no relevant document"):
+        br.evaluate(*data, {"map": br.get_measure("map", empty="raise")}, by=by)
