@@ -1,5 +1,6 @@
 """Reads from matplotlib's axes what is drawn on them."""
 
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 
@@ -7,6 +8,14 @@ def legend_texts(ax):
     """Texts of the legend; none without a legend."""
     legend = ax.get_legend()
     return [text.get_text() for text in legend.get_texts()] if legend else []
+
+
+def all_legend_texts(ax):
+    """Texts of each legend of the axes, from the top to the bottom."""
+    legends = [child for child in ax.get_children() if isinstance(child, Legend)]
+    ax.figure.canvas.draw()
+    legends.sort(key=lambda legend: -legend.get_window_extent().y1)
+    return [[text.get_text() for text in legend.get_texts()] for legend in legends]
 
 
 def line(ax, label):
@@ -31,7 +40,8 @@ def overlapping_texts(figure):
     figure.canvas.draw()
     renderer = figure.canvas.get_renderer()
     found = []
-    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text() and _is_shown(text)]
+    hidden = _hidden_tick_labels(figure)
+    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text() and text not in hidden]
     boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in shown]
     for i, (name, box) in enumerate(boxes):
         if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.x1 + 1 or box.y1 > figure.bbox.y1 + 1:
@@ -44,14 +54,13 @@ def overlapping_texts(figure):
     return found
 
 
-def _is_shown(text):
-    """Whether no tick or axis that the text belongs to is invisible or out of the limits."""
-    axes = text.axes
-    if axes is None:
-        return True
-    for axis in (axes.xaxis, axes.yaxis):
-        for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
-            if text in (tick.label1, tick.label2):
-                low, high = sorted(axis.get_view_interval())
-                return low - 1e-9 <= tick.get_loc() <= high + 1e-9
-    return True
+def _hidden_tick_labels(figure):
+    """Labels of ticks beyond the limits of their axis, which are not drawn."""
+    hidden = set()
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                if not low - 1e-9 <= tick.get_loc() <= high + 1e-9:
+                    hidden |= {tick.label1, tick.label2}
+    return hidden

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import Discount, Gain, Ties
 from boostrank.displays.predictions import predictions
-from boostrank.displays.style import BLUE, ORANGE, axes, light_grid, ndcg_name, shortened, whole_ticks
+from boostrank.displays.style import BLUE, HEIGHT, ORANGE, axes, light_grid, ndcg_name, shortened, whole_ticks
 from boostrank.metrics import dcg_breakdown
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MAX_LABELLED_RANKS = 15
 # Longer names are shortened, and names that are longer together than the axis is wide are slanted.
 MAX_CHARACTERS, MAX_CHARACTERS_OF_AXIS = 24, 70
+# Height of a character of a slanted name, in inches.
+SLANTED_HEIGHT = 0.04
 
 
 @dataclass
@@ -50,7 +52,7 @@ class DCGBreakdownDisplay:
     >>> display.dcg, round(display.ndcg, 4)
     (6.5, 0.692)
     >>> ax.get_title()
-    'query 7: NDCG@3 = 0.6920'
+    'query 7: NDCG@3 = 0.6920; numbers at bars: relevance'
     """
 
     table: pd.DataFrame
@@ -118,10 +120,14 @@ class DCGBreakdownDisplay:
 
     def plot(self, ax: Any = None) -> DCGBreakdownDisplay:
         """Draw onto `ax`, or onto the axes of a new figure."""
-        ax = axes(ax)
         ranks, table = self.table["rank"].to_numpy(), self.table
         at = "" if self.k is None else f"@{self.k}"
         labelled = len(table) <= MAX_LABELLED_RANKS
+        names = [shortened(name, MAX_CHARACTERS) for name in self.documents]
+        longest = max(map(len, names))
+        # Long names of neighbours would overlap.
+        slanted = labelled and longest * len(names) > MAX_CHARACTERS_OF_AXIS
+        ax = axes(ax, HEIGHT + SLANTED_HEIGHT * longest * slanted)
         legend = f"ranked by score: DCG{at} = {self.dcg:.3f}"
         by_score = ax.bar(ranks - 0.2, table["contribution"], width=0.38, color=BLUE, label=legend)
         look = {"facecolor": "none", "edgecolor": ORANGE, "hatch": "//"}
@@ -133,17 +139,14 @@ class DCGBreakdownDisplay:
         ax.set_xlabel("rank")
         whole_ticks(ax)
         if labelled:
-            names = [shortened(name, MAX_CHARACTERS) for name in self.documents]
-            longest = max(map(len, names))
-            # Long names of neighbours would overlap.
-            slanted = longest * len(names) > MAX_CHARACTERS_OF_AXIS
             look = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
             between = " " if slanted else "\n"
             ax.set_xticks(ranks, [f"{rank}{between}{name}" for rank, name in zip(ranks, names, strict=True)], **look)
             ax.set_xlabel("rank, and document that the scores put at this rank")
-        ax.set_ylabel("gain × discount" + (" (numbers: relevance)" if labelled else ""))
+        ax.set_ylabel("gain × discount")
         value = "not defined: no document is relevant" if np.isnan(self.ndcg) else f"= {self.ndcg:.4f}"
         title = f"query {shortened(table['qid'].iloc[0])}: {ndcg_name(self.k)} {value}"
+        title += "; numbers at bars: relevance" if labelled else ""
         ax.set_title(title, fontsize="medium")
         ax.legend(frameon=False)
         light_grid(ax)

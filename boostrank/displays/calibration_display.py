@@ -13,7 +13,7 @@ from boostrank.arrays import as_floats
 from boostrank.dcg import DCG, Discount, Gain
 from boostrank.displays.bins import equal_bins
 from boostrank.displays.predictions import predictions
-from boostrank.displays.style import BLUE, GREY, axes, light_grid, shortened
+from boostrank.displays.style import BLUE, GREY, axes, light_grid, wrapped
 from boostrank.metrics.input_checks import labels_scores_queries
 from boostrank.metrics.query_groups import mean_margin
 from boostrank.segments import Floats, Ints
@@ -196,7 +196,7 @@ class GainCalibrationDisplay:
         documents = self.n_documents
         counts = f"{documents.min()} to {documents.max()}" if documents.min() < documents.max() else f"{documents[0]}"
         title = f"mean {TITLES[self.normalize]} by score, 95% intervals; {counts} documents a bin"
-        ax.set_title(f"{shortened(self.name, 60)}\n{title}" if self.name else title, fontsize="medium")
+        ax.set_title(f"{wrapped(self.name)}\n{title}" if self.name else title, fontsize="medium")
         light_grid(ax)
         self.figure_, self.ax_ = ax.figure, ax
         return self

@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import Discount, Gain, Ties
 from boostrank.displays.predictions import named, predictions
 from boostrank.displays.style import (
+    HEIGHT,
     Style,
     axes_pair,
     legend_below,
+    legend_height,
     light_grid,
-    shortened,
     styles,
     whole_ticks,
+    wrapped,
 )
 from boostrank.metrics import Empty, check_ks, ndcg_curve
 from boostrank.metrics.input_checks import require_ids
@@ -164,25 +166,30 @@ class NDCGCurveDisplay:
             means are drawn. The default is a new figure, with two axes if there are several rankers.
         """
         several = len(self.names) > 1
-        ax, below = axes_pair(ax, several)
+        labels = [wrapped(name) for name in self.names]
+        ax, below = axes_pair(ax, several, 5.5 + legend_height(labels) if several else HEIGHT)
         looks = styles(len(self.names), len(self.ks))
-        labels = [shortened(name) for name in self.names]
         for i, (name, style) in enumerate(zip(labels, looks, strict=True)):
             ax.plot(self.ks, self.mean[i], label=name, markersize=5, **style._asdict())
-        queries = f"{self.n_queries} queries" if self.n_queries > 1 else "one query"
         level = f"{self.level * 100:g}%"
+        title = f"mean over {self.n_queries} queries" if self.n_queries > 1 else "one query"
         if not several and self.n_queries > 1:
             ax.fill_between(self.ks, self.low[0], self.high[0], color=looks[0].color, alpha=0.15, linewidth=0)
-            ax.set_title(f"band: {level} confidence intervals of the mean", fontsize="medium")
+            title += f", with {level} confidence intervals"
+        ax.set_title(title, fontsize="medium")
+        ax.set_ylabel("NDCG@k")
         if below is not None:
             self._plot_differences(below, looks)
-            below.set_title(f"difference to {labels[0]}, with {level} intervals, paired by query", fontsize="medium")
-        for one in (ax, below):
-            if one is not None:
-                whole_ticks(one)
-                light_grid(one)
-                one.set_xlabel("cutoff k")
-        ax.set_ylabel(f"NDCG@k, mean over {queries}" if self.n_queries > 1 else "NDCG@k of one query")
+            title = f"difference to {self.names[0]}, with {level} intervals, paired by query"
+            below.set_title(wrapped(title), fontsize="medium")
+        for one in [ax] if below is None else [ax, below]:
+            whole_ticks(one)
+            light_grid(one)
+        # Axes that share their ticks show them at the lower ones only, and so their label.
+        if below is None or not ax.get_shared_x_axes().joined(ax, below):
+            ax.set_xlabel("cutoff k")
+        if below is not None:
+            below.set_xlabel("cutoff k")
         if several:
             legend_below(ax if below is None else below, ax.get_legend_handles_labels()[0])
         elif self.names != ["scores"]:

@@ -18,10 +18,12 @@ from boostrank.displays.style import (
     axes,
     interval_rows,
     legend_below,
+    legend_height,
     light_grid,
     measure_name,
     note_at_right,
     shortened,
+    wrapped,
 )
 from boostrank.metrics import Measure, evaluate, get_measure
 from boostrank.metrics.input_checks import refuse_preferences, require_ids
@@ -176,10 +178,11 @@ class QueryGroupDisplay:
         """Draw onto `ax`, or onto the axes of a new figure."""
         table, rankers = self.table, list(self.values)
         first = table[table["ranker"] == rankers[0]]
-        ax = axes(ax, 1.5 + len(first) * (0.25 + 0.15 * len(rankers)) + 0.25 * (len(rankers) > 1))
-        parts = {name: table[table["ranker"] == name] for name in rankers}
+        parts = {wrapped(name): table[table["ranker"] == name] for name in rankers}
+        height = 1.5 + len(first) * (0.25 + 0.15 * len(rankers))
+        ax = axes(ax, height + legend_height(list(parts)) if len(rankers) > 1 else height)
         interval_rows(ax, {name: part[["mean", "low", "high"]].to_numpy() for name, part in parts.items()})
-        rows = [f"{shortened(row.group)}  ({_queries(row.queries)})" for row in first.itertuples()]
+        rows = [f"{wrapped(row.group, 30)}  ({_queries(row.queries)})" for row in first.itertuples()]
         ax.set_yticks(range(len(first)), rows)
         ax.axhline(len(first) - 1.5, color=GREY, linewidth=1)
         measure = measure_name(self.measure)
@@ -188,7 +191,7 @@ class QueryGroupDisplay:
         if len(rankers) > 1:
             legend_below(ax)
         elif rankers != ["scores"]:
-            ax.set_title(shortened(rankers[0], 60), fontsize="medium")
+            ax.set_title(wrapped(rankers[0]), fontsize="medium")
         if len(self.worst):
             lines = [f"{row.value:.3f}  {shortened(row.Index, 20)}" for row in self.worst.itertuples()]
             of = "" if len(rankers) == 1 else ",\nmean of the rankers"

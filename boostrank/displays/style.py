@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
@@ -26,14 +27,14 @@ GREY = "0.6"
 DARK = "0.35"
 # In inches. At matplotlib's 100 dots per inch this is a width of 700 pixels, which fits into a README.
 WIDTH, HEIGHT = 7.0, 4.0
-# Height of two axes above each other, relative to that of one.
-PAIR_HEIGHT = 1.5
 # Lines with more points than this have no markers.
 MAX_MARKERS = 25
 # Height of the tick labels and the label of an x axis, in inches.
 LABELS_HEIGHT = 0.5
-# Longer texts of a legend are not put side by side.
-MAX_COLUMN_CHARACTERS = 42
+# Height of a row of a legend, in inches.
+LEGEND_ROW = 0.21
+# About as many characters are as wide as a figure, and as the symbol of a legend with its gaps.
+COLUMN_CHARACTERS, HANDLE_CHARACTERS = 88, 8
 # Share of the height of a row that its points are distributed over.
 ROW_SHARE = 0.6
 
@@ -56,7 +57,7 @@ def import_pyplot() -> Any:
 
 
 def axes(ax: Any, height: float = HEIGHT) -> Any:
-    """`ax`, or the axes of a new figure."""
+    """`ax`, or the axes of a new figure, `height` inches high."""
     plt = import_pyplot()
     if ax is None:
         _, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
@@ -65,8 +66,8 @@ def axes(ax: Any, height: float = HEIGHT) -> Any:
     return ax
 
 
-def axes_pair(ax: Any, two: bool) -> tuple[Any, Any]:
-    """Axes above each other: those that `ax` has, which are one or two, or those of a new figure.
+def axes_pair(ax: Any, two: bool, height: float = HEIGHT) -> tuple[Any, Any]:
+    """Axes above each other: those that `ax` has, which are one or two, or those of a new figure, `height` inches high.
 
     The second is None if `ax` is one, or if `two` is False.
 
@@ -76,7 +77,6 @@ def axes_pair(ax: Any, two: bool) -> tuple[Any, Any]:
         If `ax` is neither axes nor a sequence of two.
     """
     if ax is None and two:
-        height = HEIGHT * PAIR_HEIGHT
         figure = import_pyplot().figure(figsize=(WIDTH, height), layout="constrained")
         above, below = figure.subplots(2, 1, sharex=True)
         return above, below
@@ -84,7 +84,7 @@ def axes_pair(ax: Any, two: bool) -> tuple[Any, Any]:
         if np.shape(ax) != (2,):
             raise TypeError(f"ax must be matplotlib axes, or two of them; got an array of shape {np.shape(ax)}")
         return axes(ax[0]), axes(ax[1]) if two else None
-    return axes(ax), None
+    return axes(ax, height), None
 
 
 def styles(n: int, n_points: int = 0) -> list[Style]:
@@ -110,38 +110,53 @@ def light_grid(ax: Any, axis: str = "y") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend_below(ax: Any, handles: Any = None, n_columns: int = 2) -> None:
-    """Draw the legend below the axes and their labels, where it covers no data; long texts are in one column."""
-    handles = ax.get_legend_handles_labels()[0] if handles is None else handles
-    longest = max(len(handle.get_label()) for handle in handles)
-    columns = min(n_columns if longest <= MAX_COLUMN_CHARACTERS else 1, len(handles))
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "bbox_transform": _below(ax)}
-    ax.legend(handles=handles, ncols=columns, frameon=False, **place)
+def legend_below(ax: Any, handles: Any = None, *, rows_above: int = 0) -> int:
+    """Draw the legend below the axes and their labels, where it covers no data.
 
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    handles : list of artists, optional
+        By default those of `ax` that have labels.
+    rows_above : int, default 0
+        Number of rows of legends that have been drawn between the axes and this legend, which they keep.
 
-def legends_below(ax: Any, parts: Mapping[str, Any]) -> None:
-    """Draw several lists of handles below the axes, each as a column with a title; lists that are empty are left out.
-
-    A single list is drawn as by :func:`legend_below`.
+    Returns
+    -------
+    int
+        Number of rows of this legend.
     """
-    parts = {title: handles for title, handles in parts.items() if handles}
-    if len(parts) == 1:
-        legend_below(ax, *parts.values())
-        return
-    for (title, handles), (loc, x) in zip(parts.items(), (("upper left", 0.0), ("upper right", 1.0)), strict=True):
-        place = {"loc": loc, "bbox_to_anchor": (x, 0), "bbox_transform": _below(ax)}
-        legend = ax.legend(handles=handles, title=title, alignment="left", frameon=False, **place)
-        # The axes keep the last legend themselves.
-        if title != list(parts)[-1]:
-            ax.add_artist(legend)
-
-
-def _below(ax: Any) -> Any:
-    """Coordinates of the axes, below the labels of its x axis."""
     from matplotlib.transforms import ScaledTranslation
 
+    handles = ax.get_legend_handles_labels()[0] if handles is None else handles
+    labels = [handle.get_label() for handle in handles]
+    columns = legend_columns(labels)
+    if rows_above:
+        ax.add_artist(ax.get_legend())
     # In inches, because the height of labels does not depend on that of the axes.
-    return ax.transAxes + ScaledTranslation(0, -LABELS_HEIGHT, ax.figure.dpi_scale_trans)
+    drop = LABELS_HEIGHT + LEGEND_ROW * rows_above
+    below = ax.transAxes + ScaledTranslation(0, -drop, ax.figure.dpi_scale_trans)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "bbox_transform": below}
+    ax.legend(handles=handles, ncols=columns, frameon=False, **place)
+    return legend_rows(labels)
+
+
+def legend_columns(labels: Sequence[str]) -> int:
+    """Number of columns of a legend below the axes: fewer if a label is long."""
+    longest = max(len(part) for label in labels for part in label.split("\n"))
+    return max(1, min(len(labels), COLUMN_CHARACTERS // (longest + HANDLE_CHARACTERS)))
+
+
+def legend_rows(labels: Sequence[str]) -> int:
+    """Number of lines of a legend below the axes."""
+    n_lines, columns = [label.count("\n") + 1 for label in labels], legend_columns(labels)
+    n_rows = -(-len(labels) // columns)
+    return n_rows * max(n_lines) if columns > 1 else sum(n_lines)
+
+
+def legend_height(*legends: Sequence[str]) -> float:
+    """Height in inches that a figure needs for legends below its axes, by the labels of each of them."""
+    return LEGEND_ROW * sum(legend_rows(labels) for labels in legends if labels)
 
 
 def interval_rows(ax: Any, rows: Mapping[str, Floats]) -> None:
@@ -184,6 +199,17 @@ def shortened(name: Any, n_characters: int = 40) -> str:
         return text
     n_kept = n_characters - 1
     return f"{text[: n_kept - n_kept // 2]}…{text[len(text) - n_kept // 2 :]}"
+
+
+def wrapped(name: Any, n_characters: int = 76) -> str:
+    """A name as lines of at most `n_characters`, so that names that differ stay different.
+
+    Examples
+    --------
+    >>> wrapped("softmax, 60 rounds", 10)
+    'softmax,\\n60 rounds'
+    """
+    return "\n".join(textwrap.wrap(str(name), n_characters)) or str(name)
 
 
 def ndcg_name(k: Any) -> str:

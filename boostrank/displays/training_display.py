@@ -14,13 +14,15 @@ from boostrank.displays.style import (
     COLORS,
     DARK,
     DASHES,
+    HEIGHT,
     MARKERS,
     axes,
-    legends_below,
+    legend_below,
+    legend_height,
     light_grid,
     measure_name,
-    shortened,
     whole_ticks,
+    wrapped,
 )
 from boostrank.segments import Floats
 
@@ -118,33 +120,38 @@ class TrainingCurveDisplay:
 
     def plot(self, ax: Any = None) -> TrainingCurveDisplay:
         """Draw onto `ax`, or onto the axes of a new figure."""
-        ax = axes(ax)
-        from matplotlib.lines import Line2D
-
         rankers = list(dict.fromkeys(ranker for ranker, _ in self.curves))
         titles = list(dict.fromkeys(title for _, title in self.curves))
+        labels = [self._label(ranker) for ranker in rankers]
+        # Lines differ by data set if there are several of them, and otherwise by ranker.
+        sets = [wrapped(title) for title in titles] if len(titles) > 1 else []
+        ax = axes(ax, HEIGHT + legend_height(sets, labels))
+        from matplotlib.lines import Line2D
+
         dashes = dict(zip(titles[::-1], cycle(DASHES), strict=False))
         handles = []
-        for i, ranker in enumerate(rankers):
+        for i, (ranker, label) in enumerate(zip(rankers, labels, strict=True)):
             look: dict[str, Any] = {
                 "color": COLORS[i % len(COLORS)],
                 "marker": MARKERS[i % len(MARKERS)],
                 "markersize": 8,
             }
-            curves = {title: values for (name, title), values in self.curves.items() if name == ranker}
-            best, label, last = self.best.get(ranker), shortened(ranker), list(curves)[-1]
-            if best is not None:
-                label += f": {curves[last][best - 1]:.4f} after {_rounds(best)}"
+            curves, best = self._curves(ranker), self.best.get(ranker)
             for title, values in curves.items():
                 # The marker is drawn at the points that `markevery` lists.
-                marked = [best - 1] if best is not None and title == last else []
-                name = f"{ranker}, {title}"
+                marked = [best - 1] if best is not None and title == list(curves)[-1] else []
+                dash = dashes[title] if sets else DASHES[i % len(DASHES)]
                 rounds = np.arange(1, len(values) + 1)
-                ax.plot(rounds, values, label=name, linestyle=dashes[title], markevery=marked, **look)
-            # Without a marker on the curve, there is none in the legend.
-            handles.append(Line2D([], [], label=label, **look | ({} if best is not None else {"marker": ""})))
-        sets = [Line2D([], [], label=shortened(title), color=DARK, linestyle=dashes[title]) for title in titles]
-        legends_below(ax, {"ranker": handles, "data set": sets if len(titles) > 1 else []})
+                ax.plot(rounds, values, label=f"{ranker}, {title}", linestyle=dash, markevery=marked, **look)
+            # Without a marker on a curve, there is none in the legend.
+            shown = look if best is not None else look | {"marker": ""}
+            handles.append(Line2D([], [], label=label, linestyle="-" if sets else dash, **shown))
+        of_sets = [
+            Line2D([], [], label=label, color=DARK, linestyle=dashes[title])
+            for title, label in zip(titles, sets, strict=False)
+        ]
+        rows = legend_below(ax, of_sets) if sets else 0
+        legend_below(ax, handles, rows_above=rows)
         whole_ticks(ax)
         light_grid(ax)
         marker = " (marker: number of rounds that predictions use)" if self.best else ""
@@ -153,9 +160,17 @@ class TrainingCurveDisplay:
         self.figure_, self.ax_ = ax.figure, ax
         return self
 
+    def _curves(self, ranker: str) -> dict[str, Floats]:
+        """Values of a ranker by title of the validation set."""
+        return {title: values for (name, title), values in self.curves.items() if name == ranker}
 
-def _rounds(n: int) -> str:
-    return "1 round" if n == 1 else f"{n} rounds"
+    def _label(self, ranker: str) -> str:
+        """Name of a ranker, and its value after the number of rounds that predictions use."""
+        best = self.best.get(ranker)
+        if best is None:
+            return wrapped(ranker)
+        rounds = "1 round" if best == 1 else f"{best} rounds"
+        return wrapped(f"{ranker}: {list(self._curves(ranker).values())[-1][best - 1]:.4f} after {rounds}")
 
 
 def _results(name: str, fitted: Any) -> Mapping[str, Mapping[str, Any]]:
