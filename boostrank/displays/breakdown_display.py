@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import Discount, Gain, Ties
 from boostrank.displays.predictions import predictions
-from boostrank.displays.style import BLUE, HEIGHT, ORANGE, axes, light_grid, ndcg_name, shortened, whole_ticks
+from boostrank.displays.style import BLUE, HEIGHT, ORANGE, axes, light_grid, ndcg_name, shortened, whole_ticks, wrapped
 from boostrank.metrics import dcg_breakdown
 
 if TYPE_CHECKING:
@@ -144,10 +144,10 @@ class DCGBreakdownDisplay:
             ax.set_xticks(ranks, [f"{rank}{between}{name}" for rank, name in zip(ranks, names, strict=True)], **look)
             ax.set_xlabel("rank, and document that the scores put at this rank")
         ax.set_ylabel("gain × discount")
-        value = "not defined: no document is relevant" if np.isnan(self.ndcg) else f"= {self.ndcg:.4f}"
-        title = f"query {shortened(table['qid'].iloc[0])}: {ndcg_name(self.k)} {value}"
+        value = "not defined (no relevant document)" if np.isnan(self.ndcg) else f"= {self.ndcg:.4f}"
+        title = f"query {shortened(table['qid'].iloc[0], 30)}: {ndcg_name(self.k)} {value}"
         title += "; numbers at bars: relevance" if labelled else ""
-        ax.set_title(title, fontsize="medium")
+        ax.set_title(wrapped(title, 64), fontsize="medium")
         ax.legend(frameon=False)
         light_grid(ax)
         self.figure_, self.ax_ = ax.figure, ax

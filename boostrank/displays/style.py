@@ -181,6 +181,13 @@ def interval_rows(ax: Any, rows: Mapping[str, Floats]) -> None:
     ax.set_ylim(len(center) - 0.4, -0.6)
 
 
+def offset_points(ax: Any, points: float) -> Any:
+    """Coordinates of the data of axes, moved to the right by a number of points (1/72 inch)."""
+    from matplotlib.transforms import ScaledTranslation
+
+    return ax.transData + ScaledTranslation(points / 72, 0, ax.figure.dpi_scale_trans)
+
+
 def note_at_right(ax: Any, text: str) -> None:
     """Write lines at the right of the axes, where they cover no data."""
     ax.annotate(text, (1, 1), (10, 0), xycoords="axes fraction", textcoords="offset points", va="top", fontsize="small")

@@ -216,7 +216,7 @@ def _prepare(
     ranker = accept_qid(ranker)
     if given:
         ranker = _requesting(ranker, given)
-    return ranker, X, _folds(X, y, queries, cv), {**given, "qid": queries.qid}
+    return ranker, X, make_folds(X, y, queries, cv), {**given, "qid": queries.qid}
 
 
 def _requesting(ranker: Any, names: Iterable[str]) -> Any:
@@ -236,7 +236,7 @@ def _requesting(ranker: Any, names: Iterable[str]) -> Any:
     return ranker
 
 
-def _folds(X: Any, y: ArrayLike, queries: Queries, cv: Any) -> Folds:
+def make_folds(X: Any, y: ArrayLike, queries: Queries, cv: Any) -> Folds:
     """Return the folds; raise ValueError if one of them has rows of one query to train and to test on."""
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) and cv >= 2:
         splitter: Any = QueryKFold(int(cv))
