@@ -11,7 +11,19 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import Discount, Gain, Ties
 from boostrank.displays.predictions import predictions
-from boostrank.displays.style import BLUE, HEIGHT, ORANGE, axes, light_grid, ndcg_name, shortened, whole_ticks, wrapped
+from boostrank.displays.style import (
+    BLUE,
+    HEIGHT,
+    ORANGE,
+    SLANTED_CHARACTER,
+    axes,
+    light_grid,
+    ndcg_name,
+    shortened,
+    slanted,
+    whole_ticks,
+    wrapped,
+)
 from boostrank.metrics import dcg_breakdown
 
 if TYPE_CHECKING:
@@ -21,8 +33,6 @@ if TYPE_CHECKING:
 MAX_LABELLED_RANKS = 15
 # Longer names are shortened, and names that are longer together than the axis is wide are slanted.
 MAX_CHARACTERS, MAX_CHARACTERS_OF_AXIS = 24, 70
-# Height of a character of a slanted name, in inches.
-SLANTED_HEIGHT = 0.04
 
 
 @dataclass
@@ -126,8 +136,8 @@ class DCGBreakdownDisplay:
         names = [shortened(name, MAX_CHARACTERS) for name in self.documents]
         longest = max(map(len, names))
         # Long names of neighbours would overlap.
-        slanted = labelled and longest * len(names) > MAX_CHARACTERS_OF_AXIS
-        ax = axes(ax, HEIGHT + SLANTED_HEIGHT * longest * slanted)
+        is_slanted = labelled and longest * len(names) > MAX_CHARACTERS_OF_AXIS
+        ax = axes(ax, HEIGHT + SLANTED_CHARACTER * longest * is_slanted)
         legend = f"ranked by score: DCG{at} = {self.dcg:.3f}"
         by_score = ax.bar(ranks - 0.2, table["contribution"], width=0.38, color=BLUE, label=legend)
         look = {"facecolor": "none", "edgecolor": ORANGE, "hatch": "//"}
@@ -139,8 +149,7 @@ class DCGBreakdownDisplay:
         ax.set_xlabel("rank")
         whole_ticks(ax)
         if labelled:
-            look = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
-            between = " " if slanted else "\n"
+            look, between = (slanted(), " ") if is_slanted else ({}, "\n")
             ax.set_xticks(ranks, [f"{rank}{between}{name}" for rank, name in zip(ranks, names, strict=True)], **look)
             ax.set_xlabel("rank, and document that the scores put at this rank")
         ax.set_ylabel("gain × discount")

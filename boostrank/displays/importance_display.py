@@ -114,8 +114,8 @@ class FeatureImportanceDisplay:
         n_others = len(self.table) - len(shown)
         if n_others:
             largest = self.table["mean"][len(shown)]
-            others = "1 other feature has" if n_others == 1 else f"{n_others} other features have at most"
-            ax.set_title(f"{others} {largest:.2g}", fontsize="medium")
+            others = "the other one is" if n_others == 1 else f"the other {n_others} are at most"
+            ax.set_title(f"the {len(shown)} largest of {len(self.table)}; {others} {largest:.2g}", fontsize="medium")
         light_grid(ax, "x")
         self.figure_, self.ax_ = ax.figure, ax
         return self

@@ -24,13 +24,13 @@ from boostrank.model_selection import learning_curve
 
 @dataclass
 class LearningCurveDisplay:
-    """Cross-validated score by the number of training queries, with 95% intervals over folds.
+    """Cross-validated score by the number of training queries, with 95% intervals within folds.
 
     Created by :meth:`from_estimator`. Scores are those of :func:`boostrank.model_selection.learning_curve`: the
-    training data consist of whole queries, and larger parts contain the smaller ones. An interval is
-    ``mean -+ t s / sqrt(n)``, with the standard deviation ``s`` over the ``n`` folds and the quantile ``t`` of
-    Student's distribution. Because folds share training queries, it is approximate. All points of a fold are tested on
-    the same queries, so that differences along a curve are more certain than the intervals.
+    training data consist of whole queries, and larger parts contain the smaller ones. The intervals
+    are those within folds: what all points of a fold have in common, because they are tested on the same queries, is
+    subtracted (Cousineau 2005, with the correction of Morey 2008). They tell the points of the curves from each other,
+    and do not say how large the score is on other queries. Because folds share training queries, they are approximate.
 
     Attributes
     ----------
@@ -111,6 +111,8 @@ class LearningCurveDisplay:
         draw_curves(ax, self.means.rename(columns={"n_queries": "position"}))
         ax.set_xlim(left=0)
         ax.set_xlabel("training queries")
-        ax.set_ylabel(f"{self.score},\nmean over {self.table['fold'].nunique()} folds, {LEVEL_OF_FOLDS} interval")
+        ax.set_ylabel(
+            f"{self.score}, mean over {self.table['fold'].nunique()} folds,\n{LEVEL_OF_FOLDS} interval within folds"
+        )
         self.figure_, self.ax_ = ax.figure, ax
         return self

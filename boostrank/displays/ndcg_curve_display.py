@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
 from boostrank.dcg import Discount, Gain, Ties
 from boostrank.displays.predictions import named, predictions
 from boostrank.displays.style import (

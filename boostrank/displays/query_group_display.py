@@ -180,7 +180,7 @@ class QueryGroupDisplay:
         first = table[table["ranker"] == rankers[0]]
         parts = {wrapped(name): table[table["ranker"] == name] for name in rankers}
         height = 1.5 + len(first) * (0.25 + 0.15 * len(rankers))
-        ax = axes(ax, height + legend_height(list(parts)) if len(rankers) > 1 else height)
+        ax = axes(ax, height + legend_height(list(parts), n_columns=1) if len(rankers) > 1 else height)
         interval_rows(ax, {name: part[["mean", "low", "high"]].to_numpy() for name, part in parts.items()})
         rows = [f"{wrapped(row.group, 30)}  ({_queries(row.queries)})" for row in first.itertuples()]
         ax.set_yticks(range(len(first)), rows)
@@ -189,7 +189,7 @@ class QueryGroupDisplay:
         ax.set_xlabel(f"{measure}, mean over queries with 95% interval")
         ax.set_ylabel(self.title)
         if len(rankers) > 1:
-            legend_below(ax)
+            legend_below(ax, n_columns=1)
         elif rankers != ["scores"]:
             ax.set_title(wrapped(rankers[0]), fontsize="medium")
         if len(self.worst):

@@ -31,6 +31,8 @@ WIDTH, HEIGHT = 7.0, 4.0
 MAX_MARKERS = 25
 # Height of the tick labels and the label of an x axis, in inches.
 LABELS_HEIGHT = 0.5
+# Height of a character of a text that is slanted as by :func:`slanted`, in inches.
+SLANTED_CHARACTER = 0.05
 # Height of a row of a legend, in inches.
 LEGEND_ROW = 0.21
 # About as many characters are as wide as a figure, and as the symbol of a legend with its gaps.
@@ -103,6 +105,11 @@ def whole_ticks(ax: Any) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=2, steps=[1, 2, 5, 10]))
 
 
+def slanted() -> dict[str, Any]:
+    """Properties of tick labels of the x axis that would overlap if they were horizontal."""
+    return {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+
+
 def light_grid(ax: Any, axis: str = "y") -> None:
     """Draw thin grid lines behind the data, and no frame at the top and at the right."""
     ax.grid(axis=axis, color="0.9", linewidth=0.8)
@@ -110,7 +117,14 @@ def light_grid(ax: Any, axis: str = "y") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend_below(ax: Any, handles: Any = None, *, rows_above: int = 0) -> int:
+def legend_below(
+    ax: Any,
+    handles: Any = None,
+    *,
+    rows_above: int = 0,
+    labels_height: float = LABELS_HEIGHT,
+    n_columns: int | None = None,
+) -> int:
     """Draw the legend below the axes and their labels, where it covers no data.
 
     Parameters
@@ -120,6 +134,10 @@ def legend_below(ax: Any, handles: Any = None, *, rows_above: int = 0) -> int:
         By default those of `ax` that have labels.
     rows_above : int, default 0
         Number of rows of legends that have been drawn between the axes and this legend, which they keep.
+    labels_height : float, default LABELS_HEIGHT
+        Height of the tick labels and the label of the x axis, in inches.
+    n_columns : int, optional
+        By default as many as fit into the width of a figure.
 
     Returns
     -------
@@ -130,15 +148,15 @@ def legend_below(ax: Any, handles: Any = None, *, rows_above: int = 0) -> int:
 
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
     labels = [handle.get_label() for handle in handles]
-    columns = legend_columns(labels)
+    columns = legend_columns(labels) if n_columns is None else n_columns
     if rows_above:
         ax.add_artist(ax.get_legend())
     # In inches, because the height of labels does not depend on that of the axes.
-    drop = LABELS_HEIGHT + LEGEND_ROW * rows_above
+    drop = labels_height + LEGEND_ROW * rows_above
     below = ax.transAxes + ScaledTranslation(0, -drop, ax.figure.dpi_scale_trans)
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "bbox_transform": below}
     ax.legend(handles=handles, ncols=columns, frameon=False, **place)
-    return legend_rows(labels)
+    return legend_rows(labels, columns)
 
 
 def legend_columns(labels: Sequence[str]) -> int:
@@ -147,16 +165,16 @@ def legend_columns(labels: Sequence[str]) -> int:
     return max(1, min(len(labels), COLUMN_CHARACTERS // (longest + HANDLE_CHARACTERS)))
 
 
-def legend_rows(labels: Sequence[str]) -> int:
+def legend_rows(labels: Sequence[str], columns: int) -> int:
     """Number of lines of a legend below the axes."""
-    n_lines, columns = [label.count("\n") + 1 for label in labels], legend_columns(labels)
+    n_lines = [label.count("\n") + 1 for label in labels]
     n_rows = -(-len(labels) // columns)
     return n_rows * max(n_lines) if columns > 1 else sum(n_lines)
 
 
-def legend_height(*legends: Sequence[str]) -> float:
+def legend_height(*legends: Sequence[str], n_columns: int | None = None) -> float:
     """Height in inches that a figure needs for legends below its axes, by the labels of each of them."""
-    return LEGEND_ROW * sum(legend_rows(labels) for labels in legends if labels)
+    return LEGEND_ROW * sum(legend_rows(labels, n_columns or legend_columns(labels)) for labels in legends if labels)
 
 
 def interval_rows(ax: Any, rows: Mapping[str, Floats]) -> None:
@@ -209,12 +227,12 @@ def shortened(name: Any, n_characters: int = 40) -> str:
 
 
 def wrapped(name: Any, n_characters: int = 76) -> str:
-    """A name as lines of at most `n_characters`, so that names that differ stay different.
+    r"""A name as lines of at most `n_characters`, so that names that differ stay different.
 
     Examples
     --------
     >>> wrapped("softmax, 60 rounds", 10)
-    'softmax,\\n60 rounds'
+    'softmax,\n60 rounds'
     """
     return "\n".join(textwrap.wrap(str(name), n_characters)) or str(name)
 

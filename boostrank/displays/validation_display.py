@@ -18,7 +18,7 @@ from boostrank.displays.fold_means import (
     score_name,
 )
 from boostrank.displays.predictions import named_estimators
-from boostrank.displays.style import HEIGHT, axes, legend_height, shortened
+from boostrank.displays.style import HEIGHT, LABELS_HEIGHT, SLANTED_CHARACTER, axes, legend_height, shortened, slanted
 from boostrank.model_selection import validation_curve
 from boostrank.setting_checks import is_number
 
@@ -26,17 +26,20 @@ from boostrank.setting_checks import is_number
 LOGARITHMIC_RATIO = 20.0
 # Up to so many values each have a tick.
 MAX_TICKS = 12
+# Names of values with more characters together are slanted.
+MAX_CHARACTERS = 60
 
 
 @dataclass
 class ValidationCurveDisplay:
-    """Cross-validated score by the value of one parameter, with 95% intervals over folds.
+    """Cross-validated score by the value of one parameter, with 95% intervals within folds.
 
-    Created by :meth:`from_estimator`. Scores are those of :func:`boostrank.model_selection.validation_curve`. An
-    interval is ``mean -+ t s / sqrt(n)``, with the standard deviation ``s`` over the ``n`` folds and the quantile ``t``
-    of Student's distribution. Because folds share training queries, it is approximate. All values have the same folds,
-    so that differences between values are more certain than the intervals. The best of several values has a mean that
-    is too large by chance: score the chosen ranker on other queries.
+    Created by :meth:`from_estimator`. Scores are those of :func:`boostrank.model_selection.validation_curve`. The
+    intervals are those within folds: what all points of a fold have in common, because they are tested on the same
+    queries, is subtracted (Cousineau 2005, with the correction of Morey 2008). They tell the points of the curves from
+    each other, and do not say how large the score is on other queries. Because folds share training queries, they are
+    approximate. The best of several values has a mean that is too large by chance: score the chosen ranker on other
+    queries.
 
     Attributes
     ----------
@@ -131,10 +134,13 @@ class ValidationCurveDisplay:
 
     def plot(self, ax: Any = None) -> ValidationCurveDisplay:
         """Draw onto `ax`, or onto the axes of a new figure."""
-        ax = axes(ax, HEIGHT + legend_height(legend_labels(self.means)))
         values = self.means["value"][self.means["ranker"] == self.means["ranker"].iloc[0]].tolist()
-        means = self.means.copy()
-        if all(is_number(value) for value in values):
+        means, texts = self.means.copy(), [shortened(value, 24) for value in values]
+        are_numbers = all(is_number(value) for value in values)
+        is_slanted = not are_numbers and sum(map(len, texts)) > MAX_CHARACTERS
+        extra = SLANTED_CHARACTER * max(map(len, texts)) if is_slanted else 0.0
+        ax = axes(ax, HEIGHT + extra + legend_height(legend_labels(self.means)))
+        if are_numbers:
             means.insert(1, "position", means["value"].astype(np.float64))
             means = means.sort_values("position", kind="stable")
             if min(values) > 0 and max(values) >= LOGARITHMIC_RATIO * min(values):
@@ -144,15 +150,14 @@ class ValidationCurveDisplay:
                 ax.set_xticks([], minor=True)
         else:
             means.insert(1, "position", np.tile(np.arange(len(values)), means["ranker"].nunique()))
-            texts = [shortened(value, 24) for value in values]
-            slanted = sum(map(len, texts)) > 60
-            look = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
-            ax.set_xticks(range(len(values)), texts, **look)
-        draw_curves(ax, means)
+            ax.set_xticks(range(len(values)), texts, **(slanted() if is_slanted else {}))
+        draw_curves(ax, means, LABELS_HEIGHT + extra)
         best = [f"{ranker}: {value}" for ranker, value in self.best.items()]
         only = len(best) == 1
         shown = f"best {next(iter(self.best.values()))}" if only else "best " + "; ".join(best)
         ax.set_xlabel(f"{self.parameter} ({shortened(shown, 80)})")
-        ax.set_ylabel(f"{self.score},\nmean over {self.table['fold'].nunique()} folds, {LEVEL_OF_FOLDS} interval")
+        ax.set_ylabel(
+            f"{self.score}, mean over {self.table['fold'].nunique()} folds,\n{LEVEL_OF_FOLDS} interval within folds"
+        )
         self.figure_, self.ax_ = ax.figure, ax
         return self

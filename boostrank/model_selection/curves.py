@@ -49,8 +49,8 @@ def learning_curve(
     -------
     DataFrame
         One row per size and fold, in the sequence of the sizes, with the columns train_size, as it was given,
-        n_queries, the number of training queries, fold, and test_score, or test_NAME for each name if `scoring` is a list or a
-        dict. test_n_estimators is the number of boosting rounds.
+        n_queries, the number of training queries, fold, and test_score, or test_NAME for each name if `scoring` is a
+        list or a dict. test_n_estimators is the number of boosting rounds.
 
     Raises
     ------

@@ -86,11 +86,12 @@ def feature_importance(
     chosen = get_measure(measure)
     X, qid = find_qid(X, qid, y)
     X, qid = to_pandas(X), np.asarray(require_qid(qid, "feature_importance"))
+    X = X if is_pandas(X) or sp.issparse(X) else np.asarray(X)
     wanted = {"return_estimator": True, "return_indices": True, "scoring": chosen, "cv": cv, "params": params}
     for name in wanted.keys() & options.keys():
         raise TypeError(f"feature_importance has no argument {name!r}")
     result = cross_validate(ranker, X, y, qid, **wanted, **options)
-    names = list(X.columns) if is_pandas(X) else list(range(X.shape[1] if sp.issparse(X) else np.shape(X)[1]))
+    names = list(X.columns) if is_pandas(X) else list(range(X.shape[1]))
     if kind != PERMUTATION:
         return pd.DataFrame([_shares(fitted, kind, names) for fitted in result["estimator"]], columns=names)
     random = check_random_state(random_state)
@@ -121,24 +122,26 @@ def _decreases(
 ) -> Floats:
     """Mean decrease of the measure by each feature, shape (n_features,)."""
     queries = Queries.from_qid(qid)
-    permutations = [permutation_within(queries, random) for _ in range(n_repeats)]
+    permutations = np.stack([permutation_within(queries, random) for _ in range(n_repeats)])
     value = float(measure(y, fitted.predict(X), qid))
-    means = [
-        np.mean([float(measure(y, fitted.predict(_with_permuted(X, j, rows)), qid)) for rows in permutations])
-        for j in range(X.shape[1])
-    ]
+    # One prediction for all permutations of a feature, because each call of a library takes some time.
+    copies = _safe_indexing(X, np.tile(np.arange(len(qid)), n_repeats))
+    means = []
+    for j in range(X.shape[1]):
+        scores = fitted.predict(_with_feature(copies, j, X, permutations.ravel())).reshape(permutations.shape)
+        means.append(np.mean([float(measure(y, one, qid)) for one in scores]))
     return value - np.array(means)
 
 
-def _with_permuted(X: Any, j: int, rows: Ints) -> Any:
-    """A copy of features, with the values of feature `j` taken from other rows."""
+def _with_feature(copies: Any, j: int, X: Any, rows: Ints) -> Any:
+    """A copy of `copies`, with the values of feature `j` taken from rows of `X`."""
     if sp.issparse(X):
-        columns = X.tocsc()
-        return sp.hstack([columns[:, :j], columns[:, [j]][rows], columns[:, j + 1 :]], format="csr")
-    changed = X.copy()
+        columns, values = copies.tocsc(), X.tocsc()[:, [j]]
+        return sp.hstack([columns[:, :j], values[rows], columns[:, j + 1 :]], format="csr")
+    changed = copies.copy()
     if is_pandas(X):
         # Columns may have equal names, and types that NumPy does not have.
-        changed.isetitem(j, X.iloc[rows, j].set_axis(X.index))
+        changed.isetitem(j, X.iloc[rows, j].set_axis(changed.index))
     else:
         changed[:, j] = X[rows, j]
     return changed

@@ -33,7 +33,9 @@ def test_values_are_means_and_intervals_of_ndcg(ragged):
     assert alone.ax_.get_title() == "mean over 40 queries, with 90% confidence intervals"
     (band,) = alone.ax_.collections
     ends = {tuple(point) for point in band.get_paths()[0].vertices.round(12)}
-    assert ends >= {(k, end) for k, *both in zip(alone.ks, alone.low[0], alone.high[0]) for end in np.round(both, 12)}
+    assert ends >= {
+        (k, end) for part in (alone.low, alone.high) for k, end in np.c_[alone.ks, part[0].round(12)].tolist()
+    }
     assert alone.difference.shape == (0, 3)
     assert alone.difference_ax_ is None
 
