@@ -1,27 +1,36 @@
-"""NDCG as other libraries compute it, each by its public functions, under the names of :func:`boostrank.reconcile`.
+"""Measures as other libraries compute them, by their public functions, under the names of :func:`boostrank.reconcile`.
 
 Every function takes the name of the metric in that library, then labels, scores and sorted query ids, and returns the
 library's mean. A library that has no function of labels and scores gets the scores as the initial scores of a model
 without trees.
 """
 
+import re
+import warnings
+
 import numpy as np
 
 #: Distributions of the libraries that boostrank does not depend on.
-OTHERS = ("catboost", "pytrec-eval-terrier", "ranx")
+OTHERS = ("catboost", "ir-measures", "pytrec-eval-terrier", "ranx")
 
 
 def scikit_learn(metric, y, scores, qid, weights=None):
-    """A loop over queries; a query of one document, for which scikit-learn raises, gets an irrelevant last document."""
-    from sklearn.metrics import ndcg_score
+    """A loop over queries; a query of one document, for which `ndcg_score` raises, gets an irrelevant last document."""
+    import sklearn.metrics
 
-    k = int(metric.split("=")[1].rstrip(")")) if "=" in metric else None
+    name, _, k = metric.rstrip(")").partition("(k=")
+    function = getattr(sklearn.metrics, name)
     values = []
     for query in np.unique(qid):
         labels, predicted = y[qid == query], scores[qid == query]
-        if len(labels) == 1:
+        if name == "average_precision_score":
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "No positive class found")
+                values.append(function(labels, predicted))
+            continue
+        if name == "ndcg_score" and len(labels) == 1:
             labels, predicted = np.append(labels, 0), np.append(predicted, predicted[0] - 1)
-        values.append(ndcg_score([labels], [predicted], k=k))
+        values.append(function([labels], [predicted], **({"k": int(k)} if k else {})))
     return np.average(values, weights=weights)
 
 
@@ -60,11 +69,11 @@ def catboost(metric, y, scores, qid, weights=None):
     return eval_metric(y, scores, metric, group_id=qid, group_weight=per_document, thread_count=1)[0]
 
 
-def by_query(values, qid, digits=0):
+def by_query(values, qid, digits=0, prefix="q"):
     """Python numbers in dictionaries, by query and then by row, whose number gets leading zeros up to `digits`."""
     nested = {}
     for row, (query, value) in enumerate(zip(qid.tolist(), values.tolist(), strict=True)):
-        nested.setdefault(f"q{query:0{digits}}", {})[f"{row:0{digits}}"] = value
+        nested.setdefault(f"{prefix}{query:0{digits}}", {})[f"{row:0{digits}}"] = value
     return nested
 
 
@@ -72,9 +81,10 @@ def pytrec_eval(metric, y, scores, qid):
     """Measures of trec_eval; the name of a document is its row."""
     import pytrec_eval
 
-    name = metric.replace("_cut_", "_cut.")
-    measured = pytrec_eval.RelevanceEvaluator(by_query(y, qid), {name}).evaluate(by_query(scores, qid))
-    return np.mean([values[metric] for values in measured.values()])
+    metric, _, level = metric.rstrip(")").partition(" (relevance_level=")
+    name = re.sub("_([0-9]+)$", r".\1", metric)
+    evaluator = pytrec_eval.RelevanceEvaluator(by_query(y, qid), {name}, relevance_level=int(level or 1))
+    return np.mean([values[metric] for values in evaluator.evaluate(by_query(scores, qid)).values()])
 
 
 def ranx(metric, y, scores, qid):
@@ -89,6 +99,41 @@ def ranx(metric, y, scores, qid):
     return float(ranx.evaluate(ranx.Qrels(judged), ranx.Run(run), metric))
 
 
+def ir_measures(metric, y, scores, qid):
+    """Measures by their names; queries have numbers, because gdeval takes nothing else."""
+    import ir_measures
+
+    measure = ir_measures.parse_measure(metric)
+    judged, run = (by_query(values, qid, prefix="") for values in (y, scores))
+    return ir_measures.calc_aggregate([measure], judged, run)[measure]
+
+
+def tf_ranking(metric, y, scores, qid, weights=None):
+    """Metrics of Keras for ragged tensors, one batch of all queries."""
+    import tensorflow as tf
+    import tensorflow_ranking as tfr
+
+    name, _, k = metric.rstrip(")").partition("(topn=")
+    sizes = np.unique(qid, return_counts=True)[1]
+    per_document = None if weights is None else np.repeat(weights, sizes)
+    labels, predictions, sample_weight = (
+        None if values is None else tf.RaggedTensor.from_row_lengths(tf.constant(values, tf.float32), sizes)
+        for values in (y, scores, per_document)
+    )
+    measure = tfr.keras.metrics.get(name, topn=int(k) if k else None, ragged=True)
+    return float(measure(labels, predictions, sample_weight))
+
+
+def torchmetrics(metric, y, scores, qid):
+    """Classes of torchmetrics.retrieval, on the processor."""
+    import torch
+    from torchmetrics import retrieval
+
+    name, _, k = metric.rstrip(")").partition("(top_k=")
+    measure = getattr(retrieval, name)(top_k=int(k) if k else None)
+    return float(measure(torch.tensor(scores), torch.tensor(y), indexes=torch.tensor(qid)))
+
+
 CALLS = {
     "scikit-learn": scikit_learn,
     "LightGBM": lightgbm,
@@ -96,4 +141,7 @@ CALLS = {
     "CatBoost": catboost,
     "pytrec_eval": pytrec_eval,
     "ranx": ranx,
+    "ir_measures": ir_measures,
+    "TF-Ranking": tf_ranking,
+    "torchmetrics": torchmetrics,
 }

@@ -190,13 +190,17 @@ class DCG:
         for_each_ranked(queries, scores, self.cutoffs(queries), add_block, stable=ties != "average")
         return result
 
-    def per_block(self, gains: Floats, queries: Segments, ties: Ties) -> Callable[[RankedBlock], Floats]:
+    def per_block(
+        self, gains: Floats, queries: Segments, ties: Ties, cutoffs: Ints | None = None
+    ) -> Callable[[RankedBlock], Floats]:
         """DCG of each query of a block, as a function of its ranked documents.
 
-        Parameters are those of :meth:`of_ranking`. The function raises ValueError if a sum overflows.
+        Parameters are those of :meth:`of_ranking`, and `cutoffs`, shape (n_queries,), if they are others than those of
+        `k`. The function raises ValueError if a sum overflows.
         """
         check_ties(ties)
-        cutoffs, discounts = self.cutoffs(queries), self.discounts(int(queries.sizes.max()))
+        cutoffs = self.cutoffs(queries) if cutoffs is None else cutoffs
+        discounts = self.discounts(int(queries.sizes.max()))
         gains, is_compiled = np.ascontiguousarray(gains, dtype=np.float64), is_available()
 
         def of_block(ranked: RankedBlock) -> Floats:

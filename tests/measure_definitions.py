@@ -11,8 +11,10 @@ from boostrank.metrics import MEASURES
 
 # The persistence of rank-biased precision in tests.
 P = 0.7
+#: Measures of arrays of labels and scores. The others need a run.
+FOR_ARRAYS = [name for name, measure in MEASURES.items() if measure.domain != "runs"]
 FUNCTIONS = {
-    **{name: getattr(metrics, f"{name}_score") for name in MEASURES if name not in ("map", "mrr")},
+    **{name: getattr(metrics, f"{name}_score") for name in FOR_ARRAYS if name not in ("map", "mrr")},
     "map": metrics.average_precision_score,
     "mrr": metrics.reciprocal_rank_score,
 }
@@ -44,6 +46,10 @@ def reciprocal_rank(shown, depth, threshold):
     return next((1 / r for r, label in enumerate(shown[:depth], 1) if label >= threshold), 0.0)
 
 
+def success(shown, depth, threshold):
+    return float(any(label >= threshold for label in shown[:depth]))
+
+
 def err(shown, depth, largest):
     total, reading = 0.0, 1.0
     for r, label in enumerate(shown[:depth], 1):
@@ -60,10 +66,31 @@ DEFINITIONS = {
     "rbp": rbp,
     "map": average_precision,
     "mrr": reciprocal_rank,
+    "success": success,
     "err": err,
 }
 SETTINGS = {"rbp": {"p": P}}
 RANKED = list(DEFINITIONS)
+
+
+# Without a cutoff: each takes the labels of the ranked documents and the threshold.
+def rprec(shown, threshold):
+    n_relevant = sum(label >= threshold for label in shown)
+    return precision(shown, n_relevant, threshold)
+
+
+def bpref(shown, threshold):
+    relevant = [label >= threshold for label in shown]
+    n_relevant, total = sum(relevant), 0.0
+    most = min(n_relevant, len(shown) - n_relevant)
+    for position in range(len(shown)):
+        if relevant[position]:
+            above = min(position - sum(relevant[:position]), n_relevant)
+            total += 1 - above / most if above else 1
+    return total / n_relevant
+
+
+WITHOUT_CUTOFF = {"rprec": rprec, "bpref": bpref}
 CHOOSE = {"average": np.mean, "best": max, "worst": min, "stable": lambda values: values[0]}
 
 

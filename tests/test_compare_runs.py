@@ -146,6 +146,15 @@ def test_weights_are_those_of_queries_that_occur_several_times(tables):
         assert row.difference == pytest.approx(values[row.run].mean() - values["bm25_base"].mean(), abs=1e-11)
         assert row.mean != pytest.approx(old.mean, abs=1e-4)
         assert row.wins + row.ties + row.losses == sum(weight > 0 for weight in weights.values())
+        if row.run != "bm25_base":
+            pair = [
+                result.per_query[row.metric][result.per_query["run"] == name].to_numpy()
+                for name in (row.run, "bm25_base")
+            ]
+            of_query = {"sample_weight": list(weights.values())}
+            assert row.p_value == br.permutation_test(*pair, **of_query).p_value
+            np.testing.assert_allclose((row.low, row.high), bootstrap_interval(*pair, **of_query), rtol=0, atol=1e-12)
+            assert row.effect == effect_size(*pair, **of_query)
 
 
 def test_groups_are_compared_as_if_they_were_alone(tables, by):
@@ -224,7 +233,7 @@ def test_latex_is_escaped_and_has_the_cells_of_markdown(comparison, tables, by):
     grouped = br.compare_runs(*tables, MEASURES, by=by)
     assert len(grouped.to_latex(by_group=True).splitlines()) == 6 + 3 * 3 * 3
     assert grouped.to_markdown(by_group=True).splitlines()[0] == (
-        "| metric | group | queries | run | mean | diff | p (Holm) | w/t/l |"
+        "| measure | group | queries | run | mean | diff | p (Holm) | w/t/l |"
     )
     with pytest.raises(ValueError, match="no groups: pass by="):
         comparison.to_markdown(by_group=True)
@@ -264,6 +273,7 @@ def test_the_plot_names_the_runs(comparison):
     [
         ({"runs": {}}, TypeError, "runs must be a dict of one or more runs by name; got an empty dict"),
         ({"runs": [{}]}, TypeError, "runs must be a dict of one or more runs by name; got list"),
+        ({"runs": {1: {"301": {"a": 1.0}}}}, TypeError, "names of runs must be str; got 1"),
         ({"baseline": "x"}, ValueError, "baseline must be one of the runs bm25_base, dense, other 5%; got 'x'"),
         ({"queries": "all"}, ValueError, "queries must be one of judged, common"),
         ({"ties": "any"}, ValueError, "ties must be one of trec_eval"),

@@ -16,6 +16,7 @@ from boostrank.cli.options import (
     EmptyOption,
     GainOption,
     QueriesName,
+    SubtopicsName,
     TiesName,
     UnjudgedName,
     console,
@@ -23,9 +24,8 @@ from boostrank.cli.options import (
     parse_measures,
 )
 from boostrank.datasets import read_letor
-from boostrank.metrics import Measure, Reconciliation, check_scores, reconcile
+from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, check_scores, reconcile
 from boostrank.metrics import evaluate as compute_measures
-from boostrank.metrics.ndcg import NDCG
 from boostrank.queries import Queries
 from boostrank.runs.evaluation import TREC_EVAL
 from boostrank.setting_checks import is_finite_text
@@ -83,6 +83,14 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    subtopics: Annotated[
+        SubtopicsName | None,
+        typer.Option(
+            help="Documents that are judged for several subtopics, in measures that need one judgment for each "
+            "document: an error (refuse, the default), or the largest relevance (max).",
+            show_default=False,
+        ),
+    ] = None,
     by: Annotated[
         Path | None,
         typer.Option(
@@ -115,8 +123,8 @@ def evaluate(
         bool,
         typer.Option(
             "--explain",
-            help="Also print the NDCG that other libraries compute for these scores, and why it differs from the last "
-            "NDCG of --measures.",
+            help="Also print what other libraries compute for these scores, and why it differs, for the last of "
+            f"--measures that is one of {', '.join(CONVENTIONS)}.",
         ),
     ] = False,
 ) -> None:
@@ -128,7 +136,7 @@ def evaluate(
     """
     of_runs = _is_of_runs(data, scores, qrels, run)
     for_scores = {"explain": explain or None}
-    for_runs = {"unjudged": unjudged, "queries": queries}
+    for_runs = {"unjudged": unjudged, "queries": queries, "subtopics": subtopics}
     for_several = {"baseline": baseline, "seed": seed, "plot": plot}
     if of_runs:
         _refuse(for_scores, "DATA and SCORES")
@@ -141,9 +149,11 @@ def evaluate(
     rule = {} if of_runs else given(ties=ties)
     if rule.get("ties") == TREC_EVAL:
         raise ValueError("--ties trec_eval needs ids of documents: it is for --qrels and --run")
-    chosen = parse_measures(
-        measures or (RUN_MEASURES if of_runs else DEFAULT_MEASURES), given(gain=gain, empty=empty) | rule
-    )
+    settings = given(gain=gain, empty=empty) | rule
+    if of_runs:
+        chosen = parse_measures(measures or RUN_MEASURES, settings, "runs")
+    else:
+        chosen = parse_measures(measures or DEFAULT_MEASURES, settings, "arrays")
     groups = None if by is None else read_groups(by)
     with named_option(by):
         if qrels is None or not run:
@@ -151,11 +161,11 @@ def evaluate(
             assert scores is not None
             _evaluate_scores(data, scores, chosen, groups, files, explain)
             return
-        settings = {"ties": TREC_EVAL, "queries": None, **given(ties=ties, unjudged=unjudged, queries=queries)}
+        options = {"ties": TREC_EVAL, "queries": None, **given(ties=ties, **for_runs)}
         if len(run) == 1:
-            evaluate_one(qrels, run[0], chosen, settings, groups, files)
+            evaluate_one(qrels, run[0], chosen, options, groups, files)
         else:
-            compare_several(qrels, run, chosen, settings, groups, files, baseline, seed or 0)
+            compare_several(qrels, run, chosen, options, groups, files, baseline, seed or 0)
 
 
 def _is_of_runs(data: Path | None, scores: Path | None, qrels: Path | None, run: list[Path] | None) -> bool:
@@ -177,7 +187,7 @@ def _refuse(options: dict[str, Any], needed: str) -> None:
 def _evaluate_scores(
     data: Path, scores: Path, measures: dict[str, Measure], groups: Any, files: Outputs, explain: bool
 ) -> None:
-    explained = _last_ndcg(measures) if explain else None
+    explained = _last_explained(measures) if explain else None
     dataset = read_letor(data)
     values = _read_scores(scores)
     if len(values) != len(dataset.y):
@@ -192,13 +202,13 @@ def _evaluate_scores(
         table: Any = compute_measures(*arrays, measures, by=groups, per_query=True)
         files.write_per_query(table.rename_axis("query_id").reset_index())
     if explained is not None:
-        _print_reconciliation(reconcile(dataset.y, values, dataset.qid, **vars(explained)))
+        _print_reconciliation(reconcile(dataset.y, values, dataset.qid, explained))
 
 
-def _last_ndcg(measures: dict[str, Measure]) -> NDCG:
-    found = [measure for measure in measures.values() if isinstance(measure, NDCG)]
+def _last_explained(measures: dict[str, Measure]) -> Measure:
+    found = [measure for measure in measures.values() if getattr(measure, "name", None) in CONVENTIONS]
     if not found:
-        raise ValueError("--explain needs an NDCG, such as ndcg@10, among --measures")
+        raise ValueError(f"--explain needs one of {', '.join(CONVENTIONS)}, such as ndcg@10, among --measures")
     return found[-1]
 
 
@@ -206,10 +216,10 @@ def _print_reconciliation(found: Reconciliation) -> None:
     console.print(f"\n{found.head}", highlight=False)
     console.print(reports.reconciliation_table(found))
     console.print(
-        "Each row shows the NDCG that a library computes for these scores, its difference to the value above, and "
-        "the parts of this difference. For these parts the settings of boostrank are replaced by those of the "
-        "library, one after the other, and each part is the change of NDCG by one replacement. Where a library has "
-        "no fixed rule for ties, the lowest and the highest possible NDCG are shown.",
+        "Each row shows what a library computes for these scores, its difference to the value above, and the parts "
+        "of this difference. For these parts the settings of boostrank are replaced by those of the library, one "
+        "after the other, and each part is the change of the value by one replacement. Where a library has no fixed "
+        "rule for ties, the lowest and the highest possible value are shown.",
         highlight=False,
     )
 

@@ -105,7 +105,8 @@ def show_values(
             console.print(f"{name} by {GROUP}", highlight=False)
             shown = [row[1:] for row in rows if row[0] in (name, rows[0][0])]
             console.print("\n".join(text_lines(shown)) + "\n", highlight=False, soft_wrap=True)
-        console.print("95% interval: that of the mean, by Student's t distribution.", highlight=False)
+        sums = " Counts are sums." if any(getattr(measure, "is_sum", False) for measure in measures.values()) else ""
+        console.print(f"95% interval: that of the mean, by Student's t distribution.{sums}", highlight=False)
     if output is not None:
         write_atomically(output, lambda path: reports.write_rows(table, rows, n_texts, path))
         console.print(f"table: {output}", highlight=False, soft_wrap=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.console import Console
 from boostrank.backends.lightgbm import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
 from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
 from boostrank.losses import LOSSES
-from boostrank.metrics import MEASURES, Measure, get_measure
+from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
 from boostrank.metrics.measure_names import parse_name
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.rankers.settings import AUTO
@@ -73,6 +73,13 @@ class QueriesName(StrEnum):
     common = "common"
 
 
+class SubtopicsName(StrEnum):
+    """How documents that are judged for several subtopics are treated by measures that need one judgment."""
+
+    refuse = "refuse"
+    max = "max"
+
+
 DataPath = Annotated[Path, typer.Argument(help="LETOR file, plain or compressed by gzip.", show_default=False)]
 BackendOption = Annotated[Backend, typer.Option(help="Boosting library.")]
 GainOption = Annotated[
@@ -131,14 +138,16 @@ def given(**options: StrEnum | None) -> dict[str, Any]:
     return {name: option.value for name, option in options.items() if option is not None}
 
 
-def parse_measures(text: str, settings: dict[str, Any]) -> dict[str, Measure]:
+def parse_measures(
+    text: str, settings: dict[str, Any], needed: Literal["arrays", "runs"] = "arrays"
+) -> dict[str, Measure]:
     """Measures, by name, of an option such as ``--measures "ndcg@10,P(rel=2)@5"``; see :func:`parse_measure`.
 
     Commas in brackets do not separate. Names of ir_measures are kept, since they stand for its conventions.
     """
     measures: dict[str, Measure] = {}
     for part in split_measures(text):
-        measure = parse_measure("--measures", part, settings)
+        measure = parse_measure("--measures", part, settings, needed)
         name = str(measure) if part.partition("@")[0] in MEASURES else part
         same = [known for known, other in measures.items() if other == measure or known == name]
         if same:
@@ -165,13 +174,16 @@ def split_measures(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def parse_measure(option: str, text: str, settings: dict[str, Any]) -> Measure:
+def parse_measure(
+    option: str, text: str, settings: dict[str, Any], needed: Literal["arrays", "runs"] = "arrays"
+) -> Measure:
     """The measure with a name that :func:`boostrank.get_measure` takes, with those of `settings` that it has.
 
     Raises
     ------
     ValueError
-        For a name or a cutoff that is not known; the message names the option.
+        For a name or a cutoff that is not known, and a measure that is not defined for what is `needed`; the message
+        names the option.
     """
     try:
         if text.partition("@")[0] not in MEASURES and parse_name(text) is None:
@@ -179,7 +191,7 @@ def parse_measure(option: str, text: str, settings: dict[str, Any]) -> Measure:
                 f"unknown measure {text!r}; use {', '.join(MEASURES)}, with a cutoff as in ndcg@10, or a name of "
                 "ir_measures, such as nDCG@10"
             )
-        measure = get_measure(text)
+        measure = named_measures([text], needed)[text]
         return get_measure(measure, **{key: value for key, value in settings.items() if key in vars(measure)})
     except (TypeError, ValueError) as error:
         prefix = option if str(error).startswith("unknown measure") else f"{option} {text}"

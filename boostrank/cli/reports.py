@@ -15,6 +15,7 @@ from boostrank.comparison.table_texts import latex_table, markdown_table
 from boostrank.metrics import Measure, Reconciliation
 
 SUFFIXES = (".csv", ".json", ".md", ".tex")
+MAX_METRIC_WIDTH = 23
 
 
 def write_table(comparison: Comparison, path: str | Path) -> None:
@@ -98,14 +99,19 @@ def _known(settings: Mapping[str, str], measure: Measure) -> dict[str, str]:
 
 def _settings_text(settings: Mapping[str, Any]) -> str:
     """The settings of a measure but its cutoff, which is part of its name."""
-    return ", ".join(f"{name} {value}" for name, value in settings.items() if name != "k" and value is not None)
+    shown = {name: value for name, value in settings.items() if name != "k" and value is not None}
+    if not shown.get("judged_only"):
+        shown.pop("judged_only", None)
+    return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
 def reconciliation_table(reconciliation: Reconciliation) -> Table:
-    """NDCG of other libraries and why it differs, for a terminal of 80 columns."""
+    """Values of other libraries and why they differ, for a terminal of 80 columns."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("library", no_wrap=True)
-    table.add_column("metric", no_wrap=True)
+    # Longer names continue on the next line, so that there is space for the parts of the difference.
+    longest = max(map(len, reconciliation.table["metric"]))
+    table.add_column("metric", overflow="fold", min_width=min(longest, MAX_METRIC_WIDTH), max_width=MAX_METRIC_WIDTH)
     for head in ("value", "diff"):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("because of")

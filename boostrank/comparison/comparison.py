@@ -182,7 +182,7 @@ class Comparison:
         """Rows of text, a row per measure, group and run, below the head; with a measure those of this one."""
         if self.groups is None:
             raise ValueError("this comparison has no groups: pass by= to compare_runs")
-        rows = [["metric", "group", "queries", self.kind, *self.heads]]
+        rows = [["measure", "group", "queries", self.kind, *self.heads]]
         measures = self.measures if measure is None else [measure]
         for chosen in measures:
             of_measure = self.groups[self.groups["metric"] == chosen]

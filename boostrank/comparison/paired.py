@@ -116,7 +116,7 @@ def compare(
         raise ValueError(f"baseline must be one of the rankers {', '.join(rankers)}; got {baseline!r}")
     if n_jobs is not None and (not is_count(n_jobs) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None or an integer that is not 0; got {n_jobs!r}")
-    measures, extra_measures = named_measures(measures), extra_measures or {}
+    measures, extra_measures = named_measures(measures, "arrays"), extra_measures or {}
     check_measure_names([*measures, *extra_measures])
     saved = None if results is None else SavedResults(results)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]

@@ -31,6 +31,7 @@ def compare_runs(
     ties: str = "trec_eval",
     unjudged: str = "zero",
     queries: str | None = None,
+    subtopics: str = "refuse",
     sample_weight: Any = None,
     by: Any = None,
     baseline: str | None = None,
@@ -49,7 +50,8 @@ def compare_runs(
     runs : dict of str to run
         Runs by name, each in one of the forms of :func:`boostrank.evaluate_run`.
     measures : str or Measure, or list or dict of them, default ("nDCG@10",)
-    ties, unjudged
+        As in :func:`boostrank.evaluate_run`. Counts, such as "NumRet", are compared by their means over queries.
+    ties, unjudged, subtopics
         As in :func:`boostrank.evaluate_run`.
     queries : {"judged", "common"}, optional
         Which queries are evaluated. "judged": all queries that have judgments; a run has the value 0 for those that it
@@ -79,7 +81,7 @@ def compare_runs(
         If `baseline` is not the name of a run, if there is no run or no common query, and as
         :func:`boostrank.evaluate_run`.
     TypeError
-        If `runs` is not a dict of runs by name, or a table or values by query id have another form.
+        If `runs` is not a dict of runs by name (str), or a table or values by query id have another form.
 
     Warns
     -----
@@ -111,14 +113,18 @@ def compare_runs(
         check_choice("queries", queries, QUERIES)
     if not isinstance(runs, Mapping) or not runs:
         raise TypeError(f"runs must be a dict of one or more runs by name; got {_described(runs)}")
+    wrong = [name for name in runs if not isinstance(name, str)]
+    if wrong:
+        raise TypeError(f"names of runs must be str; got {wrong[0]!r}")
     baseline = next(iter(runs)) if baseline is None else baseline
     if baseline not in runs:
-        raise ValueError(f"baseline must be one of the runs {', '.join(map(str, runs))}; got {baseline!r}")
-    measures = named_measures(measures)
+        raise ValueError(f"baseline must be one of the runs {', '.join(runs)}; got {baseline!r}")
+    measures = named_measures(measures, "runs")
     check_measure_names(measures)
     judgments, tables = as_qrels(qrels), {name: _named(name, as_run, run) for name, run in runs.items()}
     judgments = _of_queries(judgments, tables, queries)
-    settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged, "queries": "judged", "per_query": True}
+    settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged, "subtopics": subtopics}
+    settings |= {"queries": "judged", "per_query": True}
     values: dict[Any, Any] = {
         name: _named(name, evaluate_run, judgments, table, measures, **settings) for name, table in tables.items()
     }
@@ -144,7 +150,7 @@ def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], que
     if queries == "common":
         common = np.all([np.isin(judged, each) for each in in_runs.values()], axis=0)
         if not common.any():
-            raise ValueError(f"no query of qrels is in all of the runs {', '.join(map(str, tables))}")
+            raise ValueError(f"no query of qrels is in all of the runs {', '.join(tables)}")
         return judgments[judgments[QUERY].isin(judged[common])]
     if queries is None:
         faults = []

@@ -3,24 +3,29 @@
 from boostrank.metrics.agreement import agreement_score
 from boostrank.metrics.auc import auc_score
 from boostrank.metrics.average_precision import average_precision_score
-from boostrank.metrics.base import EMPTY, BoundMeasure, Empty, Measure
+from boostrank.metrics.base import BoundMeasure, Measure
+from boostrank.metrics.bpref import bpref_score
 from boostrank.metrics.err import err_score
 from boostrank.metrics.expected_ndcg import expected_ndcg
 from boostrank.metrics.input_checks import check_scores
+from boostrank.metrics.interpolated_precision import iprec_score
 from boostrank.metrics.kendall_tau import kendall_tau_score
-from boostrank.metrics.library_conventions import CONVENTIONS
+from boostrank.metrics.library_table import CONVENTIONS
 from boostrank.metrics.mean_precision import mean_precision_score
 from boostrank.metrics.ndcg import dcg_score, ndcg_score
 from boostrank.metrics.ndcg_by_cutoff import check_ks, ndcg_curve
 from boostrank.metrics.ndcg_by_rank import dcg_breakdown
 from boostrank.metrics.ndcg_by_ties import TieRange, tie_range
 from boostrank.metrics.precision import precision_score
+from boostrank.metrics.query_mean import EMPTY, Empty
+from boostrank.metrics.r_precision import rprec_score
 from boostrank.metrics.rbp import rbp_score
 from boostrank.metrics.recall import recall_score
 from boostrank.metrics.reciprocal_rank import reciprocal_rank_score
 from boostrank.metrics.reconcile import Reconciliation, reconcile
 from boostrank.metrics.registry import MEASURES, evaluate, get_measure, named_measures
 from boostrank.metrics.scorers import RankingScorer, make_scorer
+from boostrank.metrics.success import success_score
 
 __all__ = [
     "CONVENTIONS",
@@ -35,6 +40,7 @@ __all__ = [
     "agreement_score",
     "auc_score",
     "average_precision_score",
+    "bpref_score",
     "check_ks",
     "check_scores",
     "dcg_breakdown",
@@ -43,6 +49,7 @@ __all__ = [
     "evaluate",
     "expected_ndcg",
     "get_measure",
+    "iprec_score",
     "kendall_tau_score",
     "make_scorer",
     "mean_precision_score",
@@ -54,5 +61,7 @@ __all__ = [
     "recall_score",
     "reciprocal_rank_score",
     "reconcile",
+    "rprec_score",
+    "success_score",
     "tie_range",
 ]

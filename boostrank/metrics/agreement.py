@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import Ties, check_ties
-from boostrank.metrics.base import Empty, Prepared, QueryMeasure
+from boostrank.metrics.base import Domain, Prepared, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.input_checks import preferences_scores_queries
 from boostrank.metrics.pair_counts import count_reversed_pairs, label_codes
+from boostrank.metrics.query_mean import Empty
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats
@@ -23,6 +24,7 @@ class Agreement(QueryMeasure):
     """Agreement as a measure, of preferences and of relevance labels; see :func:`agreement_score`."""
 
     name: ClassVar[str] = "agreement"
+    domain: ClassVar[Domain] = "arrays"
     ties: Ties = "average"
     empty: Empty = "skip"
 

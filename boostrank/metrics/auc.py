@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG
-from boostrank.metrics.base import Empty, Prepared, QueryMeasure
+from boostrank.metrics.base import Domain, Prepared, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.metrics.query_mean import Empty
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_number
 
@@ -20,6 +21,7 @@ class AUC(QueryMeasure):
     """The area under the ROC curve as a measure; see :func:`auc_score`."""
 
     name: ClassVar[str] = "auc"
+    domain: ClassVar[Domain] = "arrays"
     threshold: float = 1
     empty: Empty = "skip"
 

@@ -1,4 +1,4 @@
-"""Measures, which are metrics of rankings with their settings, and means over queries."""
+"""Measures, which are metrics of rankings with their settings."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.dcg import DCG, Ties, check_relevance
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.input_checks import labels_scores_queries, refuse_preferences
+from boostrank.metrics.query_mean import Empty, QueryMean, check_empty
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.rankings import RankedBlock, for_each_ranked
 from boostrank.segments import Bools, Floats, Ints, Segments
-from boostrank.setting_checks import check_choice
 from boostrank.weights import query_weights
 
-Empty = Literal["zero", "one", "skip", "raise"]
-#: Value of a query for which a measure is undefined. It is NaN if the query is left out of the mean or is an error.
-EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan, "raise": np.nan}
+#: What a measure may be defined for.
+Domain = Literal["arrays and runs", "arrays", "runs"]
+#: Why it is not defined for the other one, by its domain.
+_ADVICE = {
+    "arrays": "it needs a score for each document of a query",
+    "runs": "it depends on which documents were judged or retrieved; pass judgments and a run to evaluate_run",
+}
 
 
 class Measure(ABC):
@@ -142,15 +146,18 @@ class PreparedRanks(NamedTuple):
         Number of ranks that count in each query.
     per_block : callable
         Function of a RankedBlock that returns the value of each query of the block. More documents may be ranked than
-        count. Several threads call it.
+        count. Several threads call it. The ranked documents of a run are those that were retrieved.
     stable : bool
         Whether the value depends on the ranking of documents of equal score by row.
+    not_retrieved : float or ndarray, shape (n_queries,)
+        Value of each query if no document of it was retrieved.
     """
 
     undefined: Bools
     cutoffs: Ints
     per_block: Callable[[RankedBlock], Floats]
     stable: bool
+    not_retrieved: float | Floats = 0.0
 
     @classmethod
     def of_dcg(cls, dcg: DCG, gains: Floats, queries: Segments, ties: Ties) -> PreparedRanks:
@@ -188,14 +195,27 @@ class QueryMeasure(Measure):
     ----------
     empty : {"zero", "one", "skip", "raise"}
         Value of a query for which the measure is undefined (0/0): 0, 1, left out of the mean, or an error.
+    judged_only : bool, default False
+        Leave the documents that were not judged out of the ranking. Only for runs.
     """
 
     #: Name for :func:`boostrank.get_measure`.
     name: ClassVar[str]
+    #: What the measure is defined for: arrays of labels and scores, runs with judgments, or both.
+    domain: ClassVar[Domain] = "arrays and runs"
+    #: The setting that stands after "@" in the name.
+    at: ClassVar[str] = "k"
+    #: Whether the value over queries is the sum of their values, as for counts, and not the mean.
+    is_sum: ClassVar[bool] = False
+    #: Whether the measure is defined by judgments for subtopics.
+    of_subtopics: ClassVar[bool] = False
     empty: Empty = "zero"
+    judged_only: bool = False
 
     def __post_init__(self) -> None:
         check_empty(self.empty)
+        if not isinstance(self.judged_only, bool):
+            raise ValueError(f"judged_only must be True or False; got {self.judged_only!r}")
 
     @abstractmethod
     def prepare(self, labels: GroupedLabels) -> Prepared | PreparedRanks:
@@ -206,6 +226,12 @@ class QueryMeasure(Measure):
         """The end of the sentence "The measure is undefined for a query that ..."."""
         return "has no relevant document"
 
+    def check_domain(self, needed: Literal["arrays", "runs"]) -> None:
+        """Raise ValueError if the measure is not defined for arrays, or for runs."""
+        domain = "runs" if self.judged_only else self.domain
+        if needed not in domain:
+            raise ValueError(f"{self} is not defined for {needed}: {_ADVICE[domain]}")
+
     def __call__(
         self,
         y_true: ArrayLike | PreferenceGraph,
@@ -215,6 +241,7 @@ class QueryMeasure(Measure):
         sample_weight: ArrayLike | None = None,
         per_query: bool = False,
     ) -> float | Floats:
+        self.check_domain("arrays")
         labels, scores, queries = self._grouped(y_true, y_score, qid)
         weights = query_weights(sample_weight, queries, grouped=False)
         return evaluate_together([self], labels, scores, queries, weights, per_query=per_query)[0]
@@ -222,6 +249,7 @@ class QueryMeasure(Measure):
     def bind(
         self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: ArrayLike | None = None
     ) -> BoundMeasure:
+        self.check_domain("arrays")
         checked = self._checked(labels)
         if len(checked) != queries.n_documents:
             raise ValueError(f"there are {len(checked)} labels for {queries.n_documents} documents")
@@ -232,13 +260,13 @@ class QueryMeasure(Measure):
         given = [
             f"{field.name}={getattr(self, field.name)!r}"
             for field in fields(self)
-            if field.name != "k" and getattr(self, field.name) != field.default
+            if field.name != self.at and getattr(self, field.name) != field.default
         ]
         return ", ".join([repr(str(self)), *given])
 
     def __str__(self) -> str:
-        k = getattr(self, "k", None)
-        return self.name if k is None else f"{self.name}@{k}"
+        at = getattr(self, self.at, None)
+        return self.name if at is None else f"{self.name}@{at}"
 
     def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
         """Labels and scores, checked and grouped, and their queries."""
@@ -259,7 +287,7 @@ class BoundQueryMeasure(BoundMeasure):
     ) -> None:
         super().__init__(measure, queries)
         self.prepared, self._weights, self._empty = prepared, weights, measure.empty
-        self._reason = measure.undefined_reason
+        self._reason, self._is_sum = measure.undefined_reason, measure.is_sum
         self._mean = self._mean_without(prepared.undefined)
 
     def per_query(self, scores: NDArray[Any]) -> Floats:
@@ -286,7 +314,7 @@ class BoundQueryMeasure(BoundMeasure):
         return self._mean if same else self._mean_without(undefined)
 
     def _mean_without(self, undefined: Bools) -> QueryMean:
-        return QueryMean(undefined, self.queries, self._empty, self._weights, self._reason)
+        return QueryMean(undefined, self.queries, self._empty, self._weights, self._reason, is_sum=self._is_sum)
 
 
 def evaluate_together(
@@ -313,62 +341,6 @@ def evaluate_together(
     bound = [BoundQueryMeasure(each, queries, each.prepare(grouped), weights) for each in measures]
     values = values_of_measures([each.prepared for each in bound], scores, queries)
     return [each.fill(v) if per_query else each.mean_of(v) for each, v in zip(bound, values, strict=True)]
-
-
-class QueryMean:
-    """Weighted mean over queries of a measure that may be undefined (0/0) for some of them.
-
-    Parameters
-    ----------
-    undefined : ndarray of bool, shape (n_queries,)
-        Queries for which the measure is undefined.
-    queries : Queries
-    empty : {"zero", "one", "skip", "raise"}
-        Value of these queries: 0, 1, left out of the mean, or an error.
-    weights : ndarray, shape (n_queries,), optional
-        Weights of all queries, including undefined ones.
-    reason : str
-        The end of the sentence "The measure is undefined for a query that ...", for the error.
-
-    Raises
-    ------
-    ValueError
-        If a query is undefined and `empty` is ``"raise"``, or if all queries are left out.
-    """
-
-    def __init__(
-        self,
-        undefined: Bools,
-        queries: Queries,
-        empty: Empty,
-        weights: Floats | None = None,
-        reason: str = "has no relevant document",
-    ) -> None:
-        check_empty(empty)
-        if empty == "raise" and undefined.any():
-            raise ValueError(
-                f"query {str(queries.ids[np.argmax(undefined)])!r} {reason}, so the metric is undefined for it; "
-                "choose empty='zero', 'one' or 'skip'"
-            )
-        self._undefined, self._value = undefined, EMPTY[empty]
-        self._weights = np.ones(queries.n_queries) if weights is None else weights
-        if empty == "skip":
-            self._weights = np.where(undefined, 0.0, self._weights)
-        if not self._weights.any():
-            raise ValueError("no query is left to average: the metric is undefined for each with a positive weight")
-
-    def fill(self, values: Floats) -> Floats:
-        """Replace the values of undefined queries by that of `empty`; NaN for queries that are left out."""
-        return np.where(self._undefined, self._value, values)
-
-    def __call__(self, values: Floats) -> float:
-        """Weighted mean of the values of queries, shape (n_queries,)."""
-        return float(np.nan_to_num(self.fill(values)) @ self._weights / self._weights.sum())
-
-
-def check_empty(empty: str) -> None:
-    """Raise ValueError for a value of undefined queries that is not in :data:`EMPTY`."""
-    check_choice("empty", empty, EMPTY)
 
 
 def as_value(setting: Any) -> Any:

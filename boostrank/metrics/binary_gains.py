@@ -17,26 +17,43 @@ from boostrank.setting_checks import check_number
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class BinaryMeasure(QueryMeasure):
-    """A measure of the ranks of relevant documents, undefined for a query without relevant documents.
+class RelevantDocuments(QueryMeasure):
+    """A measure for which documents are relevant or not, undefined for a query without relevant documents.
+
+    Parameters
+    ----------
+    threshold : float, default 1
+        Labels of at least this are relevant.
+    empty : {"zero", "one", "skip", "raise"}, default "zero"
+    """
+
+    threshold: float = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("threshold", self.threshold, above=0)
+
+    @property
+    def undefined_reason(self) -> str:
+        return f"has no relevant document (a label of at least {self.threshold:g})"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BinaryMeasure(RelevantDocuments):
+    """A measure of the first ranks of relevant documents.
 
     Parameters
     ----------
     k : int or float, optional
         Cutoff, as in :class:`boostrank.dcg.DCG`.
-    threshold : float, default 1
-        Labels of at least this are relevant.
     ties : {"average", "stable", "best", "worst"}, default "average"
-    empty : {"zero", "one", "skip", "raise"}, default "zero"
     """
 
     k: int | float | None = None
-    threshold: float = 1
     ties: Ties = "average"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number("threshold", self.threshold, above=0)
         check_ties(self.ties)
         DCG(self.k)
 
@@ -54,10 +71,6 @@ class BinaryMeasure(QueryMeasure):
             Number of relevant documents of each query.
         queries : Segments
         """
-
-    @property
-    def undefined_reason(self) -> str:
-        return f"has no relevant document (a label of at least {self.threshold:g})"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)

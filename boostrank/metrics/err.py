@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Ties, check_ties
-from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure
+from boostrank.metrics.base import PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.metrics.query_mean import Empty
 from boostrank.metrics.ranked_documents import RankedDocuments, sum_over_ranks
 from boostrank.segments import Floats, Ints, Segments
 
@@ -36,8 +37,12 @@ class ExpectedReciprocalRank(QueryMeasure):
         if grade is not None and not (isinstance(grade, Real) and 0 < grade < np.inf):
             raise ValueError(f"max_grade must be None or a finite number above 0; got {grade!r}")
 
+    def satisfaction(self, labels: Floats) -> Floats:
+        """Probability that each document satisfies the user."""
+        return _satisfaction(labels, self.max_grade)
+
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        satisfaction, cutoffs = _satisfaction(labels.values, self.max_grade), DCG(self.k).cutoffs(labels.queries)
+        satisfaction, cutoffs = self.satisfaction(labels.values), DCG(self.k).cutoffs(labels.queries)
         per_block = sum_over_ranks("err", satisfaction, cutoffs, self.ties, _stops, sorts_ties=True)
         return PreparedRanks(labels.largest == 0, cutoffs, per_block, self.ties != "average")
 

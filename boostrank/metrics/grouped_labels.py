@@ -10,7 +10,8 @@ import numpy as np
 
 from boostrank.dcg import DCG
 from boostrank.gain_counts import LevelCounts, count_levels
-from boostrank.segments import Floats, Segments
+from boostrank.metrics.subtopics import GreedyGains, RelevantPairs, SubtopicJudgments
+from boostrank.segments import Floats, Ints, Segments
 
 
 class GroupedLabels:
@@ -21,10 +22,23 @@ class GroupedLabels:
     values : ndarray of float64, shape (n_documents,), or PreferenceGraph
         Only agreement takes a PreferenceGraph.
     queries : Segments
+    judgments : ndarray of float64, shape (n_documents,), optional
+        Relevance of each document as it was judged, for the documents of a run: NaN for documents without a judgment,
+        and below 0 for those that were in the pool of documents to judge, but were not judged. `values` has 0 for both.
+        The default is `values`: all documents were judged.
+    subtopics : SubtopicJudgments, optional
+        Judgments for subtopics, if a measure needs them.
     """
 
-    def __init__(self, values: Any, queries: Segments) -> None:
-        self.values, self.queries = values, queries
+    def __init__(
+        self,
+        values: Any,
+        queries: Segments,
+        judgments: Floats | None = None,
+        subtopics: SubtopicJudgments | None = None,
+    ) -> None:
+        self.values, self.queries, self.subtopics = values, queries, subtopics
+        self.judgments: Any = values if judgments is None else judgments
         self._computed: list[tuple[Any, Any]] = []
 
     @cached_property
@@ -50,6 +64,17 @@ class GroupedLabels:
         gains = self.relative_gains(dcg)
         counts: LevelCounts | None = self._once(("counts", dcg.gain), lambda: count_levels(gains, self.queries))
         return dcg.ideal_of_counts(counts, self.queries) if counts else dcg.ideal_by_sorting(gains, self.queries)
+
+    def relevant_pairs(self, threshold: float) -> RelevantPairs:
+        """Pairs of a document and a subtopic for which its relevance is at least `threshold`."""
+        subtopics = self.subtopics
+        assert subtopics is not None
+        return self._once(("pairs", threshold), lambda: RelevantPairs(subtopics, threshold, self.queries))
+
+    def greedy_gains(self, threshold: float, alpha: float, cutoffs: Ints) -> GreedyGains:
+        """Gains of the greedy ideal ranking of each query, as :meth:`RelevantPairs.greedy_gains`."""
+        pairs, depth = self.relevant_pairs(threshold), int(cutoffs.max())
+        return self._once(("greedy", threshold, alpha, depth), lambda: pairs.greedy_gains(alpha, cutoffs))
 
     def _once(self, key: Any, compute: Callable[[], Any]) -> Any:
         # Keys are not hashed: a gain may be a function without a hash, such as a polynomial of NumPy.

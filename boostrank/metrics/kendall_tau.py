@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.metrics.base import Empty, Prepared, QueryMeasure
+from boostrank.metrics.base import Domain, Prepared, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.pair_counts import count_inversions, count_tied_pairs, label_codes
+from boostrank.metrics.query_mean import Empty
 from boostrank.segments import Floats, Ints, Segments
 
 
@@ -19,6 +20,7 @@ class KendallTau(QueryMeasure):
     """Kendall's tau-b as a measure; see :func:`kendall_tau_score`."""
 
     name: ClassVar[str] = "kendall_tau"
+    domain: ClassVar[Domain] = "arrays"
     empty: Empty = "skip"
 
     @property

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.special import digamma
 
 from boostrank.dcg import DCG, Ties
-from boostrank.metrics.base import Empty
 from boostrank.metrics.binary_gains import BinaryMeasure, precision_depths
+from boostrank.metrics.query_mean import Empty
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
 

@@ -8,8 +8,9 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
-from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, as_value
+from boostrank.metrics.base import PreparedRanks, QueryMeasure, as_value
 from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.metrics.query_mean import Empty
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
-from boostrank.metrics.base import Empty, QueryMean
 from boostrank.metrics.input_checks import labels_scores_queries
+from boostrank.metrics.query_mean import Empty, QueryMean
 from boostrank.metrics.ranked_documents import ranked_documents
 from boostrank.rankings import RankedBlock, for_each_ranked
 from boostrank.segments import Floats, Ints, Segments

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Discount, Gain, Ties, normalize
-from boostrank.metrics.base import Empty, QueryMean
 from boostrank.metrics.input_checks import labels_scores_queries
+from boostrank.metrics.query_mean import Empty, QueryMean
 from boostrank.segments import Floats
 from boostrank.weights import query_weights
 

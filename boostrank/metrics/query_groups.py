@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -103,7 +104,7 @@ def query_groups(by: Any, queries: Queries) -> QueryGroups:
     return QueryGroups.from_values(values)
 
 
-def group_means(values: pd.DataFrame, groups: QueryGroups, weights: Floats) -> pd.DataFrame:
+def group_means(values: pd.DataFrame, groups: QueryGroups, weights: Floats, sums: Collection[str] = ()) -> pd.DataFrame:
     """Mean of each measure over the queries of each group and over all queries, with 95% intervals.
 
     Parameters
@@ -112,6 +113,8 @@ def group_means(values: pd.DataFrame, groups: QueryGroups, weights: Floats) -> p
         Value of each query; NaN for a query that is left out.
     groups : QueryGroups
     weights : ndarray, shape (n_queries,)
+    sums : collection of str, default ()
+        Measures whose value over queries is the weighted sum. They have no interval.
 
     Returns
     -------
@@ -125,6 +128,9 @@ def group_means(values: pd.DataFrame, groups: QueryGroups, weights: Floats) -> p
         found = [weighted_means(of_measure, weights, groups.codes, n_groups), weighted_means(of_measure, weights)]
         n, mean, error = (np.concatenate(each) for each in zip(*found, strict=True))
         margin = mean_margin(n, error)
+        if measure in sums:
+            added = np.bincount(groups.codes, weights * of_measure, minlength=n_groups)
+            mean, margin = np.append(added, added.sum()), np.full(n_groups + 1, np.nan)
         part = {"queries": n, "mean": mean, "low": mean - margin, "high": mean + margin}
         parts.append(pd.DataFrame({GROUP: [*groups.names, ALL_QUERIES], "metric": measure, **part}))
     table = pd.concat(parts)

@@ -9,8 +9,9 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Gain, Ties, check_ties
-from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, as_value
+from boostrank.metrics.base import PreparedRanks, QueryMeasure, as_value
 from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.metrics.query_mean import Empty
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_number
 

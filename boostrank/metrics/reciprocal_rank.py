@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG, Ties
-from boostrank.metrics.base import Empty
 from boostrank.metrics.binary_gains import BinaryMeasure
+from boostrank.metrics.query_mean import Empty
 from boostrank.metrics.ranked_documents import RankedDocuments, sum_over_ranks
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
@@ -77,10 +77,10 @@ def reciprocal_rank_score(
 
 def _reciprocal_ranks(ranking: RankedDocuments) -> Floats:
     """Probability that each document is the first relevant one, divided by its rank; 0 beyond the cutoff."""
-    return np.where(ranking.counts, _first_relevant(ranking) / ranking.ranks, 0.0)
+    return np.where(ranking.counts, first_relevant(ranking) / ranking.ranks, 0.0)
 
 
-def _first_relevant(ranking: RankedDocuments) -> Floats:
+def first_relevant(ranking: RankedDocuments) -> Floats:
     """Probability that the document of each rank is the first relevant document of its query.
 
     It is 0 outside of the first run of tied documents that contains a relevant document. If this run has ``n``

@@ -1,21 +1,21 @@
-"""The NDCG that other libraries compute for the same labels and scores, and the conventions that explain differences.
+"""Values of other libraries for the same labels and scores, and the conventions that explain differences.
 
 No other library is imported; their conventions are in :data:`boostrank.metrics.CONVENTIONS`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties
-from boostrank.metrics.base import Empty, QueryMean, as_value
-from boostrank.metrics.input_checks import labels_scores_queries
-from boostrank.metrics.library_conventions import CONVENTIONS, STEPS, Convention, Settings, setting_text
-from boostrank.queries import Queries
+from boostrank.metrics.base import Measure, QueryMeasure
+from boostrank.metrics.library_conventions import KINDS, Convention, Kind, Settings, setting_text
+from boostrank.metrics.library_table import CONVENTIONS
+from boostrank.metrics.reconciled_values import ReconciledValues
+from boostrank.metrics.registry import get_measure
 from boostrank.segments import Floats
 from boostrank.setting_checks import is_count
 from boostrank.weights import query_weights
@@ -35,8 +35,10 @@ class Reconciliation:
 
     Attributes
     ----------
+    kind : Kind
+        The kind of measure.
     value : float
-        NDCG with the settings of the call.
+        Our measure with the settings of the call.
     settings : Settings
         Settings of the call.
     n_queries, n_empty, n_single : int
@@ -46,8 +48,10 @@ class Reconciliation:
 
         library, metric
             Name of the library, and name of the metric in it.
-        empty, labels, gain, discount, k, scores, ties, weights, one_document
-            Conventions of the metric; see :data:`boostrank.metrics.CONVENTIONS`.
+        empty, labels, ..., weights, one_document
+            Conventions of the metric: those of `kind.steps`, which are described in
+            :class:`boostrank.metrics.library_conventions.Settings`. `one_document` says how a query of one document is
+            treated.
         value
             Value of the metric; NaN if the library does not take these data.
         low, high
@@ -60,6 +64,7 @@ class Reconciliation:
             The parts that are not 0, as text, or the reason why the library does not take these data.
     """
 
+    kind: Kind
     value: float
     settings: Settings
     n_queries: int
@@ -70,12 +75,11 @@ class Reconciliation:
     @property
     def head(self) -> str:
         """One line with the value, the settings and the numbers of queries."""
-        asked = ", ".join(
-            setting_text(step, getattr(self.settings, step)) for step in ("gain", "discount", "ties", "empty")
-        )
-        name = "NDCG" if self.settings.k is None else f"NDCG@{self.settings.k}"
+        settings = self.settings
+        texts = ", ".join(setting_text(step, getattr(settings, step)) for step in (*self.kind.shown, "ties", "empty"))
+        name = self.kind.title if settings.k is None else f"{self.kind.title}@{settings.k}"
         counts = f"{self.n_queries} queries, {self.n_empty} of them empty, {self.n_single} of one document"
-        return f"{name} = {self.value:.4f} ({asked}): {counts}"
+        return f"{name} = {self.value:.4f} ({texts}): {counts}"
 
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
@@ -101,31 +105,34 @@ def reconcile(
     y_true: ArrayLike,
     y_score: ArrayLike,
     qid: ArrayLike | None = None,
+    measure: str | Measure = "ndcg",
     *,
-    k: int | None = None,
-    gain: Gain = "exp2",
-    discount: Discount = "log2",
-    ties: Ties = "average",
-    empty: Empty = "zero",
     sample_weight: ArrayLike | None = None,
     documents: ArrayLike | None = None,
+    **settings: Any,
 ) -> Reconciliation:
-    """Compute the NDCG@k of other libraries, and explain its differences to :func:`boostrank.ndcg_score`.
+    """Compute what other libraries give for a measure, and explain how it differs from our value.
 
-    The libraries need not be installed: each value is an NDCG with the conventions of a library. To explain a
+    The libraries need not be installed: each value is our measure with the conventions of a library. To explain a
     difference, the conventions are changed one after the other from those of the call to those of the library: first
-    the value of empty queries, then labels, gain, discount, cutoff, precision of scores, tie rule and weights. The sum
-    of the parts is the difference. Another sequence of changes could give other parts.
+    the value of empty queries, then labels, which labels are relevant, gain, largest grade, discount, cutoff, what the
+    sum is divided by, precision of scores, which documents are ranked, tie rule, rounding and weights, as far as the
+    measure has them. The sum of the parts is the difference. Another sequence of changes could give other parts.
 
     Parameters
     ----------
-    y_true, y_score, qid, gain, discount, ties, empty, sample_weight
-        As in :func:`boostrank.ndcg_score`. The libraries are compared with these settings.
-    k : int, optional
-        Cutoff. None: all ranks, except for XGBoost's ``ndcg``, which then counts 32 ranks.
+    y_true, y_score, qid, sample_weight
+        As in :func:`boostrank.ndcg_score`.
+    measure : str or Measure, default "ndcg"
+        An argument of :func:`boostrank.get_measure`, such as ``"map@10"`` or ``"P(rel=2)@5"``. NDCG, MAP, MRR, ERR and
+        precision are known.
     documents : array-like of str, shape (n_documents,), optional
-        Names of the documents, different within a query, by which pytrec_eval ranks tied documents. The default is the
-        row numbers "0", "1", ...
+        Names of the documents, different within a query, by which pytrec_eval and ir_measures rank tied documents. The
+        default is the row numbers "0", "1", ...
+    **settings
+        Settings of the measure, as in :func:`boostrank.get_measure`: `k`, `ties`, `empty` and others. The libraries are
+        compared with these settings. A cutoff `k` must be an integer or None; XGBoost's metrics without a cutoff count
+        32 ranks. A `threshold` is passed to those libraries that have it.
 
     Returns
     -------
@@ -134,111 +141,115 @@ def reconcile(
     Raises
     ------
     ValueError
-        As :func:`boostrank.ndcg_score`. Also if `k` is a fraction, and if there is not one name in `documents` for each
-        row, if a name is missing, or if two documents of a query have the same name.
+        As :func:`boostrank.get_measure` and the function of the metric. Also for another measure, if `k` is a fraction,
+        and if there is not one name in `documents` for each row, if a name is missing, or if two documents of a query
+        have the same name.
+    TypeError
+        For a setting that the measure does not have.
 
     Notes
     -----
     The discounts ``1 / ln(1 + r)`` and ``1 / log2(1 + r)`` give the same NDCG, because the base cancels. For a query of
-    one document scikit-learn's `ndcg_score` raises an error; here it is counted as any other query. ranx uses an
-    unstable sort for queries of more than 15 documents, so that its ranking of tied documents cannot be predicted; its
-    values here rank them by row number, and `low` and `high` are their bounds.
+    one document scikit-learn's `ndcg_score` raises an error; here it is counted as any other query.
+
+    Some libraries rank tied documents by no rule, and `low` and `high` are the bounds of their value. ranx uses an
+    unstable sort for queries of more than 15 documents; the value here ranks their tied documents by row number.
+    TF-Ranking ranks tied documents at random and torchmetrics by the partial sort of PyTorch; the value here is the
+    mean over all permutations.
+
+    If no largest grade is given for ERR, it is the largest label.
 
     Examples
     --------
-    >>> reconcile([2, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], k=3)
-    NDCG@3 = 0.4057 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
-    library       metric                value     diff  because
-    scikit-learn  ndcg_score(k=3)      0.4050  -0.0008  linear gain -0.0008
-    LightGBM      ndcg@3               0.9820  +0.5762  empty 1 +0.5000; ties by row +0.0762
-    XGBoost       ndcg@3               0.9820  +0.5762  empty 1 +0.5000; ties by row +0.0762
-    XGBoost       ndcg@3-              0.4820  +0.0762  ties by row +0.0762
-    CatBoost      NDCG:top=3           0.8348  +0.4291  empty 1 +0.5000; linear gain -0.0008; ties worst -0.0701
-    CatBoost      NDCG:top=3;type=Exp  0.8295  +0.4238  empty 1 +0.5000; ties worst -0.0762
-    pytrec_eval   ndcg_cut_3           0.3348  -0.0709  linear gain -0.0008; ties by name -0.0701
-    ranx          ndcg@3               0.4751  +0.0694  linear gain -0.0008; ties by row +0.0701
-    ranx          ndcg_burges@3        0.4820  +0.0762  ties by row +0.0762
+    >>> reconcile([2, 0, 1, 1, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], k=3)
+    NDCG@3 = 0.9057 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 0 of them empty, 0 of one document
+    library       metric                            value     diff  because
+    scikit-learn  ndcg_score(k=3)                  0.9050  -0.0008  linear gain -0.0008
+    LightGBM      ndcg@3                           0.9820  +0.0762  ties by row +0.0762
+    XGBoost       ndcg@3                           0.9820  +0.0762  ties by row +0.0762
+    XGBoost       ndcg@3-                          0.9820  +0.0762  ties by row +0.0762
+    CatBoost      NDCG:top=3                       0.8348  -0.0709  linear gain -0.0008; ties worst -0.0701
+    CatBoost      NDCG:top=3;type=Exp              0.8295  -0.0762  ties worst -0.0762
+    pytrec_eval   ndcg_cut_3                       0.8348  -0.0709  linear gain -0.0008; ties by name -0.0701
+    ranx          ndcg@3                           0.9751  +0.0694  linear gain -0.0008; ties by row +0.0701
+    ranx          ndcg_burges@3                    0.9820  +0.0762  ties by row +0.0762
+    ir_measures   nDCG@3                           0.8348  -0.0709  linear gain -0.0008; ties by name -0.0701
+    ir_measures   nDCG(dcg='exp-log2')@3           0.8295  -0.0762  ties by name -0.0762; 5 decimals -9e-07
+    TF-Ranking    ndcg(topn=3)                     0.9057  +0.0000  ties: 0.8295 to 0.9820
+    torchmetrics  RetrievalNormalizedDCG(top_k=3)  0.9050  -0.0008  linear gain -0.0008
+    >>> reconcile([1, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], "mrr@3")
+    MRR@3 = 0.3750 (relevant from 1, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
+    library       metric                  value     diff  because
+    CatBoost      MRR:top=3              0.2500  -0.1250  ties worst -0.1250
+    pytrec_eval   recip_rank             0.2500  -0.1250  ties by name -0.1250
+    ranx          mrr@3                  0.5000  +0.1250  ties by row +0.1250
+    ir_measures   RR                     0.2500  -0.1250  ties by name -0.1250
+    ir_measures   RR@3                   0.5000  +0.1250  ties by name a-z +0.1250
+    TF-Ranking    mrr(topn=3)            0.3750  +0.0000  ties: 0.2500 to 0.5000
+    torchmetrics  RetrievalMRR(top_k=3)  0.3750  +0.0000  ties: 0.2500 to 0.5000
     """
+    chosen = get_measure(measure, **settings)
+    kind = KINDS.get(getattr(chosen, "name", ""))
+    if not isinstance(chosen, QueryMeasure) or kind is None or type(chosen) is not kind.measure:
+        known = ", ".join(KINDS)
+        raise ValueError(f"measure must be one of {known}, such as 'ndcg@10' or 'map'; got {measure!r}")
+    chosen.check_domain("arrays")
+    k = getattr(chosen, "k", None)
     if k is not None and not is_count(k):
         raise ValueError(
             f"k must be None or an integer of at least 1, because other libraries have no other cutoffs; got {k!r}"
         )
-    check_ties(ties)
-    DCG(k, gain, discount)
     import pandas as pd
 
-    data = _Data(y_true, y_score, qid, documents)
+    data = ReconciledValues(kind, y_true, y_score, qid, documents)
     weights = None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
-    ours = Settings(empty, "given", as_value(gain), as_value(discount), k, "given", ties, "queries")
+    ours = _settings_of(chosen, kind, data)
     value, sizes = data.mean(ours, weights), data.queries.sizes
-    rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS]
+    rows = [_row(convention, kind, ours, data, weights) for convention in CONVENTIONS[chosen.name]]
     n_empty, n_single = int(np.isnan(data.per_query(ours)).sum()), int((sizes == 1).sum())
-    return Reconciliation(value, ours, len(sizes), n_empty, n_single, pd.DataFrame(rows))
+    return Reconciliation(kind, value, ours, len(sizes), n_empty, n_single, pd.DataFrame(rows))
 
 
-class _Data:
-    """Labels and scores of queries, with their NDCG for different settings, which is cached."""
-
-    def __init__(
-        self, y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, documents: ArrayLike | None
-    ) -> None:
-        relevance, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
-        self.relevance = {"given": relevance, "truncated": np.floor(relevance)}
-        self.scores = {"given": scores}
-        # Scores outside of the range of float32 become infinite, and are then tied.
-        with np.errstate(over="ignore"):
-            for kind in ("float64", "float32"):
-                self.scores[kind] = self.queries.group(np.ravel(y_score)).astype(kind).astype(np.float64)
-        self.by_name = self.queries.sort(_name_codes(documents, self.queries))
-        self._known: dict[Settings, Floats] = {}
-
-    def per_query(self, settings: Settings) -> Floats:
-        """NDCG of each query, shape (n_queries,); NaN for queries without relevant documents."""
-        key = replace(settings, empty="zero", weights="queries")
-        if key not in self._known:
-            dcg = DCG(settings.k, settings.gain, settings.discount)
-            gains, scores = dcg.gains(self.relevance[settings.labels]), self.scores[settings.scores]
-            if settings.ties == "names":
-                values = dcg.ndcg(gains[self.by_name], scores[self.by_name], self.queries, "stable")
-            else:
-                values = dcg.ndcg(gains, scores, self.queries, settings.ties)
-            self._known[key] = values
-        return self._known[key]
-
-    def mean(self, settings: Settings, weights: Floats | None, values: Floats | None = None) -> float:
-        """Mean over queries of `values`, which are NDCG by default, with the empty and weights of `settings`."""
-        values = self.per_query(settings) if values is None else values
-        undefined = np.isnan(values)
-        if settings.weights == "ignored":
-            weights = None
-        mean = QueryMean(undefined, self.queries, settings.empty, weights)
-        if weights is None or settings.weights == "queries":
-            return mean(values)
-        return float(mean.fill(values) @ np.where(undefined, 1.0, weights) / weights.sum())
+def _settings_of(measure: QueryMeasure, kind: Kind, data: ReconciledValues) -> Settings:
+    """The settings of our measure."""
+    own = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name in kind.steps}
+    if own.get("k") is not None:
+        own["k"] = int(own["k"])
+    if "max_grade" in kind.steps:
+        own["gain"] = "exp2"
+        if own["max_grade"] is None:
+            own["max_grade"] = float(data.labels["given"].max()) or 1.0
+    if "depth" in kind.steps:
+        own["depth"] = "cutoff"
+    return Settings(**own)
 
 
-def _row(convention: Convention, ours: Settings, data: _Data, weights: Floats | None) -> dict[str, Any]:
+def _row(
+    convention: Convention, kind: Kind, ours: Settings, data: ReconciledValues, weights: Floats | None
+) -> dict[str, Any]:
     """The row of a metric in the table of a :class:`Reconciliation`."""
-    k = None if ours.k is None else int(ours.k)
-    theirs = convention.settings(k)
-    row: dict[str, Any] = {"library": convention.library, "metric": convention.name(k, data.queries.sizes.max())}
-    row.update({step: getattr(theirs, step) for step in STEPS})
+    theirs, steps = convention.settings(ours), kind.steps
+    row: dict[str, Any] = {
+        "library": convention.library,
+        "metric": convention.name(ours, data.queries.sizes.max()),
+    }
+    row.update({step: getattr(theirs, step) for step in steps})
     row.update({"labels": convention.labels, "one_document": convention.one_document})
     values = [data.mean(ours, weights)]
-    refused = convention.refuses(data.relevance["given"], data.queries)
+    refused = convention.refuses(data.labels["given"], data.queries, ours.threshold)
     if not refused:
-        for step in STEPS:
+        for step in steps:
             ours = replace(ours, **{step: getattr(theirs, step)})
             values.append(data.mean(ours, weights))
         if values[-1] > convention.max_value:
             refused = f"stops with an error, because its weighted mean is above 1: {values[-1]:.4f}"
     if refused:
-        numbers = ("value", "low", "high", "difference", *(f"from_{step}" for step in STEPS))
+        numbers = ("value", "low", "high", "difference", *(f"from_{step}" for step in steps))
         row.update(dict.fromkeys(numbers, np.nan))
         row["because"] = refused
         return row
     low, high = _bounds(convention, theirs, data, weights)
-    parts = dict(zip(STEPS, np.diff(values).tolist(), strict=True))
+    parts = dict(zip(steps, np.diff(values).tolist(), strict=True))
     because = [
         f"{setting_text(step, getattr(theirs, step))} {_signed(part)}"
         for step, part in parts.items()
@@ -252,45 +263,21 @@ def _row(convention: Convention, ours: Settings, data: _Data, weights: Floats | 
     return row
 
 
-def _bounds(convention: Convention, theirs: Settings, data: _Data, weights: Floats | None) -> tuple[float, float]:
+def _bounds(
+    convention: Convention, theirs: Settings, data: ReconciledValues, weights: Floats | None
+) -> tuple[float, float]:
     """Smallest and largest value over the permutations of tied documents that the library ranks by no rule."""
     max_stable = np.inf if convention.unstable_above is None else convention.unstable_above
     unstable, values = data.queries.sizes > max_stable, data.per_query(theirs)
+    value = data.mean(theirs, weights)
     if not unstable.any():
-        value = data.mean(theirs, weights)
         return value, value
-    worst = np.where(unstable, data.per_query(replace(theirs, ties="worst")), values)
-    best = np.where(unstable, data.per_query(replace(theirs, ties="best")), values)
-    return data.mean(theirs, weights, worst), data.mean(theirs, weights, best)
-
-
-def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
-    """Index of the name of each grouped document in the sorted list of all names, shape (n_documents,)."""
-    names: NDArray[Any] = (
-        np.arange(queries.n_documents).astype(str) if documents is None else _checked_names(documents, queries)
+    low, high = (
+        data.mean(theirs, weights, np.where(unstable, data.per_query(replace(theirs, ties=ties)), values))
+        for ties in ("worst", "best")
     )
-    codes = np.unique(queries.group(names), return_inverse=True)[1].astype(np.float64)
-    descending = codes[queries.sort(codes)]
-    twice = np.flatnonzero((descending[1:] == descending[:-1]) & (queries.positions[1:] > 0))
-    if len(twice):
-        query = queries.ids[np.searchsorted(queries.indptr, twice[0], side="right") - 1]
-        raise ValueError(f"documents must be different within a query; query {str(query)!r} has one twice")
-    return codes
-
-
-def _checked_names(documents: ArrayLike, queries: Queries) -> NDArray[Any]:
-    """Names of documents as text; ValueError if there is not one for each document, or one is missing."""
-    import pandas as pd
-
-    names = np.asarray(documents)
-    if names.shape != (queries.n_documents,):
-        raise ValueError(
-            f"documents must have one name for each of {queries.n_documents} rows; got shape {names.shape}"
-        )
-    missing = pd.isna(names)
-    if missing.any():
-        raise ValueError(f"documents must not be missing; documents[{int(np.argmax(missing))}] is")
-    return names.astype(str)
+    # Without ties the three differ by rounding alone.
+    return (value, value) if high - low <= ROUNDING_TOLERANCE else (low, high)
 
 
 def _signed(part: float) -> str:

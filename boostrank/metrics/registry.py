@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,17 +15,29 @@ from boostrank.metrics.agreement import Agreement
 from boostrank.metrics.auc import AUC
 from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
+from boostrank.metrics.bpref import BinaryPreference
+from boostrank.metrics.compatibility import Compatibility
+from boostrank.metrics.counts import NumberOfQueries, NumberOfRelevant, NumberOfRetrieved
 from boostrank.metrics.err import ExpectedReciprocalRank
+from boostrank.metrics.inferred_ap import InferredAP
 from boostrank.metrics.input_checks import labels_scores_queries, require_ids
+from boostrank.metrics.interpolated_precision import InterpolatedPrecision
+from boostrank.metrics.judged import Judged
 from boostrank.metrics.kendall_tau import KendallTau
 from boostrank.metrics.mean_precision import MeanPrecision
 from boostrank.metrics.measure_names import parse_name
 from boostrank.metrics.ndcg import NDCG, DiscountedCumulativeGain
+from boostrank.metrics.novelty import SUBTOPIC_MEASURES
+from boostrank.metrics.pair_accuracy import PairAccuracy
 from boostrank.metrics.precision import Precision
 from boostrank.metrics.query_groups import add_groups, group_means, query_groups
+from boostrank.metrics.r_precision import RPrecision
 from boostrank.metrics.rbp import RankBiasedPrecision
 from boostrank.metrics.recall import Recall
 from boostrank.metrics.reciprocal_rank import ReciprocalRank
+from boostrank.metrics.set_measures import SetAveragePrecision, SetF, SetPrecision, SetRecall
+from boostrank.metrics.success import Success
+from boostrank.metrics.user_models import USER_MODEL_MEASURES
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats
@@ -44,9 +56,26 @@ _CLASSES: tuple[type[QueryMeasure], ...] = (
     ReciprocalRank,
     ExpectedReciprocalRank,
     RankBiasedPrecision,
+    Success,
+    RPrecision,
+    InterpolatedPrecision,
+    BinaryPreference,
     KendallTau,
     AUC,
     Agreement,
+    Judged,
+    InferredAP,
+    PairAccuracy,
+    SetPrecision,
+    SetRecall,
+    SetF,
+    SetAveragePrecision,
+    NumberOfQueries,
+    NumberOfRelevant,
+    NumberOfRetrieved,
+    Compatibility,
+    *USER_MODEL_MEASURES,
+    *SUBTOPIC_MEASURES,
 )
 #: Classes of measures by the name that :func:`get_measure` takes.
 MEASURES: Mapping[str, type[QueryMeasure]] = MappingProxyType({measure.name: measure for measure in _CLASSES})
@@ -61,12 +90,16 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     Parameters
     ----------
     measure : str, Measure or callable, default "ndcg@10"
-        A name in :data:`boostrank.metrics.MEASURES`: "ndcg", "dcg", "precision", "recall", "map", "mean_precision",
-        "mrr", "err", "rbp", "kendall_tau", "auc" or "agreement". All but the last three may have a cutoff, as in
-        ``"ndcg@10"``. Or a name of ir_measures, such as ``"nDCG@10"``, ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, with its
-        conventions: the gain of nDCG is the label itself, and the largest grade of ERR is 4. Or a measure whose
-        settings are to be changed. Or a function ``(y_true, y_score, qid, **settings)`` that returns a larger value for
-        a better ranking.
+        A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "map", "mean_precision",
+        "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may have a level of
+        recall, as in ``"iprec@0.5"``; "rprec", "bpref", "kendall_tau", "auc" and "agreement" have neither. Only
+        :func:`boostrank.evaluate_run` takes those that need a run: "judged" and "accuracy", which may have a cutoff,
+        "infap", "setp", "setr", "setf", "setap", "numq", "numrel" and "numret"; "compat"; those of user models, "inst",
+        "insq", "bpm", "sdcg" and "nerr8" to "nerr11"; and those of judgments for subtopics, "alpha_dcg", "alpha_ndcg",
+        "err_ia", "nerr_ia", "nrbp", "nnrbp", "map_ia", "precision_ia" and "subtopic_recall". Or a name of ir_measures,
+        such as ``"nDCG@10"``, ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, with its conventions: the gain of nDCG is the
+        label itself, and the largest grade of ERR is 4. Or a measure whose settings are to be changed. Or a function
+        ``(y_true, y_score, qid, **settings)`` that returns a larger value for a better ranking.
     **settings
         Settings of the measure, which are arguments of the function of the metric. For instance those of
         ``get_measure("ndcg")`` are `k`, `gain`, `discount`, `ties` and `empty` of :func:`boostrank.ndcg_score`.
@@ -105,20 +138,25 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
             f"got {measure!r}"
         )
     if at:
-        if "k" in settings:
-            raise ValueError(f"{measure!r} has its cutoff in the name; got k={settings['k']!r} too")
-        settings = {"k": int(cutoff) if cutoff.isdecimal() else float(cutoff), **settings}
+        setting = MEASURES[name].at
+        if setting in settings:
+            raise ValueError(f"{measure!r} has its cutoff in the name; got {setting}={settings[setting]!r} too")
+        settings = {setting: int(cutoff) if cutoff.isdecimal() else float(cutoff), **settings}
     _check_names(MEASURES[name], settings)
     return MEASURES[name](**settings)
 
 
-def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Measure]:
+def named_measures(
+    measures: str | Measure | Iterable[Any] | Mapping[str, Any], needed: Literal["arrays", "runs"] | None = None
+) -> dict[str, Measure]:
     """Return measures by name.
 
     Parameters
     ----------
     measures : str, Measure or callable, or list or dict of them
         Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such as "ndcg@10".
+    needed : {"arrays", "runs"}, optional
+        What the measures must be defined for.
 
     Returns
     -------
@@ -127,24 +165,27 @@ def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) 
     Raises
     ------
     ValueError
-        As :func:`get_measure`, and if two measures of a list have the same name.
+        As :func:`get_measure`, if two measures of a list have the same name, and if a measure is not defined for what
+        is needed.
 
     Examples
     --------
     >>> named_measures(["map", "ndcg@5"])
     {'map': get_measure('map'), 'ndcg@5': get_measure('ndcg@5')}
     """
-    if isinstance(measures, Mapping):
-        return {str(name): get_measure(measure) for name, measure in measures.items()}
-    if isinstance(measures, (str, Measure)) or callable(measures):
-        measures = [measures]
     named: dict[str, Measure] = {}
-    for given in measures:
-        measure = get_measure(given)
-        name = given if isinstance(given, str) else str(measure)
-        if name in named:
-            raise ValueError(f"two measures are called {name!r}: pass a dict of measures by different names")
-        named[name] = measure
+    if isinstance(measures, Mapping):
+        named = {str(name): get_measure(measure) for name, measure in measures.items()}
+    else:
+        for given in [measures] if isinstance(measures, (str, Measure)) or callable(measures) else measures:
+            measure = get_measure(given)
+            name = given if isinstance(given, str) else str(measure)
+            if name in named:
+                raise ValueError(f"two measures are called {name!r}: pass a dict of measures by different names")
+            named[name] = measure
+    for measure in named.values():
+        if needed is not None and isinstance(measure, QueryMeasure):
+            measure.check_domain(needed)
     return named
 
 
@@ -187,7 +228,7 @@ def evaluate(
         queries
             Number of queries in the mean: queries that are skipped and those of weight 0 do not count.
         mean
-            Mean over these queries; NaN if there is none.
+            Mean over these queries; NaN if there is none. For counts, such as "numret", the sum, without interval.
         low, high
             95% confidence interval of the mean of the queries that these are a sample of, NaN for fewer than two
             queries: ``mean -+ t s / sqrt(n)``, with the standard deviation ``s`` over the ``n`` queries, and the
@@ -217,7 +258,7 @@ def evaluate(
     1        short    mrr        1  1.00
     2  all queries    mrr        2  0.75
     """
-    named = named_measures(measures)
+    named = named_measures(measures, "arrays")
     values: dict[str, Any] = dict.fromkeys(named)
     together = {name: measure for name, measure in named.items() if isinstance(measure, QueryMeasure)}
     of_queries = per_query or by is not None

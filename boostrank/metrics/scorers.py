@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from boostrank.frames import find_qid, require_qid
-from boostrank.metrics.base import Measure
+from boostrank.metrics.base import Measure, QueryMeasure
 from boostrank.metrics.registry import get_measure
 from boostrank.metrics.training_queries import warn_of_cut_queries
 
@@ -60,7 +60,8 @@ def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     Raises
     ------
     ValueError, TypeError
-        As :func:`boostrank.get_measure`. The scorer raises ValueError if there are no query ids.
+        As :func:`boostrank.get_measure`, and ValueError for a measure that needs a run, such as "judged@10". The scorer
+        raises ValueError if there are no query ids.
 
     Examples
     --------
@@ -69,4 +70,7 @@ def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     >>> {name: make_scorer(name) for name in ("ndcg@1", "map")}
     {'ndcg@1': make_scorer('ndcg@1'), 'map': make_scorer('map')}
     """
-    return RankingScorer(get_measure(measure, **settings))
+    found = get_measure(measure, **settings)
+    if isinstance(found, QueryMeasure):
+        found.check_domain("arrays")
+    return RankingScorer(found)

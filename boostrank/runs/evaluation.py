@@ -14,7 +14,8 @@ from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasur
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_groups import add_groups, group_means
 from boostrank.metrics.registry import named_measures
-from boostrank.runs.judged_run import JudgedRun, join
+from boostrank.rankings import RankedBlock
+from boostrank.runs.judged_run import join
 from boostrank.runs.weights_and_groups import groups_by_id, weights_by_id
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_choice
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TREC_EVAL = "trec_eval"
+#: How documents are treated that were retrieved, but not judged.
+UNJUDGED = ("zero", "remove")
+#: What measures that need one judgment for each document do with judgments for subtopics.
+SUBTOPICS = ("refuse", "max")
 
 
 def evaluate_run(
@@ -33,6 +38,7 @@ def evaluate_run(
     ties: str = TREC_EVAL,
     unjudged: str = "zero",
     queries: str | None = None,
+    subtopics: str = "refuse",
     sample_weight: Any = None,
     per_query: bool = False,
     by: Any = None,
@@ -58,11 +64,17 @@ def evaluate_run(
         float32 are equal. The other rules are those of :func:`boostrank.ndcg_score`, where "stable" keeps the sequence
         of the run.
     unjudged : {"zero", "remove"}, default "zero"
-        Documents that were retrieved but not judged have the relevance 0, or are removed from the run.
+        Documents that were retrieved but not judged, or judged with a relevance below 0, have the relevance 0, or are
+        removed from the run, as with ``trec_eval -J``. Single measures have it as a parameter of their name, such as
+        ``"P(judged_only=True)@5"``.
     queries : {"judged", "common"}, optional
         Which queries are evaluated. "judged": all queries that have judgments; those that are not in the run have the
         value 0. "common": queries that have judgments and are in the run, as in trec_eval without ``-c``. The default
         is "judged", with a warning if a query is in only one of the two.
+    subtopics : {"refuse", "max"}, default "refuse"
+        What measures that need one judgment for each document, such as nDCG, do with a document that is judged for
+        several subtopics, which are the iterations of `qrels`: "refuse" raises an error, and "max" takes the largest
+        relevance. Measures of subtopics, such as ``"alpha_nDCG@10"``, use each judgment in both cases.
     sample_weight : Mapping, Series or DataFrame, optional
         Weight of each query in the means, by query id: a dict, a Series with the query ids as index, or a DataFrame
         with two columns, one of them called "query_id", "query", "qid" or "q_id". Weights of other queries are ignored.
@@ -111,18 +123,31 @@ def evaluate_run(
     1  all queries     AP        1  0.1667
     """
     check_choice("ties", ties, (TREC_EVAL, *TIES))
-    judged = join(qrels, run, trec_ties=ties == TREC_EVAL, unjudged=unjudged, queries=queries)
+    check_choice("unjudged", unjudged, UNJUDGED)
+    check_choice("subtopics", subtopics, SUBTOPICS)
+    checks = {
+        name: _for_runs(name, measure, ties, unjudged) for name, measure in named_measures(measures, "runs").items()
+    }
+    of_subtopics = [measure.of_subtopics for measure in checks.values()]
+    judged = join(
+        qrels,
+        run,
+        trec_ties=ties == TREC_EVAL,
+        queries=queries,
+        refuse_subtopics=subtopics == "refuse" and not all(of_subtopics),
+        with_subtopics=any(of_subtopics),
+    )
     ids = judged.queries.ids
     weights = np.ones(len(ids)) if sample_weight is None else weights_by_id(sample_weight, ids)
     groups = None if by is None else groups_by_id(by, ids, qrels, run)
-    labels, of_queries = GroupedLabels(judged.labels, judged.queries), per_query or groups is not None
+    labels = GroupedLabels(judged.labels, judged.queries, judged.judgments, judged.subtopics)
+    of_queries = per_query or groups is not None
     results: dict[str, Any] = {}
-    for name, measure in named_measures(measures).items():
-        checked = _for_runs(name, measure, ties)
+    for name, checked in checks.items():
         prepared = checked.prepare(labels)
         assert isinstance(prepared, PreparedRanks)
         bound = BoundQueryMeasure(checked, judged.queries, prepared, weights)
-        values = _values(prepared, judged)
+        values = _values(prepared, judged.judged_ranking if checked.judged_only else judged.ranking)
         results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
     if not of_queries:
         return results
@@ -131,26 +156,27 @@ def evaluate_run(
     table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
     if groups is None:
         return table
-    return add_groups(table, groups) if per_query else group_means(table, groups, weights)
+    sums = [name for name, measure in checks.items() if measure.is_sum]
+    return add_groups(table, groups) if per_query else group_means(table, groups, weights, sums)
 
 
-def _for_runs(name: str, measure: Measure, ties: str) -> QueryMeasure:
-    """The measure with the tie rule; raise ValueError if it is not defined for runs."""
-    settings = {field.name for field in fields(measure)} if isinstance(measure, QueryMeasure) else set()
-    if not isinstance(measure, QueryMeasure) or not {"k", "ties"} <= settings:
-        raise ValueError(f"{name} is not defined for runs: it needs a score for each document of a query")
-    k: Any = vars(measure)["k"]
+def _for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMeasure:
+    """The measure with the rules of a run; raise ValueError if it is not defined for runs."""
+    if not isinstance(measure, QueryMeasure):
+        raise ValueError(f"{name} is not defined for runs: it is a function of labels and scores")
+    k: Any = getattr(measure, "k", None)
     if isinstance(k, float):
         raise ValueError(f"{name} is not defined for runs: the cutoff must be a number of documents, not a fraction")
     if k is None and measure.name in ("precision", "mean_precision"):
         raise ValueError(f"{name} is not defined for runs without a cutoff; choose one, such as {name}@10")
-    rule: dict[str, Any] = {} if ties == TREC_EVAL else {"ties": ties}
-    return replace(measure, **rule)
+    has_ties = "ties" in {field.name for field in fields(measure)}
+    rules: dict[str, Any] = {"ties": ties} if has_ties and ties != TREC_EVAL else {}
+    return replace(measure, judged_only=measure.judged_only or unjudged == "remove", **rules)
 
 
-def _values(prepared: PreparedRanks, judged: JudgedRun) -> Floats:
-    """Value of each query: 0 for queries without retrieved documents, NaN for those where the measure is undefined."""
-    values = np.where(prepared.undefined, np.nan, 0.0)
-    if judged.ranking is not None:
-        values[judged.ranking.segments] = prepared.per_block(judged.ranking)
+def _values(prepared: PreparedRanks, ranking: RankedBlock | None) -> Floats:
+    """Value of each query: NaN for those where the measure is undefined."""
+    values = np.where(prepared.undefined, np.nan, prepared.not_retrieved)
+    if ranking is not None:
+        values[ranking.segments] = prepared.per_block(ranking)
     return values

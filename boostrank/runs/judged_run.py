@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_qrels, as_run
+from boostrank.metrics.subtopics import SubtopicJudgments
 from boostrank.queries import Queries
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_choice
 
-#: How documents are treated that were retrieved, but not judged.
-UNJUDGED = ("zero", "remove")
 #: Which queries are evaluated: all that have judgments, or those that are in the run too.
 QUERIES = ("judged", "common")
 _N_SHOWN = 3
+_ONE_SUBTOPIC = (
+    "all judgments of qrels have the iteration {!r}, so that each query has one subtopic; measures of subtopics need "
+    "qrels whose column 'iteration' has the subtopic of each judgment"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,18 +34,49 @@ class JudgedRun:
     ----------
     queries : Queries
         Of all documents, grouped. Queries are in the sequence in which the judgments have them.
-    labels : ndarray of float64, shape (n_documents,)
-        Relevance of each document, 0 if it is negative or unknown.
+    judgments : ndarray of float64, shape (n_documents,)
+        Relevance of each document as it was judged, which may be below 0; NaN for documents without a judgment. If a
+        document is judged for several subtopics, it is the largest.
     ranking : RankedBlock or None
         The retrieved documents of the queries with at least one, ranked; None if no query has one.
+    subtopics : SubtopicJudgments or None
+        Judgments for subtopics, which are the iterations of the judgments; None if they were not asked for.
     """
 
     queries: Queries
-    labels: Floats
+    judgments: Floats
     ranking: RankedBlock | None
+    subtopics: SubtopicJudgments | None = None
+
+    @property
+    def labels(self) -> Floats:
+        """Relevance of each document, 0 if it is negative or unknown, shape (n_documents,)."""
+        return np.fmax(self.judgments, 0.0)
+
+    @cached_property
+    def judged_ranking(self) -> RankedBlock | None:
+        """The ranking without the documents that have no relevance of at least 0, as with ``trec_eval -J``."""
+        if self.ranking is None:
+            return None
+        kept = self.judgments[self.ranking.rows] >= 0.0
+        sizes = self.ranking.part.sum(kept.astype(np.int64))
+        left = sizes > 0
+        if not left.any():
+            return None
+        rows, scores = self.ranking.rows[kept], self.ranking.scores[kept]
+        queries = np.arange(self.queries.n_queries)[self.ranking.segments][left]
+        return RankedBlock(queries, sizes[left], Segments.from_sizes(sizes[left]), rows, scores)
 
 
-def join(qrels: Any, run: Any, *, trec_ties: bool, unjudged: str, queries: str | None) -> JudgedRun:
+def join(
+    qrels: Any,
+    run: Any,
+    *,
+    trec_ties: bool,
+    queries: str | None,
+    refuse_subtopics: bool = True,
+    with_subtopics: bool = False,
+) -> JudgedRun:
     """Join judgments and a run; see :func:`boostrank.evaluate_run` for the arguments.
 
     Parameters
@@ -50,27 +85,35 @@ def join(qrels: Any, run: Any, *, trec_ties: bool, unjudged: str, queries: str |
     trec_ties : bool
         Whether documents with equal scores are ranked as by trec_eval, by decreasing id, where scores are equal if they
         are equal as float32. Otherwise they stay tied, in the sequence of the run.
-    unjudged : {"zero", "remove"}
     queries : {"judged", "common"}, optional
+    refuse_subtopics : bool, default True
+        Whether a document that is judged for several subtopics is an error. Otherwise its label is the largest
+        relevance.
+    with_subtopics : bool, default False
+        Whether the result has the judgments for subtopics.
 
     Raises
     ------
     ValueError
-        If the tables are invalid, a document is judged for several iterations, or no query is in both.
+        If the tables are invalid, no query is in both, or a document is judged for several iterations and
+        `refuse_subtopics`.
     """
-    check_choice("unjudged", unjudged, UNJUDGED)
     if queries is not None:
         check_choice("queries", queries, QUERIES)
     judgments, retrieved = as_qrels(qrels), as_run(run)
-    _refuse_subtopics(judgments)
+    if refuse_subtopics:
+        _refuse_subtopics(judgments)
+    if with_subtopics and judgments[ITERATION].nunique() == 1:
+        warnings.warn(_ONE_SUBTOPIC.format(judgments[ITERATION].iloc[0]), UserWarning, stacklevel=3)
     retrieved = _with_queries_of(judgments, retrieved, queries)
     if queries == "common":
         judgments = judgments[judgments[QUERY].isin(retrieved[QUERY])]
-    table = judgments[[QUERY, DOCUMENT, RELEVANCE]].merge(
+    judged = judgments
+    if not refuse_subtopics:
+        judged = judgments.groupby([QUERY, DOCUMENT], sort=False)[RELEVANCE].max().reset_index()
+    table = judged[[QUERY, DOCUMENT, RELEVANCE]].merge(
         retrieved[[QUERY, DOCUMENT, SCORE]].assign(row=np.arange(len(retrieved))), how="outer", on=[QUERY, DOCUMENT]
     )
-    if unjudged == "remove":
-        table = table[table[RELEVANCE].notna()]
     query = pd.Categorical(table[QUERY], categories=pd.unique(judgments[QUERY])).codes
     score, row = table[SCORE].to_numpy(), table["row"].to_numpy()
     if trec_ties:
@@ -83,14 +126,15 @@ def join(qrels: Any, run: Any, *, trec_ties: bool, unjudged: str, queries: str |
     # Documents that were not retrieved have a missing score, and come last.
     permutation = np.lexsort((tiebreak, -score, query))
     query, score = query[permutation].astype(np.int64), score[permutation]
-    labels = np.maximum(table[RELEVANCE].fillna(0.0).to_numpy()[permutation], 0.0)
+    judgments_of_documents = table[RELEVANCE].to_numpy(np.float64)[permutation]
     sizes = np.bincount(query)
     grouped = Queries.from_sizes(sizes, np.array(pd.unique(judgments[QUERY]), dtype=object))
     was_retrieved = ~np.isnan(score)
     n_retrieved = grouped.sum(was_retrieved.astype(np.int64))
     if trec_ties:
         score = -grouped.positions.astype(np.float64)
-    return JudgedRun(grouped, labels, _ranking(was_retrieved, score, n_retrieved))
+    subtopics = _subtopics(judgments, table.iloc[permutation]) if with_subtopics else None
+    return JudgedRun(grouped, judgments_of_documents, _ranking(was_retrieved, score, n_retrieved), subtopics)
 
 
 def _ranking(was_retrieved: Any, score: Floats, n_retrieved: Ints) -> RankedBlock | None:
@@ -100,13 +144,25 @@ def _ranking(was_retrieved: Any, score: Floats, n_retrieved: Ints) -> RankedBloc
     return RankedBlock(np.flatnonzero(n_retrieved > 0), found, Segments.from_sizes(found), rows, score[rows])
 
 
+def _subtopics(judgments: pd.DataFrame, documents: pd.DataFrame) -> SubtopicJudgments:
+    """Judgments for subtopics, with the rows of their documents among all documents, which are grouped by query."""
+    rows = documents[[QUERY, DOCUMENT]].assign(row=np.arange(len(documents)))
+    return SubtopicJudgments(
+        judgments[[QUERY, DOCUMENT]].merge(rows, how="left", on=[QUERY, DOCUMENT])["row"].to_numpy(dtype=np.int64),
+        pd.factorize(judgments[ITERATION])[0].astype(np.int64),
+        judgments[RELEVANCE].to_numpy(dtype=np.float64),
+        documents[DOCUMENT].rank(method="dense").to_numpy().astype(np.int64),
+    )
+
+
 def _refuse_subtopics(judgments: pd.DataFrame) -> None:
     repeated = judgments.duplicated([QUERY, DOCUMENT])
     if repeated.any():
         row = judgments[repeated].iloc[0]
         raise ValueError(
             f"qrels has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} for several iterations (subtopics), "
-            f"such as {row[ITERATION]!r}; these measures need one judgment for each document"
+            f"such as {row[ITERATION]!r}, but a measure needs one judgment for each document; pass subtopics='max' to "
+            "take the largest relevance of each document, or evaluate only measures of subtopics, such as alpha_nDCG@10"
         )
 
 

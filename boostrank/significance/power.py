@@ -21,8 +21,8 @@ from boostrank.discounts import (
     ranks_kept,
 )
 from boostrank.metrics import Empty, check_scores
-from boostrank.metrics.base import check_empty
 from boostrank.metrics.input_checks import check_lengths
+from boostrank.metrics.query_mean import check_empty
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
 from boostrank.setting_checks import check_count, check_number

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 import boostrank as br
+from boostrank.cli import reports
 
 
 @pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
@@ -95,17 +96,32 @@ def test_evaluate_explains_what_other_libraries_compute(run, folder, tmp_path, d
     values = np.random.default_rng(0).integers(0, 4, len(y)) / 4
     np.savetxt(tmp_path / "scores", values)
     other = {"gain": "linear", "empty": "one", "ties": "worst"}
-    chosen = ["--measures", "ndcg@10,ndcg@3,map", "--gain", "linear", "--empty", "one", "--ties", "worst"]
+    chosen = ["--measures", "ndcg@10,ndcg@3,dcg", "--gain", "linear", "--empty", "one", "--ties", "worst"]
     for width, options, settings in ((80, [], {"k": 10}), (100, chosen, {"k": 3, **other})):
         found = br.reconcile(y, values, qid, **settings)
         out = run("evaluate", folder / "all.txt", tmp_path / "scores", "--explain", *options, width=width)
         lines = out.splitlines()
         assert max(map(len, lines)) <= width
         assert found.head in " ".join(out.split())
-        assert "Each row shows the NDCG" in out
+        assert "Each row shows what a library computes" in out
         for row in found.table.itertuples():
-            at = next(i for i, line in enumerate(lines) if line.split()[:2] == [row.library, row.metric])
+            # A long name continues on the next line.
+            start = f"{row.library} {row.metric[: reports.MAX_METRIC_WIDTH]} "
+            at = next(i for i, line in enumerate(lines) if f"{' '.join(line.split())} ".startswith(start))
             parts = [part for part in row.because.split("; ") if part]
+            if np.isnan(row.value):
+                assert lines[at].split()[2:4] == ["-", "-"]
+                continue
             assert lines[at].split()[2:4] == [f"{row.value:.4f}", f"{row.difference:+.4f}"]
             assert [line.rstrip()[-len(part) :] for line, part in zip(lines[at:], parts, strict=False)] == parts
     assert "Each row" not in run("evaluate", folder / "all.txt", tmp_path / "scores")
+
+
+def test_evaluate_explains_the_last_measure_that_reconcile_knows(run, folder, tmp_path, data):
+    _, y, qid = data
+    values = np.random.default_rng(0).integers(0, 4, len(y)) / 4
+    np.savetxt(tmp_path / "scores", values)
+    for chosen, measure in (("ndcg@10,map@3,dcg", "map@3"), ("map,precision@5", "precision@5"), ("rbp,err@4", "err@4")):
+        options = ["--measures", chosen, "--explain"]
+        out = run("evaluate", folder / "all.txt", tmp_path / "scores", *options, width=100)
+        assert br.reconcile(y, values, qid, measure).head in " ".join(out.split())

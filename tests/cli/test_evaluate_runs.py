@@ -54,7 +54,7 @@ def test_one_run_has_the_values_of_evaluate_run(run, trec, tmp_path):
     values = br.evaluate_run(qrels, bm25, ["nDCG@10", "P(rel=2)@5", "AP"], per_query=True)
     written = pd.read_csv(tmp_path / "q.csv", index_col="query_id", dtype={"query_id": str})
     pd.testing.assert_frame_equal(written, values, check_index_type=False, check_column_type=False)
-    assert [row[0] for row in table_rows(run(*common))] == ["nDCG@10", "AP", "RR"]
+    assert [row[0] for row in table_rows(run(*common, width=120))] == ["nDCG@10", "AP", "RR"]
     options = {"ties": "worst", "unjudged": "remove", "queries": "common"}
     flags = [text for name, value in options.items() for text in (f"--{name}", value)]
     out = run(*common, "--measures", "ndcg@5", "--gain", "linear", "--empty", "one", *flags)
@@ -108,7 +108,7 @@ def test_several_runs_are_compared(run, trec, tmp_path):
     out = run(*common, "--baseline", paths[1], "--by", trec / "groups.csv", "--output", tmp_path / "t.tex")
     assert "AP by group, compared with Dense" in out
     latex = (tmp_path / "t.tex").read_text().splitlines()
-    assert latex[2].startswith("metric & group & queries & run & mean")
+    assert latex[2].startswith("measure & group & queries & run & mean")
     assert len(latex) == 6 + 3 * 5 * 2
 
 

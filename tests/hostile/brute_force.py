@@ -69,6 +69,33 @@ def reciprocal_rank(shown, depth, labels):
     return next((Fraction(1, rank) for rank, label in enumerate(shown[:depth], 1) if relevant(label)), Fraction(0))
 
 
+def success(shown, depth, labels):
+    return Fraction(int(any(map(relevant, shown[:depth]))))
+
+
+def rprec(shown, depth, labels):
+    return precision(shown, sum(map(relevant, labels)), labels)
+
+
+def iprec(shown, depth, labels):
+    """The mean over the eleven levels of recall, each rounded as by trec_eval."""
+    n_relevant = sum(map(relevant, labels))
+    levels = [math.floor(Fraction(tenths, 10) * n_relevant + Fraction(9, 10)) for tenths in range(11)]
+    ranks = range(1, len(shown) + 1)
+    best = [max(precision(shown, r, labels) for r in ranks if sum(map(relevant, shown[:r])) >= n) for n in levels]
+    return sum(best) / Fraction(len(best))
+
+
+def bpref(shown, depth, labels):
+    n_relevant, total, above = sum(map(relevant, labels)), Fraction(0), 0
+    for label in shown:
+        if relevant(label):
+            total += 1 - Fraction(min(above, n_relevant), max(1, min(n_relevant, len(labels) - n_relevant)))
+        else:
+            above += 1
+    return total / n_relevant
+
+
 def rbp(shown, depth, labels):
     return sum((1 - PERSISTENCE) * PERSISTENCE**rank for rank, label in enumerate(shown[:depth]) if relevant(label))
 
@@ -94,9 +121,12 @@ RANKED = {
     "mrr": reciprocal_rank,
     "err": err,
     "rbp": rbp,
+    "success": success,
     "linear ndcg": linear_ndcg,
     "linear dcg": linear_dcg,
 }
+#: Measures without a cutoff.
+WHOLE = {"rprec": rprec, "iprec": iprec, "bpref": bpref}
 PAIRED = ("auc", "kendall_tau", "agreement")
 
 
@@ -113,8 +143,10 @@ def of_query(name, labels, scores, k=None, ties="average"):
         return paired(name, labels, scores, ties)
     if is_empty(name, labels):
         return math.nan
+    if name == "iprec" and ties == "average":
+        ties = "worst"  # Its default.
     depth = depth_of(k, len(labels))
-    values = [RANKED[name]([labels[i] for i in order], depth, labels) for order in orders_by(scores)]
+    values = [{**RANKED, **WHOLE}[name]([labels[i] for i in order], depth, labels) for order in orders_by(scores)]
     return float(CHOOSE[ties](values))
 
 

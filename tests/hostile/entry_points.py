@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
 from boostrank import metrics, significance
@@ -35,14 +36,14 @@ class EntryPoint(NamedTuple):
 
 
 FUNCTIONS = {
-    **{name: getattr(metrics, f"{name}_score") for name in metrics.MEASURES if name not in ("map", "mrr")},
+    **{name: getattr(metrics, f"{name}_score") for name in FOR_ARRAYS if name not in ("map", "mrr")},
     "map": metrics.average_precision_score,
     "mrr": metrics.reciprocal_rank_score,
 }
 SETTINGS: dict[str, dict[str, Any]] = {
     **{name: {"k": K} for name in brute_force.RANKED},
     "err": {"k": K, "max_grade": brute_force.MAX_GRADE},
-    **{name: {} for name in brute_force.PAIRED},
+    **{name: {} for name in (*brute_force.WHOLE, *brute_force.PAIRED)},
 }
 
 

@@ -45,6 +45,8 @@ def test_measures(name, rows, k, ties, data):
     options = {**SETTINGS[name]}
     if name in brute_force.PAIRED:
         k, ties = None, "average" if name == "auc" else ties
+    elif name in brute_force.WHOLE:
+        k, ties = None, "worst" if name == "iprec" and ties == "average" else ties
     else:
         options["k"] = k
     if name.startswith("linear "):

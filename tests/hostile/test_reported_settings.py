@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
 from boostrank import metrics
@@ -204,7 +205,7 @@ def test_names_of_columns(ranker_class, column, tmp_path):
 
 GRAPH = br.PreferenceGraph([0, 0, 1], [0], [1])
 WITH_GRAPH = {
-    **{f"{name}_score": metrics.get_measure(name) for name in metrics.MEASURES if name != "agreement"},
+    **{f"{name}_score": metrics.get_measure(name) for name in FOR_ARRAYS if name != "agreement"},
     "ndcg_curve": metrics.ndcg_curve,
     "tie_range": metrics.tie_range,
     "dcg_breakdown": metrics.dcg_breakdown,
@@ -225,7 +226,7 @@ def test_folds_that_are_none(cv):
     check_fault(lambda: br.cross_validate(ranker, X, Y, QID, cv=cv), r"\bcv\b|n_splits|folds")
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, id=f"unclear-15-{name}") for name in metrics.MEASURES])
+@pytest.mark.parametrize("name", [pytest.param(name, id=f"unclear-15-{name}") for name in FOR_ARRAYS])
 def test_weights_of_a_metric_that_differ_within_a_query(name):
     with pytest.raises(ValueError, match="sample_weight") as caught:
         metrics.get_measure(name)(Y, X[:, 0], QID, sample_weight=np.arange(1.0, len(Y) + 1))

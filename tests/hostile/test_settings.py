@@ -1,9 +1,11 @@
 """Hostile settings at every entry point that takes them: each is an error that names the setting."""
 
 import fractions
+from dataclasses import fields
 
 import numpy as np
 import pytest
+from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
 from boostrank import metrics, significance
@@ -28,15 +30,17 @@ DISCOUNTS += [("exponential", 0.5), ("linear", 1), ("power",), wrong_function, l
 DISCOUNTS += [lambda ranks: -1.0 / ranks, lambda ranks: ranks * NAN, ("power", True), ("exponential", INF), []]
 NAMES = ["", "mean", None, 5, True, ["zero"], NAN]
 METRIC_SETTINGS = {
-    "k": (CUTOFFS, [name for name in metrics.MEASURES if name not in ("auc", "kendall_tau", "agreement")]),
+    "k": (CUTOFFS, [name for name in FOR_ARRAYS if "k" in {field.name for field in fields(metrics.MEASURES[name])}]),
     "gain": (GAINS, ["ndcg", "dcg"]),
     "discount": (DISCOUNTS, ["ndcg", "dcg"]),
-    "ties": (NAMES, [name for name in metrics.MEASURES if name not in ("auc", "kendall_tau")]),
-    "empty": (NAMES, list(metrics.MEASURES)),
+    "ties": (NAMES, [name for name in FOR_ARRAYS if name not in ("auc", "kendall_tau")]),
+    "empty": (NAMES, FOR_ARRAYS),
     "threshold": (
         [0, -1, NAN, INF, "1", None, 1j, True, [1]],
-        ["precision", "recall", "map", "mean_precision", "mrr", "auc", "rbp"],
+        ["precision", "recall", "map", "mean_precision", "mrr", "auc", "rbp", "success", "rprec", "iprec", "bpref"],
     ),
+    "recall": ([-0.1, 1.1, NAN, INF, "a", True, 1j, [0.5]], ["iprec"]),
+    "denominator": (NAMES, ["map"]),
     "p": ([0, 1, -0.5, 1.5, NAN, "a", None, True, 1j], ["rbp"]),
     "max_grade": ([0, -1, NAN, INF, 1, "4", True, 1j, [4]], ["err"]),
 }

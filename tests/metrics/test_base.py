@@ -8,14 +8,24 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure_definitions import FUNCTIONS, RANKED, SETTINGS, by_definition, queries_of
-from oracles import one_query
+from measure_definitions import (
+    CHOOSE,
+    FOR_ARRAYS,
+    FUNCTIONS,
+    RANKED,
+    SETTINGS,
+    WITHOUT_CUTOFF,
+    by_definition,
+    queries_of,
+)
+from oracles import one_query, orders_by
 
-from boostrank.metrics import MEASURES, get_measure
+from boostrank.metrics import get_measure
 from boostrank.queries import Queries
 
 SKIPPING = ["auc", "kendall_tau", "agreement"]
 BINARY = [name for name in RANKED if name != "err"]
+WITH_THRESHOLD = [*BINARY, *WITHOUT_CUTOFF, "iprec", "auc"]
 
 
 @pytest.mark.parametrize("name", RANKED)
@@ -28,6 +38,21 @@ def test_each_query_equals_the_definition(ragged, name, k, ties):
         settings |= SETTINGS.get(name, {})
         values = FUNCTIONS[name](y, scores, qid, k=k, ties=ties, empty="skip", per_query=True, **settings)
         expected = [by_definition(name, *query, k, ties, cut) for query in queries_of(qid, y, scores)]
+        np.testing.assert_allclose(values, expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", WITHOUT_CUTOFF)
+@pytest.mark.parametrize("ties", ["average", "stable", "best", "worst"])
+def test_each_query_equals_the_definition_without_a_cutoff(ragged, name, ties):
+    y, scores, qid = ragged
+    for threshold in (1, 2):
+        values = FUNCTIONS[name](y, scores, qid, threshold=threshold, ties=ties, empty="skip", per_query=True)
+        expected = [
+            CHOOSE[ties]([WITHOUT_CUTOFF[name]([labels[i] for i in order], threshold) for order in orders_by(given)])
+            if max(labels) >= threshold
+            else math.nan
+            for labels, given in queries_of(qid, y, scores)
+        ]
         np.testing.assert_allclose(values, expected, atol=1e-13)
 
 
@@ -55,7 +80,7 @@ def test_values_equal_trec_eval():
         judged[query][f"d{document}"] = int(label)
         run[query][f"d{document}"] = float(score)
     names = {"P_5": ("precision", 5), "P_30": ("precision", 30), "recall_5": ("recall", 5), "map": ("map", None)}
-    names |= {"map_cut_5": ("map", 5), "recip_rank": ("mrr", None)}
+    names |= {"map_cut_5": ("map", 5), "recip_rank": ("mrr", None), "success_5": ("success", 5)}
     for level in (1, 2):
         seen = pytrec_eval.RelevanceEvaluator(judged, set(names), relevance_level=level).evaluate(run)
         for theirs, (name, k) in names.items():
@@ -123,9 +148,13 @@ def test_the_perfect_ranking_and_the_reverse_are_the_bounds(name):
 @pytest.mark.parametrize(
     ("names", "change", "message"),
     [
-        ([*BINARY, "auc"], {"threshold": math.nan}, "threshold must be a finite number above 0.*got nan"),
-        ([*BINARY, "auc"], {"threshold": 0}, "threshold must be .*got 0"),
-        ([*BINARY, "auc"], {"threshold": "1"}, "threshold must be .*got '1'"),
+        (
+            WITH_THRESHOLD,
+            {"threshold": math.nan},
+            "threshold must be a finite number above 0.*got nan",
+        ),
+        (WITH_THRESHOLD, {"threshold": 0}, "threshold must be .*got 0"),
+        (WITH_THRESHOLD, {"threshold": "1"}, "threshold must be .*got '1'"),
         (["rbp"], {"p": 1}, "p must be a number above 0 and below 1; got 1"),
         (["rbp"], {"p": 0.0}, r"p must be .*got 0\.0"),
         (["rbp"], {"p": math.nan}, "p must be .*got nan"),
@@ -134,13 +163,19 @@ def test_the_perfect_ranking_and_the_reverse_are_the_bounds(name):
         (["rbp"], {"gain": "cubic"}, "gain must be .*'cubic'"),
         (["rbp"], {"gain": "linear", "ties": "random"}, "ties must be"),
         (["rbp"], {"gain": [0, 1], "y_true": [2, 0]}, r"relevance\[0\] = 2 is not an integer from 0 to 1"),
+        (["iprec"], {"ties": "average"}, "ties of interpolated precision must be one of worst, best, stable"),
+        (["iprec"], {"recall": 1.1}, r"recall must be None, or a number from 0 to 1, .*got 1\.1"),
+        (["iprec"], {"recall": True}, "recall must be .*got True"),
+        (["map"], {"denominator": "relevant"}, "denominator must be one of all, possible, found; got 'relevant'"),
+        (["map"], {"denominator": "found", "ties": "best"}, "ties must be 'average' or 'stable' with denominator"),
         (["err"], {"max_grade": 2, "y_true": [3, 0]}, "max_grade must be at least the largest label, 3; got 2"),
         (["err"], {"max_grade": 0}, "max_grade must be None or .*got 0"),
         (["err"], {"max_grade": math.nan}, "max_grade must be .*got nan"),
         (["err"], {"max_grade": math.inf}, "max_grade must be .*got inf"),
         (RANKED, {"k": 0}, "k must be .*got 0"),
         (RANKED, {"k": 1.5}, r"k must be .*got 1\.5"),
-        (RANKED, {"ties": "random"}, "ties must be .*got 'random'"),
+        (["iprec"], {"ties": "random"}, "ties of interpolated precision must be .*got 'random'"),
+        ([*RANKED, *WITHOUT_CUTOFF], {"ties": "random"}, "ties must be .*got 'random'"),
         (list(FUNCTIONS), {"empty": "nan"}, "empty must be .*got 'nan'"),
         (list(FUNCTIONS), {"y_score": [0.1, math.nan]}, r"y_score\[1\] is nan"),
         (list(FUNCTIONS), {"y_true": [0, -1]}, r"y_true\[1\] = -1"),
@@ -154,7 +189,7 @@ def test_bad_input_is_an_error_that_names_it(names, change, message):
             FUNCTIONS[name](**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})
 
 
-@pytest.mark.parametrize("name", [*BINARY, "auc"])
+@pytest.mark.parametrize("name", WITH_THRESHOLD)
 def test_undefined_queries_are_errors_that_say_what_counts_as_relevant(name):
     with pytest.raises(ValueError, match=r"query '7' has .*a label of at least 2\)"):
         FUNCTIONS[name]([1, 0], [0.1, 0.2], [7, 7], threshold=2, empty="raise")
@@ -164,12 +199,12 @@ def test_undefined_queries_are_errors_that_say_what_counts_as_relevant(name):
 
 
 def test_measures_of_pairs_have_no_cutoff_and_no_tie_rule():
-    assert set(MEASURES) == {"ndcg", "dcg", *SKIPPING, *RANKED}
+    assert set(FOR_ARRAYS) == {"ndcg", "dcg", "iprec", *SKIPPING, *RANKED, *WITHOUT_CUTOFF}
     for name in ("auc", "kendall_tau"):
         assert not {"k", "ties"} & set(inspect.signature(FUNCTIONS[name]).parameters)
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", FOR_ARRAYS)
 def test_bound_measures_equal_the_functions(ragged, name):
     y, _, qid = ragged
     queries, random = Queries.from_qid(qid), np.random.default_rng(8)

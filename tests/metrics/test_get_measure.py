@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
 from boostrank.metrics import MEASURES, get_measure, make_scorer, named_measures
@@ -22,8 +23,9 @@ def test_names_give_the_text_and_the_value_of_a_measure(name):
     assert hash(measure) == hash(get_measure(name))
     other = get_measure(name, empty="one")
     assert other != measure == get_measure(other, empty=measure.empty)
-    assert repr(make_scorer(other)) == f"make_scorer({name!r}, empty='one')"
     assert type(measure) is MEASURES[name]
+    if name in FOR_ARRAYS:
+        assert repr(make_scorer(other)) == f"make_scorer({name!r}, empty='one')"
 
 
 @pytest.mark.parametrize(
@@ -114,13 +116,36 @@ def test_preferences_are_for_agreement_only():
     assert table["agreement"].to_dict() == {"a": 1.0, "b": 0.0}
     bound = get_measure("agreement").bind(graph.grouped, graph.queries, [3.0, 1.0])
     assert bound.mean(graph.queries.group(scores)) == 0.75
-    for name in set(MEASURES) - {"agreement"}:
+    for name in set(FOR_ARRAYS) - {"agreement"}:
         with pytest.raises(
             ValueError, match=f"{name} needs relevance labels; the measure of preferences is 'agreement'"
         ):
             get_measure(name)(graph, scores)
         with pytest.raises(ValueError, match=f"{name} needs relevance labels"):
             get_measure(name).bind(graph.grouped, graph.queries)
+
+
+@pytest.mark.parametrize(
+    ("measure", "reason"),
+    [
+        (
+            "judged@5",
+            "it depends on which documents were judged or retrieved; pass judgments and a run to evaluate_run",
+        ),
+        (get_measure("map", judged_only=True), "it depends on which documents were judged"),
+    ],
+)
+def test_measures_of_runs_are_refused_where_there_are_arrays(measure, reason):
+    calls = [
+        lambda: get_measure(measure)(Y, SCORES, QID),
+        lambda: br.evaluate(Y, SCORES, QID, ["mrr", get_measure(measure, empty="skip")]),
+        lambda: get_measure(measure).bind(Y, Queries.from_sizes([3, 2])),
+        lambda: make_scorer(measure),
+        lambda: br.compare({"a": None}, [], measures=[measure]),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=rf"(judged@5|map) is not defined for arrays: {reason}"):
+            call()
 
 
 def test_evaluate_equals_the_functions():

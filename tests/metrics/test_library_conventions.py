@@ -1,6 +1,7 @@
 """The conventions of each library in `reconcile`, compared with that library itself."""
 
 import importlib.util
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,28 @@ spec = importlib.util.spec_from_file_location("libraries", Path(__file__).parent
 libraries = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(libraries)
 
-MODULES = {"scikit-learn": "sklearn"} | {library: library.lower() for library in ("LightGBM", "XGBoost", "CatBoost")}
-# ranx compiles its functions when they are first called, for ten seconds.
-LIBRARIES = [pytest.param(name, marks=pytest.mark.slow if name == "ranx" else ()) for name in libraries.CALLS]
-WEIGHTED = ["scikit-learn", "LightGBM", "XGBoost", "CatBoost"]
+MODULES = {"scikit-learn": "sklearn", "TF-Ranking": "tensorflow_ranking"}
+# ranx compiles its functions when they are first called, for ten seconds; the imports of the others take as long.
+SLOW = ("ranx", "TF-Ranking", "torchmetrics")
+REFUSALS = r"label|[Rr]elevance|binary|exit status|target|format|y_true|Invalid output"
+
+
+def mark_slow(library, *others):
+    return pytest.param(library, *others, marks=pytest.mark.slow if library in SLOW else ())
+
+
+LIBRARIES = [mark_slow(library) for library in libraries.CALLS]
+PAIRS = [
+    mark_slow(library, measure)
+    for library in libraries.CALLS
+    for measure, conventions in CONVENTIONS.items()
+    if library in {convention.library for convention in conventions}
+]
+WEIGHTED = [
+    mark_slow(library, measure)
+    for library, measure in (pair.values for pair in PAIRS)
+    if "weights" in signature(libraries.CALLS[library]).parameters
+]
 # numba warns of the way in which ranx casts hashes of names.
 pytestmark = pytest.mark.filterwarnings("ignore:unsafe cast")
 
@@ -35,64 +54,130 @@ def ragged(longest, seed=0, n_queries=40):
     return y, scores, qid
 
 
-def rows_of(library, *data, **settings):
+def need(library):
+    """Skip the test if the library cannot be imported."""
+    pytest.importorskip(MODULES.get(library, library.lower()), exc_type=ImportError)
+
+
+def rows_of(library, *data, measure="ndcg", **settings):
     """Rows of the reconciliation that are about one library."""
-    pytest.importorskip(MODULES.get(library, library))
-    table = br.reconcile(*data, **{"k": 10, **settings}).table
+    need(library)
+    table = br.reconcile(*data, measure, **{"k": 10, **settings}).table
     rows = table[table["library"] == library]
-    assert len(rows) == sum(convention.library == library for convention in CONVENTIONS)
+    assert len(rows) == sum(convention.library == library for convention in CONVENTIONS[measure])
     return rows
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
+def has_no_meaning(row, y):
+    """Whether the library computes something for labels that it does not allow.
+
+    CatBoost takes labels above 1 for probabilities, and torchmetrics takes fractions for labels 0 and 1.
+    """
+    if row.library == "torchmetrics":
+        return row.labels == "whole" and y.max() < 1
+    return getattr(row, "gain", None) == "probability" and y.max() > 1
+
+
+def compare(library, measure, *data, weights=None, **settings):
+    """Compare each row of a library with that library; returns the rows that the library does not refuse."""
+    given = {} if weights is None else {"weights": weights}
+    rows = rows_of(library, *data, measure=measure, sample_weight=weights, **settings)
+    for row in rows.itertuples():
+        if has_no_meaning(row, data[0]):
+            continue
+        if np.isnan(row.value):
+            with pytest.raises(
+                Exception, match=r"label|[Rr]elevance|binary|exit status|target|format|y_true|Invalid output"
+            ):
+                libraries.CALLS[library](row.metric, *data, **given)
+        else:
+            theirs = libraries.CALLS[library](row.metric, *data, **given)
+            assert row.low - 1e-6 <= theirs <= row.high + 1e-6, row.metric
+            assert row.low <= row.value <= row.high
+    return rows[rows["value"].notna()]
+
+
+@pytest.mark.parametrize(("library", "measure"), PAIRS)
 @pytest.mark.parametrize("k", [1, 3, 10, None])
-def test_each_library_computes_what_reconcile_says(library, k):
-    for seed in range(2):
+def test_each_library_computes_what_reconcile_says(library, measure, k):
+    known = 0
+    for seed, largest in ((0, 4), (1, 4), (2, 1)):
         y, scores, qid = ragged(15, seed)
-        for row in rows_of(library, y, scores, qid, k=k).itertuples():
-            theirs = libraries.CALLS[library](row.metric, y, scores, qid)
-            assert row.value == pytest.approx(theirs, abs=1e-6), row.metric
-            assert row.low == row.value == row.high
+        rows = compare(library, measure, np.minimum(y, largest), scores, qid, k=k)
+        if library not in ("TF-Ranking", "torchmetrics"):
+            assert rows["low"].equals(rows["high"])
+        known += len(rows)
+    assert known
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(("library", "measure"), PAIRS)
 @pytest.mark.parametrize("k", [1, 3, 10, None])
-def test_each_library_computes_what_reconcile_says_in_long_queries(library, k):
+@pytest.mark.parametrize("tied", [True, False])
+def test_each_library_computes_what_reconcile_says_in_long_queries(library, measure, k, tied):
     y, scores, qid = ragged(70, seed=4)
-    for tied in (True, False):
-        by = scores if tied else np.random.default_rng(5).permutation(len(y)) / 8.0
-        for row in rows_of(library, y, by, qid, k=k).itertuples():
-            theirs = libraries.CALLS[library](row.metric, y, by, qid)
-            if library == "ranx" and tied:
-                assert row.low + 1e-3 < theirs < row.high - 1e-3
-                assert row.low < row.value < row.high
-            else:
-                assert row.value == pytest.approx(theirs, abs=1e-6), row.metric
+    by = scores if tied else np.random.default_rng(5).permutation(len(y)) / 8.0 - 20
+    known = 0
+    for largest in (4, 1):
+        rows = compare(library, measure, np.minimum(y, largest), by, qid, k=k)
+        if not tied:
+            assert rows["low"].equals(rows["high"])
+        known += len(rows)
+    assert known
+
+
+@pytest.mark.parametrize(
+    ("library", "measure"), [pair for pair in PAIRS if pair.values[1] in ("map", "mrr", "precision")]
+)
+@pytest.mark.parametrize("threshold", [2, 3])
+@pytest.mark.parametrize("k", [10, None])
+def test_documents_are_relevant_from_the_label_that_reconcile_says(library, measure, threshold, k):
+    y, scores, qid = ragged(15)
+    rows = compare(library, measure, y, scores, qid, k=k, threshold=threshold)
+    for row in rows.itertuples():
+        is_argument = isinstance(CONVENTIONS[measure][row.Index].threshold, str)
+        assert (row.from_threshold == 0) == is_argument
+        assert (f"{threshold}" in row.metric or f"{threshold - 0.5}" in row.metric) == is_argument
 
 
 @pytest.mark.slow
-def test_ranx_leaves_the_order_of_rows_in_queries_of_16_documents():
+@pytest.mark.parametrize("measure", ["ndcg", "map", "mrr", "precision"])
+def test_ranx_leaves_the_order_of_rows_in_queries_of_16_documents(measure):
     random, qid = np.random.default_rng(0), np.repeat(np.arange(50), 16)
     y, scores = random.integers(0, 2, 800), random.integers(0, 3, 800) / 2.0
-    row = rows_of("ranx", y, scores, qid).iloc[0]
-    theirs = libraries.ranx("ndcg@10", y, scores, qid)
+    row = rows_of("ranx", y, scores, qid, measure=measure).iloc[0]
+    theirs = libraries.ranx(row["metric"], y, scores, qid)
     assert abs(theirs - row["value"]) > 1e-4
-    assert row["low"] < theirs < row["high"]
+    assert row["low"] + 1e-3 < theirs < row["high"] - 1e-3
 
 
-@pytest.mark.parametrize("library", WEIGHTED)
-def test_each_library_computes_what_reconcile_says_with_weights(library):
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", ["ndcg", "map", "mrr", "precision"])
+def test_tf_ranking_ranks_ties_at_random(measure):
     y, scores, qid = ragged(15)
-    weights = np.random.default_rng(6).uniform(0.1, 3.0, 40) + 2 * (np.bincount(qid, y) == 0)
-    for row in rows_of(library, y, scores, qid, k=5, sample_weight=weights).itertuples():
-        theirs = libraries.CALLS[library](row.metric, y, scores, qid, weights=weights)
-        assert row.value == pytest.approx(theirs, abs=1e-6), row.metric
-        assert (abs(row.from_weights) > 0.01) == (row.weights == "not of empty queries")
+    (row,) = rows_of("TF-Ranking", y, scores, qid, measure=measure, k=3).itertuples()
+    theirs = [libraries.tf_ranking(row.metric, y, scores, qid) for _ in range(60)]
+    assert len(set(theirs)) > 3
+    assert np.mean(theirs) == pytest.approx(row.value, abs=4 * np.std(theirs) / 60**0.5)
+
+
+@pytest.mark.parametrize(("library", "measure"), WEIGHTED)
+def test_each_library_computes_what_reconcile_says_with_weights(library, measure):
+    weights = np.random.default_rng(6).uniform(0.1, 3.0, 40)
+    known = 0
+    for largest in (4, 1):
+        y, scores, qid = ragged(15)
+        rows = compare(
+            library, measure, np.minimum(y, largest), scores, qid, k=5, weights=weights + 2 * (np.bincount(qid, y) == 0)
+        )
+        for row in rows.itertuples():
+            assert (abs(row.from_weights) > 1e-3) == (row.weights != "queries"), row.metric
+        known += len(rows)
+    assert known
 
 
 @pytest.mark.parametrize("library", ["LightGBM", "XGBoost"])
 def test_an_empty_query_adds_its_weight_here_and_one_in_the_libraries(library):
-    pytest.importorskip(library.lower())
+    need(library)
     y, scores, qid = np.array([0, 0, 0, 1]), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0, 0, 1, 1])
     second = 1 / np.log2(3)
     for weights in ([4.0, 1.0], [0.25, 0.75]):
@@ -112,26 +197,37 @@ def test_an_empty_query_adds_its_weight_here_and_one_in_the_libraries(library):
             assert "above 1: 1.4732" in row["because"]
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_scores_are_compared_in_their_precision(library):
-    y, scores, qid = np.array([0, 2, 1]), 1.0 + np.array([0.0, 2e-9, 1e-9]), np.zeros(3, dtype=int)
-    for row in rows_of(library, y, scores, qid).itertuples():
-        assert row.value == pytest.approx(libraries.CALLS[library](row.metric, y, scores, qid), abs=1e-6)
-        assert (row.value == 1) == (row.scores == "float64")
-        assert (row.from_scores < -0.1) == (row.scores == "float32")
+@pytest.mark.parametrize(("library", "measure"), PAIRS)
+def test_scores_are_compared_in_their_precision(library, measure):
+    y, scores, qid = np.array([0, 1, 0]), 1.0 + np.array([0.0, 2e-9, 1e-9]), np.zeros(3, dtype=int)
+    rows = compare(library, measure, y, scores, qid, k=1)
+    for row in rows.itertuples():
+        assert row.scores in ("float64", "float32")
+        assert (row.from_scores < -0.01) == (row.scores == "float32")
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_labels_are_refused_or_truncated_as_reconcile_says(library):
+@pytest.mark.parametrize(("library", "measure"), PAIRS)
+def test_labels_are_refused_or_truncated_as_reconcile_says(library, measure):
     scores, qid = np.array([4.0, 3.0, 2.0, 1.0]), np.zeros(4, dtype=int)
-    for labels in ([0.5, 1.7, 0, 3], [0, 30, 29, 1], [0, 31, 30, 1], [0, 32, 1, 2]):
-        y = np.array(labels)
-        for row in rows_of(library, y, scores, qid, gain="linear").itertuples():
-            if np.isnan(row.value):
-                with pytest.raises(Exception, match=r"label|[Rr]elevance"):
-                    libraries.CALLS[library](row.metric, y, scores, qid)
-            else:
-                assert row.value == pytest.approx(libraries.CALLS[library](row.metric, y, scores, qid), abs=1e-6)
+    for labels in ([0.5, 1.7, 0, 3], [0.4, 0.7, 0, 0], [0, 5, 4, 1], [0, 30, 29, 1], [0, 31, 30, 1], [0, 32, 1, 2]):
+        settings = {"gain": "linear"} if measure == "ndcg" else {}
+        compare(library, measure, np.array(labels), scores, qid, **settings)
+
+
+def test_err_of_catboost_has_no_meaning_for_labels_above_1():
+    y, scores, qid = np.array([2, 3, 3]), np.array([3.0, 2.0, 1.0]), np.zeros(3, dtype=int)
+    (row,) = rows_of("CatBoost", y, scores, qid, measure="err").itertuples()
+    assert "no meaning" in row.because
+    assert libraries.catboost("ERR", y, scores, qid) == pytest.approx(2 - 3 / 2 + 2 * 3 / 3)
+
+
+def test_torchmetrics_takes_no_documents_of_scores_up_to_0_as_relevant():
+    y, scores, qid = np.array([1, 1, 0]), np.array([-1.0, -2.0, -3.0]), np.zeros(3, dtype=int)
+    for measure in ("map", "mrr", "precision"):
+        (row,) = rows_of("torchmetrics", y, scores, qid, measure=measure, k=2).itertuples()
+        assert row.value == 0 == libraries.torchmetrics(row.metric, y, scores, qid)
+        assert row.from_relevant_scores == -1
+        assert row.because == "scores above 0 only -1.0000"
 
 
 def test_lightgbm_refuses_long_queries():
@@ -189,7 +285,7 @@ def test_trec_eval_orders_ties_by_the_names_of_documents():
     ],
 )
 def test_other_measures_of_the_libraries_equal_ours_without_ties(library, metric, name, settings):
-    pytest.importorskip(MODULES.get(library, library))
+    need(library)
     y, _, qid = ragged(15)
     scores = np.random.default_rng(9).permutation(len(y)) / 8.0
     labels = (y > 0).astype(int) if library == "XGBoost" or metric == "QueryAUC" else y

@@ -4,10 +4,11 @@ import inspect
 
 import numpy as np
 import pytest
+from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
 from boostrank import displays, metrics
-from boostrank.metrics import MEASURES, get_measure
+from boostrank.metrics import get_measure
 from boostrank.preferences import PreferenceGraph
 
 LABELS, SCORES = [2, 0, 1, 3], [0.4, 0.3, 0.2, 0.1]
@@ -26,7 +27,7 @@ def qid_parameter(function):
 FUNCTIONS = {name: getattr(metrics, name) for name in metrics.__all__ if inspect.isfunction(getattr(metrics, name))}
 CALLS = {
     **{name: function for name, function in FUNCTIONS.items() if qid_parameter(function)},
-    **{f"measure-{name}": get_measure(name) for name in MEASURES},
+    **{f"measure-{name}": get_measure(name) for name in FOR_ARRAYS},
     "measure-of-a-user": get_measure(first_score),
     "evaluate-a-measure-of-a-user": lambda y, s, qid: br.evaluate(y, s, qid, first_score),
     "evaluate-per-query": lambda y, s, qid: br.evaluate(y, s, qid, "mrr", per_query=True),
@@ -42,7 +43,7 @@ CALLS = {
 def test_the_calls_are_complete():
     names = {"evaluate", "reconcile", "dcg_breakdown", "ndcg_curve", "tie_range", "expected_ndcg", "ndcg_score"}
     assert names < set(CALLS)
-    assert len([name for name in CALLS if name.endswith("_score")]) == len(MEASURES)
+    assert len([name for name in CALLS if name.endswith("_score")]) == len(FOR_ARRAYS)
     assert len([name for name in CALLS if name.endswith("Display")]) == 3
 
 

@@ -106,6 +106,8 @@ def test_unjudged_documents_are_kept_or_removed():
     qrels = {"q": {"a": 0, "b": 1}}
     assert evaluate_run(qrels, run, "RR") == {"RR": 0.25}
     assert evaluate_run(qrels, run, "RR", unjudged="remove") == {"RR": 0.5}
+    values = evaluate_run(qrels, run, ["RR", "RR(judged_only=True)", "AP", "P(judged_only=True)@2"])
+    assert values == {"RR": 0.25, "RR(judged_only=True)": 0.5, "AP": 0.25, "P(judged_only=True)@2": 0.5}
     assert evaluate_run({"q": {"c": 1}}, run, ["RR", "nDCG@3"], unjudged="remove") == {"RR": 0.0, "nDCG@3": 0.0}
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boostrank import evaluate_run, get_measure
+from boostrank import compare_runs, evaluate_run, get_measure
 from boostrank.metrics.query_groups import ALL_QUERIES
 
 MEASURES = ["nDCG@10", "AP", "P(rel=2)@5"]
@@ -102,3 +102,26 @@ def test_bad_weights_are_named(weights, error, message):
     qrels, run = {"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 1.0}, "2": {"a": 1.0}}
     with pytest.raises(error, match=message):
         evaluate_run(qrels, run, "RR", sample_weight=weights)
+
+
+def test_counts_are_added_in_groups_too(tables, by):
+    weights = {query: i % 4 for i, query in enumerate(by)}
+    for settings in ({}, {"sample_weight": weights}):
+        table = evaluate_run(*tables, ["NumRet", "AP"], by=by, **settings).set_index(["metric", "group"])
+        total = evaluate_run(*tables, "NumRet", **settings)["NumRet"]
+        n = {group: sum(weights[q] if settings else 1 for q in by if by[q] == group) for group in by.values()}
+        assert table.loc["NumRet", "mean"].to_dict() == {ALL_QUERIES: total, **{name: 12 * n[name] for name in n}}
+        assert table.loc["NumRet", ["low", "high"]].isna().all(axis=None)
+        assert table.loc["AP", ["low", "high"]].notna().all(axis=None)
+
+
+def test_subtopics_are_those_of_evaluate_run():
+    qrels = pd.DataFrame(
+        {"query_id": "q", "doc_id": ["a", "a", "b"], "relevance": [1, 0, 0], "iteration": ["1", "2", "1"]}
+    )
+    runs = {"x": {"q": {"a": 2.0, "b": 1.0}}, "y": {"q": {"a": 1.0, "b": 2.0}}}
+    with pytest.raises(ValueError, match="for several iterations"):
+        compare_runs(qrels, runs, "RR")
+    assert compare_runs(qrels, runs, "RR", subtopics="max").table["mean"].tolist() == [1.0, 0.5]
+    expected = [evaluate_run(qrels, run, "alpha_nDCG@5")["alpha_nDCG@5"] for run in runs.values()]
+    assert compare_runs(qrels, runs, "alpha_nDCG@5").table["mean"].tolist() == pytest.approx(expected)

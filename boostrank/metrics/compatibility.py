@@ -1,0 +1,108 @@
+"""Compatibility: the largest rank-biased overlap of a ranking with an ideal ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
+from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.rankings import RankedBlock
+from boostrank.segments import Floats, Segments
+from boostrank.setting_checks import check_count, check_number
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Compatibility(QueryMeasure):
+    """Compatibility as a measure: the largest rank-biased overlap with a ranking by decreasing relevance.
+
+    ``RBO = (sum over depths d <= D of p^(d-1) n_d / d) / (sum over depths d <= D of p^(d-1))``, where n_d documents are
+    among the first d of the ranking and among the first d of the ideal ranking. An ideal ranking has all documents with
+    a relevance above 0, by decreasing relevance, and among documents of equal relevance the overlap is largest if they
+    are in the sequence of the ranking, with those that were not retrieved at the end. Any relevance above 0 is allowed,
+    as for preferences; only its sequence matters. It is undefined for queries without relevant documents.
+
+    Parameters
+    ----------
+    p : float, default 0.95
+        Weight of a depth, relative to that of the depth before, in (0, 1).
+    normalize : bool, default True
+        Divide by the overlap of the ideal ranking with itself, which is below 1 if it is short.
+    k : int, optional
+        The largest depth D, also beyond the end of both rankings. The default is the length of the longer one, as in
+        ir_measures. The program of the authors has 1000.
+    ties : "stable"
+        It is not averaged over permutations of tied documents.
+
+    References
+    ----------
+    Clarke, Vtyurina and Smucker, "Assessing top-k preferences", TOIS 2021; Clarke, Smucker and Vtyurina, "Offline
+    evaluation by maximum similarity to an ideal ranking", CIKM 2020.
+
+    Examples
+    --------
+    >>> from boostrank import evaluate_run
+    >>> values = evaluate_run({"q": {"a": 2, "b": 1, "c": 1}}, {"q": {"a": 3.0, "x": 2.0, "c": 1.0}}, "Compat(p=0.5)")
+    >>> round(values["Compat(p=0.5)"], 4)  # (1 + 0.5 (1/2) + 0.25 (2/3)) / (1 + 0.5 + 0.25)
+    0.8095
+    """
+
+    name: ClassVar[str] = "compat"
+    domain: ClassVar[Domain] = "runs"
+    p: float = 0.95
+    normalize: bool = True
+    k: int | None = None
+    ties: Literal["stable"] = "stable"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("p", self.p, above=0.0, below=1.0)
+        if not isinstance(self.normalize, bool):
+            raise ValueError(f"normalize must be True or False; got {self.normalize!r}")
+        if self.k is not None:
+            check_count("k", self.k)
+        if self.ties != "stable":
+            raise ValueError(
+                f"{self} is not averaged over permutations of tied documents: ties must be 'stable', or 'trec_eval' in "
+                f"evaluate_run; got {self.ties!r}"
+            )
+
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        queries, values = labels.queries, labels.values
+        by_relevance = queries.sort(values)
+        levels = queries.runs(values[by_relevance])
+        # Number of documents of the query with a larger relevance.
+        n_larger = np.empty(queries.n_rows, dtype=np.int64)
+        n_larger[by_relevance] = levels.repeat(queries.positions[levels.starts])
+        n_ideal = queries.sum((values > 0).astype(np.int64))
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            part, ideal = ranked.part, n_ideal[ranked.segments]
+            depth = np.maximum(part.sizes, ideal) if self.k is None else np.full(part.n_segments, self.k)
+            # Sum over the depths up to d of p^(d-1) / d, for d = 0, 1, ...
+            depths = np.arange(1, int(depth.max()) + 1)
+            up_to = np.concatenate([[0.0], np.cumsum(self.p ** (depths - 1) / depths)])
+            relevance, number = values[ranked.rows], part.repeat(np.arange(part.n_segments))
+            found = np.flatnonzero(relevance > 0)
+            if len(found) == 0:
+                return np.zeros(part.n_segments)
+            # The documents of equal relevance of a query, by rank; lexsort is stable.
+            by_level = found[np.lexsort((-relevance[found], number[found]))]
+            own_queries = Segments.from_sizes(np.unique(number[found], return_counts=True)[1])
+            level = own_queries.runs(relevance[by_level])
+            rank_in_ideal = n_larger[ranked.rows[by_level]] + level.positions + 1
+            # A document is in both rankings from the larger of its two ranks on.
+            both = np.maximum(rank_in_ideal, part.positions[by_level] + 1)
+            query = number[by_level]
+            shared = np.maximum(up_to[depth[query]] - up_to[np.minimum(both - 1, depth[query])], 0.0)
+            overlap = np.bincount(query, shared, minlength=part.n_segments)
+            if not self.normalize:
+                return overlap * (1.0 - self.p) / (1.0 - self.p**depth)
+            own = np.minimum(ideal, depth)
+            # Depths up to the length of the ideal ranking have n_d / d = 1, and then n_d is this length.
+            best = (1.0 - self.p**own) / (1.0 - self.p) + ideal * (up_to[depth] - up_to[own])
+            return np.divide(overlap, best, out=np.zeros(part.n_segments), where=ideal > 0)
+
+        return PreparedRanks(n_ideal == 0, queries.sizes, per_block, True)

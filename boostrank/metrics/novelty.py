@@ -1,0 +1,304 @@
+"""Measures of rankings for queries with several subtopics: alpha-nDCG, intent-aware ERR, NRBP and others."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from boostrank.dcg import DCG
+from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
+from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.metrics.subtopics import FoundPairs, RelevantPairs
+from boostrank.rankings import RankedBlock
+from boostrank.segments import Floats, Ints
+from boostrank.setting_checks import check_count, check_number
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SubtopicMeasure(QueryMeasure):
+    """A measure of judgments for subtopics. :func:`boostrank.evaluate_run` computes it, from qrels with iterations.
+
+    A subtopic is an iteration of the qrels, as in the diversity tasks of TREC. Subtopics without relevant documents
+    are left out, and all others have the same weight. The measure is undefined for queries without a relevant document.
+
+    Parameters
+    ----------
+    k : int, optional
+        Only the first `k` ranks count.
+    threshold : float, default 1
+        A document with at least this relevance for a subtopic is relevant for it.
+    ties : "stable"
+        These measures are not averaged over permutations of tied documents.
+    """
+
+    domain: ClassVar[Domain] = "runs"
+    of_subtopics: ClassVar[bool] = True
+    k: int | None = None
+    threshold: float = 1
+    ties: Literal["stable"] = "stable"
+    #: Whether the cutoff may not be None.
+    needs_cutoff: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("threshold", self.threshold, above=0)
+        if self.k is not None:
+            check_count("k", self.k)
+        if self.ties != "stable":
+            raise ValueError(
+                f"{self} is not averaged over permutations of tied documents: ties must be 'stable', or 'trec_eval' in "
+                f"evaluate_run; got {self.ties!r}"
+            )
+
+    @property
+    def undefined_reason(self) -> str:
+        return f"has no document that is relevant for a subtopic (a relevance of at least {self.threshold:g})"
+
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        if self.k is None and self.needs_cutoff:
+            raise ValueError(f"{self} needs a cutoff; choose one, such as '{self}@10'")
+        pairs = labels.relevant_pairs(self.threshold)
+        cutoffs = DCG(self.k).cutoffs(labels.queries)
+        divisors = self.divisors(pairs, cutoffs, labels)
+        inverse = np.divide(1.0, divisors, out=np.zeros(len(divisors)), where=pairs.n_subtopics > 0)
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            found = pairs.found(ranked, cutoffs)
+            return found.sum(self.at_pairs(found, pairs)) * inverse[ranked.segments]
+
+        return PreparedRanks(pairs.n_subtopics == 0, cutoffs, per_block, True)
+
+    @abstractmethod
+    def at_pairs(self, found: FoundPairs, pairs: RelevantPairs) -> Floats:
+        """The summand of each pair that the ranking has, before the division."""
+
+    @abstractmethod
+    def divisors(self, pairs: RelevantPairs, cutoffs: Ints, labels: GroupedLabels) -> Floats:
+        """The number by which the sum of each query is divided, shape (n_queries,), above 0 if it has subtopics."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DiscountedNovelty(SubtopicMeasure):
+    """A measure with the sum ``sum over ranks r <= k of d(r) sum over subtopics of the document of (1 - alpha)^c``.
+
+    Here c is the number of documents with smaller ranks that are relevant for the subtopic. A class with `normalized`
+    divides by the sum of the greedy ideal ranking of all judged documents. The best ranking is hard to find (finding it
+    is NP-hard), so that the greedy one may have a smaller sum and the measure may be slightly above 1. Among
+    documents of equal gain the greedy ranking takes the one with the largest id, as NIST's ndeval. The other classes
+    divide by the sum of a ranking in which each document is relevant for all subtopics of the query.
+
+    Parameters
+    ----------
+    k, threshold, ties
+        See :class:`SubtopicMeasure`.
+    alpha : float, default 0.5
+        How much a document loses for a subtopic of which the user has read one before, in [0, 1].
+    """
+
+    alpha: float = 0.5
+    normalized: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("alpha", self.alpha, smallest=0.0)
+        if self.alpha > 1:
+            raise ValueError(f"alpha must be a number of at most 1; got {self.alpha!r}")
+
+    @abstractmethod
+    def discounts(self, ranks: Ints) -> Floats:
+        """Discounts of ranks."""
+
+    def at_pairs(self, found: FoundPairs, pairs: RelevantPairs) -> Floats:
+        return (1.0 - self.alpha) ** found.before * self.discounts(found.ranks)
+
+    def divisors(self, pairs: RelevantPairs, cutoffs: Ints, labels: GroupedLabels) -> Floats:
+        if self.normalized:
+            greedy = labels.greedy_gains(self.threshold, self.alpha, cutoffs)
+            return greedy.sum(self.discounts(greedy.ranks), len(cutoffs))
+        return pairs.n_subtopics * self.best_sum()
+
+    def best_sum(self) -> float:
+        """The sum of a ranking in which each document is relevant, for one subtopic."""
+        assert self.k is not None
+        ranks = np.arange(1, self.k + 1)
+        return float(np.sum((1.0 - self.alpha) ** (ranks - 1) * self.discounts(ranks)))
+
+
+class AlphaDCG(DiscountedNovelty):
+    """Alpha-DCG as a measure: discounted novelty with ``d(r) = 1 / log2(1 + r)``.
+
+    References
+    ----------
+    Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008; the divisor is that of
+    NIST's ndeval, with the number of subtopics.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from boostrank import evaluate_run
+    >>> qrels = pd.DataFrame({"query_id": "q", "iteration": [1, 1, 2], "doc_id": ["a", "b", "c"], "relevance": 1})
+    >>> run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    >>> values = evaluate_run(qrels, run, ["alpha_DCG@3", "alpha_nDCG@3", "STREC@2"])
+    >>> {name: round(value, 4) for name, value in values.items()}
+    {'alpha_DCG@3': 0.6302, 'alpha_nDCG@3': 0.9652, 'STREC@2': 0.5}
+    """
+
+    name: ClassVar[str] = "alpha_dcg"
+    needs_cutoff: ClassVar[bool] = True
+
+    def discounts(self, ranks: Ints) -> Floats:
+        return 1.0 / np.log2(1.0 + ranks)
+
+
+class AlphaNDCG(AlphaDCG):
+    """Alpha-nDCG as a measure: alpha-DCG, divided by that of the greedy ideal ranking; see :class:`DiscountedNovelty`.
+
+    References
+    ----------
+    Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008.
+    """
+
+    name: ClassVar[str] = "alpha_ndcg"
+    needs_cutoff: ClassVar[bool] = False
+    normalized: ClassVar[bool] = True
+
+
+class IntentAwareERR(DiscountedNovelty):
+    """Intent-aware ERR as a measure: discounted novelty with ``d(r) = 1 / r``.
+
+    With ``alpha`` of 1/2 it is proportional to the mean over subtopics of ERR with binary relevance and a largest grade
+    of 1.
+
+    References
+    ----------
+    Chapelle, Metzler, Zhang and Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009; the divisor is
+    that of NIST's ndeval.
+    """
+
+    name: ClassVar[str] = "err_ia"
+    needs_cutoff: ClassVar[bool] = True
+
+    def discounts(self, ranks: Ints) -> Floats:
+        return 1.0 / ranks
+
+
+class NormalizedIntentAwareERR(IntentAwareERR):
+    """Intent-aware ERR, divided by that of the greedy ideal ranking, as a measure; see :class:`DiscountedNovelty`."""
+
+    name: ClassVar[str] = "nerr_ia"
+    needs_cutoff: ClassVar[bool] = False
+    normalized: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NoveltyRBP(DiscountedNovelty):
+    """Novelty- and rank-biased precision as a measure: discounted novelty with ``d(r) = beta^(r - 1)``.
+
+    Without `k` all ranks count, also those after the last document, in which nothing is relevant.
+
+    Parameters
+    ----------
+    k, threshold, ties, alpha
+        See :class:`DiscountedNovelty`.
+    beta : float, default 0.5
+        Probability that the user reads the next document, in (0, 1).
+
+    References
+    ----------
+    Clarke, Kolla and Vechtomova, "An effectiveness measure for ambiguous and underspecified queries", ICTIR 2009.
+    """
+
+    name: ClassVar[str] = "nrbp"
+    beta: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("beta", self.beta, above=0.0, below=1.0)
+
+    def discounts(self, ranks: Ints) -> Floats:
+        return self.beta ** (ranks - 1.0)
+
+    def best_sum(self) -> float:
+        if self.k is None:
+            return 1.0 / (1.0 - (1.0 - self.alpha) * self.beta)
+        return super().best_sum()
+
+
+class NormalizedNoveltyRBP(NoveltyRBP):
+    """NRBP, divided by that of the greedy ideal ranking, as a measure; see :class:`DiscountedNovelty`."""
+
+    name: ClassVar[str] = "nnrbp"
+    normalized: ClassVar[bool] = True
+
+
+class SubtopicRecall(SubtopicMeasure):
+    """Subtopic recall as a measure: the share of the subtopics of which one of the first `k` documents is relevant.
+
+    References
+    ----------
+    Zhai, Cohen and Lafferty, "Beyond independent relevance: methods and evaluation metrics for subtopic retrieval",
+    SIGIR 2003.
+    """
+
+    name: ClassVar[str] = "subtopic_recall"
+
+    def at_pairs(self, found: FoundPairs, pairs: RelevantPairs) -> Floats:
+        return (found.before == 0).astype(np.float64)
+
+    def divisors(self, pairs: RelevantPairs, cutoffs: Ints, labels: GroupedLabels) -> Floats:
+        return pairs.n_subtopics.astype(np.float64)
+
+
+class IntentAwarePrecision(SubtopicMeasure):
+    """Intent-aware precision as a measure: the mean over subtopics of the share of relevant documents up to rank `k`.
+
+    References
+    ----------
+    Agrawal, Gollapudi, Halverson and Ieong, "Diversifying search results", WSDM 2009.
+    """
+
+    name: ClassVar[str] = "precision_ia"
+    needs_cutoff: ClassVar[bool] = True
+
+    def at_pairs(self, found: FoundPairs, pairs: RelevantPairs) -> Floats:
+        return np.ones(len(found.ranks))
+
+    def divisors(self, pairs: RelevantPairs, cutoffs: Ints, labels: GroupedLabels) -> Floats:
+        assert self.k is not None
+        return pairs.n_subtopics * float(self.k)
+
+
+class IntentAwareMAP(SubtopicMeasure):
+    """Intent-aware average precision as a measure: the mean over subtopics of average precision.
+
+    The average precision of a subtopic is divided by its number of relevant documents, also with a cutoff.
+
+    References
+    ----------
+    Agrawal, Gollapudi, Halverson and Ieong, "Diversifying search results", WSDM 2009.
+    """
+
+    name: ClassVar[str] = "map_ia"
+
+    def at_pairs(self, found: FoundPairs, pairs: RelevantPairs) -> Floats:
+        return (found.before + 1.0) / (found.ranks * pairs.n_relevant[found.subtopics])
+
+    def divisors(self, pairs: RelevantPairs, cutoffs: Ints, labels: GroupedLabels) -> Floats:
+        return pairs.n_subtopics.astype(np.float64)
+
+
+#: Measures of judgments for subtopics.
+SUBTOPIC_MEASURES: tuple[type[SubtopicMeasure], ...] = (
+    AlphaDCG,
+    AlphaNDCG,
+    IntentAwareERR,
+    NormalizedIntentAwareERR,
+    NoveltyRBP,
+    NormalizedNoveltyRBP,
+    SubtopicRecall,
+    IntentAwarePrecision,
+    IntentAwareMAP,
+)

@@ -1,0 +1,265 @@
+"""`reconcile` for every measure: each row against slow definitions of its conventions, and what the rows say."""
+
+import math
+from itertools import pairwise, permutations
+from statistics import fmean
+
+import numpy as np
+import pytest
+
+import boostrank as br
+from boostrank.metrics import CONVENTIONS, get_measure
+from boostrank.metrics.library_conventions import KINDS, Above, setting_text
+
+MEASURES = list(CONVENTIONS)
+BINARY = ("map", "mrr", "precision")
+
+
+def precisions(relevant, k):
+    return [sum(relevant[:r]) / r for r in range(1, min(k, len(relevant)) + 1) if relevant[r - 1]]
+
+
+def slow_measure(measure, row, labels, threshold, max_grade, k):
+    """The measure of a list of labels in the sequence of their ranks."""
+    k = len(labels) if k is None or math.isnan(k) else int(k)
+    if measure == "ndcg":
+        gain = {"linear": lambda y: y, "exp2": lambda y: 2.0**y - 1}[row.gain]
+        dcg = [
+            sum(gain(y) / math.log(1 + r) for r, y in enumerate(order[:k], 1))
+            for order in (labels, sorted(labels, reverse=True))
+        ]
+        return dcg[0] / dcg[1]
+    if measure == "err":
+        value, reading = 0.0, 1.0
+        for r, y in enumerate(labels[:k], 1):
+            satisfied = y if row.gain == "probability" else (2.0**y - 1) / 2.0**max_grade
+            value += reading * satisfied / r
+            reading *= 1 - satisfied
+        return value
+    relevant = [y >= threshold for y in labels]
+    found = precisions(relevant, k)
+    if measure == "map":
+        divisor = {"all": sum(relevant), "possible": min(sum(relevant), k), "found": len(found)}[row.denominator]
+        return sum(found) / divisor if divisor else 0.0
+    if measure == "mrr":
+        return 1 / (relevant.index(True) + 1) if any(relevant[:k]) else 0.0
+    return sum(relevant[:k]) / (k if row.depth == "cutoff" else min(k, len(labels)))
+
+
+def slow_query(measure, row, documents, *settings):
+    """Low, value and high of a query of documents (label, score, name), or None if it has no relevant document."""
+    threshold = settings[0]
+    documents = [(math.floor(y) if row.labels == "truncated" else y, s, name) for y, s, name in documents]
+    if not any(y >= threshold if measure in BINARY else y > 0 for y, _, _ in documents):
+        return None
+    if row.scores == "float32":
+        documents = [(y, float(np.float32(s)), name) for y, s, name in documents]
+    if getattr(row, "relevant_scores", "any") == "above 0":
+        documents = [(y if s > 0 else 0, s, name) for y, s, name in documents]
+    if row.ties == "last rank":
+        relevant = [(y, s) for y, s, _ in documents if y >= threshold]
+        value = fmean(sum(t >= s for _, t in relevant) / sum(t >= s for _, t, _ in documents) for _, s in relevant)
+        return value, value, value
+    if row.ties == "average":
+        orders = [order for order in permutations(documents) if all(a[1] >= b[1] for a, b in pairwise(order))]
+    else:
+        keys = {
+            "stable": lambda d: -d[1],
+            "worst": lambda d: (-d[1], d[0]),
+            "names": lambda d: (-d[1], [-ord(letter) for letter in d[2]] + [0]),
+            "names ascending": lambda d: (-d[1], d[2]),
+        }
+        orders = [sorted(documents, key=keys[row.ties])]
+    values = [slow_measure(measure, row, [y for y, _, _ in order], *settings) for order in orders]
+    if getattr(row, "decimals", None) == 5:
+        values = [float(f"{value:.5f}") for value in values]
+    ranks_by_no_rule = row.library == "TF-Ranking" or (row.library == "torchmetrics" and measure in BINARY)
+    value = fmean(values)
+    return (min(values), value, max(values)) if ranks_by_no_rule else (value, value, value)
+
+
+def slow_means(measure, row, y, scores, qid, names, weights, *settings):
+    """Low, value and high of the mean over queries."""
+    queries = list(dict.fromkeys(qid))
+    documents = {q: [(y[i], scores[i], names[i]) for i in range(len(y)) if qid[i] == q] for q in queries}
+    values = {q: slow_query(measure, row, documents[q], *settings) for q in queries}
+    if row.weights == "ignored":
+        weights = dict.fromkeys(queries, 1.0)
+    full = [q for q in queries if values[q] is not None]
+    means = []
+    for i in range(3):
+        total = sum(weights[q] * values[q][i] for q in full)
+        count = sum(weights.values())
+        for q in queries:
+            if values[q] is None and row.empty == "one":
+                total += 1.0 if row.weights == "not of empty queries" else weights[q]
+        if row.weights == "mean for empty queries":
+            count = sum(weights[q] for q in full) / len(full) * len(queries)
+        means.append(total / count)
+    return means
+
+
+@pytest.fixture
+def short():
+    """Shuffled queries of 1 to 5 documents, tied scores, some queries without relevant documents."""
+    random = np.random.default_rng(0)
+    qid = random.permutation(np.repeat(np.arange(25), random.integers(1, 6, 25)))
+    y = random.integers(0, 5, len(qid)) * (qid % 6 > 0)
+    return y, random.integers(-2, 3, len(qid)) / 4.0 + random.choice([0, 1e-9], len(qid)), qid
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("k", [1, 2, 3, None])
+@pytest.mark.parametrize("largest", [4, 1])
+def test_each_row_is_the_definition_of_its_convention(short, measure, k, largest):
+    y, scores, qid = short
+    y = np.minimum(y, largest)
+    names = np.random.default_rng(1).permutation(len(y)).astype(str)
+    weights = dict(enumerate(np.random.default_rng(2).uniform(0.5, 2.0, 25)))
+    for threshold in (1, 3) if measure in BINARY and largest == 4 else (1,):
+        asked = {"k": k} | ({"threshold": threshold} if measure in BINARY else {})
+        if measure == "err":
+            asked["max_grade"] = 6
+        given = [weights[query] for query in dict.fromkeys(qid)]
+        found = br.reconcile(y, scores, qid, measure, documents=names, sample_weight=given, **asked)
+        assert found.value == get_measure(measure, **asked)(y, scores, qid, sample_weight=given)
+        refused = 0
+        for row in found.table.itertuples():
+            if np.isnan(row.value):
+                refused += 1
+                continue
+            relevant = getattr(row, "threshold", 1)
+            grade = getattr(row, "max_grade", 6)
+            expected = slow_means(measure, row, y, scores, qid, names, weights, relevant, grade, row.k)
+            assert [row.low, row.value, row.high] == pytest.approx(expected, abs=1e-12), row.metric
+        assert refused == (0 if largest == 1 else {"ndcg": 0, "map": 5, "mrr": 1, "err": 1, "precision": 2}[measure])
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize(
+    "settings", [{}, {"k": 2, "empty": "one", "ties": "best"}, {"empty": "skip", "ties": "stable"}]
+)
+def test_parts_sum_to_the_difference(short, measure, settings):
+    y, scores, qid = short
+    if measure in BINARY:
+        settings = {**settings, "threshold": 0.5}
+    for largest in (4, 1):
+        labels = np.minimum(y, largest)
+        found = br.reconcile(labels, scores, qid, measure, **settings)
+        parts = found.table[[f"from_{step}" for step in KINDS[measure].steps]]
+        known = found.table["value"].notna()
+        assert found.value == get_measure(measure, **settings)(labels, scores, qid)
+        np.testing.assert_allclose(parts.sum(axis=1)[known], found.table["difference"][known], atol=1e-12)
+        np.testing.assert_allclose((found.table["value"] - found.table["difference"])[known], found.value, atol=1e-12)
+        assert parts[~known].isna().all(axis=None)
+
+
+def test_the_denominator_of_ours_is_replaced(short):
+    y, scores, qid = short
+    for denominator in ("all", "possible", "found"):
+        found = br.reconcile(np.minimum(y, 1), scores, qid, "map", k=2, denominator=denominator)
+        table = found.table[found.table["k"] == 2]
+        assert ((table["from_denominator"] != 0) == (table["denominator"] != denominator)).all()
+        lightgbm = table[table["library"] == "LightGBM"].iloc[0]
+        difference = "divided by min(R, k) " in lightgbm["because"]
+        assert difference == (denominator != "possible")
+        text = {"all": "divided by R", "possible": "divided by min(R, k)", "found": "divided by R within k"}
+        assert f"relevant from 1, {text[denominator]}, ties averaged, empty 0" in found.head
+
+
+def test_a_measure_may_be_a_name_or_an_object_with_settings(short):
+    expected = br.reconcile(*short, "map", k=3, threshold=2)
+    for same in ("AP(rel=2)@3", get_measure("map@3", threshold=2), get_measure("map", k=3, threshold=2)):
+        assert repr(br.reconcile(*short, same)) == repr(expected)
+    assert repr(br.reconcile(*short, measure="map@3", threshold=2)) == repr(expected)
+    assert expected.head.startswith(
+        f"MAP@3 = {expected.value:.4f} (relevant from 2, divided by R, ties averaged, empty 0)"
+    )
+    assert br.reconcile(*short, "ERR@5").head.startswith("ERR@5 = ")
+    assert "(largest grade 4, ties averaged, empty 0)" in br.reconcile(*short, "err").head
+    assert br.reconcile(*short, "precision@2").head.startswith("P@2 = ")
+    assert br.reconcile(*short).settings == br.reconcile(*short, "ndcg").settings
+
+
+def test_the_default_grade_of_err_is_the_largest_label(short):
+    y, scores, qid = short
+    for labels in (y, y / 8, np.minimum(y, 0)):
+        found = br.reconcile(labels, scores, qid, "err")
+        assert found.value == br.metrics.err_score(labels, scores, qid)
+        assert found.settings.max_grade == (labels.max() or 1)
+
+
+def test_probabilities_are_the_labels_of_catboost():
+    y, scores, qid = np.array([0, 1, 3, 2]), [1.0, 0.9, 0.8, 0.7], [0, 0, 0, 0]
+    row = br.reconcile((2.0**y - 1) / 8, scores, qid, "err").table.iloc[0]
+    assert row["value"] == pytest.approx(br.metrics.err_score(y, scores, qid))
+    assert "labels as probabilities" in row["because"]
+
+
+def test_libraries_without_a_cutoff_count_all_ranks():
+    table = br.reconcile([1, 1], [1.0, 0.5], [0, 0], "map@1").table.set_index("metric")
+    for metric in ("label_ranking_average_precision_score", "average_precision_score"):
+        assert table.loc[metric, "because"] == "all ranks +0.5000"
+    (row,) = br.reconcile([0, 1], [1.0, 0.5], [0, 0], "mrr@1").table.query("metric == 'recip_rank'").itertuples()
+    assert row.because == "all ranks +0.5000"
+
+
+def test_empty_queries_are_those_without_relevant_documents_of_any_score():
+    labels, scores, qid = [1, 0, 0, 1], [-1.0, 0.5, 0.5, 0.5], [0, 0, 1, 2]
+    for measure, first in (("map", 0.5), ("mrr", 0.5), ("precision@2", 0.5)):
+        (row,) = br.reconcile(labels, scores, qid, measure).table.query("library == 'torchmetrics'").itertuples()
+        assert row.from_relevant_scores == pytest.approx(-first / 3)
+        assert row.because == f"scores above 0 only {-first / 3:+.4f}"
+
+
+def test_refusals_say_what_to_pass(short):
+    y, scores, qid = short
+    table = br.reconcile(y, scores, qid, "map", threshold=2).table.set_index("library")
+    assert table.loc["torchmetrics", "because"] == "takes only labels 0 and 1: pass y_true >= 2"
+    again = br.reconcile(y >= 2, scores, qid, "map").table
+    assert again["value"].notna().all()
+
+
+def test_names_of_metrics_say_cutoff_and_threshold():
+    def metrics(*args, **settings):
+        table = br.reconcile([0, 3], [1.0, 0.5], [0, 0], *args, **settings).table
+        return dict.fromkeys(table["metric"])
+
+    assert {"MAP:top=5;border=1.5", "map_cut_5 (relevance_level=2)", "map@5-l2", "AP(rel=2)@5"} < metrics(
+        "map@5", threshold=2
+    ).keys()
+    assert {"MAP:top=-1", "map", "map@2", "AP", "RetrievalMAP"} < metrics("map").keys()
+    assert {"MRR:top=-1;border=2.5", "recip_rank (relevance_level=3)", "mrr-l3", "RR(rel=3)", "RR(rel=3)@2"} < metrics(
+        "mrr", threshold=2.5
+    ).keys()
+    assert {"pre", "set_P", "precision", "SetP", "PrecisionAt:top=-1"} < metrics("precision").keys()
+
+
+def test_texts_of_settings_have_no_code():
+    for measure, conventions in CONVENTIONS.items():
+        ours = br.reconcile([1, 0], [1.0, 0.5], [0, 0], measure).settings
+        for convention in conventions:
+            theirs = convention.settings(ours)
+            for step in KINDS[measure].steps:
+                if step != "decimals" or theirs.decimals:
+                    assert "None" not in setting_text(step, getattr(theirs, step))
+    assert setting_text("threshold", Above(0.5)) == "relevant above 0.5"
+    assert setting_text("threshold", 0.5) == "relevant from 0.5"
+
+
+@pytest.mark.parametrize("measure", ["dcg", "auc", "agreement", "recall@5", lambda y, s, q: 0.0])
+def test_other_measures_are_an_error_that_names_the_known_ones(measure):
+    with pytest.raises(ValueError, match="measure must be one of ndcg, map, mrr, err, precision, such as 'ndcg@10'"):
+        br.reconcile([0, 1], [0.1, 0.2], [0, 0], measure)
+
+
+def test_bad_settings_are_errors():
+    data = [0, 1], [0.1, 0.2], [0, 0]
+    with pytest.raises(ValueError, match="k must be None or an integer of at least 1, because"):
+        br.reconcile(*data, "map@0.5")
+    with pytest.raises(TypeError, match="'mrr' has no setting 'gain'"):
+        br.reconcile(*data, "mrr", gain="linear")
+    with pytest.raises(ValueError, match="map is not defined for arrays"):
+        br.reconcile(*data, get_measure("map", judged_only=True))
+    with pytest.raises(ValueError, match="max_grade must be at least the largest label"):
+        br.reconcile([0, 3], *data[1:], "err", max_grade=2)

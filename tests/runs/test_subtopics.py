@@ -1,0 +1,288 @@
+"""Measures of subtopics: NIST's ndeval, definitions in plain Python, and qrels with several iterations."""
+
+import math
+import warnings
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from boostrank import evaluate, evaluate_run, get_measure
+from boostrank.metrics.novelty import SUBTOPIC_MEASURES
+
+# Names of ir_measures, with those of ndeval.
+NDEVAL = {
+    "ERR_IA@5": "ERR-IA@5",
+    "ERR_IA@20": "ERR-IA@20",
+    "nERR_IA@1": "nERR-IA@1",
+    "nERR_IA@10": "nERR-IA@10",
+    "alpha_DCG@2": "alpha-DCG@2",
+    "alpha_DCG@20": "alpha-DCG@20",
+    "alpha_nDCG@1": "alpha-nDCG@1",
+    "alpha_nDCG@5": "alpha-nDCG@5",
+    "alpha_nDCG@20": "alpha-nDCG@20",
+    "NRBP": "NRBP",
+    "nNRBP": "nNRBP",
+    "AP_IA": "MAP-IA",
+    "P_IA@1": "P-IA@1",
+    "P_IA@10": "P-IA@10",
+    "STREC@1": "strec@1",
+    "StRecall@10": "strec@10",
+}
+COLUMNS = ["query_id", "iteration", "doc_id", "relevance"]
+
+
+def qrels_of(*judgments):
+    return pd.DataFrame(judgments, columns=COLUMNS)
+
+
+def with_settings(name, **settings):
+    """A name with those of the parameters that the measure has."""
+    name, at, k = name.partition("@")
+    known = (
+        {"rel"} | ({"alpha"} if "alpha" in name or "NRBP" in name else set()) | ({"beta"} if "NRBP" in name else set())
+    )
+    given = ", ".join(f"{key}={value}" for key, value in settings.items() if key in known)
+    return f"{name}({given})" + at + k
+
+
+def random_tables(seed, n_ids=30, scores=None):
+    """Judgments for subtopics and a run, with documents that were not judged, and relevant ones not retrieved."""
+    random = np.random.default_rng(seed)
+    judgments, run = [], {}
+    for query in range(random.integers(1, 6)):
+        for subtopic in range(random.integers(2, 7)):
+            chosen = random.choice(n_ids, random.integers(1, 12), replace=False)
+            grades = random.integers(-2, 4, len(chosen)) if random.random() < 0.9 else np.zeros(len(chosen), dtype=int)
+            judgments += [
+                (f"q{query}", f"s{subtopic}", f"d{i}", grade) for i, grade in zip(chosen, grades, strict=True)
+            ]
+        chosen = random.choice(n_ids, random.integers(1, n_ids), replace=False)
+        values = random.permutation(len(chosen)) if scores is None else random.integers(0, scores, len(chosen))
+        run[f"q{query}"] = {f"d{i}": float(value) for i, value in zip(chosen, values, strict=True)}
+    random.shuffle(judgments)
+    return qrels_of(*judgments), run
+
+
+@pytest.mark.parametrize("settings", [{"rel": 1, "alpha": 0.5, "beta": 0.5}, {"rel": 2, "alpha": 0.25, "beta": 0.8}])
+def test_values_are_those_of_ndeval(settings):
+    pyndeval = pytest.importorskip("pyndeval")
+    for seed in range(75):
+        qrels, run = random_tables(seed)
+        judgments = list(qrels.itertuples(index=False, name=None))
+        documents = [(query, document, score) for query in run for document, score in run[query].items()]
+        found = evaluate_run(
+            qrels,
+            run,
+            {name: with_settings(name, **settings) for name in NDEVAL},
+            queries="judged",
+            per_query=True,
+        )
+        for names, alpha in (
+            ([name for name in NDEVAL if "ERR" not in name], settings["alpha"]),
+            # ir_measures has no alpha for ERR-IA; in ndeval it is the same as for alpha-nDCG.
+            ([name for name in NDEVAL if "ERR" in name], 0.5),
+        ):
+            evaluator = pyndeval.RelevanceEvaluator(
+                judgments, [NDEVAL[name] for name in names], settings["rel"], alpha, settings["beta"]
+            )
+            ndeval = evaluator.evaluate(documents)
+            # ndeval has NaN where no document is relevant.
+            expected = [[np.nan_to_num(ndeval[query][NDEVAL[name]]) for name in names] for query in found.index]
+            np.testing.assert_allclose(found[names].to_numpy(), expected, rtol=0, atol=1e-12)
+
+
+def test_ndeval_does_not_divide_at_cutoff_1():
+    """The sums of ndeval at rank 1 are not divided by the number of subtopics; here they are."""
+    pyndeval = pytest.importorskip("pyndeval")
+    judgments = [("q", "1", "a", 1), ("q", "2", "b", 1)]
+    values = evaluate_run(qrels_of(*judgments), {"q": {"a": 1.0}}, ["ERR_IA@1", "alpha_DCG@1"])
+    ndeval = pyndeval.ndeval(judgments, [("q", "a", 1.0)], ["ERR-IA@1", "alpha-DCG@1"])
+    assert ndeval == {"q": {"ERR-IA@1": 1.0, "alpha-DCG@1": 1.0}}
+    assert values == {"ERR_IA@1": 0.5, "alpha_DCG@1": 0.5}
+
+
+# Definitions, for one query. `covered` has the set of subtopics of each document of a ranking.
+def novelty_sum(covered, discount, alpha, depth):
+    total, seen = 0.0, {}
+    for rank, subtopics in enumerate(covered[:depth], 1):
+        for subtopic in subtopics:
+            total += (1 - alpha) ** seen.get(subtopic, 0) * discount(rank)
+            seen[subtopic] = seen.get(subtopic, 0) + 1
+    return total
+
+
+def greedy_ranking(relevant, alpha):
+    """Documents by their gain, given those before; of equal gains the largest id is first."""
+    left, seen, ranking = sorted(relevant, reverse=True), {}, []
+
+    def gain(document):
+        return sum((1 - alpha) ** seen.get(subtopic, 0) for subtopic in relevant[document])
+
+    while left:
+        best = max(left, key=lambda document: round(gain(document), 9))
+        left.remove(best)
+        ranking.append(best)
+        for subtopic in relevant[best]:
+            seen[subtopic] = seen.get(subtopic, 0) + 1
+    return ranking
+
+
+def by_definition(name, relevant, ranking, k, alpha, beta):
+    """The value of a measure for one query; `relevant` has the subtopics of each document."""
+    subtopics = set().union(*relevant.values())
+    if not subtopics:
+        return 0.0
+    covered = [relevant.get(document, set()) for document in ranking]
+    depth = len(covered) if k is None else k
+    if name == "subtopic_recall":
+        return len(set().union(*covered[:depth])) / len(subtopics)
+    if name == "precision_ia":
+        return np.mean([sum(one in each for each in covered[:depth]) / k for one in subtopics])
+    if name == "map_ia":
+        values = []
+        for one in subtopics:
+            hits = [rank for rank, each in enumerate(covered, 1) if one in each]
+            n_relevant = sum(one in each for each in relevant.values())
+            values.append(sum(i / rank for i, rank in enumerate(hits, 1) if rank <= depth) / n_relevant)
+        return np.mean(values)
+    discount = {
+        "alpha_dcg": lambda rank: 1 / math.log2(1 + rank),
+        "err_ia": lambda rank: 1 / rank,
+        "nrbp": lambda rank: beta ** (rank - 1),
+    }[name.replace("_ndcg", "_dcg").replace("nerr", "err").replace("nnrbp", "nrbp")]
+    if name in ("alpha_ndcg", "nerr_ia", "nnrbp"):
+        ideal = [relevant[document] for document in greedy_ranking(relevant, alpha)]
+        divisor = novelty_sum(ideal, discount, alpha, 10**9 if k is None else k)
+    else:
+        # Without a cutoff the sum over all ranks, of which 3,000 are enough.
+        divisor = novelty_sum([subtopics] * (3000 if k is None else k), discount, alpha, 10**9)
+    return novelty_sum(covered, discount, alpha, depth) / divisor
+
+
+@pytest.mark.parametrize("measure", SUBTOPIC_MEASURES)
+@pytest.mark.parametrize(("k", "alpha"), [(1, 0.5), (3, 0.3), (7, 0.0), (30, 1.0), (None, 0.6)])
+def test_definitions(measure, k, alpha):
+    if k is None and measure.needs_cutoff:
+        k = 100
+    beta, threshold = 0.7, 2
+    settings = {"k": k, "threshold": threshold}
+    settings |= {"alpha": alpha} if hasattr(measure, "alpha") else {}
+    settings |= {"beta": beta} if hasattr(measure, "beta") else {}
+    for seed in range(5):
+        # Most documents have equal scores, and are ranked by decreasing id.
+        qrels, run = random_tables(seed, scores=4)
+        found = evaluate_run(qrels, run, {"value": measure(**settings)}, queries="judged", per_query=True)["value"]
+        for query, value in found.items():
+            judged = qrels[qrels["query_id"] == query]
+            relevant = {
+                document: set(rows.loc[rows["relevance"] >= threshold, "iteration"])
+                for document, rows in judged.groupby("doc_id")
+            }
+            by_id = sorted(run[query], reverse=True)
+            ranking = sorted(by_id, key=lambda document: -run[query][document])
+            assert value == pytest.approx(by_definition(measure.name, relevant, ranking, k, alpha, beta), abs=1e-12)
+
+
+def test_the_greedy_ranking_is_not_always_the_best():
+    """The greedy ranking is d, then e or f; but e and f, which have all subtopics, are better up to rank 2."""
+    covered = {"d": "1234", "e": "125", "f": "346"}
+    judgments = [("q", subtopic, document, 1) for document, subtopics in covered.items() for subtopic in subtopics]
+    run = {"q": {"e": 3.0, "f": 2.0, "d": 1.0}}
+    value = evaluate_run(qrels_of(*judgments), run, "alpha_nDCG(alpha=1)@3")
+    second, third = 1 / math.log2(3), 1 / 2
+    assert value["alpha_nDCG(alpha=1)@3"] == pytest.approx((3 + 3 * second) / (4 + second + third))
+    flat = evaluate_run(qrels_of(*judgments), run, {"v": get_measure("nnrbp", alpha=1.0, beta=0.9, k=2)})["v"]
+    assert flat == pytest.approx((3 + 3 * 0.9) / (4 + 0.9))
+    assert flat > 1
+
+
+class TestSeveralIterations:
+    qrels = qrels_of(("q", "1", "a", 1), ("q", "2", "a", 3), ("q", "2", "b", 2), ("q", "1", "c", 0))
+    run: ClassVar = {"q": {"b": 2.0, "a": 1.0}}
+
+    def test_a_list_with_other_measures_is_refused(self):
+        with pytest.raises(ValueError, match=r"the document 'a' of the query 'q' for several .*pass subtopics='max'"):
+            evaluate_run(self.qrels, self.run, ["alpha_nDCG@5", "nDCG@5"])
+
+    def test_or_takes_the_largest_relevance(self):
+        largest = {"q": {"a": 3, "b": 2, "c": 0}}
+        found = evaluate_run(self.qrels, self.run, ["alpha_nDCG@5", "nDCG@5", "AP"], subtopics="max")
+        expected = evaluate_run(largest, self.run, ["nDCG@5", "AP"])
+        assert {name: found[name] for name in expected} == expected
+        assert found["alpha_nDCG@5"] == evaluate_run(self.qrels, self.run, "alpha_nDCG@5")["alpha_nDCG@5"]
+
+    def test_documents_that_were_not_judged_may_be_removed(self):
+        run = {"q": {"x": 9.0, **self.run["q"]}}
+        values = [evaluate_run(self.qrels, each, "ERR_IA@2", unjudged="remove") for each in (self.run, run)]
+        assert values[0] == values[1]
+        assert evaluate_run(self.qrels, run, "ERR_IA@2")["ERR_IA@2"] < values[0]["ERR_IA@2"]
+
+    def test_queries_of_one_table(self):
+        qrels = pd.concat([self.qrels, qrels_of(("r", "1", "a", 1))])
+        values = {
+            queries: evaluate_run(qrels, self.run, "STREC@2", queries=queries)["STREC@2"]
+            for queries in ("judged", "common")
+        }
+        assert values == {"judged": 0.5, "common": 1.0}
+
+    def test_a_single_subtopic_is_named_in_a_warning(self):
+        with pytest.warns(UserWarning, match=r"all judgments of qrels have the iteration '0'.*column 'iteration'"):
+            value = evaluate_run({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, "ERR_IA@5")["ERR_IA@5"]
+        assert value == pytest.approx(1 / 2 / sum(0.5**i / (i + 1) for i in range(5)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            evaluate_run({"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP")
+
+    def test_queries_without_relevant_documents_follow_the_measure(self):
+        qrels = pd.concat([self.qrels, qrels_of(("r", "1", "a", 0), ("r", "2", "a", -1))])
+        run = {**self.run, "r": {"a": 1.0}}
+        mean = {empty: {"v": get_measure("subtopic_recall", empty=empty)} for empty in ("zero", "one", "skip", "raise")}
+        for empty, value in (("zero", 0.5), ("one", 1.0), ("skip", 1.0)):
+            assert evaluate_run(qrels, run, mean[empty]) == {"v": value}
+        with pytest.raises(ValueError, match=r"query 'r' has no document that is relevant for a subtopic"):
+            evaluate_run(qrels, run, mean["raise"])
+
+    def test_no_query_may_have_a_relevant_document(self):
+        qrels = qrels_of(("r", "1", "a", 0), ("r", "2", "a", -1))
+        values = evaluate_run(qrels, {"r": {"a": 1.0}}, ["alpha_nDCG@5", "ERR_IA@5", "AP_IA"])
+        assert set(values.values()) == {0.0}
+
+    def test_a_run_may_have_no_judged_query_ranked(self):
+        qrels = pd.concat([self.qrels, qrels_of(("r", "1", "a", 1))])
+        values = evaluate_run(qrels, {"r": {"x": 1.0}}, ["alpha_nDCG@5"], queries="judged", unjudged="remove")
+        assert values == {"alpha_nDCG@5": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"measures": "alpha_DCG"}, r"alpha_dcg needs a cutoff; choose one, such as 'alpha_dcg@10'"),
+        ({"measures": "P_IA"}, r"precision_ia needs a cutoff"),
+        ({"measures": "alpha_nDCG@5", "ties": "average"}, r"alpha_ndcg@5 is not averaged over permutations"),
+        ({"measures": "alpha_nDCG(alpha=1.5)@5"}, r"alpha must be a number of at most 1; got 1\.5"),
+        ({"measures": "alpha_nDCG(alpha=-1)@5"}, r"alpha must be a finite number of at least 0"),
+        ({"measures": "NRBP(beta=1)"}, r"beta must be a finite number above 0 and below 1; got 1"),
+        ({"measures": "AP_IA(rel=0)"}, r"threshold must be a finite number above 0; got 0"),
+        ({"measures": "P_IA(beta=1)@5"}, r"has the parameter 'beta', which is not known"),
+        ({"measures": "alpha_ndcg@0.5"}, r"k must be an integer of at least 1; got 0\.5"),
+        ({"measures": "AP", "subtopics": "mean"}, r"subtopics must be one of refuse, max; got 'mean'"),
+    ],
+)
+def test_invalid_settings_are_refused(settings, fault):
+    with pytest.raises(ValueError, match=fault):
+        evaluate_run(TestSeveralIterations.qrels, TestSeveralIterations.run, **settings)
+
+
+def test_arrays_have_no_subtopics():
+    with pytest.raises(
+        ValueError, match=r"alpha_ndcg@5 is not defined for arrays: .*judgments and a run to evaluate_run"
+    ):
+        evaluate([1, 0], [0.5, 0.1], [1, 1], "alpha_ndcg@5")
+
+
+def test_ties_may_keep_the_sequence_of_the_run():
+    qrels, run = qrels_of(("q", "1", "a", 1), ("q", "2", "b", 0)), {"q": {"a": 1.0, "b": 1.0}}
+    assert evaluate_run(qrels, run, "ERR_IA@1", ties="stable") == {"ERR_IA@1": 1.0}
+    assert evaluate_run(qrels, run, "ERR_IA@1") == {"ERR_IA@1": 0.0}

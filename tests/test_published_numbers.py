@@ -1,0 +1,578 @@
+"""Numbers that other libraries and papers publish: examples of their documentation, and what their tests expect.
+
+Each case names its source. The tolerance is half a unit of the last published decimal, or a unit where the source
+truncates.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from boostrank import evaluate, evaluate_run, get_measure
+from boostrank.metrics import dcg_score, ndcg_score
+
+EXACT = 1e-12
+
+
+class Arrays(NamedTuple):
+    """Published values of labels and scores; the values are means over queries."""
+
+    source: str
+    labels: list[Any]
+    scores: list[Any]
+    values: dict[Any, float]
+    tolerance: float
+    qid: list[int] | None = None
+
+
+class Run(NamedTuple):
+    """Published values of a run, by query, or means over queries ("all")."""
+
+    source: str
+    qrels: Any
+    run: dict[str, dict[str, float]]
+    values: dict[str, dict[str, float]]
+    tolerance: float
+
+
+def ranked(documents):
+    """A run of one query whose documents are in this sequence."""
+    return {document: -float(rank) for rank, document in enumerate(documents)}
+
+
+def qrels_of(text):
+    """Lines "QUERY ITERATION DOCUMENT RELEVANCE"."""
+    rows = [line.split() for line in text.strip().splitlines()]
+    table = pd.DataFrame(rows, columns=["query_id", "iteration", "doc_id", "relevance"])
+    return table.assign(relevance=table["relevance"].astype(float))
+
+
+def measure(name, **settings):
+    return get_measure(name, **settings)
+
+
+OF_TORCHMETRICS = [[0, 0, 1, 0, 1, 0, 1], [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2]]
+ONE_LIST = [0, 0, 0, 1, 1, 1, 1]
+JARVELIN_GAINS = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0]
+LINEAR = {"gain": "linear"}
+RAX_LABELS, RAX_SCORES = [[0, 0, 1, 1], [2, 0, 0, 1]], [[0, 3, 1, 2], [1, 4, 3, 2]]
+
+ARRAYS = [
+    # torchmetrics 1.9.0, "Example" of the functions in torchmetrics.functional.retrieval.
+    Arrays("torchmetrics retrieval_average_precision", [1, 0, 1], [0.2, 0.3, 0.5], {"map": 0.8333}, 5e-5),
+    Arrays("torchmetrics retrieval_auroc", [1, 0, 1], [0.2, 0.3, 0.5], {"auc": 0.5}, 5e-5),
+    Arrays("torchmetrics retrieval_hit_rate", [1, 0, 1], [0.2, 0.3, 0.5], {"success@2": 1.0}, 5e-5),
+    Arrays(
+        "torchmetrics retrieval_normalized_dcg",
+        [10, 0, 0, 1, 5],
+        [0.1, 0.2, 0.3, 4, 70],
+        {measure("ndcg", **LINEAR): 0.6957},
+        5e-5,
+    ),
+    Arrays("torchmetrics retrieval_precision", [1, 0, 1], [0.2, 0.3, 0.5], {"precision@2": 0.5}, 5e-5),
+    Arrays("torchmetrics retrieval_r_precision", [1, 0, 1], [0.2, 0.3, 0.5], {"rprec": 0.5}, 5e-5),
+    Arrays("torchmetrics retrieval_recall", [1, 0, 1], [0.2, 0.3, 0.5], {"recall@2": 0.5}, 5e-5),
+    Arrays("torchmetrics retrieval_reciprocal_rank", [0, 1, 0], [0.2, 0.3, 0.5], {"mrr": 0.5}, 5e-5),
+    # torchmetrics 1.9.0, "Example" of the classes in torchmetrics.retrieval.
+    Arrays(
+        "torchmetrics RetrievalMAP, RetrievalNormalizedDCG, RetrievalRecall, RetrievalRPrecision, RetrievalPrecision, "
+        "RetrievalMRR",
+        *OF_TORCHMETRICS,
+        {
+            "map": 0.7917,
+            measure("ndcg", **LINEAR): 0.8467,
+            "recall@2": 0.75,
+            "rprec": 0.75,
+            "precision@2": 0.5,
+            "mrr": 0.75,
+        },
+        5e-5,
+        ONE_LIST,
+    ),
+    Arrays(
+        "torchmetrics RetrievalHitRate",
+        [1, 0, 0, 0, 1, 0, 1],
+        OF_TORCHMETRICS[1],
+        {"success@2": 0.5},
+        5e-5,
+        ONE_LIST,
+    ),
+    # rax 0.4.0, docstring of the module rax._src.metrics.
+    Arrays("rax ndcg_metric", [2, 0, 1], [2, 1, 3], {"ndcg": 0.79670763}, 5e-8),
+    Arrays(
+        "rax ndcg_metric, batch",
+        [2, 0, 1, 0, 0, 1],
+        [2, 1, 3, 1, 0.5, 1.5],
+        {"ndcg": 0.8983538},
+        5e-8,
+        [0, 0, 0, 1, 1, 1],
+    ),
+    Arrays("rax ndcg_metric, vmap", [1, 0, 0, 0, 1], [2, 1, 1, 0.5, 1.5], {"ndcg": 1.0}, EXACT, [0, 0, 1, 1, 1]),
+    # rax 0.4.0, rax._src.metrics_test: test_computes_metric_value_on_batch_with_vmap, its two lists.
+    Arrays(
+        "rax metrics_test, first list",
+        RAX_LABELS[0],
+        RAX_SCORES[0],
+        {
+            "mrr": 1 / 2,
+            "recall@3": 1.0,
+            "precision": 0.5,
+            "precision@3": 2 / 3,
+            "map": (0.5 + 2 / 3) / 2,
+            "dcg": 1 / np.log2(3) + 1 / np.log2(4),
+            "ndcg": (1 / np.log2(3) + 1 / np.log2(4)) / (1 + 1 / np.log2(3)),
+            "agreement": 2 / 4,
+        },
+        EXACT,
+    ),
+    Arrays(
+        "rax metrics_test, second list",
+        RAX_LABELS[1],
+        RAX_SCORES[1],
+        {
+            "mrr": 1 / 3,
+            "recall@3": 1 / 2,
+            "precision": 0.5,
+            "precision@3": 1 / 3,
+            "map": (1 / 3 + 0.5) / 2,
+            "dcg": 1 / np.log2(4) + 3 / np.log2(5),
+            "ndcg": (1 / np.log2(4) + 3 / np.log2(5)) / (3 + 1 / np.log2(3)),
+        },
+        EXACT,
+    ),
+    # rax 0.4.0, rax._src.metrics_test: test_computes_metric_with_topn_3.
+    Arrays(
+        "rax metrics_test, topn=3",
+        [1, 0, 1, 1],
+        [0, 3, 1, 2],
+        {"mrr@3": 1 / 2, "recall@3": 2 / 3, "precision@3": 2 / 3, "map@3": (1 / 2 + 2 / 3) / 3},
+        EXACT,
+    ),
+    # scikit-learn 1.9, "Examples" of dcg_score, ndcg_score and label_ranking_average_precision_score.
+    Arrays(
+        "sklearn dcg_score, ndcg_score",
+        [10, 0, 0, 1, 5],
+        [0.1, 0.2, 0.3, 4, 70],
+        {measure("dcg", **LINEAR): 9.49, measure("dcg@2", **LINEAR): 5.63, measure("ndcg", **LINEAR): 0.69},
+        1e-2,
+    ),
+    Arrays(
+        "sklearn ndcg_score, other scores",
+        [10, 0, 0, 1, 5],
+        [0.05, 1.1, 1.0, 0.5, 0.0],
+        {measure("ndcg", **LINEAR): 0.49, measure("ndcg@4", **LINEAR): 0.35},
+        1e-2,
+    ),
+    Arrays(
+        "sklearn dcg_score, ndcg_score, ties",
+        [10, 0, 0, 1, 5],
+        [1, 0, 0, 0, 1],
+        {measure("dcg@1", **LINEAR): 7.5, measure("ndcg@1", **LINEAR): 0.75},
+        EXACT,
+    ),
+    Arrays(
+        "sklearn label_ranking_average_precision_score",
+        [1, 0, 0, 0, 0, 1],
+        [0.75, 0.5, 1, 1, 0.2, 0.1],
+        {"map": 0.416},
+        1e-3,
+        [0, 0, 0, 1, 1, 1],
+    ),
+    # Elasticsearch, ExpectedReciprocalRankTests.testERRAt and testERRMissingRatings.
+    Arrays(
+        "Elasticsearch testERRAt",
+        [3, 2, 0, 1],
+        [4, 3, 2, 1],
+        {measure("err@3", max_grade=3): 0.8984375, measure("err@4", max_grade=3): 0.8984375 + 0.00244140625},
+        EXACT,
+    ),
+    Arrays(
+        "Elasticsearch testERRMissingRatings",
+        [3, 0, 0, 1],
+        [4, 3, 2, 1],
+        {measure("err@4", max_grade=3): 0.875 + 0.00390625},
+        EXACT,
+    ),
+]
+
+# pytrec_eval 0.5, README.
+PYTREC_EVAL = {"q1": {"d1": 0, "d2": 1, "d3": 0}, "q2": {"d2": 1, "d3": 1}}
+# ranx 0.3, README.
+RANX = (
+    {"q_1": {"d_12": 5, "d_25": 3}, "q_2": {"d_11": 6, "d_22": 1}},
+    {
+        "q_1": ranked(["d_12", "d_23", "d_25", "d_36", "d_32", "d_35"]),
+        "q_2": ranked(["d_12", "d_11", "d_25", "d_36", "d_22", "d_35"]),
+    },
+)
+# ir_measures 0.4, tests of its providers: the same run in most of them.
+IR_RUN = {
+    "0": {"D0": 0.8, "D2": 0.7, "D1": 0.3, "D3": 0.4, "D4": 0.1},
+    "1": {"D1": 0.8, "D3": 0.7, "D4": 0.3, "D2": 0.4},
+}
+IR_RUN_2 = {"0": IR_RUN["0"], "1": {"D1": 0.8, "D4": 0.7, "D3": 0.3, "D2": 0.4}}
+IR_QRELS = {"0": {"D0": 0, "D1": 1, "D2": 1, "D3": 2, "D4": 0}, "1": {"D0": 1, "D3": 2, "D5": 2}}
+IR_SETS = {"0": {"D0": 0, "D1": 1, "D2": 2, "D3": 2, "D4": 0}, "1": {"D0": 1, "D3": 2, "D5": 0}}
+IR_IPREC = {"0": {"D0": 1, "D1": 1, "D2": 2, "D3": 2, "D4": 0}, "1": {"D0": 1, "D3": 2, "D5": 0}}
+IR_INFAP = {"0": {"D0": 1, "D1": -1, "D2": 0, "D3": 2, "D4": 0}, "1": {"D0": 1, "D3": 2, "D4": -1, "D5": 0}}
+# ir_measures 0.4, test/cwl.qrels and test/cwl.run.
+CWL_QRELS = {
+    "T1": {"D1": 1, "D2": 0, "D3": 1, "D4": 1, "D7": 1, "D8": 0, "D9": 1, "D10": 0},
+    "T2": {"D1": 1, "D2": 1, "D5": 1, "D6": 0, "D7": 1, "D8": 1, "D9": 1, "D10": 0},
+    "T3": {"D4": 0, "D5": 0, "D6": 1, "D7": 1, "D8": 1, "D9": 0, "D10": 1},
+}
+CWL_RUN = {topic: ranked([f"D{i}" for i in range(1, 11)]) for topic in CWL_QRELS}
+CWL_VALUES = {
+    "AP": (0.7087, 0.7438, 0.3068),
+    "BPM(T=1.0, max_rel=1)@20": (1.0000, 1.0000, 0.1667),
+    "BPM(T=2.0, max_rel=1)@10": (0.6667, 1.0000, 0.2857),
+    "INSQ(T=1.0, max_rel=1)": (0.5872, 0.6629, 0.0880),
+    "INSQ(T=2.0, max_rel=1)": (0.4513, 0.5068, 0.1292),
+    "INST(T=1.0, max_rel=1)": (0.7934, 0.9226, 0.0888),
+    "INST(T=2.0, max_rel=1)": (0.5994, 0.6924, 0.1397),
+    "SDCG(max_rel=1)@10": (0.5645, 0.6531, 0.2848),
+    "NERR8(max_rel=1)@10": (1.0000, 1.0000, 0.1667),
+    "NERR9(max_rel=1)@10": (1.0000, 1.0000, 0.0680),
+    "NERR10(p=0.8, max_rel=1)": (1.0000, 1.0000, 0.0888),
+    "NERR11(T=2.0, max_rel=1)": (1.0000, 1.0000, 0.0691),
+    "P@1": (1.0000, 1.0000, 0.0000),
+    "P@10": (0.5000, 0.6000, 0.4000),
+    "P@20": (0.2500, 0.3000, 0.2000),
+    "P@5": (0.6000, 0.6000, 0.0000),
+    "RBP(p=0.9, rel=1)": (0.3501, 0.3996, 0.1988),
+    "RR": (1.0000, 1.0000, 0.1667),
+}
+# ir_measures 0.4, test/test_pyndeval.py.
+IR_SUBTOPICS = qrels_of("""
+0 0 D0 0
+0 0 D1 1
+0 0 D2 1
+0 1 D2 1
+0 1 D3 2
+0 0 D4 0
+1 0 D0 1
+1 0 D3 2
+1 1 D5 2
+""")
+# pyndeval 0.0.8, README.
+NDEVAL_VALUES = {
+    "ERR_IA@5": 0.3933,
+    "ERR_IA@10": 0.3907,
+    "ERR_IA@20": 0.3907,
+    "nERR_IA@5": 0.8297,
+    "nERR_IA@10": 0.8297,
+    "nERR_IA@20": 0.8297,
+    "alpha_DCG@5": 0.4052,
+    "alpha_DCG@10": 0.3998,
+    "alpha_DCG@20": 0.3997,
+    "alpha_nDCG@5": 0.7868,
+    "alpha_nDCG@10": 0.7868,
+    "alpha_nDCG@20": 0.7868,
+    "NRBP": 0.3906,
+    "nNRBP": 0.8620,
+    "AP_IA": 0.5000,
+    "P_IA@5": 0.2000,
+    "P_IA@10": 0.1000,
+    "P_IA@20": 0.0500,
+    "StRecall@5": 0.6666,
+    "StRecall@10": 0.6666,
+    "StRecall@20": 0.6666,
+}
+IR_DIVERSITY = qrels_of("q0 0 d0 1\nq0 1 d0 1\nq0 0 d1 1")
+RBP_DOCUMENTS = [f"d{i}" for i in range(1, 21)]
+
+RUNS = [
+    Run(
+        "pytrec_eval README",
+        PYTREC_EVAL,
+        {"q1": {"d1": 1.0, "d2": 0.0, "d3": 1.5}, "q2": {"d1": 1.5, "d2": 0.2, "d3": 0.5}},
+        {
+            "q1": {"nDCG": 0.5, "AP": 0.3333333333333333},
+            "q2": {"nDCG": 0.6934264036172708, "AP": 0.5833333333333333},
+        },
+        EXACT,
+    ),
+    Run(
+        "pytrec_eval tests, test_ndcg and test_ndcg_cut",
+        {"rank 3": PYTREC_EVAL["q1"], "rank 1": PYTREC_EVAL["q1"], "rank 2": PYTREC_EVAL["q1"]},
+        {
+            "rank 3": {"d1": 1.0, "d2": 0.0, "d3": 1.5},
+            "rank 1": {"d1": 1.0, "d2": 2.0, "d3": 1.5},
+            "rank 2": {"d1": 4.0, "d2": 2.0, "d3": 1.5},
+        },
+        {
+            "rank 3": {"nDCG": 0.5, "nDCG@1": 0.0, "nDCG@2": 0.0, "nDCG@3": 0.5, "nDCG@1000": 0.5},
+            "rank 1": {"nDCG": 1.0, "nDCG@1": 1.0},
+            "rank 2": {"nDCG": 0.6309297535714575},
+        },
+        EXACT,
+    ),
+    Run("ranx README", *RANX, {"all": {"nDCG@5": 0.7861, "AP@5": 0.6416, "RR": 0.75}}, 1e-4),
+    Run(
+        "ranx rank_biased_precision_test.py",
+        {"q": {"d1": 1, "d2": 1, "d6": 1, "d11": 1, "d17": 1}},
+        {"q": ranked(RBP_DOCUMENTS)},
+        {"q": {"RBP(p=0.5, rel=1)": 0.7661, "RBP(p=0.8, rel=1)": 0.4526, "RBP(p=0.95, rel=1)": 0.1881}},
+        5e-5,
+    ),
+    Run(
+        "ranx bpref_test.py",
+        {
+            "q1": {"d2": 1, "d5": 1, "d1": 0, "d4": 0},
+            "q2": {"d2": 1, "d5": 1, "d1": 0, "d6": 0},
+            "q3": {"d2": 1, "d5": 1, "d7": 1, "d1": 0, "d6": 0, "d8": 0},
+            "q4": {"d2": 1, "d4": 1, "d6": 1, "d9": 1, "d1": 0, "d3": 0, "d7": 0, "d8": 0},
+        },
+        {
+            "q1": ranked(["d1", "d2", "d3", "d4"]),
+            "q2": ranked(["d1", "d2", "d3", "d4", "d5", "d6"]),
+            "q3": ranked(["d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8"]),
+            "q4": ranked(["d1", "d2", "d3", "d4", "d6", "d7", "d8"]),
+        },
+        {
+            "q1": {"Bpref": 1 / 2 * (1 - 1 / 2)},
+            "q2": {"Bpref": 1 / 2 * ((1 - 1 / 2) + (1 - 1 / 2))},
+            "q3": {"Bpref": 1 / 3 * ((1 - 1 / 3) + (1 - 1 / 3) + (1 - 2 / 3))},
+            "q4": {"Bpref": 1 / 4 * ((1 - 1 / 4) + (1 - 2 / 4) + (1 - 2 / 4))},
+        },
+        EXACT,
+    ),
+    Run(
+        "ranx evaluate_test.py and metrics_test.py, test_dcg_jarvelin and test_ndcg_burges, test_average_precision",
+        {"linear": {"2": 5, "4": 4, "5": 3, "10": 2}, "binary": {"1": 1, "4": 1, "5": 1, "6": 1}},
+        {"linear": ranked(["10", "5", "2", "4", "3"]), "binary": ranked(["1", "2", "3", "4", "5", "7"])},
+        {
+            "linear": {
+                "nDCG@10": (2 + 3 / np.log2(3) + 5 / 2 + 4 / np.log2(5))
+                / (5 + 4 / np.log2(3) + 3 / 2 + 2 / np.log2(5)),
+                "nDCG(dcg='exp-log2')@10": (3 + 7 / np.log2(3) + 31 / 2 + 15 / np.log2(5))
+                / (31 + 15 / np.log2(3) + 7 / 2 + 3 / np.log2(5)),
+            },
+            "binary": {"AP@6": 0.525, "P@5": 3 / 5},
+        },
+        EXACT,
+    ),
+    Run(
+        "ir_measures README",
+        {"Q0": {"D0": 0, "D1": 1}, "Q1": {"D0": 0, "D3": 2}},
+        {"Q0": {"D0": 1.2, "D1": 1.0}, "Q1": {"D0": 2.4, "D3": 3.6}},
+        {
+            "Q0": {"AP": 0.5, "RR": 0.5, "nDCG": 0.6309297535714575, "nDCG@10": 0.6309297535714575, "P(rel=2)@10": 0.0},
+            "Q1": {"AP": 1.0, "RR": 1.0, "nDCG": 1.0, "nDCG@10": 1.0, "P(rel=2)@10": 0.1},
+            "all": {"AP": 0.75, "nDCG": 0.8154648767857288, "RR": 0.75, "P(rel=2)@10": 0.05},
+        },
+        EXACT,
+    ),
+    Run(
+        "gdeval, in ir_measures test_gdeval.py",
+        IR_QRELS,
+        IR_RUN,
+        {
+            "0": {
+                "nDCG(dcg='exp-log2')@20": 0.6201,
+                "nDCG(dcg='exp-log2')@2": 0.17377,
+                "ERR@20": 0.10175,
+                "ERR@2": 0.03125,
+            },
+            "1": {
+                "nDCG(dcg='exp-log2')@20": 0.35099,
+                "nDCG(dcg='exp-log2')@2": 0.38685,
+                "ERR@20": 0.09375,
+                "ERR@2": 0.09375,
+            },
+            "all": {"nDCG(dcg='exp-log2')@20": 0.485545, "ERR@20": 0.09775},
+        },
+        5.1e-6,
+    ),
+    Run(
+        "ranx, in ir_measures test_ranx.py",
+        {"0": IR_QRELS["0"]},
+        {"0": IR_RUN["0"]},
+        {
+            "0": {
+                "P@5": 0.6,
+                "P(rel=2)@5": 0.2,
+                "SetP": 0.6,
+                "R@5": 1.0,
+                "R@2": 0.3333333333333333,
+                "R(rel=2)@2": 0.0,
+                "SetR": 1.0,
+                "RR": 0.5,
+                "RR(rel=2)": 0.3333333333333333,
+                "RR(rel=2)@2": 0.0,
+                "AP": 0.6388888888888888,
+                "AP(rel=2)": 0.3333333333333333,
+                "AP@2": 0.16666666666666666,
+                "Success@2": 1.0,
+                "Success(rel=2)@2": 0.0,
+                "NumRet(rel=1)": 3.0,
+                "nDCG": 0.6584645692843067,
+                "nDCG@2": 0.23981246656813146,
+                "nDCG(dcg='exp-log2')": 0.6201040599710453,
+                "nDCG(dcg='exp-log2')@2": 0.17376534287144002,
+                "Rprec": 0.6666666666666666,
+                "Rprec(rel=2)": 0.0,
+            }
+        },
+        EXACT,
+    ),
+    Run(
+        "trec_eval, in ir_measures test_pytrec_eval.py: test_NumRet, test_NumQ",
+        IR_QRELS,
+        IR_RUN,
+        {
+            "0": {"NumRet": 5, "NumRet(rel=1)": 3, "NumRet(rel=2)": 1, "NumRet(rel=3)": 0, "NumQ": 1},
+            "1": {"NumRet": 4, "NumRet(rel=1)": 1, "NumRet(rel=2)": 1, "NumRet(rel=3)": 0, "NumQ": 1},
+            "all": {"NumRet": 9, "NumRet(rel=1)": 4, "NumRet(rel=2)": 2, "NumQ": 2},
+        },
+        EXACT,
+    ),
+    Run(
+        "trec_eval, in ir_measures test_pytrec_eval.py: test_Success, test_SetP, test_SetR, test_SetAP, test_SetF",
+        IR_SETS,
+        IR_RUN_2,
+        {
+            "0": {"Success@2": 1, "Success(rel=3)@2": 0, "SetP(rel=1)": 0.6, "SetRelP(rel=1)": 1.0, "SetP(rel=2)": 0.4}
+            | {"SetR(rel=1)": 1.0, "SetAP(rel=1)": 0.6, "SetAP(rel=2)": 0.4, "SetF(rel=1)": 0.75}
+            | {"SetF(rel=1, beta=0.5)": 0.6923, "SetF(rel=1, beta=2.0)": 0.81818, "SetF(rel=3)": 0},
+            "1": {
+                "Success@2": 0,
+                "Success(rel=3)@2": 0,
+                "SetP(rel=1)": 0.25,
+                "SetRelP(rel=1)": 0.5,
+                "SetP(rel=2)": 0.25,
+            }
+            | {"SetR(rel=1)": 0.5, "SetAP(rel=1)": 0.125, "SetAP(rel=2)": 0.25, "SetF(rel=1)": 0.33333}
+            | {"SetF(rel=1, beta=0.5)": 0.3, "SetF(rel=1, beta=2.0)": 0.375, "SetF(rel=3)": 0},
+            "all": {"SetP(rel=1)": 0.425, "SetRelP(rel=2)": 1.0, "SetR(rel=2)": 1.0, "SetAP(rel=1)": 0.3625},
+        },
+        5e-5,
+    ),
+    Run(
+        "trec_eval, in ir_measures test_pytrec_eval.py: test_NumRel",
+        {"0": IR_QRELS["0"], "1": {"D0": 1, "D3": 2, "D5": 0}},
+        IR_RUN,
+        {"0": {"NumRel": 3}, "1": {"NumRel": 2}, "all": {"NumRel": 5}},
+        EXACT,
+    ),
+    Run(
+        "trec_eval, in ir_measures test_pytrec_eval.py: test_IPrec",
+        IR_IPREC,
+        IR_RUN_2,
+        {
+            "0": {"IPrec@0.25": 1.0, "IPrec@0.5": 1.0, "IPrec@0.75": 1.0, "IPrec(rel=2)@0.1": 0.6666666}
+            | {"IPrec(rel=2)@0.75": 0.6666666},
+            "1": {"IPrec@0.25": 0.25, "IPrec@0.5": 0.25, "IPrec@0.75": 0.0, "IPrec(rel=2)@0.1": 0.25}
+            | {"IPrec(rel=2)@0.75": 0.25},
+        },
+        1e-7,
+    ),
+    Run(
+        "trec_eval, in ir_measures test_pytrec_eval.py: test_infAP",
+        IR_INFAP,
+        IR_RUN_2,
+        {
+            "0": {"AP": 0.8333, "infAP": 0.8333, "AP(rel=2)": 0.33333, "infAP(rel=2)": 0.33333},
+            "1": {"AP": 0.125, "infAP": 0.1875, "AP(rel=2)": 0.25, "infAP(rel=2)": 0.375},
+            "all": {"AP": 0.479167, "infAP": 0.510416, "infAP(rel=2)": 0.3542},
+        },
+        5e-5,
+    ),
+    Run(
+        "ir_measures test_judged.py",
+        IR_QRELS,
+        IR_RUN,
+        {
+            "0": {"Judged@1000": 1.0, "Judged@10": 1.0, "Judged@3": 1.0, "Judged@1": 1.0},
+            "1": {"Judged@1000": 1 / 4, "Judged@10": 1 / 4, "Judged@3": 1 / 3, "Judged@1": 0.0},
+        },
+        EXACT,
+    ),
+    Run(
+        "cwl_eval, in ir_measures test_cwl_eval.py",
+        CWL_QRELS,
+        CWL_RUN,
+        {topic: {name: values[i] for name, values in CWL_VALUES.items()} for i, topic in enumerate(("T1", "T2", "T3"))},
+        5e-5,
+    ),
+    Run(
+        "ndeval, in the README of pyndeval",
+        qrels_of("0 a A 1\n0 b B 1\n0 b D 1\n0 c C 1"),
+        {"0": {"A": 9.3, "D": 8.4, "E": 8.1, "B": 7.6}},
+        {"0": NDEVAL_VALUES},
+        1e-4,
+    ),
+    Run(
+        "ndeval, in ir_measures test_pyndeval.py",
+        IR_SUBTOPICS,
+        IR_RUN,
+        {"0": {"ERR_IA@20": 0.4659}, "1": {"ERR_IA@20": 0.1803}, "all": {"ERR_IA@20": 0.3231}},
+        5e-5,
+    ),
+    Run(
+        "ndeval, in the documentation of ir_measures (Getting Started, Diversity Measures)",
+        IR_DIVERSITY,
+        {"q0": {"d0": 1.0}},
+        {"all": {"alpha_nDCG@10": 0.8637574337885664}},
+        EXACT,
+    ),
+    Run(
+        "ndeval, in the documentation of ir_measures, the worse run",
+        IR_DIVERSITY,
+        {"q0": {"d1": 1.0}},
+        {"all": {"alpha_nDCG@10": 0.4318787168942832}},
+        EXACT,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", ARRAYS, ids=lambda case: case.source)
+def test_values_of_arrays(case):
+    qid = [0] * len(case.labels) if case.qid is None else case.qid
+    measures = {str(i): each for i, each in enumerate(case.values)}
+    found = evaluate(np.asarray(case.labels, dtype=float), np.asarray(case.scores, dtype=float), qid, measures)
+    for number, value in zip(found, case.values.values(), strict=True):
+        assert found[number] == pytest.approx(value, abs=case.tolerance), str(measures[number])
+
+
+@pytest.mark.parametrize("case", RUNS, ids=lambda case: case.source)
+def test_values_of_runs(case):
+    for query, values in case.values.items():
+        if query == "all":
+            found = evaluate_run(case.qrels, case.run, list(values))
+        else:
+            found = evaluate_run(case.qrels, case.run, list(values), per_query=True).loc[query].to_dict()
+        for name, value in values.items():
+            assert found[name] == pytest.approx(value, abs=case.tolerance), f"{name} of {query}"
+
+
+def test_cumulated_gains_of_jarvelin_and_kekalainen():
+    """Järvelin and Kekäläinen, TOIS 2002, Section 2: cumulated gains of their vector G', without and with discount.
+
+    With the logarithm of base 2 they do not discount ranks 1 and 2.
+    """
+    scores, qid = -np.arange(10.0), [0] * 10
+    discounts = {
+        "none": (lambda ranks: np.ones_like(ranks, dtype=float), [3, 5, 8, 8, 8, 9, 11, 13, 16, 16]),
+        "log2": (
+            lambda ranks: 1 / np.maximum(1.0, np.log2(ranks)),
+            [3, 5, 6.89, 6.89, 6.89, 7.28, 7.99, 8.66, 9.61, 9.61],
+        ),
+    }
+    for discount, expected in discounts.values():
+        found = [dcg_score(JARVELIN_GAINS, scores, qid, k=k, gain="linear", discount=discount) for k in range(1, 11)]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=5.1e-3)
+
+
+def test_alpha_dcg_of_tensorflow_ranking():
+    """TF-Ranking, docstring of AlphaDCGMetric, in float32: its sum is not divided by that of the best documents."""
+    qrels = qrels_of("q 2 a 1\nq 1 b 1\nq 1 c 1\nq 2 c 1")
+    value = evaluate_run(qrels, {"q": {"a": 3.0, "b": 1.0, "c": 2.0}}, "alpha_DCG@3")["alpha_DCG@3"]
+    assert value * 2 * (1 + 0.5 / np.log2(3) + 0.25 / 2) == pytest.approx(2.1963947, abs=1e-6)
+
+
+def test_ties_of_scikit_learn():
+    """scikit-learn, "Examples" of ndcg_score: ignore_ties=True takes the document that argsort has last."""
+    assert ndcg_score([10, 0, 0, 1, 5], [1, 0, 0, 0, 1], [0] * 5, k=1, gain="linear", ties="worst") == 0.5
