@@ -25,7 +25,12 @@ from boostrank.queries import Queries
 from boostrank.segments import Ints
 from boostrank.weights import document_weights
 
-Folds = list[tuple[Ints, Ints]]
+
+class Folds(list[tuple[Ints, Ints]]):
+    """Folds of whole queries: pairs of row numbers, to train and to test on. They are not printed."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} folds of queries>"
 
 
 class QueryGridSearchCV(GridSearchCV):
@@ -250,7 +255,8 @@ def make_folds(X: Any, y: ArrayLike, queries: Queries, cv: Any) -> Folds:
             f"(train, test); got {cv!r}"
         )
     folds: Iterable[tuple[Ints, Ints]] = splitter.split(X, y, queries.qid) if hasattr(splitter, "split") else splitter
-    checked = [(np.arange(queries.n_documents)[train], np.arange(queries.n_documents)[test]) for train, test in folds]
+    rows = np.arange(queries.n_documents)
+    checked = Folds((rows[train], rows[test]) for train, test in folds)
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
     for train, test in checked:
         shared = np.intersect1d(number[train], number[test])
