@@ -18,7 +18,7 @@ from boostrank.metrics.input_checks import labels_scores_queries
 from boostrank.metrics.query_groups import mean_margin
 from boostrank.segments import Floats, Ints
 from boostrank.setting_checks import check_count
-from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
+from boostrank.targets import Normalize, make_targets
 from boostrank.weights import query_weights, weighted_means
 
 # Titles of the targets in the plot.
@@ -101,7 +101,7 @@ class GainCalibrationDisplay:
         k: int | float | None = None,
         gain: Gain = "exp2",
         discount: Discount = "log2",
-        normalize: Normalize = CONSISTENT_NORMALIZATION,
+        normalize: Normalize = "dcg",
         sample_weight: ArrayLike | None = None,
         name: str | None = None,
         ax: Any = None,
@@ -153,7 +153,7 @@ class GainCalibrationDisplay:
         size = int(bins.max()) + 1
         # The sums over the documents of one query in one bin are the terms of the mean of a bin.
         cells, of_cell = np.unique(bins * queries.n_queries + query, return_inverse=True)
-        total = np.bincount(of_cell, weights)
+        total = np.bincount(of_cell, weights).astype(np.float64)
         means = np.bincount(of_cell, weights * gains) / total
         n_queries, mean, error = weighted_means(means, total, cells // queries.n_queries, size)
         margin = mean_margin(n_queries, error)

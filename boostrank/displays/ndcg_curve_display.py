@@ -221,6 +221,6 @@ def _means(values: Floats, weights: Floats, level: float) -> tuple[int, Floats, 
     """
     found = [[weighted_means(column, weights) for column in one.T] for one in values]
     shape = (len(values), values.shape[2], 3)
-    n_queries, mean, error = np.moveaxis(np.reshape(np.array(found, dtype=np.float64), shape), 2, 0)
-    margin = mean_margin(n_queries, error, level)
-    return int(n_queries.max(initial=0.0)), mean, margin
+    count, mean, error = np.moveaxis(np.reshape(np.array(found, dtype=np.float64), shape), 2, 0)
+    n_queries = count.astype(np.int64)
+    return int(n_queries.max(initial=0)), mean, mean_margin(n_queries, error, level)

@@ -25,7 +25,7 @@ from boostrank.displays.style import (
     shortened,
     wrapped,
 )
-from boostrank.metrics import Measure, evaluate, get_measure
+from boostrank.metrics import Measure, get_measure
 from boostrank.metrics.input_checks import refuse_preferences, require_ids
 from boostrank.metrics.ndcg import NDCG
 from boostrank.metrics.query_groups import QueryGroups, group_means, query_groups
@@ -148,8 +148,9 @@ class QueryGroupDisplay:
         check_count("n_worst", n_worst, smallest=0)
         scores, chosen = named(y_score, name, "scores", "y_score"), get_measure(measure)
         queries = Queries.from_qid(require_ids(qid, "QueryGroupDisplay"))
-        parts = [evaluate(y_true, one, qid, chosen, per_query=True) for one in scores.values()]
-        values = pd.concat(parts, axis=1).set_axis(list(scores), axis=1)
+        index = pd.Index(queries.ids, name="qid")
+        per_query = {key: chosen(y_true, one, qid, per_query=True) for key, one in scores.items()}
+        values = pd.DataFrame(per_query, index=index)
         labels = queries.group(check_relevance(y_true, "y_true"))
         weights = query_weights(sample_weight, queries, grouped=False)
         groups, title = _groups(by, labels, queries, chosen, n_groups)
@@ -182,7 +183,8 @@ class QueryGroupDisplay:
         height = 1.5 + len(first) * (0.25 + 0.15 * len(rankers))
         ax = axes(ax, height + legend_height(list(parts), n_columns=1) if len(rankers) > 1 else height)
         interval_rows(ax, {name: part[["mean", "low", "high"]].to_numpy() for name, part in parts.items()})
-        rows = [f"{wrapped(row.group, 30)}  ({_queries(row.queries)})" for row in first.itertuples()]
+        groups = zip(first["group"], first["queries"], strict=True)
+        rows = [f"{wrapped(group, 30)}  ({_queries(n)})" for group, n in groups]
         ax.set_yticks(range(len(first)), rows)
         ax.axhline(len(first) - 1.5, color=GREY, linewidth=1)
         measure = measure_name(self.measure)

@@ -127,9 +127,10 @@ class ValidationCurveDisplay:
         means = curve_means(table, number.astype(np.float64), number)
         places = means.pop("position").astype(np.int64)
         means.insert(1, "value", pd.Series([given[i] for i in places], dtype=object))
-        best = {
-            key: part["value"].iloc[int(np.argmax(part["mean"]))] for key, part in means.groupby("ranker", sort=False)
-        }
+        best = {}
+        for key in rankers:
+            part = means[means["ranker"] == key]
+            best[key] = part["value"].iloc[int(np.argmax(part["mean"]))]
         return cls(table, means, best, parameter, score).plot(ax)
 
     def plot(self, ax: Any = None) -> ValidationCurveDisplay:

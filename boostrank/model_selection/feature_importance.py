@@ -97,8 +97,9 @@ def feature_importance(
     random = check_random_state(random_state)
     rows = []
     for fitted, test in zip(result["estimator"], result["indices"]["test"], strict=True):
-        part = tuple(_safe_indexing(values, test) for values in (X, y if hasattr(y, "shape") else np.asarray(y), qid))
-        rows.append(_decreases(fitted, *part, chosen, n_repeats, random))
+        labels = y if hasattr(y, "shape") else np.asarray(y)
+        part = [_safe_indexing(values, test) for values in (X, labels, qid)]
+        rows.append(_decreases(fitted, part[0], part[1], part[2], chosen, n_repeats, random))
     return pd.DataFrame(rows, columns=names)
 
 
@@ -135,7 +136,7 @@ def _decreases(
 
 def _with_feature(copies: Any, j: int, X: Any, rows: Ints) -> Any:
     """A copy of `copies`, with the values of feature `j` taken from rows of `X`."""
-    if sp.issparse(X):
+    if hasattr(X, "tocsc"):
         columns, values = copies.tocsc(), X.tocsc()[:, [j]]
         return sp.hstack([columns[:, :j], values[rows], columns[:, j + 1 :]], format="csr")
     changed = copies.copy()
