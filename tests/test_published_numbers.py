@@ -311,7 +311,7 @@ RUNS = [
     ),
     Run("ranx README", *RANX, {"all": {"nDCG@5": 0.7861, "AP@5": 0.6416, "RR": 0.75}}, 1e-4),
     Run(
-        "ranx rank_biased_precision_test.py",
+        "ranx rank_biased_precision_test.py; the ranking $$---$----$-----$--- of Moffat and Zobel (TOIS 2008)",
         {"q": {"d1": 1, "d2": 1, "d6": 1, "d11": 1, "d17": 1}},
         {"q": ranked(RBP_DOCUMENTS)},
         {"q": {"RBP(p=0.5, rel=1)": 0.7661, "RBP(p=0.8, rel=1)": 0.4526, "RBP(p=0.95, rel=1)": 0.1881}},

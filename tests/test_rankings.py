@@ -18,7 +18,7 @@ from boostrank.threads import use_threads
 needs_library = pytest.mark.skipif(not is_available(), reason="boostrank was installed without a C compiler")
 NAMES = [
     *("ndcg@3", "ndcg@0.3", "dcg@2", "precision@4", "recall@2", "map@3", "mrr@2", "mean_precision@3", "err@3", "rbp@5"),
-    *("ndcg", "map", "mrr", "err", "kendall_tau", "auc"),
+    *("ndcg", "map", "mrr", "err", "kendall_tau", "auc", "success@3", "rprec", "bpref"),
 ]
 
 
@@ -113,6 +113,7 @@ def test_measures_are_those_of_numpy_alone_and_together(ties, sizes, seed, kind)
     y, scores = random.integers(0, 4, queries.n_rows), draw_scores(random, queries.n_rows, kind)
     named = [get_measure(name, empty="zero") for name in NAMES]
     measures = {str(m): get_measure(m, ties=ties) if hasattr(m, "ties") else m for m in named}
+    measures |= {"iprec": get_measure("iprec@0.5", ties="worst" if ties == "average" else ties)}
     measures |= {"map of 2": get_measure("map", threshold=2, ties=ties), "linear": get_measure("ndcg", gain="linear")}
     qid = queries.qid
     with pytest.MonkeyPatch.context() as patch:

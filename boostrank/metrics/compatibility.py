@@ -89,7 +89,7 @@ class Compatibility(QueryMeasure):
             if len(found) == 0:
                 return np.zeros(part.n_segments)
             # The documents of equal relevance of a query, by rank; lexsort is stable.
-            by_level = found[np.lexsort((-relevance[found], number[found]))]
+            by_level = found[np.lexsort((relevance[found], number[found]))]
             own_queries = Segments.from_sizes(np.unique(number[found], return_counts=True)[1])
             level = own_queries.runs(relevance[by_level])
             rank_in_ideal = n_larger[ranked.rows[by_level]] + level.positions + 1

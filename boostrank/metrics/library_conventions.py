@@ -206,14 +206,12 @@ class Convention:
     one_document: str = "as any query"
 
     def settings(self, ours: Settings) -> Settings:
-        """Settings of the metric, for the cutoff, the threshold and the largest grade of `ours`."""
+        """Settings of the metric, for the cutoff and the threshold of `ours`."""
         theirs = {step: getattr(self, step) for step in KINDS[self.measure].steps if step != "k"}
         theirs["labels"] = "truncated" if self.labels == "truncated" else "given"
         if "threshold" in theirs and isinstance(self.threshold, str):
             level = _level(ours)
             theirs["threshold"] = Above(level - 0.5) if self.threshold == "border" else level
-        if "max_grade" in theirs and self.max_grade is None:
-            theirs["max_grade"] = ours.max_grade
         k = None if not self.takes_k else self.uncut_k if ours.k is None else ours.k
         return replace(ours, k=k, **theirs)
 

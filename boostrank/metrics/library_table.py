@@ -2,7 +2,11 @@
 
 The conventions are those of scikit-learn 1.9, LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, pytrec_eval-terrier 0.5, ranx
 0.3, ir_measures 0.4, TF-Ranking 0.5 and torchmetrics 1.9. LightGBM and XGBoost have no reciprocal rank and no ERR,
-LightGBM has no precision, and scikit-learn has neither of the three.
+LightGBM has no precision, and scikit-learn has none of the three.
+
+TF-Ranking cannot be imported with TensorFlow 2.16 or later, because it needs `tf.estimator`. Its conventions were read
+in its source, and compared with its Keras metrics, which were loaded alone, with TensorFlow 2.21. The tests of
+torchmetrics and TF-Ranking run only where these are installed; others hold both to the numbers of their documentation.
 """
 
 from __future__ import annotations

@@ -119,11 +119,14 @@ def reconcile(
 ) -> Reconciliation:
     """Compute what other libraries give for a measure, and explain how it differs from our value.
 
-    The libraries need not be installed: each value is our measure with the conventions of a library. To explain a
+    The libraries are scikit-learn, LightGBM, XGBoost, CatBoost, pytrec_eval, ranx, ir_measures, TF-Ranking and
+    torchmetrics, as far as they have the measure. They need not be installed: each value is our measure with the
+    conventions of a library, which are in :data:`boostrank.metrics.CONVENTIONS` for the kinds of measures. To explain a
     difference, the conventions are changed one after the other from those of the call to those of the library: first
     the value of empty queries, then labels, which labels are relevant, gain, largest grade, discount, cutoff, what the
-    sum is divided by, precision of scores, which documents are ranked, tie rule, rounding and weights, as far as the
-    measure has them. The sum of the parts is the difference. Another sequence of changes could give other parts.
+    sum is divided by, precision of scores, scores that relevant documents can have, tie rule, rounding and weights, as
+    far as the measure has them. The sum of the parts is the difference. Another sequence of changes could give other
+    parts.
 
     Parameters
     ----------
@@ -163,7 +166,8 @@ def reconcile(
     TF-Ranking ranks tied documents at random and torchmetrics by the partial sort of PyTorch; the value here is the
     mean over all permutations.
 
-    If no largest grade is given for ERR, it is the largest label.
+    torchmetrics takes no document whose score is 0 or less as relevant, except in NDCG. CatBoost's ERR takes labels as
+    probabilities. If no largest grade is given for our ERR, it is the largest label.
 
     Examples
     --------

@@ -55,7 +55,10 @@ class ReconciledValues:
         self._known: dict[Settings, Floats] = {}
 
     def per_query(self, settings: Settings) -> Floats:
-        """Value of each query, shape (n_queries,); NaN for queries without relevant documents."""
+        """Value of each query, shape (n_queries,); NaN for queries without relevant documents.
+
+        Documents of scores that relevant documents cannot have are irrelevant.
+        """
         key = replace(settings, empty="skip", weights="queries")
         if key not in self._known:
             self._known[key] = self._compute(key)
@@ -63,22 +66,18 @@ class ReconciledValues:
 
     def _compute(self, settings: Settings) -> Floats:
         labels, scores, queries = self.labels[settings.labels], self.scores[settings.scores], self.queries
-        measure = _measure(self.kind, settings)
-        prepared = measure.prepare(GroupedLabels(labels, queries))
-        # A query with relevant documents is not empty, even if all of their scores are 0 or less.
-        undefined = prepared.undefined
-        if settings.relevant_scores == "above 0" or settings.ties in self.by_name:
-            labels = np.where((scores > 0) | (settings.relevant_scores == "any"), labels, 0.0)
-            rows = self.by_name.get(settings.ties, slice(None))
-            labels, scores = labels[rows], scores[rows]
-            prepared = measure.prepare(GroupedLabels(labels, queries))
-        if settings.denominator == "found" and settings.ties in ("best", "worst"):
+        if settings.relevant_scores == "above 0":
+            labels = np.where(scores > 0, labels, 0.0)
+        rows = self.by_name.get(settings.ties, slice(None))
+        labels, scores = labels[rows], scores[rows]
+        prepared = _measure(self.kind, settings).prepare(GroupedLabels(labels, queries))
+        if _has_bounds_only(settings):
             gains = (labels >= settings.threshold).astype(np.float64)
             low, high = bounds_of_mean_over_found(gains, scores, queries, settings.k)
             values = high if settings.ties == "best" else low
         else:
             (values,) = values_of_measures([prepared], scores, queries)
-        values = np.where(undefined, np.nan, np.nan_to_num(values))
+        values = np.where(prepared.undefined, np.nan, values)
         if settings.depth == "documents":
             values = mean_over_documents(values, settings.k, queries.sizes)
         return values if settings.decimals is None else np.round(values, settings.decimals)
@@ -99,20 +98,22 @@ class ReconciledValues:
         return float(mean.fill(values) @ np.where(undefined, 1.0, weights) / weights.sum())
 
 
+def _has_bounds_only(settings: Settings) -> bool:
+    """Whether the measure has no such tie rule, so that its smallest or largest value is computed in another way."""
+    return settings.denominator == "found" and settings.ties in ("best", "worst")
+
+
 def _measure(kind: Kind, settings: Settings) -> Any:
     """The measure with these settings.
 
-    Its tie rule is "stable" if tied documents are ranked by name. It is not used for the values of ties "best" and
-    "worst" with the denominator "found", which the measure does not have.
+    Its tie rule is "stable" if tied documents are ranked by name, and if its values are not used.
     """
     names = {field.name for field in fields(kind.measure)}
     own = {name: getattr(settings, name) for name in kind.steps if name in names}
     measure: type[QueryMeasure] = kind.measure
     if settings.ties == "last rank":
         measure, own["ties"] = LastRankAveragePrecision, "average"
-    elif settings.ties in ("names", "names ascending") or (
-        settings.denominator == "found" and settings.ties in ("best", "worst")
-    ):
+    elif settings.ties in ("names", "names ascending") or _has_bounds_only(settings):
         own["ties"] = "stable"
     if settings.gain == "probability":
         measure = ProbabilityReciprocalRank

@@ -110,8 +110,7 @@ class UserModelMeasure(QueryMeasure):
         reading, last = part.product_before(goes_on), part.ends - 1
         # The documents that follow have no gain.
         left = np.inf if self.k is None else (self.k - part.sizes).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            more = np.where(left > 0, self.expected_more(part.sizes, totals[last] / unit, left), 0.0)
+        more = self.expected_more(part.sizes, totals[last] / unit, left)
         n_read = part.sum(reading) + reading[last] * goes_on[last] * more
         return part.sum(reading * grades) / (unit * n_read)
 
@@ -138,13 +137,13 @@ class UserModelMeasure(QueryMeasure):
         totals : ndarray, shape (n_queries,)
             Sum of the gains up to this rank.
         left : ndarray, shape (n_queries,), or infinity
-            Number of the ranks that follow, at least 1 where the result is used.
+            Number of the ranks that follow. Without any, the result is 0.
         """
 
 
 def _sum_of_squares(first: Floats, left: Floats | float) -> Floats:
     """``sum over j < left of (first / (first + j))^2``, where `left` may be infinity."""
-    rest = 0.0 if np.isinf(left).all() else polygamma(1, np.maximum(first + left, 1e-300))
+    rest = 0.0 if np.isinf(left).all() else polygamma(1, first + left)
     return first**2 * (polygamma(1, first) - rest)
 
 
@@ -305,7 +304,7 @@ class NERR9(UserModelMeasure):
 
     def expected_more(self, ranks: Ints, totals: Floats, left: Floats | float) -> Floats:
         # The sum of 1 / i over the ranks that follow.
-        return (ranks + 1.0) * (digamma(np.maximum(ranks + left, ranks) + 1.0) - digamma(ranks + 1.0))
+        return (ranks + 1.0) * (digamma(ranks + left + 1.0) - digamma(ranks + 1.0))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -335,7 +334,7 @@ class NERR10(UserModelMeasure):
         return self.p * (1.0 - gains)
 
     def expected_more(self, ranks: Ints, totals: Floats, left: Floats | float) -> Floats:
-        return np.asarray((1.0 - self.p ** np.maximum(left, 0.0)) / (1.0 - self.p))
+        return np.asarray((1.0 - self.p**left) / (1.0 - self.p))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

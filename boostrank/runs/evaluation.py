@@ -58,7 +58,8 @@ def evaluate_run(
     measures : str or Measure, or list or dict of them, default ("nDCG@10",)
         Arguments of :func:`boostrank.get_measure`. Names of ir_measures, such as ``"nDCG@10"``, ``"AP(rel=2)"`` and
         ``"RR"``, have its conventions, which are those of trec_eval. Others have the conventions of boostrank:
-        ``"ndcg@10"`` has the gain ``2^y - 1``.
+        ``"ndcg@10"`` has the gain ``2^y - 1``. Measures of what was judged or retrieved, such as ``"Judged@10"``,
+        ``"SetP"`` and ``"infAP"``, are taken only here.
     ties : {"trec_eval", "average", "stable", "best", "worst"}, default "trec_eval"
         How documents with equal scores are ranked. "trec_eval" ranks them by decreasing id; scores that are equal as
         float32 are equal. The other rules are those of :func:`boostrank.ndcg_score`, where "stable" keeps the sequence

@@ -188,7 +188,7 @@ def test_names_of_ir_measures_keep_their_conventions():
 
 def test_files_of_groups(tmp_path):
     path = tmp_path / "g.csv"
-    path.write_bytes('\ufeffgroup,query\r\n"short, new",007\r\n\r\nlong , 8\r\nlong,8\r\n'.encode())
+    path.write_bytes('\ufeffquery,group\r\n007,"short, new"\r\n\r\n 8,long \r\n8,long\r\n'.encode())
     assert read_groups(path).to_dict() == {"007": "short, new", "8": "long"}
     path.write_text("qid,n\n1,10\n2,9\n")
     assert read_groups(path).to_dict() == {"1": 10, "2": 9}

@@ -1,6 +1,7 @@
 """The conventions of each library in `reconcile`, compared with that library itself."""
 
 import importlib.util
+import shutil
 from inspect import signature
 from pathlib import Path
 
@@ -55,7 +56,9 @@ def ragged(longest, seed=0, n_queries=40):
 
 
 def need(library):
-    """Skip the test if the library cannot be imported."""
+    """Skip the test if the library, or a program that it calls, is not installed."""
+    if library == "ir_measures" and shutil.which("perl") is None:
+        pytest.skip("ir_measures calls gdeval, which is written in Perl")
     pytest.importorskip(MODULES.get(library, library.lower()), exc_type=ImportError)
 
 
@@ -101,7 +104,7 @@ def compare(library, measure, *data, weights=None, **settings):
 @pytest.mark.parametrize("k", [1, 3, 10, None])
 def test_each_library_computes_what_reconcile_says(library, measure, k):
     known = 0
-    for seed, largest in ((0, 4), (1, 4), (2, 1)):
+    for seed, largest in ((0, 4), (1, 1)):
         y, scores, qid = ragged(15, seed)
         rows = compare(library, measure, np.minimum(y, largest), scores, qid, k=k)
         if library not in ("TF-Ranking", "torchmetrics"):
@@ -111,7 +114,7 @@ def test_each_library_computes_what_reconcile_says(library, measure, k):
 
 
 @pytest.mark.parametrize(("library", "measure"), PAIRS)
-@pytest.mark.parametrize("k", [1, 3, 10, None])
+@pytest.mark.parametrize("k", [3, None])
 @pytest.mark.parametrize("tied", [True, False])
 def test_each_library_computes_what_reconcile_says_in_long_queries(library, measure, k, tied):
     y, scores, qid = ragged(70, seed=4)

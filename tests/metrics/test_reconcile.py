@@ -272,9 +272,11 @@ def test_a_weighted_mean_above_1_is_an_error_of_xgboost_only():
 
 
 def test_no_library_is_needed(monkeypatch):
-    for name in ("lightgbm", "xgboost", "catboost", "pytrec_eval", "ranx"):
+    boosting = ("lightgbm", "xgboost", "catboost")
+    for name in (*boosting, "pytrec_eval", "ranx", "ir_measures", "tensorflow_ranking", "tensorflow", "torchmetrics"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert len(br.reconcile([1, 0], [0, 1], [0, 0]).table) == len(CONVENTIONS_OF_NDCG)
+    for measure, conventions in CONVENTIONS.items():
+        assert len(br.reconcile([1, 0], [0, 1], [0, 0], measure).table) == len(conventions)
 
 
 @pytest.mark.parametrize(

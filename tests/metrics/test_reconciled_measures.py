@@ -204,12 +204,48 @@ def test_libraries_without_a_cutoff_count_all_ranks():
     assert row.because == "all ranks +0.5000"
 
 
-def test_empty_queries_are_those_without_relevant_documents_of_any_score():
+def test_relevant_documents_of_scores_up_to_0_are_not_found_by_torchmetrics():
     labels, scores, qid = [1, 0, 0, 1], [-1.0, 0.5, 0.5, 0.5], [0, 0, 1, 2]
     for measure, first in (("map", 0.5), ("mrr", 0.5), ("precision@2", 0.5)):
         (row,) = br.reconcile(labels, scores, qid, measure).table.query("library == 'torchmetrics'").itertuples()
         assert row.from_relevant_scores == pytest.approx(-first / 3)
         assert row.because == f"scores above 0 only {-first / 3:+.4f}"
+
+
+@pytest.mark.parametrize(("measure", "value"), [("map", 0.7917), ("mrr", 0.75), ("precision@2", 0.5), ("ndcg", 0.8467)])
+def test_numbers_that_the_documentation_of_torchmetrics_shows(measure, value):
+    scores, qid = [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2], [0, 0, 0, 1, 1, 1, 1]
+    table = br.reconcile([0, 0, 1, 0, 1, 0, 1], scores, qid, measure).table
+    assert table.loc[table["library"] == "torchmetrics", "value"].item() == pytest.approx(value, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("measure", "one", "two"),
+    [
+        ("map@2", 0.25, 0.5),
+        ("mrr", 0.5, 0.75),
+        ("precision@2", 0.5, 0.5),
+        ("ndcg", 0.6934264, 0.7974351),
+    ],
+)
+def test_numbers_that_the_documentation_of_tf_ranking_shows(measure, one, two):
+    for data, value in (
+        (([0, 1, 1], [3.0, 1.0, 2.0], [0, 0, 0]), one),
+        (([0, 1, 1, 2, 0], [2.0, 1.0, 2.0, 5.0, 4.0], [0, 0, 1, 1, 1]), two),
+    ):
+        table = br.reconcile(*data, measure).table
+        assert table.loc[table["library"] == "TF-Ranking", "value"].item() == pytest.approx(value, abs=1e-6)
+
+
+def test_an_empty_query_has_the_mean_weight_of_the_others_in_tf_ranking():
+    labels, scores, qid = [1, 0, 1, 0, 0], [0.2, 0.1, 0.1, 0.2, 0.5], [0, 0, 1, 1, 2]
+    for weights, mean in (([3, 1, 9], 2), ([3, 0, 9], 3), ([3, 1, 0], 0)):
+        (row,) = (
+            br.reconcile(labels, scores, qid, "mrr", sample_weight=weights)
+            .table.query("library == 'TF-Ranking'")
+            .itertuples()
+        )
+        assert row.value == pytest.approx((weights[0] + weights[1] / 2) / (weights[0] + weights[1] + mean))
 
 
 def test_refusals_say_what_to_pass(short):
@@ -241,7 +277,8 @@ def test_texts_of_settings_have_no_code():
         for convention in conventions:
             theirs = convention.settings(ours)
             for step in KINDS[measure].steps:
-                if step != "decimals" or theirs.decimals:
+                # CatBoost's ERR has no largest grade, and only gdeval rounds.
+                if step not in ("decimals", "max_grade") or getattr(theirs, step) is not None:
                     assert "None" not in setting_text(step, getattr(theirs, step))
     assert setting_text("threshold", Above(0.5)) == "relevant above 0.5"
     assert setting_text("threshold", 0.5) == "relevant from 0.5"
@@ -251,6 +288,14 @@ def test_texts_of_settings_have_no_code():
 def test_other_measures_are_an_error_that_names_the_known_ones(measure):
     with pytest.raises(ValueError, match="measure must be one of ndcg, map, mrr, err, precision, such as 'ndcg@10'"):
         br.reconcile([0, 1], [0.1, 0.2], [0, 0], measure)
+
+
+def test_a_subclass_of_a_measure_is_not_explained_as_that_measure():
+    class Other(KINDS["ndcg"].measure):
+        pass
+
+    with pytest.raises(ValueError, match="measure must be one of ndcg"):
+        br.reconcile([0, 1], [0.1, 0.2], [0, 0], Other())
 
 
 def test_bad_settings_are_errors():

@@ -26,6 +26,7 @@ def random_tables(seed, n_ids=30, n_judged=20, n_found=25):
     return qrels, run
 
 
+@pytest.mark.slow
 def test_values_are_those_of_ir_measures():
     ir_measures = pytest.importorskip("ir_measures")
     for seed in range(100):

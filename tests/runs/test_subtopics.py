@@ -65,6 +65,7 @@ def random_tables(seed, n_ids=30, scores=None):
     return qrels_of(*judgments), run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"rel": 1, "alpha": 0.5, "beta": 0.5}, {"rel": 2, "alpha": 0.25, "beta": 0.8}])
 def test_values_are_those_of_ndeval(settings):
     pyndeval = pytest.importorskip("pyndeval")
@@ -185,6 +186,29 @@ def test_definitions(measure, k, alpha):
             assert value == pytest.approx(by_definition(measure.name, relevant, ranking, k, alpha, beta), abs=1e-12)
 
 
+def test_a_gain_that_is_a_little_larger_is_first():
+    """Document a has 11 subtopics and b, whose larger id would be first of equal gains, has 10 others."""
+    judgments = [("q", str(i), "a" if i < 11 else "b", 1) for i in range(21)]
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    values = evaluate_run(qrels_of(*judgments), run, ["alpha_nDCG@1", "alpha_nDCG@2"])
+    assert values == pytest.approx({"alpha_nDCG@1": 1.0, "alpha_nDCG@2": 1.0}, abs=1e-15)
+
+
+def test_the_sequence_of_judgments_changes_nothing():
+    """Gains are equal if they differ by the sequence in which their terms are added: 0.7 + 0.49 + 0.343."""
+    random = np.random.default_rng(0)
+    names = ["alpha_nDCG(alpha=0.3)", "alpha_nDCG(alpha=0.9)"]
+    n_subtopics, n_documents, changed = 9, 40, 0
+    for _ in range(30):
+        covers = random.random((n_documents, n_subtopics)) < 0.4
+        judgments = [("q", str(j), f"d{i:02}", 1) for i, j in zip(*np.nonzero(covers), strict=True)]
+        run = {"q": {f"d{i:02}": float(score) for i, score in enumerate(random.permutation(n_documents))}}
+        values = [evaluate_run(qrels_of(*judgments), run, names) for judgments in (judgments, judgments[::-1])]
+        assert values[0] == pytest.approx(values[1], abs=1e-12)
+        changed += values[0][names[0]] < 1
+    assert changed == 30
+
+
 def test_the_greedy_ranking_is_not_always_the_best():
     """The greedy ranking is d, then e or f; but e and f, which have all subtopics, are better up to rank 2."""
     covered = {"d": "1234", "e": "125", "f": "346"}
@@ -255,6 +279,22 @@ class TestSeveralIterations:
         assert values == {"alpha_nDCG@5": 0.0}
 
 
+def test_measures_with_other_settings_share_nothing_that_differs():
+    """Pairs and ideal rankings are computed once for measures of the same threshold, alpha and cutoff only."""
+    measures = [
+        get_measure(name, threshold=threshold, alpha=alpha, k=k)
+        for name in ("alpha_ndcg", "nerr_ia")
+        for threshold in (1, 3)
+        for alpha in (0.25, 0.9)
+        for k in (2, 9)
+    ]
+    qrels, run = random_tables(4)
+    together = evaluate_run(qrels, run, {str(i): measure for i, measure in enumerate(measures)}, queries="judged")
+    alone = [evaluate_run(qrels, run, {"v": measure}, queries="judged")["v"] for measure in measures]
+    assert list(together.values()) == alone
+    assert len({round(value, 9) for value in alone}) >= 12
+
+
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [
@@ -280,6 +320,19 @@ def test_arrays_have_no_subtopics():
         ValueError, match=r"alpha_ndcg@5 is not defined for arrays: .*judgments and a run to evaluate_run"
     ):
         evaluate([1, 0], [0.5, 0.1], [1, 1], "alpha_ndcg@5")
+
+
+def test_names_of_ir_measures():
+    for name, measure in {
+        "α_nDCG@5": get_measure("alpha_ndcg@5"),
+        "alpha_DCG(alpha=0.25, rel=2, judged_only=True)@5": get_measure(
+            "alpha_dcg@5", alpha=0.25, threshold=2, judged_only=True
+        ),
+        "MAP_IA": get_measure("map_ia"),
+        "NRBP(beta=0.25)": get_measure("nrbp", beta=0.25),
+        "STREC(rel=2)@20": get_measure("subtopic_recall@20", threshold=2),
+    }.items():
+        assert get_measure(name) == measure
 
 
 def test_ties_may_keep_the_sequence_of_the_run():

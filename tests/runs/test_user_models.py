@@ -47,6 +47,7 @@ def random_tables(seed, n_ids=40):
     return qrels, run
 
 
+@pytest.mark.slow
 def test_values_are_those_of_cwl_eval():
     ir_measures = pytest.importorskip("ir_measures")
     pytest.importorskip("cwl")

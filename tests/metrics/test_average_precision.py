@@ -1,0 +1,83 @@
+"""Average precision with a cutoff: the number of relevant documents by which it divides, with ties."""
+
+import itertools
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from measure_definitions import CHOOSE
+from oracles import one_query, orders_by
+
+from boostrank import evaluate_run, get_measure
+from boostrank.metrics import average_precision_score
+
+DENOMINATORS = ["all", "possible", "found"]
+
+
+def by_definition(relevant, scores, k, denominator, ties):
+    """The sum of the precision at the relevant documents within rank k, divided, over every permutation of ties."""
+    values = []
+    for order in orders_by(scores):
+        shown = [relevant[i] for i in order][:k]
+        total = sum(Fraction(sum(shown[:rank]), rank) for rank in range(1, len(shown) + 1) if shown[rank - 1])
+        number = {"all": sum(relevant), "possible": min(sum(relevant), k), "found": sum(shown)}[denominator]
+        values.append(float(total / number) if number else 0.0)
+    return CHOOSE[ties](values)
+
+
+documents = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), min_size=1, max_size=7)
+
+
+@pytest.mark.parametrize(
+    ("denominator", "ties"),
+    [(d, t) for d in DENOMINATORS for t in CHOOSE if d != "found" or t in ("average", "stable")],
+)
+@given(queries=st.lists(documents, min_size=1, max_size=3), k=st.integers(1, 9))
+def test_values_equal_the_definition(denominator, ties, queries, k):
+    relevant, scores = zip(*itertools.chain.from_iterable(queries), strict=True)
+    qid = np.repeat(np.arange(len(queries)), [len(query) for query in queries])
+    values = average_precision_score(
+        relevant, scores, qid, k=k, denominator=denominator, ties=ties, empty="zero", per_query=True
+    )
+    expected = [by_definition(*zip(*query, strict=True), k, denominator, ties) for query in queries]
+    expected = [value if any(y for y, _ in query) else 0.0 for value, query in zip(expected, queries, strict=True)]
+    np.testing.assert_allclose(values, expected, atol=1e-13)
+
+
+def test_many_tied_documents_have_the_exact_mean():
+    """1 relevant document before 1,000 tied ones, of which 300 are relevant and 400 are within the cutoff."""
+    y = np.r_[1, np.ones(300), np.zeros(700)]
+    scores = np.r_[2.0, np.ones(1000)]
+    found = average_precision_score(y, scores, one_query(y), k=401, denominator="found")
+    reciprocal = [Fraction(1, 1 + position) for position in range(1, 401)]
+    first, second = sum(reciprocal), sum(i * value for i, value in enumerate(reciprocal))
+    expected = sum(
+        Fraction(comb(300, x) * comb(700, 400 - x), comb(1000, 400))
+        * (1 + Fraction(x, 400) * (2 * first + second * Fraction(x - 1, 399)))
+        / (1 + x)
+        for x in range(301)
+    )
+    assert found == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_a_fraction_as_cutoff_counts_the_documents_of_each_query():
+    y, scores, qid = [1, 1, 0, 1, 0, 1], [6, 5, 4, 3, 2, 1], [0, 0, 0, 0, 1, 1]
+    values = average_precision_score(y, scores, qid, k=0.5, denominator="possible", per_query=True)
+    assert values.tolist() == [1.0, 0.0]
+
+
+def test_denominators_are_equal_without_a_cutoff(tied):
+    values = [average_precision_score(*tied, denominator=denominator) for denominator in DENOMINATORS]
+    np.testing.assert_allclose(values, values[0], rtol=1e-14)
+
+
+def test_found_counts_the_retrieved_documents_of_a_run():
+    measures = {name: get_measure("map", denominator=name) for name in DENOMINATORS}
+    qrels, run = {"q": {"a": 1, "b": 1, "c": 1, "d": 0}}, {"q": {"a": 3.0, "d": 2.0, "b": 1.0}}
+    total = 1 + 2 / 3
+    assert evaluate_run(qrels, run, measures) == pytest.approx(
+        {"all": total / 3, "possible": total / 3, "found": total / 2}
+    )

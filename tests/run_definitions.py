@@ -1,0 +1,132 @@
+"""Measures of a run by their definitions, one query at a time, with judgments that may be missing or negative."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def random_tables(seed, lowest=0, tied=True):
+    """Judgments with relevance from `lowest` to 4, and a run of other documents and partly of other queries."""
+    random, n_ids = np.random.default_rng(seed), 40
+
+    def documents(values, most):
+        chosen = random.choice(n_ids, random.integers(1, most), replace=False)
+        return {f"d{i:02}": value for i, value in zip(chosen, values(len(chosen)), strict=True)}
+
+    def scores(n):
+        return (np.round(random.normal(size=n), 1) if tied else random.permutation(n) / 8.0).tolist()
+
+    n_queries = int(random.integers(2, 7))
+    qrels = {f"q{i}": documents(lambda n: random.integers(lowest, 5, n).tolist(), 20) for i in range(n_queries)}
+    run = {f"q{i}": documents(scores, 30) for i in range(1, n_queries + 1)}
+    return qrels, run
+
+
+def ranked(run):
+    """Documents by decreasing score as float32, and those of equal score by decreasing id, as trec_eval ranks them."""
+    return sorted(run, key=lambda document: (np.float32(run[document]), document), reverse=True)
+
+
+def bpref(judged, documents, rel):
+    """Share of the irrelevant documents below each relevant one, of those that were judged."""
+    relevant = {document for document, grade in judged.items() if grade >= rel}
+    irrelevant = {document for document, grade in judged.items() if 0 <= grade < rel}
+    total = 0.0
+    for rank, document in enumerate(documents):
+        if document in relevant:
+            above = min(len(irrelevant.intersection(documents[:rank])), len(relevant))
+            total += 1 - above / min(len(irrelevant), len(relevant)) if above else 1
+    return total / len(relevant) if relevant else 0.0
+
+
+def infap(judged, documents, rel):
+    """Expected precision at the relevant documents, from the judged share of the documents above in the pool."""
+    total = 0.0
+    for rank, document in enumerate(documents, 1):
+        if judged.get(document, 0) >= rel:
+            above = documents[: rank - 1]
+            pool = [other for other in above if other in judged]
+            found = sum(judged[other] >= rel for other in pool)
+            missed = sum(0 <= judged[other] < rel for other in pool)
+            expected = len(pool) * (found + 1e-5) / (found + missed + 2e-5)
+            total += (1 + expected) / rank
+    n_relevant = sum(grade >= rel for grade in judged.values())
+    return total / n_relevant if n_relevant else 0.0
+
+
+def rprec(judged, documents, rel):
+    n_relevant = sum(grade >= rel for grade in judged.values())
+    return sum(judged.get(d, 0) >= rel for d in documents[:n_relevant]) / n_relevant if n_relevant else 0.0
+
+
+def success(judged, documents, rel, k=5):
+    return float(any(judged.get(document, 0) >= rel for document in documents[:k]))
+
+
+def iprec(judged, documents, rel, recall=0.3):
+    n_relevant = sum(grade >= rel for grade in judged.values())
+    precision = [
+        (sum(judged.get(document, 0) >= rel for document in documents[:rank]), rank)
+        for rank in range(1, len(documents) + 1)
+    ]
+    return max([found / rank for found, rank in precision if found >= math.floor(recall * n_relevant + 0.9)], default=0)
+
+
+def judged_share(judged, documents, rel, k=5):
+    return sum(document in judged for document in documents[:k]) / min(k, len(documents)) if documents else 0.0
+
+
+def counts(judged, documents, rel):
+    both = sum(judged.get(document, 0) >= rel for document in documents)
+    return both, len(documents), sum(grade >= rel for grade in judged.values())
+
+
+def set_precision(judged, documents, rel):
+    both, retrieved, _ = counts(judged, documents, rel)
+    return both / retrieved if retrieved else 0.0
+
+
+def set_relative_precision(judged, documents, rel):
+    both, retrieved, relevant = counts(judged, documents, rel)
+    return both / min(retrieved, relevant) if retrieved and relevant else 0.0
+
+
+def set_recall(judged, documents, rel):
+    both, _, relevant = counts(judged, documents, rel)
+    return both / relevant if relevant else 0.0
+
+
+def set_f(judged, documents, rel, beta=2):
+    precision, recall = set_precision(judged, documents, rel), set_recall(judged, documents, rel)
+    return (1 + beta**2) * precision * recall / (beta**2 * precision + recall) if precision else 0.0
+
+
+def set_average_precision(judged, documents, rel):
+    return set_precision(judged, documents, rel) * set_recall(judged, documents, rel)
+
+
+def accuracy(judged, documents, rel, k=None):
+    """Share of pairs in the right sequence; NaN without a pair."""
+    grades = [judged.get(document, 0) >= rel for document in documents[:k]]
+    pairs = [(i, j) for i, first in enumerate(grades) for j, second in enumerate(grades) if first and not second]
+    return sum(i < j for i, j in pairs) / len(pairs) if pairs else math.nan
+
+
+#: Each takes the judgments of a query, its documents in the sequence of their ranks, and the smallest relevance of
+#: relevant documents.
+DEFINITIONS = {
+    "bpref": bpref,
+    "infap": infap,
+    "rprec": rprec,
+    "success@5": success,
+    "iprec@0.3": iprec,
+    "judged@5": judged_share,
+    "setp": set_precision,
+    "setr": set_recall,
+    "setap": set_average_precision,
+    "accuracy": accuracy,
+    "numq": lambda judged, documents, rel: 1,
+    "numrel": lambda judged, documents, rel: counts(judged, documents, rel)[2],
+}
