@@ -105,6 +105,29 @@ def whole_ticks(ax: Any) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=2, steps=[1, 2, 5, 10]))
 
 
+def few_ticks(ax: Any) -> None:
+    """Put few ticks on the x axis, so that the texts of small numbers do not touch each other."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=5))
+
+
+def arrow_beyond(ax: Any, y: float, x: float, text: str, color: str) -> None:
+    """Draw an arrow with a text at the end of the x axis, for a point that lies beyond its limits."""
+    is_left = x < ax.get_xlim()[0]
+    ax.annotate(
+        text,
+        (0.0 if is_left else 1.0, y),
+        (28 if is_left else -28, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        ha="left" if is_left else "right",
+        va="center",
+        fontsize="small",
+        arrowprops={"arrowstyle": "->", "color": color, "linewidth": 1.5},
+    )
+
+
 def slanted() -> dict[str, Any]:
     """Properties of tick labels of the x axis that would overlap if they were horizontal."""
     return {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
