@@ -195,7 +195,8 @@ class GainCalibrationDisplay:
         ax.set_ylabel(f"{TITLES[self.normalize]}{',' if centred else ''}\n{centred.removeprefix(', ')}".strip())
         documents = self.n_documents
         counts = f"{documents.min()} to {documents.max()}" if documents.min() < documents.max() else f"{documents[0]}"
-        title = f"mean {TITLES[self.normalize]} by score, 95% intervals; {counts} documents a bin"
+        documents_text = "1 document" if counts == "1" else f"{counts} documents"
+        title = f"mean {TITLES[self.normalize]} by score, 95% intervals; {documents_text} a bin"
         ax.set_title(f"{wrapped(self.name)}\n{title}" if self.name else title, fontsize="medium")
         light_grid(ax)
         self.figure_, self.ax_ = ax.figure, ax

@@ -44,9 +44,10 @@ class NDCGCurveDisplay:
 
     Each interval is ``mean -+ t s / sqrt(n)`` with the standard deviation ``s`` over the ``n`` queries that are not
     skipped, and the quantile ``t`` of Student's distribution with ``n - 1`` degrees of freedom. Those of means are
-    clipped to [0, 1]. If queries have weights, means and intervals are those of the weighted mean. The intervals are
-    pointwise: each holds for its own cutoff and ranker, and among many of them some are wrong by chance. To test one
-    difference use :func:`boostrank.permutation_test`, and for several rankers :func:`boostrank.compare`.
+    clipped to [0, 1], and those of differences to [-1, 1]. If queries have weights, means and intervals are those of
+    the weighted mean. The intervals are pointwise: each holds for its own cutoff and ranker, and among many of them
+    some are wrong by chance. To test one difference use :func:`boostrank.permutation_test`, and for several rankers
+    :func:`boostrank.compare`.
 
     Attributes
     ----------
@@ -142,7 +143,8 @@ class NDCGCurveDisplay:
         n_queries, mean, margin = _means(values, weights, level)
         _, difference, other_margin = _means(values[1:] - values[0], weights, level)
         low, high = np.clip(mean - margin, 0.0, 1.0), np.clip(mean + margin, 0.0, 1.0)
-        differences = (difference, difference - other_margin, difference + other_margin)
+        ends = np.clip([difference - other_margin, difference + other_margin], -1.0, 1.0)
+        differences = (difference, *ends)
         return cls(list(scores), cutoffs, mean, low, high, *differences, n_queries, level).plot(ax)
 
     @classmethod

@@ -131,6 +131,7 @@ class TieRangeDisplay:
         if as_rows:
             ax.set_yticks(positions, [shortened(query) for query in self.queries])
             ax.set_ylim(n + 0.6, 0.4)
+            ax.set_xlim(-0.02, 1.02)
             ax.set_ylabel("query")
             ax.set_xlabel(f"{name} ({depend})" if n > 1 else name)
         else:

@@ -24,7 +24,10 @@ from boostrank.displays.style import (
     whole_ticks,
     wrapped,
 )
-from boostrank.segments import Floats
+from boostrank.segments import Floats, Ints
+
+# Number of small markers of a curve, where there are several rankers and data sets.
+N_SMALL_MARKERS = 8
 
 
 @dataclass
@@ -143,6 +146,10 @@ class TrainingCurveDisplay:
                 dash = dashes[title] if sets else DASHES[i % len(DASHES)]
                 rounds = np.arange(1, len(values) + 1)
                 ax.plot(rounds, values, label=f"{ranker}, {title}", linestyle=dash, markevery=marked, **look)
+                if sets and len(rankers) > 1:
+                    # Where dashes are for data sets, small markers tell rankers from each other without colours.
+                    between = _some_rounds(len(values), i / len(rankers))
+                    ax.plot(rounds[between], values[between], **look | {"linestyle": "", "markersize": 4})
             # Without a marker on a curve, there is none in the legend.
             shown = look if best is not None else look | {"marker": ""}
             handles.append(Line2D([], [], label=label, linestyle="-" if sets else dash, **shown))
@@ -154,7 +161,8 @@ class TrainingCurveDisplay:
         legend_below(ax, handles, rows_above=rows)
         whole_ticks(ax)
         light_grid(ax)
-        marker = " (marker: number of rounds that predictions use)" if self.best else ""
+        size = "large marker" if sets and len(rankers) > 1 else "marker"
+        marker = f" ({size}: number of rounds that predictions use)" if self.best else ""
         ax.set_xlabel(f"boosting round{marker}")
         ax.set_ylabel(f"{measure_name(self.metric)}, mean over queries")
         self.figure_, self.ax_ = ax.figure, ax
@@ -171,6 +179,12 @@ class TrainingCurveDisplay:
             return wrapped(ranker)
         rounds = "1 round" if best == 1 else f"{best} rounds"
         return wrapped(f"{ranker}: {list(self._curves(ranker).values())[-1][best - 1]:.4f} after {rounds}")
+
+
+def _some_rounds(n_rounds: int, share: float) -> Ints:
+    """Indices of about `N_SMALL_MARKERS` rounds at equal distances, moved by a share of the distance."""
+    distance = max(1, n_rounds // N_SMALL_MARKERS)
+    return np.arange(int(share * distance), n_rounds, distance)
 
 
 def _results(name: str, fitted: Any) -> Mapping[str, Mapping[str, Any]]:

@@ -113,6 +113,7 @@ def test_estimators_and_one_query(data, rankers):
     one = make.from_predictions([1, 0, 2], [3, 2, 1], [7, 7, 7], n_bins=3)
     assert np.isnan(one.low).all()
     np.testing.assert_allclose(one.score, [1, 2, 3])
+    assert one.ax_.get_title().endswith("; 1 document a bin")
     one.figure_.canvas.draw()
 
 

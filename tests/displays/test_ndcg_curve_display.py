@@ -130,3 +130,10 @@ def test_bad_input_is_named():
             make([0, 1], scores, [7, 7], **settings)
     with pytest.raises(ValueError, match="ndcg_curve got no qid"):
         make([0, 1], [1, 2])
+
+
+def test_intervals_are_not_beyond_what_is_possible():
+    both = {"a": [3, 2, 1], "b": [1, 2, 3]}
+    display = displays.NDCGCurveDisplay.from_predictions([1, 0, 2], both, [1, 1, 2], ks=[1])
+    assert (display.difference[0, 0], display.difference_low[0, 0], display.difference_high[0, 0]) == (-0.5, -1, 1)
+    assert (display.low[1, 0], display.high[1, 0]) == (0, 1)

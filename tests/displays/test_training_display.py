@@ -53,6 +53,21 @@ def test_each_ranker_is_marked_on_its_own_last_set():
     assert all_legend_texts(ax) == [["a", "b"], ["one: 0.3000 after 2 rounds", "other: 0.4000 after 1 round"]]
 
 
+def test_rankers_differ_without_colour_among_several_data_sets(rankers):
+    display = displays.TrainingCurveDisplay.from_estimator(rankers)
+    lines = display.ax_.get_lines()
+    small = [one for one in lines if one.get_label().startswith("_")]
+    assert len(small) == 4
+    assert len({one.get_marker() for one in small}) == 2
+    for one, curve in zip(small, [one for one in lines if one not in small], strict=True):
+        assert one.get_linestyle() == "None"
+        assert one.get_marker() == curve.get_marker()
+        assert {tuple(point) for point in one.get_xydata()} <= {tuple(point) for point in curve.get_xydata()}
+        assert len(one.get_xydata()) >= 4
+    assert display.ax_.get_xlabel() == "boosting round (large marker: number of rounds that predictions use)"
+    assert [len(texts) for texts in all_legend_texts(display.ax_)] == [2, 2]
+
+
 def test_rankers_differ_without_colour(rankers):
     display = displays.TrainingCurveDisplay.from_estimator(rankers, datasets={"test": "validation"})
     assert len({drawn.get_linestyle() for drawn in display.ax_.get_lines()}) == 2
