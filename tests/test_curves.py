@@ -35,16 +35,17 @@ def test_scores_are_those_of_a_loop_over_folds(data):
     X, y, qid = data
     Recorder.seen.clear()
     ranker = Recorder(**RANKER.get_params())
-    table = learning_curve(ranker, X, y, qid, train_sizes=[3, 0.5, 1.0], cv=3, return_train_score=True)
+    table = learning_curve(ranker, X, y, qid, train_sizes=[3, 0.33, 1.0], cv=3, return_train_score=True)
     folds = list(br.QueryKFold(3).split(X, y, qid))
     assert table["fold"].tolist() == [0, 1, 2] * 3
-    assert table["train_size"].tolist() == [3] * 3 + [0.5] * 3 + [1.0] * 3
+    assert table["train_size"].tolist() == [3] * 3 + [0.33] * 3 + [1.0] * 3
     assert len(Recorder.seen) == 9
     for row, seen in zip(table.itertuples(), Recorder.seen, strict=True):
         train, test = folds[row.fold]
         known = np.unique(seen)
         n_available = len(np.unique(qid[train]))
-        assert len(known) == row.n_queries == {3: 3, 0.5: round(0.5 * n_available), 1.0: n_available}[row.train_size]
+        assert round(0.33 * n_available) > 0.33 * n_available
+        assert len(known) == row.n_queries == {3: 3, 0.33: round(0.33 * n_available), 1.0: n_available}[row.train_size]
         # Whole queries of this fold only.
         rows = train[np.isin(qid[train], known)]
         assert np.isin(known, qid[train]).all()

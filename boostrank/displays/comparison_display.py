@@ -109,10 +109,8 @@ class ComparisonDisplay:
         ax.errorbar(difference[inside], rows[inside], xerr=sides, fmt="o", color=BLUE, capsize=3)
         ax.plot(difference[is_baseline], rows[is_baseline], "D", color=BLACK)
         few_ticks(ax)
-        # The limits are those of the rows that are drawn, and arrows of the others point beyond them.
-        ax.set_xlim(ax.get_xlim())
         for row in np.flatnonzero(outside):
-            arrow_beyond(ax, row, difference[row], f"{difference[row]:+.4f}", BLUE)
+            arrow_beyond(ax, float(row), difference[row], f"{difference[row]:+.4f}", BLUE)
         ax.set_yticks(rows, labels)
         ax.set_ylim(-0.6, len(table) - 0.4)
         measure = measure_name(self.measure)

@@ -110,7 +110,6 @@ def draw_curves(ax: Any, means: pd.DataFrame, labels_height: float = LABELS_HEIG
         # The limits of axes do not follow data in other coordinates.
         for column in {"mean", "low", "high", "train"} & set(part):
             ax.update_datalim(part[["position", column]].dropna().to_numpy(dtype=np.float64))
-    ax.autoscale_view()
     handles, labels = ax.get_legend_handles_labels()
     if "train" in means:
         from matplotlib.lines import Line2D

@@ -143,8 +143,8 @@ class NDCGCurveDisplay:
         n_queries, mean, margin = _means(values, weights, level)
         _, difference, other_margin = _means(values[1:] - values[0], weights, level)
         low, high = np.clip(mean - margin, 0.0, 1.0), np.clip(mean + margin, 0.0, 1.0)
-        ends = np.clip([difference - other_margin, difference + other_margin], -1.0, 1.0)
-        differences = (difference, *ends)
+        difference_low, difference_high = (np.clip(difference + sign * other_margin, -1.0, 1.0) for sign in (-1.0, 1.0))
+        differences = (difference, difference_low, difference_high)
         return cls(list(scores), cutoffs, mean, low, high, *differences, n_queries, level).plot(ax)
 
     @classmethod

@@ -88,6 +88,13 @@ def test_wide_intervals_are_not_outliers():
     assert not display.ax_.texts
 
 
+def test_an_outlier_is_drawn_where_the_axis_is_wide_anyway():
+    differences = [0, 0.001, 0.002, 0.003, 0.02]
+    arrow, drawn = display_of(differences, 0.0005), display_of(differences, np.array([1, 1, 100, 1, 1]) * 0.0005)
+    assert [text.get_text() for text in arrow.ax_.texts] == ["+0.0200"]
+    assert not drawn.ax_.texts
+
+
 def test_long_names_do_not_overlap():
     names = [f"LightGBM with the objective number {i} and many other parameters" for i in range(6)]
     display = display_of([0, 0.01, 0.02, -0.01, 0.015, 0.3], names=names)

@@ -92,6 +92,15 @@ def test_the_worst_queries_are_those_that_rankers_could_improve(ragged):
     assert not make(labels, scores, qid, n_worst=0).ax_.texts
 
 
+def test_of_equal_queries_the_one_with_more_relevant_documents_is_first():
+    labels, scores = [1, 0, 0, 1, 1, 0, 1, 0], [0, 1, 2, 0, 0, 5, 1, 0]
+    qid = ["a", "a", "a", "b", "b", "b", "c", "c"]
+    display = make(labels, scores, qid, measure="precision@1")
+    assert display.worst["value"].tolist() == [0, 0, 1]
+    assert display.worst.index.tolist() == ["b", "a", "c"]
+    assert display.worst["relevant"].tolist() == [2, 1, 1]
+
+
 def test_rows_points_and_texts(ragged):
     labels, scores, qid = ragged
     display = make(labels, {"a": scores, "b": -scores}, qid, by="relevant", measure=br.get_measure("mrr"))
