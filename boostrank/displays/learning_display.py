@@ -20,6 +20,7 @@ from boostrank.displays.fold_means import (
 from boostrank.displays.predictions import named_estimators
 from boostrank.displays.style import HEIGHT, axes, legend_height
 from boostrank.model_selection import learning_curve
+from boostrank.model_selection.cross_validation import fixed_folds
 
 
 @dataclass
@@ -70,6 +71,7 @@ class LearningCurveDisplay:
         y: ArrayLike,
         qid: ArrayLike | None = None,
         *,
+        cv: Any = 5,
         scoring: Any = None,
         name: str | None = None,
         ax: Any = None,
@@ -83,13 +85,15 @@ class LearningCurveDisplay:
             They need not be fitted.
         X, y, qid
             As in :func:`boostrank.cross_validate`.
+        cv : int, splitter or iterable of (train, test), default 5
+            As in :func:`boostrank.cross_validate`. All rankers have the same folds.
         scoring : str, Measure or scorer, optional
             As in :func:`boostrank.cross_validate`, but only one.
         name : str, optional
             Name of a single ranker, for the title.
         ax : matplotlib axes, optional
         **settings
-            The other parameters of :func:`boostrank.model_selection.learning_curve`, such as `train_sizes` and `cv`.
+            The other parameters of :func:`boostrank.model_selection.learning_curve`, such as `train_sizes`.
             With ``return_train_score=True``, scores on the training queries are drawn too.
 
         Raises
@@ -98,7 +102,8 @@ class LearningCurveDisplay:
             As that function; and for several scores, and a `name` beside a mapping.
         """
         score, rankers = score_name(scoring, y), named_estimators(estimator, name)
-        found = {key: learning_curve(ranker, X, y, qid, scoring=scoring, **settings) for key, ranker in rankers.items()}
+        settings |= {"cv": fixed_folds(X, y, qid, cv), "scoring": scoring}
+        found = {key: learning_curve(ranker, X, y, qid, **settings) for key, ranker in rankers.items()}
         table = pd.concat(found, names=["ranker", None]).reset_index("ranker").reset_index(drop=True)
         sizes = pd.factorize(table["train_size"])[0]
         means = curve_means(table, table["n_queries"].to_numpy(dtype=np.float64), sizes)

@@ -128,6 +128,8 @@ class TrainingCurveDisplay:
         labels = [self._label(ranker) for ranker in rankers]
         # Lines differ by data set if there are several of them, and otherwise by ranker.
         sets = [wrapped(title) for title in titles] if len(titles) > 1 else []
+        # Where dashes are for data sets, small markers tell rankers from each other without colours.
+        small_markers = bool(sets) and len(rankers) > 1
         ax = axes(ax, HEIGHT + legend_height(sets, labels))
         from matplotlib.lines import Line2D
 
@@ -146,12 +148,11 @@ class TrainingCurveDisplay:
                 dash = dashes[title] if sets else DASHES[i % len(DASHES)]
                 rounds = np.arange(1, len(values) + 1)
                 ax.plot(rounds, values, label=f"{ranker}, {title}", linestyle=dash, markevery=marked, **look)
-                if sets and len(rankers) > 1:
-                    # Where dashes are for data sets, small markers tell rankers from each other without colours.
+                if small_markers:
                     between = _some_rounds(len(values), i / len(rankers))
                     ax.plot(rounds[between], values[between], **look | {"linestyle": "", "markersize": 4})
             # Without a marker on a curve, there is none in the legend.
-            shown = look if best is not None else look | {"marker": ""}
+            shown = look if best is not None or small_markers else look | {"marker": ""}
             handles.append(Line2D([], [], label=label, linestyle="-" if sets else dash, **shown))
         of_sets = [
             Line2D([], [], label=label, color=DARK, linestyle=dashes[title])
@@ -161,7 +162,7 @@ class TrainingCurveDisplay:
         legend_below(ax, handles, rows_above=rows)
         whole_ticks(ax)
         light_grid(ax)
-        size = "large marker" if sets and len(rankers) > 1 else "marker"
+        size = "large marker" if small_markers else "marker"
         marker = f" ({size}: number of rounds that predictions use)" if self.best else ""
         ax.set_xlabel(f"boosting round{marker}")
         ax.set_ylabel(f"{measure_name(self.metric)}, mean over queries")

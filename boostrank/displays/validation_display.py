@@ -20,6 +20,7 @@ from boostrank.displays.fold_means import (
 from boostrank.displays.predictions import named_estimators
 from boostrank.displays.style import HEIGHT, LABELS_HEIGHT, SLANTED_CHARACTER, axes, legend_height, shortened, slanted
 from boostrank.model_selection import validation_curve
+from boostrank.model_selection.cross_validation import fixed_folds
 from boostrank.setting_checks import is_number
 
 # Positive numbers whose largest is this many times the smallest have a logarithmic axis.
@@ -86,6 +87,7 @@ class ValidationCurveDisplay:
         *,
         parameter: str,
         values: Iterable[Any],
+        cv: Any = 5,
         scoring: Any = None,
         name: str | None = None,
         ax: Any = None,
@@ -104,13 +106,15 @@ class ValidationCurveDisplay:
         values : iterable
             Its values. Numbers have a numeric axis, which is logarithmic if they are positive and the largest is 20
             times the smallest or more; other values are drawn in the given sequence.
+        cv : int, splitter or iterable of (train, test), default 5
+            As in :func:`boostrank.cross_validate`. All rankers have the same folds.
         scoring : str, Measure or scorer, optional
             As in :func:`boostrank.cross_validate`, but only one.
         name : str, optional
             Name of a single ranker, for the title.
         ax : matplotlib axes, optional
         **settings
-            The other parameters of :func:`boostrank.model_selection.validation_curve`, such as `cv`. With
+            The other parameters of :func:`boostrank.model_selection.validation_curve`, such as `params`. With
             ``return_train_score=True``, scores on the training queries are drawn too.
 
         Raises
@@ -119,6 +123,7 @@ class ValidationCurveDisplay:
             As that function; and for several scores, and a `name` beside a mapping.
         """
         score, rankers, given = score_name(scoring, y), named_estimators(estimator, name), list(values)
+        settings["cv"] = fixed_folds(X, y, qid, cv)
         settings = {"parameter": parameter, "values": given, "scoring": scoring, **settings}
         found = {key: validation_curve(ranker, X, y, qid, **settings) for key, ranker in rankers.items()}
         table = pd.concat(found, names=["ranker", None]).reset_index("ranker").reset_index(drop=True)

@@ -39,11 +39,11 @@ def feature_importance(
     """Train a ranker on folds of whole queries, and compute how important each feature is to the model of each fold.
 
     ``"permutation"`` is the mean decrease of a measure on the queries of the test fold when the values of the feature
-    are permuted at random *within each query*: it is in units of the measure, does not count what was only learned by
-    heart, and can be compared between rankers. A permutation over all rows would give documents values of other
-    queries, which may be in other ranges, so that it measures something else. A feature that has the same value for
-    all documents of a query has the importance 0. So do features that the model can replace by others: they have
-    little importance each, although without all of them the ranker would be worse.
+    are permuted at random *within each query*: it is in units of the measure, does not count what holds only for
+    training queries, and can be compared between rankers. A permutation over all rows would give documents values of
+    other queries, which may be in other ranges, so that it measures something else. A feature that has the same value
+    for all documents of a query has the importance 0. Features that the model can replace by each other have little
+    importance each, although without all of them the ranker would be worse.
 
     Parameters
     ----------

@@ -82,6 +82,17 @@ def test_intervals_do_not_depend_on_what_folds_have_in_common(data):
     np.testing.assert_allclose(means["mean"], display.means["mean"] + 5.0)
 
 
+def test_rankers_have_the_same_folds_of_a_random_splitter(data):
+    same = dict.fromkeys("ab", RANKERS["softmax"])
+    random = br.QueryKFold(3, shuffle=True)
+    learning = displays.LearningCurveDisplay.from_estimator(same, *data, train_sizes=[1.0], cv=random)
+    values = {"parameter": "num_leaves", "values": [2]}
+    validation = displays.ValidationCurveDisplay.from_estimator(same, *data, **values, cv=random.split(*data))
+    for table in (learning.table, validation.table):
+        first, second = (table["test_score"][table["ranker"] == name].tolist() for name in "ab")
+        assert first == second
+
+
 def test_validation_curves_of_numbers(data):
     settings = {"parameter": "learning_rate", "values": [0.3, 0.01, 0.1], "cv": 3}
     display = displays.ValidationCurveDisplay.from_estimator(RANKERS, *data, **settings)

@@ -51,6 +51,10 @@ def test_each_ranker_is_marked_on_its_own_last_set():
     marked = {name: list(line(ax, name).get_markevery()) for name in ("one, a", "one, b", "other, a")}
     assert marked == {"one, a": [], "one, b": [1], "other, a": [0]}
     assert all_legend_texts(ax) == [["a", "b"], ["one: 0.3000 after 2 rounds", "other: 0.4000 after 1 round"]]
+    other.best_iteration_ = None
+    ax = displays.TrainingCurveDisplay.from_estimator({"one": one, "other": other}).ax_
+    # The small markers of its curve are in the legend too.
+    assert [handle.get_marker() for handle in ax.get_legend().get_lines()] == ["o", "s"]
 
 
 def test_rankers_differ_without_colour_among_several_data_sets(rankers):
