@@ -11,6 +11,7 @@ that share a line do not import each other. A test reads this list and checks it
     compiled                 compiled functions for what NumPy is too slow for
     rankings, gain_counts    documents of queries, ranked by their scores; counts of documents by their gain
     arrays                   arrays from the arguments of public functions, without silent conversions
+    html_tables              HTML tables of results, for notebooks
     setting_checks           checks of counts, numbers in a range, names out of a list, and numbers in files
     files                    files that are written atomically, or read although they are compressed
     frames                   query ids and features of DataFrames

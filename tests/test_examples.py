@@ -60,3 +60,10 @@ def test_example_runs(path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [str(path), *ARGUMENTS.get(path.stem, [])])
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out.strip()
+
+
+def test_the_gallery_draws_every_display():
+    source = (Path(__file__).parents[1] / "examples" / "gallery.py").read_text(encoding="utf-8")
+    names = [name for name in br.displays.__all__ if name.endswith("Display")]
+    assert len(names) >= 11
+    assert [name for name in names if f"displays.{name}." not in source] == []

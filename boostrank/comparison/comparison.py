@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boostrank.comparison.table_texts import latex_table, markdown_table, text_lines
+from boostrank.html_tables import html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,6 +126,19 @@ class Comparison:
         if self.groups is not None:
             texts += [self._text_table_by_group(measure) for measure in self.measures]
         return "\n\n".join(texts)
+
+    def _repr_html_(self) -> str:
+        """The printed tables as HTML, for notebooks."""
+        tables = []
+        for measure in self.measures:
+            rows = [[self.kind, *self.heads], *([name, *self.cells(name, measure)] for name in self.names)]
+            caption = f"{measure}, compared with {self.baseline}"
+            tables.append(html_table(rows, caption, notes=[self.conclusion(measure)]))
+        for measure in self.measures if self.groups is not None else []:
+            rows = [row[1:] for row in self._group_rows(measure)]
+            # The number of queries is a number, but between texts.
+            tables.append(html_table(rows, f"{measure} by group, compared with {self.baseline}", n_texts=3))
+        return "\n".join(tables)
 
     def to_markdown(self, *, by_group: bool = False) -> str:
         """Return a Markdown table with one row per ranker or run.

@@ -8,10 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from boostrank.html_tables import html_table, range_text
+from boostrank.queries import Queries
 from boostrank.segments import Floats
 
 if TYPE_CHECKING:
     from scipy import sparse as sp
+
+# With more different labels than this, a notebook does not show the number of documents of each of them.
+MAX_LABELS = 12
 
 
 class Dataset(NamedTuple):
@@ -40,6 +45,21 @@ class Dataset(NamedTuple):
     def take(self, rows: Any) -> Dataset:
         """Return the data set of the given rows (row numbers, a slice or a mask)."""
         return Dataset(_safe_indexing(self.X, rows), np.asarray(self.y)[rows], np.asarray(self.qid)[rows])
+
+    def _repr_html_(self) -> str:
+        """Numbers of documents, queries, features and labels as an HTML table, for notebooks."""
+        queries = Queries.from_qid(self.qid)
+        labels, counts = np.unique(np.asarray(self.y), return_counts=True)
+        rows = [["documents", f"{queries.n_documents:,}"], ["queries", f"{queries.n_queries:,}"]]
+        rows += [["documents of a query", range_text(queries.sizes)], ["features", f"{self.X.shape[1]:,}"]]
+        kind = f"{type(self.X).__name__}, {self.X.dtype}" if hasattr(self.X, "dtype") else type(self.X).__name__
+        rows += [["type of the features", kind]]
+        if len(labels) <= MAX_LABELS:
+            shares = zip(labels, counts, strict=True)
+            rows += [[f"label {label:g}", f"{count:,} ({count / len(self.y):.1%})"] for label, count in shares]
+        else:
+            rows += [["labels", f"{len(labels):,} different ones, {range_text(np.asarray(self.y))}"]]
+        return html_table(rows, "Dataset", has_head=False)
 
 
 class Fold(NamedTuple):

@@ -11,7 +11,19 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import Discount, Gain, Ties
 from boostrank.displays.predictions import predictions
-from boostrank.displays.style import BLUE, ORANGE, axes, light_grid, ndcg_name, whole_ticks
+from boostrank.displays.style import (
+    BLUE,
+    HEIGHT,
+    ORANGE,
+    SLANTED_CHARACTER,
+    axes,
+    light_grid,
+    ndcg_name,
+    shortened,
+    slanted,
+    whole_ticks,
+    wrapped,
+)
 from boostrank.metrics import dcg_breakdown
 
 if TYPE_CHECKING:
@@ -19,6 +31,8 @@ if TYPE_CHECKING:
 
 # With more ranks than this, the names of documents and their relevance would overlap, so they are not drawn.
 MAX_LABELLED_RANKS = 15
+# Longer names are shortened, and names that are longer together than the axis is wide are slanted.
+MAX_CHARACTERS, MAX_CHARACTERS_OF_AXIS = 24, 70
 
 
 @dataclass
@@ -48,7 +62,7 @@ class DCGBreakdownDisplay:
     >>> display.dcg, round(display.ndcg, 4)
     (6.5, 0.692)
     >>> ax.get_title()
-    'NDCG@3 = 0.6920'
+    'query 7: NDCG@3 = 0.6920; numbers at bars: relevance'
     """
 
     table: pd.DataFrame
@@ -116,10 +130,14 @@ class DCGBreakdownDisplay:
 
     def plot(self, ax: Any = None) -> DCGBreakdownDisplay:
         """Draw onto `ax`, or onto the axes of a new figure."""
-        ax = axes(ax)
         ranks, table = self.table["rank"].to_numpy(), self.table
         at = "" if self.k is None else f"@{self.k}"
         labelled = len(table) <= MAX_LABELLED_RANKS
+        names = [shortened(name, MAX_CHARACTERS) for name in self.documents]
+        longest = max(map(len, names))
+        # Long names of neighbours would overlap.
+        is_slanted = labelled and longest * len(names) > MAX_CHARACTERS_OF_AXIS
+        ax = axes(ax, HEIGHT + SLANTED_CHARACTER * longest * is_slanted)
         legend = f"ranked by score: DCG{at} = {self.dcg:.3f}"
         by_score = ax.bar(ranks - 0.2, table["contribution"], width=0.38, color=BLUE, label=legend)
         look = {"facecolor": "none", "edgecolor": ORANGE, "hatch": "//"}
@@ -131,10 +149,14 @@ class DCGBreakdownDisplay:
         ax.set_xlabel("rank")
         whole_ticks(ax)
         if labelled:
-            ax.set_xticks(ranks, [f"{rank}\n{name}" for rank, name in zip(ranks, self.documents, strict=True)])
+            look, between = (slanted(), " ") if is_slanted else ({}, "\n")
+            ax.set_xticks(ranks, [f"{rank}{between}{name}" for rank, name in zip(ranks, names, strict=True)], **look)
             ax.set_xlabel("rank, and document that the scores put at this rank")
-        ax.set_ylabel("gain × discount" + (" (numbers: relevance)" if labelled else ""))
-        ax.set_title(f"{ndcg_name(self.k)} = {self.ndcg:.4f}", fontsize="medium")
+        ax.set_ylabel("gain × discount")
+        value = "not defined (no relevant document)" if np.isnan(self.ndcg) else f"= {self.ndcg:.4f}"
+        title = f"query {shortened(table['qid'].iloc[0], 30)}: {ndcg_name(self.k)} {value}"
+        title += "; numbers at bars: relevance" if labelled else ""
+        ax.set_title(wrapped(title, 64), fontsize="medium")
         ax.legend(frameon=False)
         light_grid(ax)
         self.figure_, self.ax_ = ax.figure, ax

@@ -102,7 +102,7 @@ class CandidatesDisplay:
         )
         ax.xaxis.set_label_position("top")
         light_grid(ax, "x")
-        legend_below(ax, n_columns=1)
+        legend_below(ax, n_columns=1, labels_height=0.25)
         self.figure_, self.ax_ = ax.figure, ax
         return self
 

@@ -6,20 +6,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from boostrank.displays.style import BLACK, BLUE, GREY, axes, light_grid, measure_name
+from boostrank.displays.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    arrow_beyond,
+    axes,
+    few_ticks,
+    light_grid,
+    measure_name,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from boostrank.comparison import Comparison
 
+# A difference is an outlier beyond this many typical distances from the median, if leaving it out makes the others this
+# many times as large.
+OUTLIER_RATIO, MIN_ZOOM = 5.0, 2.0
+
 
 @dataclass
 class ComparisonDisplay:
     """Differences of rankers or runs to a baseline, with intervals: a forest plot.
 
-    Created by :meth:`from_comparison`.
+    Created by :meth:`from_comparison`. Differences that are so large that the others could not be told from each other
+    are not drawn in their place: an arrow at the end of the axis, with the number, stands for them.
 
     Attributes
     ----------
@@ -78,22 +94,58 @@ class ComparisonDisplay:
 
     def plot(self, ax: Any = None) -> ComparisonDisplay:
         """Draw onto `ax`, or onto the axes of a new figure."""
-        ax = axes(ax, 1.3 + 0.3 * len(self.table))
         rows, table = np.arange(len(self.table)), self.table
-        names = table.iloc[:, 0]
+        labels = [
+            f"{wrapped(name, 40)}  ({mean:.4f})" for name, mean in zip(table.iloc[:, 0], table["mean"], strict=True)
+        ]
+        ax = axes(ax, 1.5 + 0.15 * len(table) + 0.15 * sum(label.count("\n") + 1 for label in labels))
+        names, difference = table.iloc[:, 0], table["difference"].to_numpy()
         is_baseline = (names == self.baseline).to_numpy()
+        outside = outliers(table)
+        inside = ~is_baseline & ~outside
         ax.axvline(0.0, color=GREY, linewidth=1)
         # The interval need not be symmetric. `abs` is for rounding errors where an end equals the difference.
-        sides = np.abs(table[["low", "high"]].to_numpy().T - table["difference"].to_numpy())[:, ~is_baseline]
-        others = table["difference"][~is_baseline]
-        ax.errorbar(others, rows[~is_baseline], xerr=sides, fmt="o", color=BLUE, capsize=3)
-        ax.plot(table["difference"][is_baseline], rows[is_baseline], "D", color=BLACK)
-        ax.set_yticks(rows, [f"{name}  ({mean:.4f})" for name, mean in zip(names, table["mean"], strict=True)])
+        sides = np.abs(table[["low", "high"]].to_numpy().T - difference)[:, inside]
+        ax.errorbar(difference[inside], rows[inside], xerr=sides, fmt="o", color=BLUE, capsize=3)
+        ax.plot(difference[is_baseline], rows[is_baseline], "D", color=BLACK)
+        few_ticks(ax)
+        for row in np.flatnonzero(outside):
+            arrow_beyond(ax, float(row), difference[row], f"{difference[row]:+.4f}", BLUE)
+        ax.set_yticks(rows, labels)
         ax.set_ylim(-0.6, len(table) - 0.4)
         measure = measure_name(self.measure)
         # Two lines, because the names of rankers take much of the width.
-        ax.set_xlabel(f"difference in {measure}\n(mean over queries, 95% interval)")
-        ax.set_title(f"{measure} (mean in brackets)\ncompared with {self.baseline}", fontsize="medium")
+        beyond = ";\narrows: beyond the limits of the axis" if outside.any() else ""
+        ax.set_xlabel(f"difference in {measure}\n(mean over queries, 95% interval{beyond})")
+        ax.set_title(
+            f"{measure} (mean in brackets)\n{wrapped(f'compared with {self.baseline}', 40)}", fontsize="medium"
+        )
         light_grid(ax, "x")
         self.figure_, self.ax_ = ax.figure, ax
         return self
+
+
+def outliers(table: pd.DataFrame) -> NDArray[np.bool_]:
+    """Whether the difference of each row is so far from the others that these would not be told from each other.
+
+    It is, if it is farther from the median than 5 times the median distance, or than 5 times half the width of the
+    median interval if that is larger; and if at least half of the axis is free without these rows.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The columns difference, low and high; ends of an interval that is not known are NaN.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,)
+    """
+    difference, ends = table["difference"].to_numpy(), table[["low", "high"]].to_numpy()
+    ends = np.where(np.isnan(ends), difference[:, None], ends)
+    distance = np.abs(difference - np.median(difference))
+    scale = max(float(np.median(distance)), float(np.median(np.ptp(ends, axis=1)) / 2.0))
+    outside: NDArray[np.bool_] = distance > OUTLIER_RATIO * scale
+    # The baseline is drawn in any case, and so is 0.
+    outside &= difference != 0.0
+    kept = np.ptp(np.append(ends[~outside], 0.0))
+    return outside if kept * MIN_ZOOM < np.ptp(np.append(ends, 0.0)) else np.zeros_like(outside)

@@ -8,27 +8,46 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from boostrank.dcg import Discount, Gain, Ties
 from boostrank.displays.predictions import named, predictions
-from boostrank.displays.style import axes, light_grid, styles, whole_ticks
+from boostrank.displays.style import (
+    HEIGHT,
+    Style,
+    axes_pair,
+    legend_below,
+    legend_height,
+    light_grid,
+    styles,
+    whole_ticks,
+    wrapped,
+)
 from boostrank.metrics import Empty, check_ks, ndcg_curve
 from boostrank.metrics.input_checks import require_ids
+from boostrank.metrics.query_groups import mean_margin
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Ints
 from boostrank.weights import query_weights, weighted_means
 
+# Share of the distance of two cutoffs that the intervals of one cutoff are distributed over.
+DIFFERENCES_SHARE = 0.5
+
 
 @dataclass
 class NDCGCurveDisplay:
-    """Mean NDCG@k over queries by the cutoff k, of one ranker or several, with confidence bands.
+    """Mean NDCG@k over queries by the cutoff k, of one ranker or several, with confidence intervals.
 
-    Created by :meth:`from_predictions` or :meth:`from_estimator`. The band is the normal approximation
-    ``mean +- z s / sqrt(n)`` with the standard deviation ``s`` over the ``n`` queries that are not skipped, clipped to
-    [0, 1]. If queries have weights, mean and band are those of the weighted mean. Each band is that of one ranker
-    alone. To tell whether one ranker is better than another on the same queries, use :func:`boostrank.permutation_test`
-    or :func:`boostrank.compare`: they test the differences per query, and find differences that overlapping bands hide.
+    Created by :meth:`from_predictions` or :meth:`from_estimator`. A single ranker is drawn with a band, the intervals
+    of its mean. Of several rankers, the means are drawn without bands, because intervals of single rankers say nothing
+    about differences on the same queries; below them are the differences to the first ranker, paired by query, with
+    their intervals.
+
+    Each interval is ``mean -+ t s / sqrt(n)`` with the standard deviation ``s`` over the ``n`` queries that are not
+    skipped, and the quantile ``t`` of Student's distribution with ``n - 1`` degrees of freedom. Those of means are
+    clipped to [0, 1], and those of differences to [-1, 1]. If queries have weights, means and intervals are those of
+    the weighted mean. The intervals are pointwise: each holds for its own cutoff and ranker, and among many of them
+    some are wrong by chance. To test one difference use :func:`boostrank.permutation_test`, and for several rankers
+    :func:`boostrank.compare`.
 
     Attributes
     ----------
@@ -37,13 +56,17 @@ class NDCGCurveDisplay:
     ks : ndarray of int, shape (n_ks,)
         Cutoffs, increasing.
     mean, low, high : ndarray, shape (n_rankers, n_ks)
-        Mean NDCG@k, and the ends of the band, which are NaN for a single query.
+        Mean NDCG@k, and the ends of its interval, which are NaN for a single query.
+    difference, difference_low, difference_high : ndarray, shape (n_rankers - 1, n_ks)
+        Mean over queries of NDCG@k minus that of the first ranker, and the ends of its interval.
     n_queries : int
         Number of queries in the mean: those that are neither skipped nor of weight 0.
     level : float
-        Confidence level of the bands.
+        Confidence level of the intervals.
     figure_, ax_ : matplotlib Figure and Axes
         Of the last call of :meth:`plot`.
+    difference_ax_ : matplotlib Axes or None
+        Axes of the differences; None if they were not drawn.
 
     Examples
     --------
@@ -60,10 +83,14 @@ class NDCGCurveDisplay:
     mean: Floats
     low: Floats
     high: Floats
+    difference: Floats
+    difference_low: Floats
+    difference_high: Floats
     n_queries: int
     level: float = 0.95
     figure_: Any = None
     ax_: Any = None
+    difference_ax_: Any = None
 
     @classmethod
     def from_predictions(
@@ -92,10 +119,11 @@ class NDCGCurveDisplay:
         ks : iterable of int, default 1 to 10
             Cutoffs, 1 or more, in any sequence.
         level : float in (0, 1), default 0.95
-            Confidence level of the bands.
+            Confidence level of the intervals.
         name : str, optional
             Name of a single ranker in the legend.
-        ax : matplotlib axes, optional
+        ax : matplotlib axes, or two of them, optional
+            As in :meth:`plot`.
 
         Raises
         ------
@@ -112,12 +140,12 @@ class NDCGCurveDisplay:
             [ndcg_curve(y_true, one, qid, ks=cutoffs, per_query=True, **settings) for one in scores.values()]
         )
         weights = query_weights(sample_weight, Queries.from_qid(require_ids(qid, "ndcg_curve")), grouped=False)
-        found = [[weighted_means(column, weights) for column in one.T] for one in values]
-        n_queries, mean, error = np.moveaxis(np.array(found)[..., 0], 2, 0)
-        margin = special.ndtri((1.0 + level) / 2.0) * error
+        n_queries, mean, margin = _means(values, weights, level)
+        _, difference, other_margin = _means(values[1:] - values[0], weights, level)
         low, high = np.clip(mean - margin, 0.0, 1.0), np.clip(mean + margin, 0.0, 1.0)
-        # Which queries are skipped depends on labels only, so they are the same for every ranker and every k.
-        return cls(list(scores), cutoffs, mean, low, high, int(n_queries[0, 0]), level).plot(ax)
+        difference_low, difference_high = (np.clip(difference + sign * other_margin, -1.0, 1.0) for sign in (-1.0, 1.0))
+        differences = (difference, difference_low, difference_high)
+        return cls(list(scores), cutoffs, mean, low, high, *differences, n_queries, level).plot(ax)
 
     @classmethod
     def from_estimator(
@@ -132,19 +160,69 @@ class NDCGCurveDisplay:
         return cls.from_predictions(y, scores, found, **settings)
 
     def plot(self, ax: Any = None) -> NDCGCurveDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
-        ax = axes(ax)
-        for i, (name, style) in enumerate(zip(self.names, styles(len(self.names), len(self.ks)), strict=True)):
+        """Draw onto `ax`, or onto the axes of a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, or two of them, optional
+            Two axes are those of the means and those of the differences of several rankers. On a single one, only the
+            means are drawn. The default is a new figure, with two axes if there are several rankers.
+        """
+        several = len(self.names) > 1
+        labels = [wrapped(name) for name in self.names]
+        ax, below = axes_pair(ax, several, 5.5 + legend_height(labels) if several else HEIGHT)
+        looks = styles(len(self.names), len(self.ks))
+        for i, (name, style) in enumerate(zip(labels, looks, strict=True)):
             ax.plot(self.ks, self.mean[i], label=name, markersize=5, **style._asdict())
-            ax.fill_between(self.ks, self.low[i], self.high[i], color=style.color, alpha=0.15, linewidth=0)
-        whole_ticks(ax)
-        light_grid(ax)
-        queries = f"{self.n_queries} queries" if self.n_queries > 1 else "one query"
-        ax.set_xlabel("cutoff k")
-        ax.set_ylabel(f"NDCG@k, mean over {queries}" if self.n_queries > 1 else "NDCG@k of one query")
-        if self.n_queries > 1:
-            ax.set_title(f"bands: {self.level * 100:g}% confidence interval of the mean", fontsize="medium")
-        if len(self.names) > 1 or self.names != ["scores"]:
+        level = f"{self.level * 100:g}%"
+        title = f"mean over {self.n_queries} queries" if self.n_queries > 1 else "one query"
+        if not several and self.n_queries > 1:
+            ax.fill_between(self.ks, self.low[0], self.high[0], color=looks[0].color, alpha=0.15, linewidth=0)
+            title += f", with {level} confidence intervals"
+        ax.set_title(title, fontsize="medium")
+        ax.set_ylabel("NDCG@k")
+        if below is not None:
+            self._plot_differences(below, looks)
+            title = f"difference to {self.names[0]}, with {level} intervals, paired by query"
+            below.set_title(wrapped(title), fontsize="medium")
+        for one in [ax] if below is None else [ax, below]:
+            whole_ticks(one)
+            light_grid(one)
+        # Axes that share their ticks show them at the lower ones only, and so their label.
+        if below is None or not ax.get_shared_x_axes().joined(ax, below):
+            ax.set_xlabel("cutoff k")
+        if below is not None:
+            below.set_xlabel("cutoff k")
+        if several:
+            legend_below(ax if below is None else below, ax.get_legend_handles_labels()[0])
+        elif self.names != ["scores"]:
             ax.legend(frameon=False)
-        self.figure_, self.ax_ = ax.figure, ax
+        self.figure_, self.ax_, self.difference_ax_ = ax.figure, ax, below
         return self
+
+    def _plot_differences(self, ax: Any, looks: list[Style]) -> None:
+        ax.axhline(0.0, color=looks[0].color, linestyle=looks[0].linestyle, linewidth=1.5)
+        n_others = len(self.names) - 1
+        gap = np.diff(self.ks).min() if len(self.ks) > 1 else 1.0
+        # Points of one cutoff are next to each other, so that their intervals do not cover each other.
+        offsets = (np.arange(n_others) - (n_others - 1) / 2) * DIFFERENCES_SHARE * gap / n_others
+        for i, style in enumerate(looks[1:]):
+            center, low, high = self.difference[i], self.difference_low[i], self.difference_high[i]
+            sides = np.abs([center - low, high - center])
+            # Without markers, many cutoffs would have only the lines of their intervals.
+            look: dict[str, Any] = {"fmt": style.marker or "o", "markersize": 4, "elinewidth": 1.2}
+            ax.errorbar(self.ks + offsets[i], center, yerr=sides, color=style.color, label=self.names[i + 1], **look)
+        ax.set_ylabel("difference in NDCG@k")
+
+
+def _means(values: Floats, weights: Floats, level: float) -> tuple[int, Floats, Floats]:
+    """Number of queries that count, means over them, and half the width of their intervals.
+
+    `values` are of shape (n_rankers, n_queries, n_ks). Which queries are skipped depends on labels only, so that their
+    number is the same for every ranker and every k.
+    """
+    found = [[weighted_means(column, weights) for column in one.T] for one in values]
+    shape = (len(values), values.shape[2], 3)
+    count, mean, error = np.moveaxis(np.reshape(np.array(found, dtype=np.float64), shape), 2, 0)
+    n_queries = count.astype(np.int64)
+    return int(n_queries.max(initial=0)), mean, mean_margin(n_queries, error, level)

@@ -1,11 +1,16 @@
-"""Style of all plots: colours and line styles, axes, grids, legends; and the import of matplotlib on use."""
+"""Style of all plots: colours, line styles, axes, grids, legends, intervals; and the import of matplotlib on use."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from boostrank.dcg import DCG
+from boostrank.segments import Floats
 
 # The palette of Okabe and Ito, "Color universal design" (2008), which people of any colour vision can distinguish.
 BLUE = "#0072B2"
@@ -19,10 +24,21 @@ COLORS = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")
 GREY = "0.6"
+DARK = "0.35"
 # In inches. At matplotlib's 100 dots per inch this is a width of 700 pixels, which fits into a README.
 WIDTH, HEIGHT = 7.0, 4.0
 # Lines with more points than this have no markers.
 MAX_MARKERS = 25
+# Height of the tick labels and the label of an x axis, in inches.
+LABELS_HEIGHT = 0.5
+# Height of a character of a text that is slanted as by :func:`slanted`, in inches.
+SLANTED_CHARACTER = 0.05
+# Height of a row of a legend, in inches.
+LEGEND_ROW = 0.21
+# About as many characters are as wide as a figure, and as the symbol of a legend with its gaps.
+COLUMN_CHARACTERS, HANDLE_CHARACTERS = 88, 8
+# Share of the height of a row that its points are distributed over.
+ROW_SHARE = 0.6
 
 
 class Style(NamedTuple):
@@ -43,13 +59,34 @@ def import_pyplot() -> Any:
 
 
 def axes(ax: Any, height: float = HEIGHT) -> Any:
-    """`ax`, or the axes of a new figure."""
+    """`ax`, or the axes of a new figure, `height` inches high."""
     plt = import_pyplot()
     if ax is None:
         _, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
     elif not hasattr(ax, "plot") or not hasattr(ax, "figure"):
         raise TypeError(f"ax must be matplotlib axes; got {type(ax).__name__}")
     return ax
+
+
+def axes_pair(ax: Any, two: bool, height: float = HEIGHT) -> tuple[Any, Any]:
+    """Axes above each other: those that `ax` has, which are one or two, or those of a new figure, `height` inches high.
+
+    The second is None if `ax` is one, or if `two` is False.
+
+    Raises
+    ------
+    TypeError
+        If `ax` is neither axes nor a sequence of two.
+    """
+    if ax is None and two:
+        figure = import_pyplot().figure(figsize=(WIDTH, height), layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True)
+        return above, below
+    if isinstance(ax, (list, tuple, np.ndarray)):
+        if np.shape(ax) != (2,):
+            raise TypeError(f"ax must be matplotlib axes, or two of them; got an array of shape {np.shape(ax)}")
+        return axes(ax[0]), axes(ax[1]) if two else None
+    return axes(ax, height), None
 
 
 def styles(n: int, n_points: int = 0) -> list[Style]:
@@ -68,6 +105,34 @@ def whole_ticks(ax: Any) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=2, steps=[1, 2, 5, 10]))
 
 
+def few_ticks(ax: Any) -> None:
+    """Put few ticks on the x axis, so that the texts of small numbers do not touch each other."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=5))
+
+
+def arrow_beyond(ax: Any, y: float, x: float, text: str, color: str) -> None:
+    """Draw an arrow with a text at the end of the x axis, for a point that lies beyond its limits."""
+    is_left = x < ax.get_xlim()[0]
+    ax.annotate(
+        text,
+        (0.0 if is_left else 1.0, y),
+        (28 if is_left else -28, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        ha="left" if is_left else "right",
+        va="center",
+        fontsize="small",
+        arrowprops={"arrowstyle": "->", "color": color, "linewidth": 1.5},
+    )
+
+
+def slanted() -> dict[str, Any]:
+    """Properties of tick labels of the x axis that would overlap if they were horizontal."""
+    return {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+
+
 def light_grid(ax: Any, axis: str = "y") -> None:
     """Draw thin grid lines behind the data, and no frame at the top and at the right."""
     ax.grid(axis=axis, color="0.9", linewidth=0.8)
@@ -75,11 +140,124 @@ def light_grid(ax: Any, axis: str = "y") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend_below(ax: Any, handles: Any = None, n_columns: int = 2) -> None:
-    """Draw the legend below the axes, where it covers no data."""
+def legend_below(
+    ax: Any,
+    handles: Any = None,
+    *,
+    rows_above: int = 0,
+    labels_height: float = LABELS_HEIGHT,
+    n_columns: int | None = None,
+) -> int:
+    """Draw the legend below the axes and their labels, where it covers no data.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    handles : list of artists, optional
+        By default those of `ax` that have labels.
+    rows_above : int, default 0
+        Number of rows of legends that have been drawn between the axes and this legend, which they keep.
+    labels_height : float, default LABELS_HEIGHT
+        Height of the tick labels and the label of the x axis, in inches.
+    n_columns : int, optional
+        By default as many as fit into the width of a figure.
+
+    Returns
+    -------
+    int
+        Number of rows of this legend.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
-    columns = min(n_columns, len(handles))
-    ax.legend(handles=handles, ncols=columns, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14))
+    labels = [handle.get_label() for handle in handles]
+    columns = legend_columns(labels) if n_columns is None else n_columns
+    if rows_above:
+        ax.add_artist(ax.get_legend())
+    # In inches, because the height of labels does not depend on that of the axes.
+    drop = labels_height + LEGEND_ROW * rows_above
+    below = ax.transAxes + ScaledTranslation(0, -drop, ax.figure.dpi_scale_trans)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "bbox_transform": below}
+    ax.legend(handles=handles, ncols=columns, frameon=False, **place)
+    return legend_rows(labels, columns)
+
+
+def legend_columns(labels: Sequence[str]) -> int:
+    """Number of columns of a legend below the axes: fewer if a label is long."""
+    longest = max(len(part) for label in labels for part in label.split("\n"))
+    return max(1, min(len(labels), COLUMN_CHARACTERS // (longest + HANDLE_CHARACTERS)))
+
+
+def legend_rows(labels: Sequence[str], columns: int) -> int:
+    """Number of lines of a legend below the axes."""
+    n_lines = [label.count("\n") + 1 for label in labels]
+    n_rows = -(-len(labels) // columns)
+    return n_rows * max(n_lines) if columns > 1 else sum(n_lines)
+
+
+def legend_height(*legends: Sequence[str], n_columns: int | None = None) -> float:
+    """Height in inches that a figure needs for legends below its axes, by the labels of each of them."""
+    return LEGEND_ROW * sum(legend_rows(labels, n_columns or legend_columns(labels)) for labels in legends if labels)
+
+
+def interval_rows(ax: Any, rows: Mapping[str, Floats]) -> None:
+    """Draw rows of points with horizontal intervals, the first row at the top.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Its y axis gets the limits of the rows, which are at 0, 1, ...
+    rows : mapping of str to ndarray, shape (n_rows, 3)
+        Point, low and high end of each row, by the label of the points in the legend. Points of one row are drawn one
+        below the other. An interval that is NaN is not drawn.
+    """
+    n = len(rows)
+    offsets = (np.arange(n) - (n - 1) / 2) * ROW_SHARE / max(n, 1)
+    for (label, values), offset, style in zip(rows.items(), offsets, styles(n), strict=True):
+        center, low, high = values.T
+        # `abs` is for rounding errors where an end equals the point.
+        sides = np.abs([center - low, high - center])
+        look: dict[str, Any] = {"fmt": style.marker, "color": style.color, "capsize": 3}
+        ax.errorbar(center, np.arange(len(center)) + offset, xerr=sides, label=label, **look)
+    ax.set_ylim(len(center) - 0.4, -0.6)
+
+
+def offset_points(ax: Any, points: float) -> Any:
+    """Coordinates of the data of axes, moved to the right by a number of points (1/72 inch)."""
+    from matplotlib.transforms import ScaledTranslation
+
+    return ax.transData + ScaledTranslation(points / 72, 0, ax.figure.dpi_scale_trans)
+
+
+def note_at_right(ax: Any, text: str) -> None:
+    """Write lines at the right of the axes, where they cover no data."""
+    ax.annotate(text, (1, 1), (10, 0), xycoords="axes fraction", textcoords="offset points", va="top", fontsize="small")
+
+
+def shortened(name: Any, n_characters: int = 40) -> str:
+    """A name as text, its middle replaced by "…" if it is longer than `n_characters`.
+
+    Examples
+    --------
+    >>> shortened("consistent-lambdarank", 11)
+    'consi…arank'
+    """
+    text = str(name)
+    if len(text) <= n_characters:
+        return text
+    n_kept = n_characters - 1
+    return f"{text[: n_kept - n_kept // 2]}…{text[len(text) - n_kept // 2 :]}"
+
+
+def wrapped(name: Any, n_characters: int = 76) -> str:
+    r"""A name as lines of at most `n_characters`, so that names that differ stay different.
+
+    Examples
+    --------
+    >>> wrapped("softmax, 60 rounds", 10)
+    'softmax,\n60 rounds'
+    """
+    return "\n".join(textwrap.wrap(str(name), n_characters)) or str(name)
 
 
 def ndcg_name(k: Any) -> str:

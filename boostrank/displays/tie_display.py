@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import Discount, Gain
 from boostrank.displays.predictions import predictions
-from boostrank.displays.style import BLACK, SKY, axes, legend_below, light_grid, ndcg_name, whole_ticks
+from boostrank.displays.style import BLACK, SKY, axes, legend_below, light_grid, ndcg_name, shortened, whole_ticks
 from boostrank.metrics import Empty, tie_range
 from boostrank.metrics.input_checks import require_ids
 from boostrank.queries import Queries
@@ -19,6 +19,8 @@ from boostrank.weights import query_weights
 
 # Differences of NDCG up to this are rounding errors.
 ROUNDING_TOLERANCE = 1e-12
+# Up to this number of queries have their ids beside them.
+MAX_ROWS = 10
 
 
 @dataclass
@@ -106,32 +108,37 @@ class TieRangeDisplay:
         return cls.from_predictions(y, scores[""], found, **settings)
 
     def plot(self, ax: Any = None) -> TieRangeDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
-        ax = axes(ax)
+        """Draw onto `ax`, or onto the axes of a new figure.
+
+        Up to 10 queries are drawn as rows with their ids, and more as columns, sorted by the average.
+        """
         n, name = len(self.queries), ndcg_name(self.k)
+        as_rows = n <= MAX_ROWS
+        ax = axes(ax, 1.8 + 0.3 * n) if as_rows else axes(ax)
         positions = np.arange(1, n + 1)
         # Many queries need thin lines and small points, or neighbours would cover each other.
-        width = float(np.clip(300 / n, 0.6, 12.0))
-        ax.vlines(
-            positions, self.worst, self.best, color=SKY, linewidth=width, label="worst to best permutation of ties"
-        )
-        size = float(np.clip(200 / n, 1.0, 5.0))
-        ax.plot(positions, self.average, "o", color=BLACK, markersize=size, label="average over all permutations")
+        width, size = (8.0, 6.0) if as_rows else (float(np.clip(300 / n, 0.6, 8.0)), float(np.clip(200 / n, 1.0, 5.0)))
+        lines, label = ax.hlines if as_rows else ax.vlines, "worst to best permutation of ties"
+        lines(positions, self.worst, self.best, color=SKY, linewidth=width, label=label)
+        points = (self.average, positions) if as_rows else (positions, self.average)
+        ax.plot(*points, "o", color=BLACK, markersize=size, label="average over all permutations")
         affected = int((self.best - self.worst > ROUNDING_TOLERANCE).sum())
-        ax.set_xlabel(
-            f"query, sorted by average {name} ({affected} of {n} depend on the ranking of ties)" if n > 1 else "query"
-        )
-        ax.set_ylabel(name)
+        depend = f"{affected} of {n} depend on the ranking of ties"
         ranges = {"worst": self.worst, "average": self.average, "best": self.best}
         means = ", ".join(f"{key} {np.average(part, weights=self.weights):.4f}" for key, part in ranges.items())
         over = "queries" if self.weights is None else "weighted queries"
         ax.set_title(f"{f'mean {name} over {over}' if n > 1 else name}: {means}", fontsize="medium")
-        if n <= 10:
-            ax.set_xticks(positions, [str(query) for query in self.queries])
-            ax.set_xlim(0.5, n + 0.5)
+        if as_rows:
+            ax.set_yticks(positions, [shortened(query) for query in self.queries])
+            ax.set_ylim(n + 0.6, 0.4)
+            ax.set_xlim(-0.02, 1.02)
+            ax.set_ylabel("query")
+            ax.set_xlabel(f"{name} ({depend})" if n > 1 else name)
         else:
             whole_ticks(ax)
+            ax.set_xlabel(f"query, sorted by average {name} ({depend})")
+            ax.set_ylabel(name)
         legend_below(ax)
-        light_grid(ax)
+        light_grid(ax, "x" if as_rows else "y")
         self.figure_, self.ax_ = ax.figure, ax
         return self

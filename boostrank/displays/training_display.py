@@ -12,16 +12,22 @@ import numpy as np
 from boostrank.displays.predictions import named_estimators
 from boostrank.displays.style import (
     COLORS,
+    DARK,
     DASHES,
-    GREY,
+    HEIGHT,
     MARKERS,
     axes,
     legend_below,
+    legend_height,
     light_grid,
     measure_name,
     whole_ticks,
+    wrapped,
 )
-from boostrank.segments import Floats
+from boostrank.segments import Floats, Ints
+
+# Number of small markers of a curve, where there are several rankers and data sets.
+N_SMALL_MARKERS = 8
 
 
 @dataclass
@@ -29,7 +35,7 @@ class TrainingCurveDisplay:
     """A metric on validation sets by boosting round, of one fitted ranker or several.
 
     Created by :meth:`from_estimator`. A marker shows the number of rounds that predictions use; it is on the curve of
-    the last validation set, which decides on early stopping.
+    the ranker's last validation set, which decides on early stopping.
 
     Attributes
     ----------
@@ -117,39 +123,69 @@ class TrainingCurveDisplay:
 
     def plot(self, ax: Any = None) -> TrainingCurveDisplay:
         """Draw onto `ax`, or onto the axes of a new figure."""
-        ax = axes(ax)
-        from matplotlib.lines import Line2D
-
         rankers = list(dict.fromkeys(ranker for ranker, _ in self.curves))
         titles = list(dict.fromkeys(title for _, title in self.curves))
+        labels = [self._label(ranker) for ranker in rankers]
+        # Lines differ by data set if there are several of them, and otherwise by ranker.
+        sets = [wrapped(title) for title in titles] if len(titles) > 1 else []
+        # Where dashes are for data sets, small markers tell rankers from each other without colours.
+        small_markers = bool(sets) and len(rankers) > 1
+        ax = axes(ax, HEIGHT + legend_height(sets, labels))
+        from matplotlib.lines import Line2D
+
         dashes = dict(zip(titles[::-1], cycle(DASHES), strict=False))
         handles = []
-        for i, ranker in enumerate(rankers):
+        for i, (ranker, label) in enumerate(zip(rankers, labels, strict=True)):
             look: dict[str, Any] = {
                 "color": COLORS[i % len(COLORS)],
                 "marker": MARKERS[i % len(MARKERS)],
                 "markersize": 8,
             }
-            curves = {title: values for (name, title), values in self.curves.items() if name == ranker}
-            best, label = self.best.get(ranker), ranker
-            if best is not None:
-                label += f": {curves[list(curves)[-1]][best - 1]:.4f} after {best} rounds"
+            curves, best = self._curves(ranker), self.best.get(ranker)
             for title, values in curves.items():
                 # The marker is drawn at the points that `markevery` lists.
-                marked = [best - 1] if best is not None and title == titles[-1] else []
-                name = f"{ranker}, {title}"
+                marked = [best - 1] if best is not None and title == list(curves)[-1] else []
+                dash = dashes[title] if sets else DASHES[i % len(DASHES)]
                 rounds = np.arange(1, len(values) + 1)
-                ax.plot(rounds, values, label=name, linestyle=dashes[title], markevery=marked, **look)
-            handles.append(Line2D([], [], label=label, **look))
-        if len(titles) > 1:
-            handles += [Line2D([], [], label=title, color=GREY, linestyle=dashes[title]) for title in titles]
-        legend_below(ax, handles)
+                ax.plot(rounds, values, label=f"{ranker}, {title}", linestyle=dash, markevery=marked, **look)
+                if small_markers:
+                    between = _some_rounds(len(values), i / len(rankers))
+                    ax.plot(rounds[between], values[between], **look | {"linestyle": "", "markersize": 4})
+            # Without a marker on a curve, there is none in the legend.
+            shown = look if best is not None or small_markers else look | {"marker": ""}
+            handles.append(Line2D([], [], label=label, linestyle="-" if sets else dash, **shown))
+        of_sets = [
+            Line2D([], [], label=label, color=DARK, linestyle=dashes[title])
+            for title, label in zip(titles, sets, strict=False)
+        ]
+        rows = legend_below(ax, of_sets) if sets else 0
+        legend_below(ax, handles, rows_above=rows)
         whole_ticks(ax)
         light_grid(ax)
-        ax.set_xlabel("boosting round (marker: number of rounds that predictions use)")
+        size = "large marker" if small_markers else "marker"
+        marker = f" ({size}: number of rounds that predictions use)" if self.best else ""
+        ax.set_xlabel(f"boosting round{marker}")
         ax.set_ylabel(f"{measure_name(self.metric)}, mean over queries")
         self.figure_, self.ax_ = ax.figure, ax
         return self
+
+    def _curves(self, ranker: str) -> dict[str, Floats]:
+        """Values of a ranker by title of the validation set."""
+        return {title: values for (name, title), values in self.curves.items() if name == ranker}
+
+    def _label(self, ranker: str) -> str:
+        """Name of a ranker, and its value after the number of rounds that predictions use."""
+        best = self.best.get(ranker)
+        if best is None:
+            return wrapped(ranker)
+        rounds = "1 round" if best == 1 else f"{best} rounds"
+        return wrapped(f"{ranker}: {list(self._curves(ranker).values())[-1][best - 1]:.4f} after {rounds}")
+
+
+def _some_rounds(n_rounds: int, share: float) -> Ints:
+    """Indices of about `N_SMALL_MARKERS` rounds at equal distances, moved by a share of the distance."""
+    distance = max(1, n_rounds // N_SMALL_MARKERS)
+    return np.arange(int(share * distance), n_rounds, distance)
 
 
 def _results(name: str, fitted: Any) -> Mapping[str, Mapping[str, Any]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from boostrank.html_tables import html_table
 from boostrank.metrics.base import Measure, QueryMeasure
 from boostrank.metrics.library_conventions import KINDS, Convention, Kind, Settings, setting_text
 from boostrank.metrics.library_table import CONVENTIONS
@@ -99,6 +100,11 @@ class Reconciliation:
         width = [max(len(row[i]) for row in rows) for i in range(4)]
         lines = (f"{a:<{width[0]}}  {b:<{width[1]}}  {c:>{width[2]}}  {d:>{width[3]}}  {e}" for a, b, c, d, e in rows)
         return "\n".join([self.head, *(line.rstrip() for line in lines)])
+
+    def _repr_html_(self) -> str:
+        """The printed table as HTML, for notebooks."""
+        rows = [(a, b, e, c, d) for a, b, c, d, e in [("library", "metric", "value", "diff", "because"), *self.rows]]
+        return html_table(rows, self.head, n_texts=3)
 
 
 def reconcile(

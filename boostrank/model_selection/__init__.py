@@ -1,14 +1,19 @@
-"""Splits and folds of whole queries, cross-validation and grid search: no query is both trained and tested on."""
+"""Splits, folds, cross-validation, search, curves and importances: no query is both trained and tested on."""
 
 from boostrank.model_selection.cross_validation import QueryGridSearchCV, cross_validate, grid_search
+from boostrank.model_selection.curves import learning_curve, validation_curve
+from boostrank.model_selection.feature_importance import feature_importance
 from boostrank.model_selection.splits import QueryKFold, query_folds, split_queries, with_validation
 
 __all__ = [
     "QueryGridSearchCV",
     "QueryKFold",
     "cross_validate",
+    "feature_importance",
     "grid_search",
+    "learning_curve",
     "query_folds",
     "split_queries",
+    "validation_curve",
     "with_validation",
 ]

@@ -25,7 +25,12 @@ from boostrank.queries import Queries
 from boostrank.segments import Ints
 from boostrank.weights import document_weights
 
-Folds = list[tuple[Ints, Ints]]
+
+class Folds(list[tuple[Ints, Ints]]):
+    """Folds of whole queries: pairs of row numbers, to train and to test on. They are not printed."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} folds of queries>"
 
 
 class QueryGridSearchCV(GridSearchCV):
@@ -216,7 +221,7 @@ def _prepare(
     ranker = accept_qid(ranker)
     if given:
         ranker = _requesting(ranker, given)
-    return ranker, X, _folds(X, y, queries, cv), {**given, "qid": queries.qid}
+    return ranker, X, make_folds(X, y, queries, cv), {**given, "qid": queries.qid}
 
 
 def _requesting(ranker: Any, names: Iterable[str]) -> Any:
@@ -236,7 +241,16 @@ def _requesting(ranker: Any, names: Iterable[str]) -> Any:
     return ranker
 
 
-def _folds(X: Any, y: ArrayLike, queries: Queries, cv: Any) -> Folds:
+def fixed_folds(X: Any, y: ArrayLike, qid: ArrayLike | None, cv: Any) -> Folds:
+    """The folds of `cv`, for several calls of :func:`cross_validate`: a splitter may divide differently in each call.
+
+    Parameters and errors are those of :func:`cross_validate`.
+    """
+    X, qid = find_qid(X, qid, y)
+    return make_folds(X, y, Queries.from_qid(require_qid(qid, "cross-validation")), cv)
+
+
+def make_folds(X: Any, y: ArrayLike, queries: Queries, cv: Any) -> Folds:
     """Return the folds; raise ValueError if one of them has rows of one query to train and to test on."""
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) and cv >= 2:
         splitter: Any = QueryKFold(int(cv))
@@ -250,7 +264,8 @@ def _folds(X: Any, y: ArrayLike, queries: Queries, cv: Any) -> Folds:
             f"(train, test); got {cv!r}"
         )
     folds: Iterable[tuple[Ints, Ints]] = splitter.split(X, y, queries.qid) if hasattr(splitter, "split") else splitter
-    checked = [(np.arange(queries.n_documents)[train], np.arange(queries.n_documents)[test]) for train, test in folds]
+    rows = np.arange(queries.n_documents)
+    checked = Folds((rows[train], rows[test]) for train, test in folds)
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
     for train, test in checked:
         shared = np.intersect1d(number[train], number[test])

@@ -47,8 +47,8 @@ class QueryKFold(GroupKFold):
     Notes
     -----
     scikit-learn's ``learning_curve``, and ``HalvingGridSearchCV`` with samples as its resource, take parts of the
-    training rows of a fold, and so cut queries apart with every splitter. Use ``n_estimators`` as the resource, or take
-    parts of the queries with :func:`split_queries`.
+    training rows of a fold, and so cut queries apart with every splitter. Use
+    :func:`boostrank.model_selection.learning_curve`, and ``n_estimators`` as the resource of a search.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from boostrank.arrays import as_array, as_floats, rescale_extreme
 from boostrank.dcg import DCG, Gain, Ties, check_relevance, check_ties
+from boostrank.html_tables import html_table, range_text
 from boostrank.preferences.incidence import EdgeBlock, edge_blocks, ordered_pairs
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Ints
@@ -205,6 +206,14 @@ class PreferenceGraph:
             f"PreferenceGraph(n_documents={self.n_documents}, n_queries={self.queries.n_queries}, "
             f"n_edges={self.n_edges})"
         )
+
+    def _repr_html_(self) -> str:
+        """Numbers of documents, queries and edges as an HTML table, for notebooks."""
+        rows = [["documents", f"{self.n_documents:,}"], ["queries", f"{self.queries.n_queries:,}"]]
+        rows += [["edges from a winner to a loser", f"{self.n_edges:,}"]]
+        rows += [["edges of a query", range_text(np.diff(self.grouped.indptr))]]
+        rows += [["weight of an edge", range_text(self.weights)]]
+        return html_table(rows, "PreferenceGraph", has_head=False)
 
     def __getitem__(self, rows: Any) -> PreferenceGraph:
         """The graph of some rows: a slice, a mask, or row numbers without repetition, in the sequence given."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from artists import legend_texts
+from artists import legend_texts, overlapping_texts, tick_texts
 
 import boostrank as br
 from boostrank import displays
@@ -22,7 +22,7 @@ def test_bars_are_contributions_of_ranks():
     ticks = [tick.get_text() for tick in display.ax_.get_xticklabels()]
     assert ticks == ["1\nB", "2\nC", "3\nD"]
     assert f"{display.dcg:.3f}" in legend_texts(display.ax_)[0]
-    assert display.ax_.get_title() == f"NDCG@3 = {display.ndcg:.4f}"
+    assert display.ax_.get_title() == f"query 7: NDCG@3 = {display.ndcg:.4f}; numbers at bars: relevance"
     assert [text.get_text() for text in display.ax_.texts] == ["2", "0", "1", "3", "2", "1"]
 
 
@@ -33,7 +33,6 @@ def test_one_of_several_queries(data, rankers):
     scores = rankers["a"].predict(X[rows])
     assert display.ndcg == pytest.approx(br.ndcg_score(y[rows], scores, qid[rows], ties="stable"))
     assert set(display.table["document"]) == set(np.flatnonzero(rows))
-    assert np.isnan(displays.DCGBreakdownDisplay.from_predictions([0, 0], [1, 2], [7, 7]).ndcg)
     make = displays.DCGBreakdownDisplay.from_predictions
     for arguments, settings, message in (
         (([1, 0], [1, 2], [1, 2]), {}, "query must be the id of the one"),
@@ -44,3 +43,32 @@ def test_one_of_several_queries(data, rankers):
     ):
         with pytest.raises(ValueError, match=message):
             make(*arguments, **settings)
+
+
+def test_a_query_without_relevant_documents():
+    display = displays.DCGBreakdownDisplay.from_predictions([0, 0], [1, 2], ["a b"] * 2)
+    assert np.isnan(display.ndcg)
+    title = "query a b: NDCG not defined (no relevant document); numbers at bars: relevance"
+    assert display.ax_.get_title().replace("\n", " ") == title
+
+
+def test_long_names_do_not_overlap():
+    labels, scores, qid = np.arange(12) % 3, np.arange(12), ["a query with a very long id " * 5] * 12
+    names = [f"https://example.org/documents/{i}" for i in range(12)]
+    display = displays.DCGBreakdownDisplay.from_predictions(labels, scores, qid, documents=names, k=10)
+    assert tick_texts(display.ax_.xaxis)[0] == "1 https://exam…ocuments/11"
+    slanted = {label.get_rotation() for label in display.ax_.get_xticklabels()}
+    assert slanted == {35}
+    title = display.ax_.get_title()
+    assert title.startswith("query a query with a … very long id : NDCG@10 = 0.8")
+    assert len(title) < 100
+    # Boxes of slanted texts overlap where their letters do not.
+    upright = [pair for pair in overlapping_texts(display.figure_) if not any("https" in text for text in pair)]
+    assert not upright
+
+
+def test_many_ranks_have_no_names():
+    display = displays.DCGBreakdownDisplay.from_predictions(np.arange(40) % 3, np.arange(40), [7] * 40)
+    assert display.ax_.get_xlabel() == "rank"
+    assert display.ax_.get_title() == f"query 7: NDCG = {display.ndcg:.4f}"
+    assert not display.ax_.texts

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from artists import legend_texts, line
+from artists import legend_texts, line, overlapping_texts, tick_texts
 
 from boostrank import displays
 from boostrank.metrics import tie_range
@@ -29,12 +29,30 @@ def test_lines_go_from_the_worst_to_the_best_permutation(ragged):
     assert legend_texts(display.ax_) == ["worst to best permutation of ties", "average over all permutations"]
 
 
+def test_few_queries_are_rows_with_their_ids(ragged):
+    labels, scores, qid = ragged
+    kept = qid < 10
+    display = displays.TieRangeDisplay.from_predictions(labels[kept], scores[kept], qid[kept], k=3)
+    assert tick_texts(display.ax_.yaxis) == [str(query) for query in display.queries]
+    segments = np.array(display.ax_.collections[0].get_segments())
+    np.testing.assert_array_equal(segments[..., 0], np.c_[display.worst, display.best])
+    np.testing.assert_array_equal(segments[:, 0, 1], np.arange(1, 11))
+    points = line(display.ax_, "average over all permutations").get_xydata()
+    np.testing.assert_array_equal(points, np.c_[display.average, np.arange(1, 11)])
+    affected = (display.best - display.worst > 1e-12).sum()
+    assert display.ax_.get_xlabel() == f"NDCG@3 ({affected} of 10 depend on the ranking of ties)"
+    assert not overlapping_texts(display.figure_)
+
+
 def test_predictions_of_an_estimator_and_one_query(data, rankers):
     X, y, qid = data
     display = displays.TieRangeDisplay.from_estimator(rankers["a"], X, y, qid, k=5)
     assert display.average.mean() == pytest.approx(rankers["a"].score(X, y, qid), abs=1e-12)
     one = displays.TieRangeDisplay.from_predictions([1, 0], [1, 1], [7, 7])
     assert one.ax_.get_title() == "NDCG: worst 0.6309, average 0.8155, best 1.0000"
+    assert (one.ax_.get_xlabel(), one.ax_.get_ylabel()) == ("NDCG", "query")
+    assert tick_texts(one.ax_.yaxis) == ["7"]
+    assert one.figure_.get_figheight() < 2.5
     with pytest.raises(ValueError, match="empty must be"):
         displays.TieRangeDisplay.from_predictions([1, 0], [1, 1], [7, 7], empty="none")
     with pytest.raises(ValueError, match="tie_range got no qid"):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from boostrank.dcg import DCG
+from boostrank.html_tables import html_table
 from boostrank.segments import Floats
 from boostrank.surrogates import Surrogate, is_consistent
 from boostrank.theory.consistency.label_distributions import LabelDistribution
@@ -89,6 +90,22 @@ class ConsistencyReport:
         lines.append(f"optimal E[G/Z]  {_row(self.bayes)}")
         lines.append(f"expected NDCG {self.ndcg:.4f} instead of {self.best_ndcg:.4f}")
         return "\n".join([*lines, self._number_searched()])
+
+    def _repr_html_(self) -> str:
+        """The printed report as HTML tables, for notebooks."""
+        title = f"{self.surrogate!r} with targets {self.normalize!r}"
+        if self.counterexample is None or self.minimizer is None or self.bayes is None:
+            rows = [["result", f"no counterexample to consistency with {self._metric()}"]]
+            return html_table(rows, title, n_texts=2, has_head=False, notes=self._number_searched().split("\n"))
+        documents = [f"document {i + 1}" for i in range(self.counterexample.n_documents)]
+        rows = [["", *documents]]
+        for labels, probability in zip(self.counterexample.labels, self.counterexample.probabilities, strict=True):
+            rows.append([f"labels with probability {probability:.6g}", *(f"{label:g}" for label in labels)])
+        rows.append(["minimizer", *(f"{value:.4g}" for value in self.minimizer)])
+        rows.append(["optimal E[G/Z]", *(f"{value:.4g}" for value in self.bayes)])
+        result = f"expected NDCG {self.ndcg:.4f} instead of {self.best_ndcg:.4f}"
+        caption = f"{title}: not consistent with {self._metric()}, regret {self.regret:.4f}"
+        return html_table(rows, caption, notes=[result, *self._number_searched().split("\n")])
 
     def _metric(self) -> str:
         name = str(self.metric).upper()

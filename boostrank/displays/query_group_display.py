@@ -1,0 +1,254 @@
+"""Plot of a measure by group of queries, with the queries on which it is lowest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.dcg import check_relevance
+from boostrank.displays.bins import equal_bins
+from boostrank.displays.predictions import named, predictions
+from boostrank.displays.style import (
+    GREY,
+    axes,
+    interval_rows,
+    legend_below,
+    legend_height,
+    light_grid,
+    measure_name,
+    note_at_right,
+    shortened,
+    wrapped,
+)
+from boostrank.metrics import Measure, get_measure
+from boostrank.metrics.input_checks import refuse_preferences, require_ids
+from boostrank.metrics.ndcg import NDCG
+from boostrank.metrics.query_groups import QueryGroups, group_means, query_groups
+from boostrank.queries import Queries
+from boostrank.segments import Floats
+from boostrank.setting_checks import check_count
+from boostrank.weights import query_weights
+
+#: Groupings that are computed from the labels, with the title of the groups in the plot.
+GROUPINGS = {
+    "size": "documents of the query",
+    "relevant": "relevant documents of the query",
+    "difficulty": "{} of a random ranking",
+}
+# Numbers with more different values than this are divided into ranges.
+MAX_VALUES = 10
+# More rows than this cannot be read.
+MAX_GROUPS = 40
+
+
+@dataclass
+class QueryGroupDisplay:
+    """Mean of a measure by group of queries, with 95% intervals, and the queries on which it is lowest.
+
+    Created by :meth:`from_predictions` or :meth:`from_estimator`. Each interval is that of one ranker alone, as in
+    :func:`boostrank.evaluate`; for differences of rankers by group see :func:`boostrank.compare_runs`.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Columns group, ranker, queries, mean, low and high: the result of :func:`boostrank.evaluate` with `by`. Its last
+        rows are those of "all queries".
+    values : DataFrame, shape (n_queries, n_rankers)
+        Value of each query; the index "qid" has the query ids, and the columns are the names of the rankers.
+    groups : ndarray of object, shape (n_queries,)
+        Group of each query.
+    worst : DataFrame
+        The queries with the lowest values, the lowest first, with the columns value, the mean over the rankers, group,
+        documents and relevant, the number of documents with a label above 0. Queries are left out if all their
+        documents have the same label, if they are skipped, or if their weight is 0. Of queries with equal values, the
+        one with more relevant documents is first.
+    measure : str
+        Name of the measure.
+    title : str
+        Title of the groups.
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> labels, scores = [0, 1, 1, 0, 0, 2, 1], [2, 3, 1, 2, 3, 2, 1]
+    >>> qid = ["a", "a", "b", "b", "c", "c", "c"]
+    >>> display = QueryGroupDisplay.from_predictions(labels, scores, qid, by="size", ax=Figure().subplots())
+    >>> display.table[["group", "queries", "mean"]].round(4)
+             group  queries    mean
+    0            2        2  0.8155
+    1            3        1  0.6590
+    2  all queries        3  0.7633
+    >>> display.worst.index.tolist()
+    ['b', 'c', 'a']
+    """
+
+    table: pd.DataFrame
+    values: pd.DataFrame
+    groups: NDArray[Any]
+    worst: pd.DataFrame
+    measure: str
+    title: str
+    figure_: Any = None
+    ax_: Any = None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike],
+        qid: ArrayLike | None = None,
+        *,
+        by: Any = "size",
+        measure: Any = "ndcg@10",
+        n_groups: int = 4,
+        n_worst: int = 8,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Any = None,
+    ) -> QueryGroupDisplay:
+        """Compute means by group of queries, and plot them.
+
+        Parameters
+        ----------
+        y_true, qid, sample_weight
+            As in :func:`boostrank.evaluate`.
+        y_score : array-like, shape (n_documents,), or mapping of name to scores
+        by : {"size", "relevant", "difficulty"}, or groups, default "size"
+            "size" is the number of documents of a query, and "relevant" the number of those with a label above 0.
+            "difficulty" is the NDCG of a random ranking, the mean over all permutations of the documents of the query,
+            with the settings of `measure` if it is an NDCG, and NDCG@10 otherwise: the smaller it is, the harder the
+            query. It depends on the labels only, and so is the same for all rankers. Other groups are given as in
+            :func:`boostrank.evaluate`.
+        measure : str, Measure or callable, default "ndcg@10"
+            As in :func:`boostrank.get_measure`.
+        n_groups : int, default 4
+            Numbers with more than 10 different values are divided into at most so many ranges, with about the same
+            number of queries in each of them.
+        n_worst : int, default 8
+            Number of queries in `worst`; 0 for none.
+        name : str, optional
+            Name of a single ranker in the legend.
+        ax : matplotlib axes, optional
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :func:`boostrank.evaluate`; and for more than 40 groups, a number that is out of range, and a `name`
+            beside a mapping.
+        """
+        refuse_preferences(y_true, "QueryGroupDisplay")
+        check_count("n_groups", n_groups)
+        check_count("n_worst", n_worst, smallest=0)
+        scores, chosen = named(y_score, name, "scores", "y_score"), get_measure(measure)
+        queries = Queries.from_qid(require_ids(qid, "QueryGroupDisplay"))
+        index = pd.Index(queries.ids, name="qid")
+        per_query = {key: chosen(y_true, one, qid, per_query=True) for key, one in scores.items()}
+        values = pd.DataFrame(per_query, index=index)
+        labels = queries.group(check_relevance(y_true, "y_true"))
+        weights = query_weights(sample_weight, queries, grouped=False)
+        groups, title = _groups(by, labels, queries, chosen, n_groups)
+        if len(groups.names) > MAX_GROUPS:
+            raise ValueError(f"by has {len(groups.names)} groups, and a plot shows at most {MAX_GROUPS}: join some")
+        table = group_means(values, groups, weights).rename(columns={"metric": "ranker"})
+        counts = {"documents": queries.sizes, "relevant": queries.sum((labels > 0).astype(np.int64))}
+        worst = pd.DataFrame({"value": values.mean(axis=1, skipna=False), "group": groups.of_queries, **counts})
+        decided = (queries.min(labels) < queries.max(labels)) & (weights > 0) & worst["value"].notna().to_numpy()
+        worst = worst[decided].sort_values(["value", "relevant"], ascending=[True, False], kind="stable")[:n_worst]
+        return cls(table, values, groups.of_queries, worst, str(chosen), title).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, **settings: Any
+    ) -> QueryGroupDisplay:
+        """Predict with a fitted estimator, or with each in a mapping of names to them, and plot means by group.
+
+        `qid` may be a column or the index of `X`, as in the rankers' `fit`. `settings` are the other parameters of
+        :meth:`from_predictions`.
+        """
+        scores, found = predictions(estimator, X, qid, f"{cls.__name__}.from_estimator", settings.pop("name", None))
+        return cls.from_predictions(y, scores, found, **settings)
+
+    def plot(self, ax: Any = None) -> QueryGroupDisplay:
+        """Draw onto `ax`, or onto the axes of a new figure."""
+        table, rankers = self.table, list(self.values)
+        first = table[table["ranker"] == rankers[0]]
+        parts = {wrapped(name): table[table["ranker"] == name] for name in rankers}
+        height = 1.5 + len(first) * (0.25 + 0.15 * len(rankers))
+        ax = axes(ax, height + legend_height(list(parts), n_columns=1) if len(rankers) > 1 else height)
+        interval_rows(ax, {name: part[["mean", "low", "high"]].to_numpy() for name, part in parts.items()})
+        groups = zip(first["group"], first["queries"], strict=True)
+        rows = [f"{wrapped(group, 30)}  ({_queries(n)})" for group, n in groups]
+        ax.set_yticks(range(len(first)), rows)
+        ax.axhline(len(first) - 1.5, color=GREY, linewidth=1)
+        measure = measure_name(self.measure)
+        ax.set_xlabel(f"{measure}, mean over queries with 95% interval")
+        ax.set_ylabel(self.title)
+        if len(rankers) > 1:
+            legend_below(ax, n_columns=1)
+        elif rankers != ["scores"]:
+            ax.set_title(wrapped(rankers[0]), fontsize="medium")
+        if len(self.worst):
+            lines = [f"{row.value:.3f}  {shortened(row.Index, 20)}" for row in self.worst.itertuples()]
+            of = "" if len(rankers) == 1 else ",\nmean of the rankers"
+            note_at_right(ax, "\n".join([f"queries of lowest\n{measure}{of}:", *lines]))
+        light_grid(ax, "x")
+        self.figure_, self.ax_ = ax.figure, ax
+        return self
+
+
+def _groups(by: Any, labels: Floats, queries: Queries, measure: Measure, n_groups: int) -> tuple[QueryGroups, str]:
+    """The groups of queries with grouped labels, and their title."""
+    title = GROUPINGS.get(by, "") if isinstance(by, str) else "group"
+    if not title:
+        raise ValueError(f"by must be {', '.join(GROUPINGS)}, or groups of queries; got {by!r}")
+    if isinstance(by, str) and by == "difficulty":
+        ndcg = get_measure(measure if isinstance(measure, NDCG) else "ndcg@10", ties="average", empty="zero")
+        title = title.format(measure_name(str(ndcg)))
+        values: Any = ndcg(labels, np.zeros(len(labels)), queries.repeat(queries.ids), per_query=True)
+    elif isinstance(by, str):
+        values = queries.sizes if by == "size" else queries.sum((labels > 0).astype(np.int64))
+    else:
+        groups = query_groups(by, queries)
+        if len(groups.names) <= MAX_VALUES or not all(_is_number(value) for value in groups.names):
+            return groups, title
+        values = groups.of_queries.astype(np.float64)
+    # Queries without relevant documents, where these numbers are 0, have values by convention: they are a group alone.
+    ranges = _ranges(np.asarray(values), n_groups, zero_is_apart=isinstance(by, str))
+    return QueryGroups.from_values(pd.Series(ranges)), title
+
+
+def _ranges(values: NDArray[Any], n_groups: int, *, zero_is_apart: bool) -> pd.Categorical:
+    """The range of each number, such as "3 to 7"; numbers with few different values stay as they are.
+
+    The ranges are categories, so that their sequence is that of the numbers and not that of the texts.
+    """
+    if len(np.unique(values)) <= MAX_VALUES:
+        codes = np.unique(values, return_inverse=True)[1]
+    else:
+        apart = (values == 0) & zero_is_apart
+        codes = np.full(len(values), -1)
+        codes[~apart] = equal_bins(values[~apart], n_groups)
+        codes += int(apart.any())
+    names = []
+    for code in range(codes.max() + 1):
+        inside = values[codes == code]
+        low, high = (f"{value:.3g}" if values.dtype.kind == "f" else str(value) for value in (min(inside), max(inside)))
+        names.append(low if low == high else f"{low} to {high}")
+    texts = np.array(names, dtype=object)
+    # Neighbours whose numbers are equal after rounding have the same text, and are one group.
+    return pd.Categorical(texts[codes], categories=pd.unique(texts), ordered=True)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _queries(n: int) -> str:
+    return "1 query" if n == 1 else f"{n} queries"

@@ -1,0 +1,118 @@
+"""Draw every display of boostrank, each as a picture and all of them on one page.
+
+python examples/gallery.py [FOLDER]
+
+Without a folder the pictures are in a temporary one. The page is gallery.png; the one of the repository is in
+examples/figures/.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from PIL import Image
+
+import boostrank as br
+from boostrank import displays
+
+DPI = 80
+COLUMNS = 3
+
+plt.switch_backend("Agg")
+folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp())
+folder.mkdir(parents=True, exist_ok=True)
+pictures = {}
+
+
+def save(display, name):
+    """Save the figure of a display, keep its pixels for the page, and return the display."""
+    figure = display.figure_
+    figure.savefig(folder / f"{name}.png", dpi=DPI)
+    pictures[name] = plt.imread(folder / f"{name}.png")[..., :3]
+    plt.close(figure)
+    return display
+
+
+# Synthetic queries, divided into queries to train on, to validate on, and to test on.
+X, y, qid = br.make_ranking(n_queries=160, random_state=0)
+rest, test = br.split_queries(qid, 0.4, random_state=0)
+kept, held = br.split_queries(qid[rest], 0.25, random_state=0)
+train, validation, test = (br.Dataset(X, y, qid).take(rows) for rows in (rest[kept], rest[held], test))
+
+settings = {"n_estimators": 60, "early_stopping_rounds": 20, "k": 10, "num_leaves": 7, "random_state": 0, "n_jobs": 1}
+names = {"softmax": "softmax", "lambdarank": "lambdarank", "squared": "squared error"}
+rankers = {name: br.LightGBMRanker(objective, **settings) for objective, name in names.items()}
+for ranker in rankers.values():
+    ranker.fit(*train, eval_set={"training": train, "validation": validation})
+
+# How the training went, and what it led to on queries that no ranker has seen.
+training = save(displays.TrainingCurveDisplay.from_estimator(rankers), "training_curve")
+for name, rounds in training.best.items():
+    print(f"{name}: the best validation NDCG@10 is that after {rounds} rounds.")
+curve = save(displays.NDCGCurveDisplay.from_estimator(rankers, *test), "ndcg_curve")
+means = ", ".join(f"{name} {mean:.4f}" for name, mean in zip(curve.names, curve.mean[:, -1], strict=True))
+print(f"NDCG@10 on {curve.n_queries} test queries: {means}.")
+
+folds = br.query_folds(br.Dataset(X, y, qid), 3)
+plain = {"n_estimators": 30, "random_state": 0, "n_jobs": 1}
+losses = ["softmax", "lambdarank", "pairwise-exponential", "squared"]
+comparison = br.compare({loss: br.LightGBMRanker(loss, **plain) for loss in losses}, folds, measures=["ndcg@10"])
+save(displays.ComparisonDisplay.from_comparison(comparison), "comparison")
+print(comparison.conclusion("ndcg@10"))
+
+# Where a ranker is good and where it is not.
+groups = save(displays.QueryGroupDisplay.from_estimator(rankers, *test, by="difficulty", n_worst=6), "query_groups")
+print(f"The test query with the lowest NDCG@10 is {groups.worst.index[0]}, with {groups.worst['value'].iloc[0]:.4f}.")
+worst = groups.worst.index[0]
+save(displays.DCGBreakdownDisplay.from_estimator(rankers["softmax"], *test, query=worst, k=8), "dcg_breakdown")
+calibration = displays.GainCalibrationDisplay.from_estimator(rankers["softmax"], *test, within_queries=True)
+save(calibration, "gain_calibration")
+steps = np.diff(calibration.gain)
+print(f"The mean gain grows with the score in {(steps > 0).sum()} of {len(steps)} steps from bin to bin.")
+
+# How much NDCG says where scores are equal: here they are rounded.
+rounded = rankers["softmax"].predict(test.X).round()
+ties = save(displays.TieRangeDisplay.from_predictions(test.y, rounded, test.qid, k=10), "tie_range")
+print(f"With rounded scores, NDCG@10 is between {ties.worst.mean():.4f} and {ties.best.mean():.4f}, by the tie rule.")
+
+# What would make the ranker better: more queries, another parameter, another feature, another loss.
+ranker = br.LightGBMRanker("softmax", **plain)
+learning = displays.LearningCurveDisplay.from_estimator(ranker, X, y, qid, cv=4, return_train_score=True)
+save(learning, "learning_curve")
+fewest, most = learning.means.iloc[0], learning.means.iloc[-1]
+print(
+    f"NDCG@10 is {fewest['mean']:.4f} with {fewest['n_queries']:.0f} training queries, "
+    f"and {most['mean']:.4f} with {most['n_queries']:.0f}."
+)
+rates = {"parameter": "learning_rate", "values": [0.01, 0.03, 0.1, 0.3]}
+tried = {name: br.LightGBMRanker(name, **plain) for name in ("softmax", "lambdarank")}
+rate = save(displays.ValidationCurveDisplay.from_estimator(tried, X, y, qid, cv=3, **rates), "validation_curve")
+best = ", ".join(f"{value} for {name}" for name, value in rate.best.items())
+print(f"The best of these learning rates, with 30 rounds: {best}.")
+importance = displays.FeatureImportanceDisplay.from_estimator(ranker, X, y, qid, cv=4, n_repeats=3)
+save(importance, "feature_importance")
+most = importance.table.iloc[0]
+print(f"Feature {most['feature']} counts most: NDCG@10 decreases by {most['mean']:.4f} if it is permuted.")
+chooser = br.LightGBMRanker("auto", n_estimators=30, num_leaves=7, n_jobs=1, random_state=0).fit(*train)
+save(displays.CandidatesDisplay.from_estimator(chooser), "candidates")
+print(f'objective="auto" chooses {chooser.objective_}.')
+
+# One page: columns of pictures, each new one below the shortest column.
+margin = 12
+width = max(picture.shape[1] for picture in pictures.values()) + margin
+columns = [[] for _ in range(COLUMNS)]
+for picture in sorted(pictures.values(), key=len, reverse=True):
+    shortest = min(columns, key=lambda column: sum(len(one) + margin for one in column))
+    shortest.append(picture)
+height = max(sum(len(one) + margin for one in column) for column in columns)
+page = np.ones((height, width * COLUMNS, 3), dtype=np.float32)
+for i, column in enumerate(columns):
+    top = 0
+    for picture in column:
+        page[top : top + len(picture), i * width : i * width + picture.shape[1]] = picture
+        top += len(picture) + margin
+# A palette makes the file a third as large.
+Image.fromarray((255 * page).astype(np.uint8)).quantize(64).save(folder / "gallery.png", optimize=True)
+print(f"{len(pictures)} displays are drawn in {folder}, and all of them in gallery.png.")

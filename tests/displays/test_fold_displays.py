@@ -1,0 +1,197 @@
+"""Displays of values over folds: importances, learning curves and validation curves."""
+
+import numpy as np
+import pytest
+from artists import error_bars, legend_texts, line, overlapping_texts, tick_texts
+from scipy import stats
+
+import boostrank as br
+from boostrank import displays
+from boostrank.displays.fold_means import curve_means
+from boostrank.model_selection import feature_importance, learning_curve, validation_curve
+
+SETTINGS = {"n_estimators": 4, "n_jobs": 1, "random_state": 0}
+RANKERS = {name: br.LightGBMRanker(name, **SETTINGS) for name in ("softmax", "squared")}
+
+
+def within_folds(scores):
+    """Means and intervals within folds of scores, shape (n_folds, n_points), by plain loops."""
+    n_folds, n_points = scores.shape
+    rows = []
+    for j in range(n_points):
+        values = [scores[i, j] - np.mean(scores[i]) + np.mean(scores) for i in range(n_folds)]
+        error = np.std(values, ddof=1) / np.sqrt(n_folds) * np.sqrt(n_points / (n_points - 1))
+        margin = stats.t.ppf(0.975, n_folds - 1) * error
+        rows.append((np.mean(scores[:, j]), np.mean(scores[:, j]) - margin, np.mean(scores[:, j]) + margin))
+    return np.array(rows)
+
+
+def test_learning_curves_are_means_with_intervals_within_folds(data):
+    sizes = {"train_sizes": [1.0, 4, 0.5], "cv": 3}
+    display = displays.LearningCurveDisplay.from_estimator(RANKERS, *data, scoring="mrr", **sizes)
+    tables = [learning_curve(ranker, *data, scoring="mrr", **sizes) for ranker in RANKERS.values()]
+    scores = np.concatenate([table["test_score"].to_numpy().reshape(3, 3).T for table in tables], axis=1)
+    expected = within_folds(scores)
+    for i, name in enumerate(RANKERS):
+        part = display.means[display.means["ranker"] == name]
+        assert part["n_queries"].tolist() == [4, 10, 20]
+        # The sizes were given in the sequence full, 4, half.
+        rows = expected[3 * i + np.array([1, 2, 0])]
+        np.testing.assert_allclose(part[["mean", "low", "high"]], rows, atol=1e-12)
+        points, segments = error_bars(display.ax_, i)
+        np.testing.assert_allclose(points, part[["n_queries", "mean"]])
+        np.testing.assert_allclose([segment[:, 1] for segment in segments], rows[:, 1:], atol=1e-12)
+    assert legend_texts(display.ax_) == ["softmax", "squared"]
+    assert display.ax_.get_xlabel() == "training queries"
+    assert display.ax_.get_ylabel() == "mrr, mean over 3 folds,\n95% interval within folds"
+    assert not overlapping_texts(display.figure_)
+    low, high = display.ax_.get_ylim()
+    assert low < display.means["low"].min() < display.means["high"].max() < high
+    assert display.ax_.get_xlim()[0] == 0
+    assert display.ax_.get_xlim()[1] >= 20
+
+
+def test_scores_on_training_queries_are_drawn_if_asked_for(data):
+    settings = {"train_sizes": [0.5, 1.0], "cv": 2, "return_train_score": True}
+    display = displays.LearningCurveDisplay.from_estimator(RANKERS["softmax"], *data, **settings, name="mine")
+    table = learning_curve(RANKERS["softmax"], *data, **settings)
+    np.testing.assert_allclose(display.means["train"], table.groupby("train_size")["train_score"].mean())
+    drawn = line(display.ax_, "_training").get_xydata()
+    np.testing.assert_allclose(drawn, display.means[["n_queries", "train"]])
+    assert legend_texts(display.ax_) == ["mine", "on the training queries"]
+    assert display.ax_.get_ylim()[1] > display.means["train"].max()
+    assert display.ax_.get_ylabel().startswith("NDCG@10, mean over 2 folds")
+    without = displays.LearningCurveDisplay.from_estimator(RANKERS["softmax"], *data, train_sizes=[0.5, 1.0], cv=2)
+    assert "train" not in without.means
+    assert (legend_texts(without.ax_), without.ax_.get_title()) == ([], "LightGBMRanker")
+
+
+def test_a_single_point_has_the_interval_of_its_mean(data):
+    display = displays.LearningCurveDisplay.from_estimator(RANKERS["softmax"], *data, train_sizes=[1.0], cv=4)
+    scores = display.table["test_score"]
+    expected = stats.t.interval(0.95, 3, scores.mean(), stats.sem(scores))
+    np.testing.assert_allclose(display.means[["low", "high"]].to_numpy()[0], expected)
+
+
+def test_intervals_do_not_depend_on_what_folds_have_in_common(data):
+    display = displays.LearningCurveDisplay.from_estimator(RANKERS["softmax"], *data, train_sizes=[0.5, 1.0], cv=3)
+    table = display.table.assign(test_score=display.table["test_score"] + 5.0 * display.table["fold"])
+    groups = (table["train_size"] == 1.0).to_numpy().astype(int)
+    means = curve_means(table, table["n_queries"].to_numpy(), groups)
+    np.testing.assert_allclose(means["high"] - means["low"], display.means["high"] - display.means["low"])
+    np.testing.assert_allclose(means["mean"], display.means["mean"] + 5.0)
+
+
+def test_rankers_have_the_same_folds_of_a_random_splitter(data):
+    same = dict.fromkeys("ab", RANKERS["softmax"])
+    random = br.QueryKFold(3, shuffle=True)
+    learning = displays.LearningCurveDisplay.from_estimator(same, *data, train_sizes=[1.0], cv=random)
+    values = {"parameter": "num_leaves", "values": [2]}
+    validation = displays.ValidationCurveDisplay.from_estimator(same, *data, **values, cv=random.split(*data))
+    for table in (learning.table, validation.table):
+        first, second = (table["test_score"][table["ranker"] == name].tolist() for name in "ab")
+        assert first == second
+
+
+def test_validation_curves_of_numbers(data):
+    settings = {"parameter": "learning_rate", "values": [0.3, 0.01, 0.1], "cv": 3}
+    display = displays.ValidationCurveDisplay.from_estimator(RANKERS, *data, **settings)
+    tables = [validation_curve(ranker, *data, **settings) for ranker in RANKERS.values()]
+    scores = np.concatenate([table["test_score"].to_numpy().reshape(3, 3).T for table in tables], axis=1)
+    expected = within_folds(scores)
+    np.testing.assert_allclose(display.means[["mean", "low", "high"]], expected, atol=1e-12)
+    assert display.means["value"].tolist() == [0.3, 0.01, 0.1] * 2
+    means = scores.mean(axis=0).reshape(2, 3)
+    best = {name: [0.3, 0.01, 0.1][int(np.argmax(row))] for name, row in zip(RANKERS, means, strict=True)}
+    assert display.best == best
+    ax = display.ax_
+    assert ax.get_xscale() == "log"
+    points, _ = error_bars(ax, 1)
+    np.testing.assert_allclose(points, np.c_[[0.01, 0.1, 0.3], means[1, [1, 2, 0]]])
+    assert tick_texts(ax.xaxis) == ["0.3", "0.01", "0.1"]
+    chosen = "; ".join(f"{name}: {value}" for name, value in best.items())
+    assert ax.get_xlabel() == f"learning_rate (best {chosen})"
+    assert not overlapping_texts(display.figure_)
+    settings["values"] = [0.1, 0.2]
+    alone = displays.ValidationCurveDisplay.from_estimator(RANKERS["softmax"], *data, **settings)
+    assert alone.ax_.get_xscale() == "linear"
+    assert alone.ax_.get_xlabel() == f"learning_rate (best {alone.best['LightGBMRanker']})"
+
+
+def test_validation_curves_of_names(data):
+    names = ["softmax", "consistent-lambdarank", "pairwise-exponential", "pairwise-squared", "lambdarank"]
+    display = displays.ValidationCurveDisplay.from_estimator(
+        RANKERS["softmax"], *data, parameter="objective", values=names, cv=2, return_train_score=True
+    )
+    assert tick_texts(display.ax_.xaxis) == names
+    points, _ = error_bars(display.ax_)
+    np.testing.assert_allclose(points, np.c_[np.arange(5), display.means["mean"]])
+    assert legend_texts(display.ax_) == ["LightGBMRanker", "on the training queries"]
+    texts = [pair for pair in overlapping_texts(display.figure_) if not set(pair) <= set(names)]
+    assert not texts
+    assert display.ax_.get_xlabel() == f"objective (best {display.best['LightGBMRanker']})"
+
+
+def test_importances_are_means_with_intervals_over_folds(data):
+    settings = {"cv": 3, "n_repeats": 2}
+    display = displays.FeatureImportanceDisplay.from_estimator(RANKERS["softmax"], *data, **settings, n_features=4)
+    folds = feature_importance(RANKERS["softmax"], *data, **settings)
+    assert (display.folds == folds).all(axis=None)
+    means = folds.mean().sort_values(ascending=False, kind="stable")
+    assert display.table["feature"].tolist() == means.index.tolist()
+    for row in display.table.itertuples():
+        values = folds[row.feature].to_numpy()
+        margin = stats.t.ppf(0.975, 2) * values.std(ddof=1) / np.sqrt(3)
+        expected = [values.mean(), values.mean() - margin, values.mean() + margin]
+        np.testing.assert_allclose([row.mean, row.low, row.high], expected, atol=1e-12)
+    points, segments = error_bars(display.ax_)
+    np.testing.assert_allclose(points, np.c_[display.table["mean"][:4], range(4)])
+    np.testing.assert_allclose(np.array(segments)[..., 0], display.table[["low", "high"]][:4], atol=1e-12)
+    assert tick_texts(display.ax_.yaxis) == [f"feature {feature}" for feature in means.index[:4]]
+    assert display.ax_.get_title() == f"the 4 largest of 10; the other 6 are at most {means.iloc[4]:.2g}"
+    label = "decrease of NDCG@10 when the feature is permuted within queries,\nmean over 3 folds with 95% interval"
+    assert display.ax_.get_xlabel() == label
+    assert not overlapping_texts(display.figure_)
+
+
+def test_importances_of_other_kinds(data):
+    make = displays.FeatureImportanceDisplay.from_estimator
+    display = make(RANKERS["softmax"], *data, kind="gain", cv=2)
+    assert display.table["mean"].sum() == pytest.approx(1)
+    assert display.ax_.get_xlabel() == "share of gain,\nmean over 2 folds with 95% interval"
+    assert display.ax_.get_title() == ""
+    nine = make(RANKERS["softmax"], *data, kind="gain", cv=2, n_features=9)
+    assert "; the other one is " in nine.ax_.get_title()
+
+
+def test_bad_input_is_named(data):
+    for make, settings, message in (
+        (displays.LearningCurveDisplay, {"scoring": ["mrr", "map"]}, "scoring must be one measure or scorer"),
+        (displays.LearningCurveDisplay, {"train_sizes": [0]}, "train_sizes must be"),
+        (displays.ValidationCurveDisplay, {"parameter": "k", "values": []}, "values must have at least one"),
+        (displays.ValidationCurveDisplay, {"parameter": "k", "values": [1], "scoring": {}}, "scoring must be one"),
+        (displays.FeatureImportanceDisplay, {"n_features": 0}, "n_features must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make.from_estimator(RANKERS["softmax"], *data, **settings)
+    with pytest.raises(ValueError, match="name is for a single ranker"):
+        displays.LearningCurveDisplay.from_estimator(RANKERS, *data, name="x")
+
+
+def test_names_of_scores(data):
+    make, settings = displays.LearningCurveDisplay.from_estimator, {"train_sizes": [1.0], "cv": 2}
+
+    def half(y_true, y_score, qid):
+        return 0.5
+
+    def scorer(estimator, X, y):
+        return 0.25
+
+    for scoring, name in (
+        (br.get_measure("ndcg@5"), "NDCG@5"),
+        (br.make_scorer("map"), "map"),
+        (br.get_measure(half), "half"),
+        (scorer, "scorer"),
+    ):
+        display = make(RANKERS["softmax"], *data, scoring=scoring, **settings)
+        assert display.score == name

@@ -1,0 +1,111 @@
+"""Learning and validation curves on folds of queries: those of plain loops over folds, without cut queries."""
+
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import boostrank as br
+from boostrank.model_selection import learning_curve, validation_curve
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Queries whose rows are not grouped."""
+    X, y, qid = br.make_ranking(n_queries=30, n_documents=(3, 8), random_state=0)
+    rows = np.random.default_rng(0).permutation(len(y))
+    return X[rows], y[rows], qid[rows]
+
+
+RANKER = br.LightGBMRanker("softmax", n_estimators=4, min_child_samples=2, n_jobs=1, random_state=0)
+
+
+class Recorder(br.LightGBMRanker):
+    """A ranker that remembers the query ids it was trained on."""
+
+    seen: ClassVar = []
+
+    def fit(self, X, y, qid=None):
+        self.seen.append(np.asarray(qid))
+        return super().fit(X, y, qid)
+
+
+def test_scores_are_those_of_a_loop_over_folds(data):
+    X, y, qid = data
+    Recorder.seen.clear()
+    ranker = Recorder(**RANKER.get_params())
+    table = learning_curve(ranker, X, y, qid, train_sizes=[3, 0.33, 1.0], cv=3, return_train_score=True)
+    folds = list(br.QueryKFold(3).split(X, y, qid))
+    assert table["fold"].tolist() == [0, 1, 2] * 3
+    assert table["train_size"].tolist() == [3] * 3 + [0.33] * 3 + [1.0] * 3
+    assert len(Recorder.seen) == 9
+    for row, seen in zip(table.itertuples(), Recorder.seen, strict=True):
+        train, test = folds[row.fold]
+        known = np.unique(seen)
+        n_available = len(np.unique(qid[train]))
+        assert round(0.33 * n_available) > 0.33 * n_available
+        assert len(known) == row.n_queries == {3: 3, 0.33: round(0.33 * n_available), 1.0: n_available}[row.train_size]
+        # Whole queries of this fold only.
+        rows = train[np.isin(qid[train], known)]
+        assert np.isin(known, qid[train]).all()
+        np.testing.assert_array_equal(seen, qid[rows])
+        assert len(seen) == np.isin(qid, known).sum()
+        fitted = RANKER.fit(X[rows], y[rows], qid[rows])
+        assert row.test_score == br.make_scorer("ndcg@10")(fitted, X[test], y[test], qid[test])
+        assert row.train_score == br.make_scorer("ndcg@10")(fitted, X[rows], y[rows], qid[rows])
+        assert row.test_n_estimators == 4
+    for fold in range(3):
+        small, half, full = (set(Recorder.seen[3 * i + fold]) for i in range(3))
+        assert small < half < full
+
+
+def test_the_choice_of_queries_depends_on_the_seed_only(data):
+    settings = {"train_sizes": [4], "cv": 2}
+    first, again = (learning_curve(RANKER, *data, **settings, random_state=1) for _ in range(2))
+    pd.testing.assert_frame_equal(first, again)
+    other = learning_curve(RANKER, *data, **settings, random_state=2)
+    assert (other["test_score"] != first["test_score"]).any()
+
+
+def test_query_ids_in_a_frame_and_several_scores(data):
+    X, y, qid = data
+    frame = pd.DataFrame(X).assign(qid=qid)
+    settings = {"train_sizes": [0.5], "cv": 2, "scoring": ["ndcg@5", "mrr"]}
+    table = learning_curve(RANKER, frame, y, **settings)
+    pd.testing.assert_frame_equal(table, learning_curve(RANKER, X, y, qid, **settings))
+    assert list(table)[3:] == ["test_ndcg@5", "test_mrr", "test_n_estimators"]
+
+
+def test_bad_sizes_are_named(data):
+    for sizes in ([], 3, [0], [0.0], [1.5], [16], [True], [-1], ["all"], [np.nan]):
+        with pytest.raises(ValueError, match="train_sizes must be"):
+            learning_curve(RANKER, *data, train_sizes=sizes, cv=2)
+    with pytest.raises(ValueError, match="learning_curve got no qid"):
+        learning_curve(RANKER, *data[:2])
+
+
+def test_values_are_compared_on_the_same_folds(data):
+    X, y, qid = data
+    table = validation_curve(
+        RANKER, *data, parameter="num_leaves", values=[8, 2], cv=3, scoring="mrr", return_train_score=True
+    )
+    assert table["value"].tolist() == [8] * 3 + [2] * 3
+    assert table["fold"].tolist() == [0, 1, 2] * 2
+    folds, scorer = list(br.QueryKFold(3).split(X, y, qid)), br.make_scorer("mrr")
+    for row in table.itertuples():
+        train, test = folds[row.fold]
+        fitted = br.LightGBMRanker(**{**RANKER.get_params(), "num_leaves": row.value})
+        fitted.fit(X[train], y[train], qid[train])
+        assert row.test_score == scorer(fitted, X[test], y[test], qid[test])
+        assert row.train_score == scorer(fitted, X[train], y[train], qid[train])
+
+
+def test_values_of_any_type(data):
+    values = ["softmax", br.surrogates.Squared()]
+    table = validation_curve(RANKER, *data, parameter="objective", values=values, cv=2)
+    assert table["value"].tolist() == [values[0]] * 2 + [values[1]] * 2
+    with pytest.raises(ValueError, match="values must have at least one"):
+        validation_curve(RANKER, *data, parameter="objective", values=[])
+    with pytest.raises(ValueError, match="cross-validation got no qid"):
+        validation_curve(RANKER, *data[:2], parameter="objective", values=["softmax"])
