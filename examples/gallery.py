@@ -99,6 +99,14 @@ chooser = br.LightGBMRanker("auto", n_estimators=30, num_leaves=7, n_jobs=1, ran
 save(displays.CandidatesDisplay.from_estimator(chooser), "candidates")
 print(f'objective="auto" chooses {chooser.objective_}.')
 
+# Clicks: how often users look at each position, estimated from lists that differ.
+shown = rankers["softmax"].predict(test.X)
+clicks = br.simulate_clicks(test.y, shown, test.qid, policy=("plackett-luce", 1.0), random_state=0)
+seen = displays.PropensityDisplay.from_propensities(br.clicks.harvest_propensities(clicks.log), truth=clicks.model)
+save(seen, "propensities")
+(estimate,) = seen.propensities.values()
+print(f"Users look at position 2 with {estimate.at([2]).item():.2f} times the probability of position 1.")
+
 # One page: columns of pictures, each new one below the shortest column.
 margin = 12
 width = max(picture.shape[1] for picture in pictures.values()) + margin

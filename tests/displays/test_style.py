@@ -29,6 +29,7 @@ def test_every_display_draws_onto_given_axes_and_again(ragged, data, rankers, co
         lambda ax: importance.from_estimator(ranker, *data, cv=2, n_repeats=1, ax=ax),
         lambda ax: learning.from_estimator(ranker, *data, train_sizes=[1.0], cv=2, ax=ax),
         lambda ax: displays.ValidationCurveDisplay.from_estimator(ranker, *data, **validation, ax=ax),
+        lambda ax: displays.PropensityDisplay.from_propensities(br.clicks.Propensities.given([1.0, 0.5]), ax=ax),
     ):
         figure, ax = plt.subplots()
         display = make(ax)
