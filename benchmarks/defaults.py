@@ -1,6 +1,6 @@
 """Which loss and which parameters the rankers should have by default: NDCG@10 on held-out training queries.
 
-python benchmarks/defaults.py DATA ... --runs FOLDER [--splits 1] [--jobs 2]
+python benchmarks/defaults.py DATA ... --runs FOLDER [--splits 1] [--jobs 2] [--only CANDIDATES]
 
 DATA as for quality.py. In each fold, the queries that are not for testing are divided `--splits` times at random into
 three quarters to train on and one quarter to hold out; test queries are not used. Each candidate is trained with the
@@ -10,7 +10,8 @@ The candidates of objective="auto" are among them. A query that is held out seve
 Queries without a relevant document are left out. "worse" is the number of real data sets on which the difference is
 below minus two standard errors.
 
-To add a candidate, add a row to a table; only what is new is trained.
+To add a candidate, add a row to a table; only what is new is trained. With `--only`, a few candidates are compared on
+many divisions; the table is then defaults_few.csv.
 """
 
 import itertools
@@ -62,6 +63,7 @@ OTHERS = {
         {"reg_lambda": 100.0},
         {"subsample": 0.5},
         {"colsample_bynode": 0.5},
+        {"colsample_bynode": 1.0},
         {"subsample": 0.5, "colsample_bynode": 0.5},
         {"colsample_bynode": 0.3},
         {"max_depth": 5},
@@ -121,6 +123,8 @@ def jobs_of(arguments):
         for number, split in itertools.product(range(len(read_folds(data))), range(arguments.splits)):
             for library in OURS:
                 for objective, parameters in candidates(library):
+                    if arguments.only and (library, objective, text_of(parameters)) not in arguments.only:
+                        continue
                     names = (data_name(data), number, split, library, objective, text_of(parameters))
                     path = arguments.runs / (re.sub(r"[^\w.=-]+", "_", "-".join(map(str, names))) + ".json")
                     jobs[path] = (data, number, split, library, objective, parameters)
@@ -150,19 +154,28 @@ def difference_table(results):
     return table[["library", *table.columns.drop("library")]]
 
 
+def chosen(text):
+    """The candidates that are asked for: library, name of the objective or None, and parameters as text."""
+    parts = [[part.strip() for part in candidate.split(":")] for candidate in text.split(";")]
+    return [(library, None if objective == "LambdaMART" else objective, rest) for library, objective, rest in parts]
+
+
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("data", nargs="+", help="as for quality.py")
     parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each job")
     parser.add_argument("--splits", type=int, default=1, help="number of divisions of the training queries of a fold")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each")
+    parser.add_argument(
+        "--only", type=chosen, help='such as "xgboost:LambdaMART:; xgboost:softmax:reg_lambda=1.0", with the baseline'
+    )
     arguments = parser.parse_args()
     run_jobs(run, jobs_of(arguments), arguments.jobs)
     table = difference_table(read_results(arguments.runs))
     differences = [name for name in table if f"{name}_se" in table]
     publish(
         table,
-        "defaults",
+        "defaults_few" if arguments.only else "defaults",
         arguments.output,
         title="Differences of NDCG@10 to the LambdaMART of the library on held-out training queries",
         seeds=", ".join(map(str, range(arguments.splits))),
