@@ -1,4 +1,4 @@
-"""Learning from clicks: click logs, click models, simulated clicks."""
+"""Learning from clicks: click logs, click models, simulated clicks, propensities, relevance and gains from clicks."""
 
 from boostrank.clicks.click_dcg import ClickDCG
 from boostrank.clicks.click_labels import ClickLabels
@@ -7,8 +7,12 @@ from boostrank.clicks.click_models import Cascade, ClickModel, PositionBased, Tr
 from boostrank.clicks.click_tables import from_table
 from boostrank.clicks.click_targets import click_targets, session_targets
 from boostrank.clicks.counterfactual import CounterfactualEstimate, evaluate
+from boostrank.clicks.expectation_maximization import em_propensities
+from boostrank.clicks.harvesting import harvest_propensities
+from boostrank.clicks.propensities import Propensities
 from boostrank.clicks.relevance_estimates import RelevanceEstimates, estimate_relevance
 from boostrank.clicks.simulated_clicks import SimulatedClicks, simulate_clicks
+from boostrank.clicks.swaps import swap_propensities
 
 __all__ = [
     "Cascade",
@@ -18,14 +22,18 @@ __all__ = [
     "ClickModel",
     "CounterfactualEstimate",
     "PositionBased",
+    "Propensities",
     "RelevanceEstimates",
     "SimulatedClicks",
     "TrustBias",
     "click_targets",
+    "em_propensities",
     "estimate_relevance",
     "evaluate",
     "from_table",
     "get_click_model",
+    "harvest_propensities",
     "session_targets",
     "simulate_clicks",
+    "swap_propensities",
 ]

@@ -311,14 +311,15 @@ def get_click_model(model: Any) -> ClickModel:
 
     Parameters
     ----------
-    model : str, ClickModel, or array-like, shape (n_positions,)
+    model : str, ClickModel, Propensities, or array-like, shape (n_positions,)
         "position-based", "trust-bias" or "cascade", with default settings; a model, which is returned unchanged; or the
-        propensities of the position-based model.
+        propensities of the position-based model, as an array or as :class:`boostrank.clicks.Propensities`, of which
+        :meth:`~boostrank.clicks.Propensities.click_model` is used.
 
     Raises
     ------
     ValueError
-        For another name, and for propensities that are not in (0, 1].
+        For another name, for propensities that are not in (0, 1], and for estimates that lack a position.
 
     Examples
     --------
@@ -332,6 +333,10 @@ def get_click_model(model: Any) -> ClickModel:
     if isinstance(model, str):
         check_choice("model", model, CLICK_MODELS)
         return CLICK_MODELS[model]()
+    if hasattr(model, "click_model"):
+        # Propensities. Their module imports this one.
+        found: ClickModel = model.click_model()
+        return found
     return PositionBased(model)
 
 

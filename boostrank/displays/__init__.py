@@ -8,6 +8,7 @@ from boostrank.displays.breakdown_display import DCGBreakdownDisplay
 from boostrank.displays.candidates_display import CandidatesDisplay
 from boostrank.displays.comparison_display import ComparisonDisplay
 from boostrank.displays.ndcg_curve_display import NDCGCurveDisplay
+from boostrank.displays.propensity_display import PropensityDisplay
 from boostrank.displays.style import import_pyplot
 from boostrank.displays.tie_display import TieRangeDisplay
 from boostrank.displays.training_display import TrainingCurveDisplay
@@ -17,6 +18,7 @@ __all__ = [
     "ComparisonDisplay",
     "DCGBreakdownDisplay",
     "NDCGCurveDisplay",
+    "PropensityDisplay",
     "TieRangeDisplay",
     "TrainingCurveDisplay",
     "import_pyplot",

@@ -1,0 +1,250 @@
+"""Intervention harvesting: against loops over rows, the likelihood of the paper, derivatives and simulations."""
+
+import itertools
+
+import numpy as np
+import pytest
+from propensity_logs import P, counts_of, exact_log, influences, jackknife_errors, several_rankers, shuffled_by_session
+from scipy import optimize
+
+from boostrank.clicks import ClickLog, PositionBased, harvest_propensities, simulate_clicks
+from boostrank.clicks.interventions import PairSums, Shown
+
+PAIRS = ("all", "adjacent", "first")
+
+
+def sums_by_loop(log, which):
+    """Weight and weighted clicks of each pair of positions."""
+    sums = {}
+    for shown in counts_of(log).values():
+        for k, m in itertools.combinations(sorted(shown), 2):
+            if (which == "adjacent" and m != k + 1) or (which == "first" and k != 1):
+                continue
+            (c, n), (c_other, n_other) = shown[k], shown[m]
+            v = n * n_other / (n + n_other)
+            new = (v, v * c / n, v * c_other / n_other)
+            sums[k, m] = [a + b for a, b in zip(sums.get((k, m), (0, 0, 0)), new, strict=True)]
+    return sums
+
+
+def negative_likelihood(log_p, sums):
+    """Minus the likelihood of Poisson counts, by a loop over the pairs, with the best relevance of each pair."""
+    p, total = np.exp(np.append(0.0, log_p)), 0.0
+    for (k, m), (v, c, c_other) in sums.items():
+        means = [(c + c_other) / (v * p[k - 1] + v * p[m - 1]) * v * p[j - 1] for j in (k, m)]
+        total += sum(clicks * np.log(mean) - mean for clicks, mean in zip((c, c_other), means, strict=True))
+    return -total
+
+
+def negative_likelihood_of_the_paper(parameters, sums, n_positions):
+    """Minus the likelihood of Agarwal et al. (2019), with log propensities, and log relevances of the pairs."""
+    log_p, total = np.append(0.0, parameters[: n_positions - 1]), 0.0
+    for (v, c, c_other), (k, m), log_r in zip(sums.values(), sums, parameters[n_positions - 1 :], strict=True):
+        for clicks, x in ((c, log_p[k - 1] + log_r), (c_other, log_p[m - 1] + log_r)):
+            rate = min(np.exp(x), 1 - 1e-12)
+            total += clicks * np.log(rate) + (v - clicks) * np.log1p(-rate)
+    return -total
+
+
+@pytest.mark.parametrize("which", PAIRS)
+def test_sums_are_those_of_a_loop_over_rows(which):
+    log = several_rankers(3000, 0).aggregate()
+    sums, expected = PairSums.of_entries(Shown.of_log(log, None), which), sums_by_loop(log, which)
+    found = dict(zip(zip((sums.first + 1).tolist(), (sums.second + 1).tolist(), strict=True), range(99), strict=False))
+    assert sorted(found) == sorted(expected)
+    for pair, i in found.items():
+        np.testing.assert_allclose((sums.weight[i], sums.clicks_first[i], sums.clicks_second[i]), expected[pair])
+
+
+def test_pairs_with_position_1_and_adjacent_pairs_have_a_closed_form():
+    log = several_rankers(30_000, 1)
+    first, adjacent = sums_by_loop(log, "first"), sums_by_loop(log, "adjacent")
+    found = harvest_propensities(log, "first")
+    for k in range(2, 9):
+        if k in found.not_estimated:
+            assert first.get((1, k), (0, 0, 0))[1] == 0 or first[1, k][2] == 0
+        else:
+            assert found.values[k - 1] == pytest.approx(first[1, k][2] / first[1, k][1], rel=1e-8)
+    chain = harvest_propensities(log, "adjacent").values
+    ratios = [adjacent[k, k + 1][2] / adjacent[k, k + 1][1] for k in range(1, 8)]
+    np.testing.assert_allclose(chain, np.append(1.0, np.cumprod(ratios)), rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_all_pairs_maximize_the_likelihood(seed):
+    log = several_rankers(900, seed, depth=4)
+    sums = {pair: values for pair, values in sums_by_loop(log, "all").items() if values[1] + values[2] > 0}
+    settings = {"method": "L-BFGS-B", "options": {"ftol": 1e-16, "gtol": 1e-9}}
+    best = optimize.minimize(negative_likelihood, np.zeros(3), (sums,), **settings)
+    np.testing.assert_allclose(np.log(harvest_propensities(log).values[1:]), best.x, atol=1e-5)
+
+
+def test_the_likelihood_of_the_paper_has_nearly_the_same_maximum():
+    log = several_rankers(30_000, 2, depth=4)
+    sums, found = sums_by_loop(log, "all"), harvest_propensities(log)
+    start = np.append(np.zeros(3), np.full(len(sums), -3.0))
+    settings = {"method": "L-BFGS-B", "options": {"maxiter": 5000, "maxfun": 10**6}}
+    best = optimize.minimize(negative_likelihood_of_the_paper, start, (sums, 4), **settings)
+    difference = np.abs(np.exp(best.x[:3]) - found.values[1:])
+    assert (difference < 0.2 * found.standard_errors[1:]).all()
+
+
+def test_weights_of_the_paper_with_the_same_number_of_queries_for_each_ranker():
+    # Every ranker serves every query m times. Then w(q, d, k) of the paper, the expected number of impressions, is m.
+    m, random = 40, np.random.default_rng(4)
+    qid, y = np.repeat(np.arange(20), 5), random.integers(0, 3, 100)
+    logs = [
+        simulate_clicks(y, random.normal(size=100), qid, n_sessions=np.full(20, m), random_state=i).log
+        for i in range(2)
+    ]
+    log = ClickLog.concatenate(logs)
+    found, counts = harvest_propensities(log, "first"), counts_of(log)
+    for k in range(2, 6):
+        both = [shown for shown in counts.values() if {1, k} <= set(shown)]
+        ratio = sum(shown[k][0] / m for shown in both) / sum(shown[1][0] / m for shown in both)
+        assert found.values[k - 1] == pytest.approx(ratio, rel=1e-8)
+
+
+@pytest.mark.parametrize("which", PAIRS)
+def test_expected_clicks_give_the_truth_and_the_errors_of_the_delta_method(which):
+    log = exact_log(100)
+    found = harvest_propensities(log, which)
+    np.testing.assert_allclose(found.values, P, rtol=1e-8)
+    derivatives = influences(lambda changed: harvest_propensities(changed, which), log)
+    variance = log.clicks * (1 - log.clicks / log.impressions)
+    expected = np.sqrt((variance[:, None] * derivatives**2).sum(axis=0))
+    np.testing.assert_allclose(found.standard_errors / found.values, expected, rtol=1e-3)
+    used = np.abs(derivatives).max(axis=1) > 1e-12
+    assert found.impressions.sum() == log.impressions[used].sum()
+    assert found.clicks.sum() == log.clicks[used].sum()
+    assert found.n_queries == 3
+
+
+def test_errors_are_robust_to_dependent_clicks():
+    log = several_rankers(6000, 5).aggregate()
+    copies = ClickLog(log.qid, log.row, log.position, 50 * log.clicks, 50 * log.impressions)
+    found = harvest_propensities(copies)
+    expected = jackknife_errors(harvest_propensities, copies)
+    np.testing.assert_allclose(found.standard_errors[1:] / found.values[1:], expected[1:], rtol=0.2)
+
+
+@pytest.mark.parametrize("which", PAIRS)
+def test_estimates_tend_to_the_truth(which):
+    errors = []
+    for n in (3000, 30_000, 300_000):
+        found = harvest_propensities(several_rankers(n, 6), which)
+        truth = 1 / found.positions
+        known = ~np.isnan(found.values)
+        known[0] = False
+        assert (np.abs(found.values - truth)[known] < 4 * found.standard_errors[known]).all()
+        errors.append(np.sqrt(np.mean(found.standard_errors[1:4] ** 2)))
+    assert errors[0] > 2.5 * errors[1] > 6 * errors[2]
+
+
+def test_sessions_and_counts_give_the_same_result():
+    log = several_rankers(3000, 8).aggregate()
+    sessions = shuffled_by_session(log, np.random.default_rng(0))
+    assert sessions.sessions is not None
+    for name in ("values", "standard_errors", "clicks", "impressions"):
+        expected = getattr(harvest_propensities(log), name)
+        np.testing.assert_array_equal(getattr(harvest_propensities(sessions), name), expected)
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch):
+    log = several_rankers(3000, 8)
+    expected = harvest_propensities(log)
+    monkeypatch.setattr("boostrank.clicks.click_errors.MAX_NUMBERS", 40)
+    found = harvest_propensities(log)
+    np.testing.assert_allclose(found.standard_errors, expected.standard_errors, rtol=1e-12)
+    assert found.impressions.tolist() == expected.impressions.tolist()
+
+
+def test_rankers_that_serve_different_queries():
+    # The first ranker serves mostly queries with relevant documents, and the second one mostly the others.
+    random = np.random.default_rng(9)
+    qid, relevant = np.repeat(np.arange(40), 2), np.repeat(np.arange(40) < 20, 2)
+    logs = []
+    for scores, easy, hard in ((np.tile([1.0, 0.0], 40), 900, 100), (np.tile([0.0, 1.0], 40), 100, 900)):
+        shares = np.where(relevant[::2], easy, hard)
+        y = np.where(relevant, np.tile([2.0, 1.0], 40), 0.0)
+        logs.append(
+            simulate_clicks(y, scores, qid, n_sessions=shares, relevance=[0.05, 0.3, 0.6], random_state=random).log
+        )
+    log = ClickLog.concatenate(logs)
+    rates = [log.clicks[log.position == k].mean() for k in (1, 2)]
+    found = harvest_propensities(log)
+    assert abs(rates[1] / rates[0] - 0.5) > 10 * found.standard_errors[1]
+    assert abs(found.values[1] - 0.5) < 4 * found.standard_errors[1]
+
+
+def test_users_with_different_needs_are_confused_with_propensities():
+    # Documented: at position 1 the documents are relevant to 80% of the users, and at position 2 to 20% of others.
+    log = ClickLog([1, 1], [0, 0, 1, 1], [1, 2, 1, 2], [800, 100, 800, 100], [1000] * 4)
+    assert harvest_propensities(log).values[1] == pytest.approx(0.5 * 0.2 / 0.8)
+
+
+def test_positions_without_evidence_are_named():
+    rows, positions = [0, 0, 1, 1, 2, 2, 3, 4, 4], [1, 2, 1, 3, 2, 5, 6, 7, 8]
+    clicks = [9, 5, 4, 0, 3, 2, 3, 4, 5]
+    log = ClickLog([1] * 5, rows, positions, clicks, [20] * 9)
+    found = harvest_propensities(log)
+    np.testing.assert_allclose(found.values, [1, 5 / 9, np.nan, np.nan, 5 / 9 * 2 / 3, np.nan, np.nan, np.nan])
+    assert found.not_estimated == {
+        3: "no clicks there on documents that were also shown at other positions",
+        4: "nothing was shown there",
+        6: "no document there was shown at another position that it could be compared with",
+        7: "not connected with position 1 by clicks on documents that were shown at both",
+        8: "not connected with position 1 by clicks on documents that were shown at both",
+    }
+    assert found.impressions.tolist() == [20, 40, 0, 0, 20, 0, 0, 0]
+
+
+def test_a_position_whose_estimate_would_tend_to_0_has_none():
+    # Position 2 has clicks, but not on the documents that it shares with position 1.
+    log = ClickLog([1, 1], [0, 0, 1, 1], [1, 2, 2, 3], [5, 0, 5, 4], [10] * 4)
+    with pytest.raises(ValueError, match="position 1 cannot be compared with another position by clicks"):
+        harvest_propensities(log)
+
+
+def test_few_impressions_of_each_row_and_many_clicks_give_no_bias():
+    # 4000 rows, shown once at both positions, half of which are relevant for sure.
+    random, n = np.random.default_rng(0), 4000
+    row, position = np.repeat(np.arange(n), 2), np.tile([1, 2], n)
+    clicks = (row % 2 == 0) & (random.random(2 * n) < np.tile([0.9, 0.45], n))
+    found = harvest_propensities(ClickLog(np.arange(n), row, position, clicks))
+    assert abs(found.values[1] - 0.5) < 3 * found.standard_errors[1] < 0.05
+
+
+def test_one_query_has_standard_errors():
+    log = ClickLog([1, 1], [0, 0, 1, 1], [1, 2, 1, 2], [60, 20, 30, 18], [100] * 4)
+    assert harvest_propensities(log).standard_errors[1] > 0.05
+
+
+def test_max_position():
+    log = several_rankers(9000, 10)
+    part = log.position <= 3
+    first = ClickLog(log.qid, log.row[part], log.position[part], log.clicks[part])
+    np.testing.assert_allclose(harvest_propensities(log, max_position=3).values, harvest_propensities(first).values)
+    assert harvest_propensities(log, max_position=100).n_positions == 8
+
+
+def test_errors_of_logs():
+    qid, scores = np.repeat(np.arange(9), 3), np.tile([3.0, 2.0, 1.0], 9)
+    one_ranker = simulate_clicks(np.ones(27), scores, qid, model=PositionBased(), random_state=0).log
+    for which in PAIRS:
+        with pytest.raises(ValueError, match="randomized result lists, or result lists of several rankers"):
+            harvest_propensities(one_ranker, which)
+    with pytest.raises(ValueError, match="no document was shown at position 1"):
+        harvest_propensities(ClickLog([1], [0, 0], [2, 3], [1, 1]))
+    with pytest.raises(ValueError, match=r"by clicks \(position 2: no clicks there on documents"):
+        harvest_propensities(ClickLog([1], [0, 0], [1, 2], [1, 0]))
+    with pytest.raises(ValueError, match="position 1 cannot be compared"):
+        harvest_propensities(ClickLog([1], [0, 0], [1, 2], [0, 1]))
+    with pytest.raises(ValueError, match=r"the log has 1000 positions, .* \(max_position\)"):
+        harvest_propensities(ClickLog([1], [0, 0], [1, 1000], [1, 1]))
+    with pytest.raises(ValueError, match="pairs must be one of all, adjacent, first; got 'chain'"):
+        harvest_propensities(one_ranker, "chain")
+    with pytest.raises(ValueError, match="max_position must be an integer of at least 2"):
+        harvest_propensities(one_ranker, max_position=1)
+    with pytest.raises(TypeError, match="log must be a ClickLog; got ndarray"):
+        harvest_propensities(np.zeros(3))

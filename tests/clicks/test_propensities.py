@@ -1,0 +1,155 @@
+"""Propensities: given ones, positions without a value, intervals, extrapolation and tables."""
+
+import numpy as np
+import pytest
+from propensity_logs import several_rankers
+
+import boostrank as br
+from boostrank.clicks import ClickLog, PositionBased, Propensities, harvest_propensities
+
+
+@pytest.fixture(scope="module")
+def with_gaps():
+    """Estimates at the positions 1, 2 and 4."""
+    rows, positions = [0, 0, 1, 1, 2, 2], [1, 2, 1, 4, 2, 4]
+    log = ClickLog([1, 1, 2], rows, positions, [90, 50, 40, 11, 30, 14], [200] * 6)
+    return harvest_propensities(log)
+
+
+def test_given():
+    array, mapping = Propensities.given(np.array([0.9, 0.6, 0.3])), Propensities.given({2: 0.6, 1: 0.9, 3: 0.3})
+    for found in (array, mapping):
+        assert found.values.tolist() == [0.9, 0.6, 0.3]
+        assert np.isnan(found.standard_errors).all()
+        assert found.at([3, 1, 1]).tolist() == [0.3, 0.9, 0.9]
+    assert array.click_model() == PositionBased([0.9, 0.6, 0.3])
+    assert array.to_frame()["source"].tolist() == ["given"] * 3
+    assert Propensities.given([1]).values.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0, 0.0], r"position 2 is 0, not in \(0, 1\]: a document at a position that is never examined"),
+        ([1.2, 0.5], r"position 1 is 1.2, not in \(0, 1\]"),
+        ([1.0, -0.5], "position 2 is -0.5"),
+        ([1.0, np.nan], "position 2 is nan"),
+        ([1.0, np.inf], "position 2 is inf"),
+        ([], "one number for each position"),
+        ([[1.0, 0.5]], "one number for each position; got shape"),
+        (["a"], "values must be numbers"),
+        ({}, r"missing: \[1\]"),
+        ({1: 1.0, 2: 0.0}, "position 2 is 0"),
+        ({1: 1.0, 4: 0.5, 3: 0.6}, r"all positions from 1 to the largest one; missing: \[2\]"),
+        ({2: 1.0}, r"missing: \[1\]"),
+        ({0: 1.0, 1: 0.5}, "positions must be integers of at least 1; got 0"),
+        ({1.5: 1.0}, "positions must be integers of at least 1; got 1.5"),
+    ],
+)
+def test_invalid_propensities_are_named(values, message):
+    with pytest.raises(ValueError, match=message):
+        Propensities.given(values)
+
+
+def test_positions_without_a_value_are_never_used_silently(with_gaps):
+    assert with_gaps.at([1, 4, 2]).tolist() == with_gaps.values[[0, 3, 1]].tolist()
+    with pytest.raises(ValueError, match=r"positions \[3\] \(position 3: nothing was shown there\); leave out"):
+        with_gaps.at([1, 3])
+    with pytest.raises(ValueError, match=r"positions \[3, 7\] \(position 3: .*; the largest position is 4\)"):
+        with_gaps.at([7, 3, 7])
+    with pytest.raises(ValueError, match=r"there is no propensity for the positions \[3\]"):
+        with_gaps.click_model()
+    with pytest.raises(ValueError, match="positions must be at least 1; got 0"):
+        with_gaps.at([0, 1])
+    with pytest.raises(ValueError, match=r"positions\[0\] is 1.5, not an integer"):
+        with_gaps.at([1.5])
+    with pytest.raises(ValueError, match=r"\[11, 12, 13, 14, 15, 16, 17, 18, \.\.\.\] \(the largest position is 1\)"):
+        Propensities.given([1.0]).at(np.arange(11, 40))
+
+
+def test_extrapolation_is_marked(with_gaps):
+    longer = with_gaps.extended(6, how="last")
+    values = with_gaps.values
+    np.testing.assert_array_equal(longer.values, [1, values[1], values[1], values[3], values[3], values[3]])
+    assert longer.extrapolated == (3, 5, 6)
+    assert np.isnan(longer.standard_errors[[2, 4, 5]]).all()
+    assert not np.isnan(longer.standard_errors[[0, 1, 3]]).any()
+    assert longer.to_frame()["source"][2] == "extrapolated"
+    assert "extrapolated=[3, 5, 6]" in repr(longer)
+    assert longer.at([5]) == values[3]
+    assert with_gaps.extrapolated == ()
+    assert longer.extended(8, how="last").extrapolated == (3, 5, 6, 7, 8)
+
+
+def test_the_power_law_is_the_weighted_fit(with_gaps):
+    r, weight = np.array([2.0, 4.0]), (with_gaps.values[[1, 3]] / with_gaps.standard_errors[[1, 3]]) ** 2
+    design, target = np.sqrt(weight) * np.log(r), -np.sqrt(weight) * np.log(with_gaps.values[[1, 3]])
+    (eta,), *_ = np.linalg.lstsq(design[:, None], target, rcond=None)
+    longer = with_gaps.extended(5)
+    np.testing.assert_allclose(longer.values[[2, 4]], [3.0**-eta, 5.0**-eta])
+    exact = Propensities.given(0.8 * np.arange(1, 5.0) ** -0.7).extended(9)
+    np.testing.assert_allclose(exact.values, 0.8 * np.arange(1, 10.0) ** -0.7)
+
+
+def test_errors_of_extrapolation(with_gaps):
+    with pytest.raises(ValueError, match="n_positions must not be below 4"):
+        with_gaps.extended(3)
+    with pytest.raises(ValueError, match="how must be one of power, last; got 'linear'"):
+        with_gaps.extended(5, how="linear")
+    with pytest.raises(ValueError, match=r"only position 1 has a propensity, .* use how='last'"):
+        Propensities.given([1.0]).extended(3)
+    assert Propensities.given([1.0]).extended(3, how="last").values.tolist() == [1, 1, 1]
+
+
+def test_intervals_are_those_of_the_logarithm(with_gaps):
+    low, high = with_gaps.interval(0.9)
+    relative = with_gaps.standard_errors / with_gaps.values
+    np.testing.assert_allclose(np.log(high / with_gaps.values), 1.6448536 * relative, rtol=1e-6)
+    np.testing.assert_allclose(low * high, with_gaps.values**2)
+    assert low[0] == high[0] == 1.0
+    assert np.isnan([low[2], high[2]]).all()
+    with pytest.raises(ValueError, match="level must be"):
+        with_gaps.interval(1.0)
+
+
+def test_frame_and_repr(with_gaps):
+    frame = with_gaps.to_frame()
+    assert list(frame) == [
+        "position", "propensity", "standard_error", "low", "high", "clicks", "impressions", "source",
+    ]  # fmt: skip
+    assert frame["source"].tolist() == ["all pairs", "all pairs", "nothing was shown there", "all pairs"]
+    assert frame["impressions"].tolist() == [400, 400, 0, 400]
+    assert frame["clicks"].tolist() == [130, 80, 0, 25]
+    assert repr(with_gaps).endswith("method='all pairs', n_impressions=1200, n_clicks=235, not_estimated=[3])")
+    assert repr(Propensities.given(np.full(12, 0.5))).count("0.5") == 10
+
+
+def test_values_cannot_be_changed(with_gaps):
+    with pytest.raises(ValueError, match="read-only"):
+        with_gaps.values[0] = 2.0
+
+
+def test_an_estimate_above_1_is_scaled_in_the_click_model():
+    log = ClickLog([1, 1], [0, 0], [1, 2], [40, 50], [100, 100])
+    found = harvest_propensities(log)
+    assert found.values[1] == pytest.approx(1.25)
+    assert found.click_model().propensities == pytest.approx((0.8, 1.0))
+
+
+@pytest.mark.parametrize("extended", [False, True])
+def test_estimates_of_simulated_clicks_feed_the_click_model(extended):
+    log = several_rankers(30_000, 3)
+    found = harvest_propensities(log)
+    model = (found.extended(20) if extended else found).click_model()
+    assert len(model.propensities) == (20 if extended else 8)
+    np.testing.assert_allclose(model.affine(8)[0], found.values)
+    relevance = br.clicks.estimate_relevance(log, found, not_shown="irrelevant").relevance
+    expected = br.clicks.estimate_relevance(log, found.values, not_shown="irrelevant").relevance
+    np.testing.assert_array_equal(relevance, expected)
+
+
+def test_functions_of_click_models_name_positions_without_a_value(with_gaps):
+    log = ClickLog([1], [0], [3], [1])
+    with pytest.raises(ValueError, match=r"there is no propensity for the positions \[3\] \(position 3: nothing was"):
+        br.clicks.estimate_relevance(log, with_gaps)
+    assert br.clicks.estimate_relevance(log, with_gaps.extended(4)).relevance[0] == 1.0
