@@ -36,9 +36,7 @@ class ClickDCG(Measure):
 
     Parameters
     ----------
-    k : int or None, default None
-        Cutoff; None: all ranks.
-    discount
+    k, discount
         As in :class:`boostrank.dcg.DCG`.
 
     Raises
@@ -58,7 +56,7 @@ class ClickDCG(Measure):
     ('click-dcg@10', 1.0)
     """
 
-    k: int | None = None
+    k: int | float | None = None
     discount: Discount = "log2"
 
     def __post_init__(self) -> None:

@@ -49,6 +49,14 @@ def test_values_of_queries_by_loops():
     assert values.mean() == pytest.approx(measure(labels, scores))
 
 
+def test_the_cutoff_may_be_a_share_of_the_documents():
+    labels, rows = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5)), np.array([1, 2, 4])
+    assert str(ClickDCG(0.5)) == "click-dcg@0.5"
+    # The query "a" has three documents, so that two ranks count.
+    assert ClickDCG(0.5)(labels[rows], SCORES[rows]) == ClickDCG(2)(labels[rows], SCORES[rows])
+    assert ClickDCG(0.5)(labels[rows], SCORES[rows]) != ClickDCG(1)(labels[rows], SCORES[rows])
+
+
 def test_differences_of_queries_have_the_mean_difference_of_two_rankers():
     labels, other = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5)), -SCORES
     measure = ClickDCG()
