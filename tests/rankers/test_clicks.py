@@ -289,9 +289,7 @@ def test_misuse_is_an_error(ranker):
 def test_rows_without_support(ranker):
     X, y, qid, _ = data()
     log = br.simulate_clicks(y, X[:, -1], qid, depth=3, relevance=RELEVANCE, random_state=0).log
-    with pytest.raises(
-        ValueError, match=r"rows have no support: .*Leave such rows out, or pass not_shown"
-    ):
+    with pytest.raises(ValueError, match=r"rows have no support: .*Leave such rows out, or pass not_shown"):
         clone(ranker).fit(X, br.ClickLabels(log, ("power", 1.0)))
     fitted = clone(ranker).fit(X, br.ClickLabels(log, ("power", 1.0), not_shown="irrelevant"))
     shown = log.shown
