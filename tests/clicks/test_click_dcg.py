@@ -49,6 +49,12 @@ def test_values_of_queries_by_loops():
     assert values.mean() == pytest.approx(measure(labels, scores))
 
 
+def test_the_discount_is_that_of_evaluate():
+    log, model = simulated(), (1.0, 0.8, 0.6, 0.5)
+    expected = evaluate(log, SCORES, model, measure="dcg", discount="zipf").value
+    assert ClickDCG(discount="zipf")(br.ClickLabels(log, model), SCORES) == pytest.approx(expected, rel=1e-12)
+
+
 def test_the_cutoff_may_be_a_share_of_the_documents():
     labels, rows = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5)), np.array([1, 2, 4])
     assert str(ClickDCG(0.5)) == "click-dcg@0.5"
@@ -82,6 +88,9 @@ def test_support_is_found_in_shuffled_rows():
     log = ClickLog(["b", "a", "b", "a"], row=[0, 3, 1], position=[1, 1, 2], clicks=[1, 1, 0], session=[0, 1, 1])
     with pytest.raises(ValueError, match="row 2 of query 'b'"):
         ClickDCG()(br.ClickLabels(log, 1.0), [2.0, 1.0, 1.0, 2.0])
+    assert ClickDCG(1)(br.ClickLabels(log, 1.0), [2.0, 2.0, 1.0, 1.0]) == 0.5
+    with pytest.raises(ValueError, match="1 documents at ranks that count have no support: row 2 of query 'b'"):
+        ClickDCG(1)(br.ClickLabels(log, 1.0), [1.0, 1.0, 2.0, 2.0])
 
 
 def test_errors():
