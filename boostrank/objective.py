@@ -11,7 +11,7 @@ from boostrank import compiled
 from boostrank.bound_loss import BoundLoss, Float32s, UsePart, check_length, unit_scale
 from boostrank.compiled.query_losses import LossForm, write_derivatives
 from boostrank.dcg import DCG
-from boostrank.labels import as_labels
+from boostrank.labels import Labels, as_labels
 from boostrank.losses import Loss, get_loss
 from boostrank.preferences import EdgeLoss, PreferenceGraph
 from boostrank.queries import Queries
@@ -19,7 +19,7 @@ from boostrank.rankings import COMPILED_BLOCK_ROWS
 from boostrank.segments import Block, Floats, Segments
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.compiled_forms import compiled_form
-from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
+from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.threads import for_each
 from boostrank.weights import document_weights
 
@@ -30,7 +30,7 @@ class Objective(BoundLoss):
     Parameters
     ----------
     surrogate : str or Surrogate
-    relevance : array-like, shape (n_documents,)
+    relevance : array-like, shape (n_documents,), ClickLabels or Labels
         Labels, grouped by query.
     queries : Queries
     dcg : DCG, optional
@@ -78,17 +78,18 @@ class Objective(BoundLoss):
     def __init__(
         self,
         surrogate: str | Surrogate,
-        relevance: ArrayLike,
+        relevance: ArrayLike | Labels,
         queries: Queries,
         dcg: DCG | None = None,
         normalize: Normalize = "dcg",
         weights: ArrayLike | None = None,
     ) -> None:
-        self.surrogate = get_surrogate(surrogate)
-        self.queries = queries
-        check_length(relevance, queries, "relevance")
-        self.targets = make_targets(relevance, queries, dcg, normalize)
+        self.surrogate, self.queries = get_surrogate(surrogate), queries
+        labels = as_labels(relevance)
+        check_length(labels.values, queries, "relevance")
+        self.targets = labels.targets(self.surrogate, queries, dcg or DCG(), normalize)
         _check_bounds(self.surrogate, self.targets, normalize)
+        weights = labels.weighted(weights)
         self.weights: Floats | None = None
         if weights is not None:
             self.use_weights(document_weights(weights, queries, self.takes_document_weights))
@@ -272,14 +273,14 @@ def bind(
     normalize: Normalize = "dcg",
     weights: ArrayLike | None = None,
 ) -> BoundLoss:
-    """Bind a loss to grouped labels, which are relevance or preferences.
+    """Bind a loss to grouped labels: relevance, preferences or clicks.
 
     A loss of edges with relevance labels has an edge for each pair of documents of a query with different labels.
 
     Parameters
     ----------
     loss : str, Surrogate or EdgeLoss
-    labels : array-like, shape (n_documents,), PreferenceGraph or Labels
+    labels : array-like, shape (n_documents,), PreferenceGraph, ClickLabels or Labels
         Grouped by query.
     queries : Queries
     dcg : DCG, optional
@@ -296,8 +297,8 @@ def bind(
     Raises
     ------
     ValueError
-        If the labels are preferences and the loss needs relevance, if a loss of edges has another `normalize`, or for
-        an argument that :class:`Objective` or :class:`EdgeObjective` refuses.
+        If the loss does not take such labels or this `normalize`, or for an argument that :class:`Objective` or
+        :class:`EdgeObjective` refuses.
 
     Examples
     --------
@@ -309,7 +310,7 @@ def bind(
         if normalize != CONSISTENT_NORMALIZATION:
             raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {chosen!r}")
         return EdgeObjective(chosen, labels.preferences(queries), weights)
-    return Objective(chosen, labels.require_relevance(chosen), queries, dcg, normalize, weights)
+    return Objective(chosen, labels, queries, dcg, normalize, weights)
 
 
 def _check_bounds(surrogate: Surrogate, targets: Floats, normalize: str) -> None:
@@ -318,5 +319,5 @@ def _check_bounds(surrogate: Surrogate, targets: Floats, normalize: str) -> None
         raise ValueError(
             f"{surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they reach from "
             f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, "
-            "or another surrogate"
+            "normalize='independent' of ClickLabels, or another surrogate"
         )
