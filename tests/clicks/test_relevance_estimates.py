@@ -194,6 +194,11 @@ def test_invalid_arguments_are_named():
         with pytest.raises(ValueError, match=message):
             estimate_relevance(counts, **settings)
     sessions = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0], session=[0, 0])
+    both = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 1], session=[0, 0])
+    with pytest.raises(ValueError, match=r"contradicts Cascade.* row 1 of query '1' was clicked at position 2, below"):
+        estimate_relevance(both, "cascade", not_shown="irrelevant")
+    with pytest.raises(TypeError, match="log must be a ClickLog; got list"):
+        estimate_relevance([1, 0])
     with pytest.raises(ValueError, match="has no unbiased correction"):
         estimate_relevance(sessions, Cascade(1.0, 0.5))
     with pytest.raises(ValueError, match="'expected-clicks' is biased for Cascade"):
