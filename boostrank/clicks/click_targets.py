@@ -130,7 +130,7 @@ from boostrank.setting_checks import check_choice, check_number
 
 ClickNormalize = Literal["none", "independent", "sessions"]
 CLICK_NORMALIZATIONS: tuple[str, ...] = get_args(ClickNormalize)
-# Largest rounding error of the factor e_i of a target, relative to the larger one of 1 and the largest of its session.
+# Largest rounding error of the targets of a session, relative to the largest target or corrected click of it.
 MAX_ROUNDING = 1e-3
 
 
@@ -201,7 +201,7 @@ def click_targets(
         return relevance
     grouped = queries.group(relevance)
     tables = reciprocal_ideals(dcg, int(queries.sizes.max()), dcg.cutoffs(queries))
-    targets: Floats = queries.ungroup(grouped * expect_without_each(grouped, tables, queries))
+    targets: Floats = queries.ungroup(_polynomials(grouped, tables, queries))
     return targets
 
 
@@ -246,21 +246,11 @@ def session_targets(
     if isinstance(chosen, Cascade):
         return _cascade_targets(log, sessions, np.maximum(a, clip), tables)
     values = (log.clicks - b) / np.maximum(a, clip)
-    # Entries with the value 0 change nothing. Without trust bias these are all entries without a click.
-    counted = values != 0.0
-    sizes = sessions.sum(counted.astype(np.int64))
-    result = np.zeros(log.n_entries)
-    if not counted.any():
-        return result
-    chosen_sessions = np.flatnonzero(sizes)
-    lists = Segments.from_sizes(sizes[chosen_sessions])
-    own = tables if len(tables) == 1 else tables[chosen_sessions]
-    # An overflow is found below.
+    # An overflow is found afterwards.
     with np.errstate(over="ignore", invalid="ignore"):
-        expected = expect_without_each(values[counted], own, lists)
-        _require_digits(log, values[counted], expected, lists, chosen_sessions)
-    result[counted] = values[counted] * expected
-    return result
+        targets = _polynomials(values, tables, sessions)
+        _require_digits(log, sessions, values, targets)
+    return targets
 
 
 def reciprocal_ideals(dcg: DCG, n: int, cutoffs: Ints) -> Floats:
@@ -281,19 +271,33 @@ def sessions_of_queries(log: ClickLog) -> Ints:
     return np.bincount(log.query[log.sessions.starts], minlength=log.queries.n_queries)
 
 
-def _require_digits(log: ClickLog, values: Floats, expected: Floats, lists: Segments, chosen: Ints) -> None:
+def _polynomials(values: Floats, tables: Floats, lists: Segments) -> Floats:
+    """``u_i(t) = t_i e_i`` of the documents of several lists; the parameters are those of `expect_without_each`."""
+    # Documents with the value 0 change nothing. Without trust bias these are all documents without a click.
+    counted = values != 0.0
+    result = np.zeros(len(values))
+    if not counted.any():
+        return result
+    sizes = lists.sum(counted.astype(np.int64))
+    own = tables if len(tables) == 1 else tables[sizes > 0]
+    kept = values[counted]
+    result[counted] = kept * expect_without_each(kept, own, Segments.from_sizes(sizes[sizes > 0]))
+    return result
+
+
+def _require_digits(log: ClickLog, sessions: Segments, values: Floats, targets: Floats) -> None:
     """Raise ValueError if rounding errors or an overflow spoil the targets of a session.
 
     The terms of ``e_i`` have both signs, and their absolute values add up to at most the product of ``|1 - t_j| +
-    |t_j|``. So the rounding error of ``e_i`` is about this product times the precision of a float.
+    |t_j|``. So the rounding error of a target is about ``t_i`` times this product times the precision of a float.
     """
-    error = np.finfo(np.float64).eps * np.multiply.reduceat(np.abs(1.0 - values) + np.abs(values), lists.starts)
-    bad = ~(error <= MAX_ROUNDING * np.maximum(1.0, lists.max(np.abs(expected))))
+    size, largest = np.abs(values), sessions.max(np.abs(values))
+    error = np.finfo(np.float64).eps * largest * np.multiply.reduceat(np.abs(1.0 - values) + size, sessions.starts)
+    bad = ~(error <= MAX_ROUNDING * np.maximum(largest, sessions.max(np.abs(targets))))
     if bad.any():
         assert log.session_ids is not None
-        assert log.sessions is not None
-        session = int(chosen[np.argmax(bad)])
-        n_clicks = int(log.clicks[log.sessions.indptr[session] : log.sessions.indptr[session + 1]].sum())
+        session = int(np.argmax(bad))
+        n_clicks = int(sessions.sum(log.clicks)[session])
         raise ValueError(
             f"session {str(log.session_ids[session])!r} has {n_clicks} clicks, and the unbiased targets of so many "
             "clicks at such propensities are lost in rounding errors; their variance would be huge too. Pass clip, or "

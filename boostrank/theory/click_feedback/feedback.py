@@ -59,8 +59,8 @@ poisson, logistic                        yes, as above                       no:
 softmax                                  if the sum over the query is not    no
                                          negative: the Hessian is that of
                                          ``logsumexp``, times this sum
-power, pairwise, consistent-lambdarank   no: a convex function is            no
-                                         multiplied by a negative target
+power, pairwise, consistent-lambdarank   no: a convex function is            no, except power with a negative exponent:
+                                         multiplied by a negative target     there the loss of a document is bounded
 ======================================== =================================== ==========================================
 
 In addition, majorants are proved for targets that are not negative, and some formulas leave documents with such targets
