@@ -101,8 +101,10 @@ tau - 1``, and ``E[t_j | r]`` by ``x_j r_j`` with ``x_j = min(1, p_j / tau)``. T
 probability ``x_j``.
 *Propensities that are known only up to a factor* have the same effect. If all are divided by ``p_1``, as the estimates
 of :class:`boostrank.clicks.Propensities` are, then ``E[t_j | r] = p_1 r_j``, and the targets of ``"sessions"`` and
-``"independent"`` are those of relevances that are thinned with the probability ``p_1``. With ``"none"`` and with
-``"independent"``, the documents of a query are still sorted as before; with ``"sessions"``, this is not certain.
+``"independent"`` are those of relevances that are thinned with the probability ``p_1``. With ``"none"`` and
+``"independent"``, the documents of a query are still sorted as before. With ``"sessions"`` they may not be: in the
+example of 2, ``p_1 = 1/2`` gives ``(0.2, 0.202, 0.202, 0.202)``. So ``"sessions"`` needs the assumption that position 1
+is always examined, or propensities that are known absolutely.
 
 **What is known.** The polynomial is the inverse of independent thinning. For multilabel classification with labels that
 are missing independently, Schultheis and Babbar ("Unbiased loss functions for multilabel classification with missing
@@ -157,7 +159,8 @@ def click_targets(
     normalize : {"none", "independent", "sessions"}, default "independent"
         ``"none"``: the estimated probability of relevance. ``"independent"``: its expected normalized gain, if
         relevances are independent. ``"sessions"``: the mean over sessions of unbiased estimates of the normalized gains
-        of a session; they may be negative, or above 1.
+        of a session; they may be negative, or above 1, and need propensities that are right absolutely, not only
+        relative to position 1.
     dcg : DCG, optional
         Discount and cutoff of the NDCG; its gain does not matter, because relevance is binary. The default is
         ``DCG()``.

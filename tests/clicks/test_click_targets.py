@@ -159,6 +159,20 @@ def test_clipped_session_targets_have_the_expectation_at_thinned_relevances():
     np.testing.assert_allclose(mean, expected, atol=1e-12)
 
 
+def test_propensities_known_up_to_a_factor_thin_relevances():
+    """The example of the text: the order of documents changes with targets of sessions, and with no others."""
+    p, gamma = np.full(4, 0.5), np.array([0.4, 0.6, 0.6, 0.6])
+    found = np.zeros(4)
+    for relevant, probability in (((1, 0, 0, 0), 0.4), ((0, 1, 1, 1), 0.6)):
+        for clicks, given in independent_clicks(p * relevant):
+            found += probability * given * session_targets(one_session(clicks), p / p[0])
+    np.testing.assert_allclose(found, [0.2, 0.20217, 0.20217, 0.20217], atol=1e-5)
+    log = ClickLog(np.ones(4), np.arange(4), np.arange(1, 5), 500 * gamma, np.full(4, 1000))
+    for normalize in ("none", "independent"):
+        targets = click_targets(log, p / p[0], normalize=normalize)
+        assert targets[0] < targets[1:].min()
+
+
 def test_targets_of_a_large_simulated_log_tend_to_the_truth():
     y, qid = np.array([2, 0, 1, 2, 1, 0]), np.array([1, 1, 1, 1, 2, 2])
     simulated = simulate_clicks(
