@@ -37,9 +37,10 @@ the interval is for other queries of the same kind.
 its clicks from their estimated expectations, for NDCG of its terms from their mean over the sessions of the query.
 Estimates follow their own clicks, which makes these deviations too small. Therefore they are divided by ``sqrt(1 -
 h)``, where ``h`` is the share of the impression in the weights ``sum w a N`` of its document, for NDCG one divided by
-the number of sessions of the query. This is exact for NDCG, for equal ``h``, and for rare clicks. With ``h = 1`` the
-deviation is always 0. Then nothing is subtracted, and the error is too large instead of 0. In a log of counts, each
-impression counts as a session. Errors of the propensities are not included.
+the number of sessions of the query. Then their squares have the right expectation for NDCG and for equal ``h``, and in
+the position-based model for rare clicks. With ``h = 1`` the deviation is always 0. There nothing is subtracted, so that
+the error is too large instead of 0. In a log of counts, each impression counts as a session. Errors of the propensities
+are not included.
 """
 
 from __future__ import annotations
@@ -256,7 +257,9 @@ def _of_documents(
     queries, row = log.queries, log.row
     of_row = queries.ungroup(queries.repeat(weights))
     numerators = of_row * discounts * relevance
-    divisor = _divisor(float((of_row * relevance).sum()), log) if self_normalized else 1.0
+    divisor = (
+        _divisor(float((of_row * relevance).sum()), "number of relevant documents", log) if self_normalized else 1.0
+    )
     value = float(numerators.sum()) / divisor
     if by == "queries":
         parts = of_row * relevance if self_normalized else None
@@ -288,7 +291,8 @@ def _of_sessions(
     if self_normalized:
         columns.append(_any_relevant(log, model, clip))
     means = [np.bincount(query, weights=column, minlength=len(weights)) / counts for column in columns]
-    divisor = _divisor(float(weights @ means[1]), log) if self_normalized else 1.0
+    name = "share of sessions with a relevant document"
+    divisor = _divisor(float(weights @ means[1]), name, log) if self_normalized else 1.0
     value = float(weights @ means[0]) / divisor
     if by == "queries":
         residuals = weights * (means[0] - value * (means[1] if self_normalized else 1.0))
@@ -313,10 +317,11 @@ def _any_relevant(log: ClickLog, model: Any, clip: float) -> Floats:
     return 1.0 - np.multiply.reduceat(1.0 - values, log.sessions.starts)
 
 
-def _divisor(value: float, log: ClickLog) -> float:
+def _divisor(value: float, name: str, log: ClickLog) -> float:
+    """The divisor of a self-normalized estimate; raise ValueError that has its name if it is not positive."""
     if not value > 0.0:
         raise ValueError(
-            f"the estimated number of relevant documents of {log!r} is {value:g}, so that a self-normalized estimate "
+            f"the estimated {name} of {log!r} is {value:g}, so that a self-normalized estimate "
             "is not defined; pass self_normalized=False, or a log with more clicks"
         )
     return value

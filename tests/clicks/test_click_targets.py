@@ -226,6 +226,13 @@ def test_clicks_whose_targets_are_lost_in_rounding_errors_are_named(n_clicks, p)
     assert np.abs(found).max() < 2
 
 
+def test_means_are_over_all_sessions_of_the_query():
+    log = ClickLog([1, 1], [0, 1, 0], [1, 2, 1], [0, 1, 1], session=["s", "s", "t"])
+    found = click_targets(log, [1.0, 0.5], normalize="sessions", not_shown="irrelevant")
+    # Document 1 was shown in one of the two sessions, with a single click there.
+    assert found.tolist() == pytest.approx([0.5, 2.0 / 2])
+
+
 def test_a_log_without_clicks_has_targets_of_zero():
     log = one_session([0, 0, 0])
     for normalize, model in itertools.product(("none", "independent", "sessions"), (P, Cascade(0.5))):

@@ -110,6 +110,18 @@ def test_intervals_by_sessions_contain_the_value_of_these_queries(measure, self_
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.15)
 
 
+def test_errors_by_queries_are_those_of_a_mean_over_queries():
+    log = simulated()
+    values = []
+    for query in (1, 2, 3):
+        part = log[query == QID]
+        settings = {"measure": "dcg@2", "self_normalized": False, "by": "sessions"}
+        values.append(evaluate(part, SCORES[query == QID], MODEL, **settings).value)
+    found = evaluate(log, SCORES, MODEL, measure="dcg@2", self_normalized=False, average="queries")
+    assert found.value == pytest.approx(np.mean(values))
+    assert found.standard_error == pytest.approx(np.std(values, ddof=1) / np.sqrt(3))
+
+
 @pytest.mark.parametrize("measure", ["dcg@3", "ndcg@3"])
 @pytest.mark.parametrize("n_sessions", [1, 2, 3])
 def test_errors_by_sessions_with_few_sessions_of_each_query(measure, n_sessions):
@@ -236,3 +248,6 @@ def test_invalid_arguments_are_named():
     silent = ClickLog([1, 2], [0, 1], [1, 1], [0, 0])
     with pytest.raises(ValueError, match="estimated number of relevant documents of ClickLog"):
         evaluate(silent, [0, 0])
+    silent = ClickLog([1, 2], [0, 1], [1, 1], [0, 0], session=[1, 2])
+    with pytest.raises(ValueError, match="estimated share of sessions with a relevant document of ClickLog"):
+        evaluate(silent, [0, 0], measure="ndcg")
