@@ -204,7 +204,7 @@ def click_targets(
         return relevance
     grouped = queries.group(relevance)
     tables = reciprocal_ideals(dcg, int(queries.sizes.max()), dcg.cutoffs(queries))
-    targets: Floats = queries.ungroup(_polynomials(grouped, tables, queries))
+    targets: Floats = queries.ungroup(_times_expectation(grouped, tables, queries))
     return targets
 
 
@@ -251,7 +251,7 @@ def session_targets(
     values = (log.clicks - b) / np.maximum(a, clip)
     # An overflow is found afterwards.
     with np.errstate(over="ignore", invalid="ignore"):
-        targets = _polynomials(values, tables, sessions)
+        targets = _times_expectation(values, tables, sessions)
         _require_digits(log, sessions, values, targets)
     return targets
 
@@ -268,24 +268,23 @@ def reciprocal_ideals(dcg: DCG, n: int, cutoffs: Ints) -> Floats:
     return 1.0 / ideal[np.minimum(np.arange(max(n, 1)), counted[:, None] - 1)]
 
 
+def _times_expectation(values: Floats, tables: Floats, lists: Segments) -> Floats:
+    """``t_i e_i`` for each document; the arguments are those of :func:`expect_without_each`."""
+    # Documents with the value 0 change nothing. Without trust bias these are all documents without a click.
+    counted = values != 0.0
+    sizes = lists.sum(counted.astype(np.int64))
+    result = np.zeros(len(values))
+    if not counted.any():
+        return result
+    own = tables if len(tables) == 1 else tables[sizes > 0]
+    result[counted] = values[counted] * expect_without_each(values[counted], own, Segments.from_sizes(sizes[sizes > 0]))
+    return result
+
+
 def sessions_of_queries(log: ClickLog) -> Ints:
     """Number of sessions of each query, shape (n_queries,)."""
     assert log.sessions is not None
     return np.bincount(log.query[log.sessions.starts], minlength=log.queries.n_queries)
-
-
-def _polynomials(values: Floats, tables: Floats, lists: Segments) -> Floats:
-    """``u_i(t) = t_i e_i`` of the documents of several lists; the parameters are those of `expect_without_each`."""
-    # Documents with the value 0 change nothing. Without trust bias these are all documents without a click.
-    counted = values != 0.0
-    result = np.zeros(len(values))
-    if not counted.any():
-        return result
-    sizes = lists.sum(counted.astype(np.int64))
-    own = tables if len(tables) == 1 else tables[sizes > 0]
-    kept = values[counted]
-    result[counted] = kept * expect_without_each(kept, own, Segments.from_sizes(sizes[sizes > 0]))
-    return result
 
 
 def _require_digits(log: ClickLog, sessions: Segments, values: Floats, targets: Floats) -> None:

@@ -160,6 +160,7 @@ def estimate_relevance(
     >>> estimate_relevance(log, [1.0, 0.5], method="inverse-propensity").relevance.round(4).tolist()
     [0.25, 0.4]
     """
+    check_log(log)
     check_choice("not_shown", not_shown, NOT_SHOWN)
     weights, a, b, clipped = entry_weights(log, model, method, clip)
 
@@ -209,7 +210,6 @@ class EntryWeights(NamedTuple):
 
 def entry_weights(log: ClickLog, model: Any, method: Method, clip: float) -> EntryWeights:
     """The weight of each entry in the estimates; parameters and errors are those of :func:`estimate_relevance`."""
-    check_log(log)
     check_choice("method", method, METHODS)
     check_number("clip", clip, smallest=0, below=1)
     chosen = get_click_model(model)
