@@ -55,7 +55,7 @@ def check(
     ] = None,
     click_model: Annotated[
         str,
-        typer.Option(help="How users click: position-based, trust-bias or cascade; with --clicks."),
+        typer.Option(help="How users click: position-based, trust-bias, or cascade with --clicks naive."),
     ] = "position-based",
     k: Annotated[
         int | None, typer.Option("-k", "--k", min=1, help="Cutoff of both the targets and NDCG; none by default.")

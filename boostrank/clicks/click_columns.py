@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.arrays import as_array, as_floats
 from boostrank.segments import Ints
 
-#: Counts up to this number are exact as float64, and their sums do not overflow as int64.
+#: Integers up to this number are exact as float64. It is also the largest sum of the impressions of a log.
 MAX_COUNT = 2**53
+#: The numbers of click models are arrays with one number for each position.
+MAX_POSITION = 1_000_000
 # A table with one number for each row and position may have this many numbers for each entry of the log.
 MAX_CELLS_PER_ENTRY = 8
 
@@ -45,12 +47,17 @@ def check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, imp
             "clicks[{i}] is {clicks}, but impressions[{i}] is {impressions}: count several clicks of one impression "
             "once, and count every impression",
         ),
-        (impressions > MAX_COUNT, f"impressions[{{i}}] is {{impressions}}, more than {MAX_COUNT}"),
+        (
+            position > MAX_POSITION,
+            f"position[{{i}}] is {{position}}, more than {MAX_POSITION}: positions are ranks in a result list, not ids",
+        ),
     ):
         if bad.any():
             i = int(np.argmax(bad))
             numbers = {"row": row[i], "position": position[i], "clicks": clicks[i], "impressions": impressions[i]}
             raise ValueError(text.format(i=i, **numbers))
+    if impressions.sum(dtype=np.float64) > MAX_COUNT:
+        raise ValueError(f"the impressions of a log must not add up to more than {MAX_COUNT}")
 
 
 def session_ids_of(session: ArrayLike, n_entries: int) -> NDArray[Any]:
@@ -78,8 +85,6 @@ def document_ids(documents: ArrayLike, n_documents: int) -> NDArray[Any]:
 def summed(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> tuple[Ints, ...]:
     """Columns with one entry for each row and position, sorted by these, with the sums of clicks and impressions."""
     n_positions = int(position.max())
-    if n_documents * n_positions > np.iinfo(np.int64).max:
-        raise ValueError(f"position {n_positions} is too large for {n_documents} rows")
     cell = row * n_positions + (position - 1)
     if (cell[1:] > cell[:-1]).all():
         return row, position, clicks, impressions

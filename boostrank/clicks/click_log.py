@@ -199,6 +199,7 @@ class ClickLog:
             raise ValueError("logs must have at least one click log; got none")
         first = logs[0]
         for i, log in enumerate(logs):
+            check_log(log, f"logs[{i}]")
             if log.shape != first.shape or not np.array_equal(log.qid.astype(object), first.qid.astype(object)):
                 raise ValueError(f"logs[{i}] belongs to other rows than logs[0]: its query ids are different")
             if (log.sessions is None) != (first.sessions is None):
@@ -366,3 +367,12 @@ class ClickLog:
             session = self.session_ids[np.searchsorted(self.sessions.indptr, entry, side="right") - 1]
             text = fault.format(position=self.position[entry], row=self.name_of_row(int(self.row[entry])))
             raise ValueError(f"session {str(session)!r} {text}")
+
+
+def check_log(log: object, name: str = "log") -> None:
+    """Raise TypeError if an argument is not a click log."""
+    if not isinstance(log, ClickLog):
+        raise TypeError(
+            f"{name} must be a ClickLog; got {type(log).__name__}. Make one with ClickLog or from_table of "
+            "boostrank.clicks"
+        )

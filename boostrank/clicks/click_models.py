@@ -102,7 +102,8 @@ class PositionBased(ClickModel):
     ----------
     propensities : ("power", eta) or array-like, shape (n_positions,), default ("power", 1.0)
         ``p_r = r^-eta``, or the propensities of the positions 1, 2, ... in (0, 1]. A position beyond those given is an
-        error when it is used.
+        error when it is used. Also ``("power", eta, first)`` for ``first r^-eta``, or one number for all positions. The
+        default ``1 / r`` is an assumption that many papers make for simulations; for real logs, use estimates.
 
     Raises
     ------
@@ -152,7 +153,7 @@ class TrustBias(ClickModel):
     propensities
         As in :class:`PositionBased`.
     click_relevant, click_irrelevant
-        ``eps+_r`` in (0, 1] and ``eps-_r`` in [0, 1), by position: one number for all positions, ``("power", eta)`` for
+        ``eps+_r`` in (0, 1] and ``eps-_r`` in [0, 1], by position: one number for all positions, ``("power", eta)`` for
         ``r^-eta``, ``("power", eta, first)`` for ``first r^-eta``, or an array with one number for each position.
 
     Raises
@@ -273,8 +274,9 @@ class Cascade(ClickModel):
         relevances, and ``E[e_r relevant_r / a_r] = gamma_r``. Relevances need not be independent.
 
         If every click ends the session, ``a_r = 0`` below a click, and such an entry says nothing. The entries that are
-        left are examined, if `continuation` is 1, and their click is their relevance; with `continuation` less than 1
-        an entry without a click above may not be examined, and there is no correction.
+        left are examined, if `continuation` is 1, and their click is their relevance, given that nothing above was
+        relevant. So these clicks have the expectation ``gamma`` only if relevances are independent. With `continuation`
+        less than 1 an entry without a click above may not be examined, and there is no correction.
         """
         if log.sessions is None or not (log.position == log.sessions.positions + 1).all():
             raise ValueError(
@@ -287,7 +289,16 @@ class Cascade(ClickModel):
                 "may have ended anywhere. Use a satisfaction below 1, or a continuation of 1"
             )
         goes_on = np.where(log.clicks > 0, self._continues_after_click, self.continuation)
-        return log.sessions.product_before(goes_on), np.zeros(log.n_entries)
+        a = log.sessions.product_before(goes_on)
+        below_click = (a == 0.0) & (log.clicks > 0)
+        if below_click.any():
+            entry = int(np.argmax(below_click))
+            raise ValueError(
+                f"the log contradicts {self!r}, in which every click ends the session: "
+                f"{log.name_of_row(int(log.row[entry]))} was clicked at position {log.position[entry]}, below another "
+                "click. Use a satisfaction below 1"
+            )
+        return a, np.zeros(log.n_entries)
 
     @property
     def _leaves(self) -> float:
@@ -312,8 +323,9 @@ def get_click_model(model: Any) -> ClickModel:
     Parameters
     ----------
     model : str, ClickModel, Propensities, or array-like, shape (n_positions,)
-        "position-based", "trust-bias" or "cascade", with default settings; a model, which is returned unchanged; or the
-        propensities of the position-based model, as an array or as :class:`boostrank.clicks.Propensities`, of which
+        "position-based", "trust-bias" or "cascade", with default settings (propensities of ``1 / r``, which are an
+        assumption and no estimate); a model, which is returned unchanged; or the propensities of the position-based
+        model, as an array or as :class:`boostrank.clicks.Propensities`, of which
         :meth:`~boostrank.clicks.Propensities.click_model` is used.
 
     Raises
@@ -358,7 +370,7 @@ def _checked_numbers(setting: Any, name: str, *, zero: bool = False) -> Any:
     bad = ~((numbers <= 1) & ((numbers >= 0) if zero else (numbers > 0)))
     if bad.any():
         r = int(np.argmax(bad))
-        advice = "" if zero else ": a document at a position that is never examined can never be clicked"
+        advice = ": a document at a position that is never examined can never be clicked" * bool(numbers[r] == 0)
         raise ValueError(f"{name} of position {r + 1} is {numbers[r]:g}, not in {'[' if zero else '('}0, 1]{advice}")
     return setting
 

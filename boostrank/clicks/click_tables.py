@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     qid, documents : array-like, shape (n_documents,), optional
         Query id and document id of each row of `X`. Without `qid`, the table itself defines the rows: the different
         pairs of qid and document, numbered by first appearance and grouped by query; or, if the table has the columns
-        row and qid, the row numbers that it contains, which must be all of 0, 1, ....
+        row and qid, the row numbers that it contains, which must be all of 0, 1, ..., with their documents if it has
+        that column too.
 
     Returns
     -------
@@ -48,8 +50,8 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     Raises
     ------
     ValueError
-        If a column is missing; if no row or several rows have a pair of qid and document; if the column qid differs
-        from the query id of a row; or if :class:`ClickLog` refuses an entry.
+        If a column or an id is missing; if no row or several rows have a pair of qid and document; if the columns qid
+        and document contradict the ids of a row; or if :class:`ClickLog` refuses an entry.
 
     Examples
     --------
@@ -64,10 +66,16 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     [True, True, False]
     """
     frame = _frame(table)
-    clicks = "click" if "clicks" not in frame and "click" in frame else "clicks"
+    if "clicks" in frame and "click" in frame:
+        raise ValueError("the table has the columns 'click' and 'clicks': leave one of them out")
+    clicks = "click" if "click" in frame else "clicks"
     _require(frame, "position", clicks)
+    for name in ("qid", "document"):
+        missing = frame[name].isna().to_numpy() if name in frame else np.zeros(0, dtype=bool)
+        if missing.any():
+            raise ValueError(f"line {np.argmax(missing)} of the table has no {name}")
     if "row" in frame:
-        qid, rows = _rows_by_number(frame, qid)
+        qid, rows, documents = _rows_by_number(frame, qid, documents)
     else:
         _require(frame, "qid", "document")
         if qid is None:
@@ -85,6 +93,11 @@ def _frame(table: Any) -> pd.DataFrame:
     import pandas as pd
 
     frame = to_pandas(table)
+    if not isinstance(frame, (pd.DataFrame, Mapping)):
+        raise TypeError(
+            "table must be a DataFrame of pandas or polars, a pyarrow Table, or a mapping of columns; got "
+            f"{type(table).__name__}"
+        )
     return frame if isinstance(frame, pd.DataFrame) else pd.DataFrame({name: frame[name] for name in list(frame)})
 
 
@@ -98,12 +111,16 @@ def _require(frame: pd.DataFrame, *names: str) -> None:
             )
 
 
-def _rows_by_number(frame: pd.DataFrame, qid: ArrayLike | None) -> tuple[Any, NDArray[Any]]:
-    """Query id of each row of X, and the row of each line of the table."""
+def _rows_by_number(
+    frame: pd.DataFrame, qid: ArrayLike | None, documents: ArrayLike | None
+) -> tuple[Any, NDArray[Any], Any]:
+    """Query id of each row of X, the row of each line of the table, and the document of each row of X if known."""
     rows = frame["row"].to_numpy()
+    if documents is not None:
+        _check_ids(frame, rows, as_array(documents, "documents"), "document")
     if qid is not None:
-        _check_qid(frame, rows, as_array(qid, "qid"))
-        return qid, rows
+        _check_ids(frame, rows, as_array(qid, "qid"), "qid")
+        return qid, rows, documents
     if "qid" not in frame:
         raise ValueError("the table has no column 'qid': pass the query id of each row of X as qid=")
     if rows.dtype.kind not in "iu":
@@ -115,20 +132,23 @@ def _rows_by_number(frame: pd.DataFrame, qid: ArrayLike | None) -> tuple[Any, ND
             f"row {missing} is not in the table, so its query is not known: pass the query id of each row of X as qid="
         )
     of_row = frame["qid"].to_numpy()[first]
-    _check_qid(frame, rows, of_row)
-    return of_row, rows
+    _check_ids(frame, rows, of_row, "qid")
+    if documents is None and "document" in frame:
+        documents = frame["document"].to_numpy()[first]
+        _check_ids(frame, rows, documents, "document")
+    return of_row, rows, documents
 
 
-def _check_qid(frame: pd.DataFrame, rows: NDArray[Any], qid: NDArray[Any]) -> None:
-    """Raise ValueError if the column qid contradicts the query id of a row; ClickLog checks the row numbers."""
-    if "qid" not in frame or rows.dtype.kind not in "iu" or not ((rows >= 0) & (rows < len(qid))).all():
+def _check_ids(frame: pd.DataFrame, rows: NDArray[Any], ids: NDArray[Any], name: str) -> None:
+    """Raise ValueError if the column of an id contradicts the ids of the rows; ClickLog checks the row numbers."""
+    if name not in frame or rows.dtype.kind not in "iu" or not ((rows >= 0) & (rows < len(ids))).all():
         return
-    given, expected = frame["qid"].to_numpy(), qid[rows]
+    given, expected = frame[name].to_numpy(), ids[rows]
     differ = given.astype(object) != expected.astype(object)
     if np.any(differ):
-        line = int(np.argmax(differ))
+        line, kind = int(np.argmax(differ)), "query" if name == "qid" else name
         raise ValueError(
-            f"line {line} of the table has the query {str(given[line])!r}, but row {rows[line]} belongs to the query "
+            f"line {line} of the table has the {kind} {str(given[line])!r}, but row {rows[line]} belongs to the {kind} "
             f"{str(expected[line])!r}"
         )
 

@@ -8,7 +8,7 @@ d(1) + ... + d(min(n, k))``.
 =================== ============================================== ====================================================
 normalize           target                                         expectation
 =================== ============================================== ====================================================
-``"none"``          estimate of ``gamma_i``                        ``gamma_i``
+``"none"``          estimate of ``gamma_i``                        ``gamma_i``, apart from clipping to [0, 1]
 ``"independent"``   ``E[u_i]`` of independent relevances with the  tends to ``E[u_i]`` with the number of impressions,
                     estimated probabilities                        if relevances of a session are independent
 ``"sessions"``      mean over sessions of the polynomial below     ``E[u_i]``, for every distribution of ``r``
@@ -35,7 +35,8 @@ and 4 with probability 0.6. Then ``gamma = (0.4, 0.6, 0.6, 0.6)``, but ``E[u] = 
     u_i(r) = sum_{S with i} h(|S| - 1) prod_{j in S} r_j prod_{j not in S} (1 - r_j),
 
 which is a multilinear polynomial of ``r``. Let ``t_j = (click_j - b_j) / a_j`` in the position-based model or with
-trust bias, and let the examinations of a session, and the clicks on examined documents given ``r``, be independent.
+trust bias. Given ``r`` and the result list, let the examinations of a session, and the clicks on examined documents, be
+independent, with probabilities that depend on ``r`` and the list as the model says.
 *Then* ``u_i(t)``, *the same polynomial at* ``t``, *has the expectation* ``u_i(r)`` *given* ``r``, *and* ``E[u_i]``
 *over all sessions.* *Proof.* Given ``r``, the ``t_j`` are independent with ``E[t_j] = r_j``. So the expectation of a
 product of different ``t_j`` is the product of the ``r_j``. A multilinear polynomial is a sum of such products. With
@@ -92,17 +93,27 @@ are the estimates of different documents. Since ``E[u_i]`` is multilinear in the
 bias at all, except for that of clipping the estimates to [0, 1], which tends to 0. If relevances depend on each other
 given the features, the bias stays. ``"sessions"`` has no bias, and is the only one of the three that is right for users
 with different intents. Use it where sessions are many, queries show few relevant documents, and most of the
-propensities are above 1/2. Clipping ``p_j`` at ``tau`` (parameter `clip`) replaces ``sigma_j^2`` by at most ``1 / tau -
-1``, and ``E[t_j | r]`` by ``x_j r_j`` with ``x_j = min(1, p_j / tau)``. The target then has the expectation ``u_i`` at
-the independent thinning of ``r``: that of a user for whom a relevant document stays relevant with probability ``x_j``.
+propensities are above 1/2.
+
+Clipping ``p_j`` at ``tau <= 1/2`` (parameter `clip`) replaces the variance ``sigma_j^2`` of ``t_j`` by at most ``1 /
+tau - 1``, and ``E[t_j | r]`` by ``x_j r_j`` with ``x_j = min(1, p_j / tau)``. The target then has the expectation
+``u_i`` at the independent thinning of ``r``: that of a user for whom a relevant document stays relevant with
+probability ``x_j``.
+*Propensities that are known only up to a factor* have the same effect. If all are divided by ``p_1``, as the estimates
+of :class:`boostrank.clicks.Propensities` are, then ``E[t_j | r] = p_1 r_j``, and the targets of ``"sessions"`` and
+``"independent"`` are those of relevances that are thinned with the probability ``p_1``. With ``"none"`` and
+``"independent"``, the documents of a query are still sorted as before. With ``"sessions"`` they may not be: in the
+example of 2, ``p_1 = 1/2`` gives ``(0.2, 0.202, 0.202, 0.202)``. So ``"sessions"`` needs the assumption that position 1
+is always examined, or propensities that are known absolutely.
 
 **What is known.** The polynomial is the inverse of independent thinning. For multilabel classification with labels that
 are missing independently, Schultheis and Babbar ("Unbiased loss functions for multilabel classification with missing
 labels", 2021, arXiv:2109.11282) derived the unbiased estimates of losses that do not decompose over labels, among them
 targets divided by the number of labels, and discuss their variance. For a single noisy label it is the method of
 Natarajan et al. (NeurIPS 2013). Counterfactual learning to rank estimates sums over documents, such as DCG (Agarwal et
-al., SIGIR 2019). We know of no use of the inverse for the normalizer of NDCG, nor of the formulas 4 and 5 for it, but
-have searched only briefly.
+al., SIGIR 2019). Jeunen, Potapov and Ustimenko (KDD 2024, arXiv:2307.15053) show that NDCG may sort rankers in another
+way than DCG, even where the estimate of DCG is unbiased. We know of no use of the inverse for the normalizer of NDCG,
+nor of the formulas 4 and 5 for it, but have searched only briefly.
 """
 
 from __future__ import annotations
@@ -111,9 +122,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from boostrank.clicks.click_log import ClickLog
+from boostrank.clicks.click_log import ClickLog, check_log
 from boostrank.clicks.click_models import Cascade, get_click_model
-from boostrank.clicks.relevance_estimates import Method, NotShown, estimate_relevance
+from boostrank.clicks.relevance_estimates import NOT_SHOWN, Method, NotShown, estimate_relevance
 from boostrank.clicks.relevant_counts import expect_without_each
 from boostrank.dcg import DCG
 from boostrank.segments import Floats, Ints, Segments
@@ -121,6 +132,8 @@ from boostrank.setting_checks import check_choice, check_number
 
 ClickNormalize = Literal["none", "independent", "sessions"]
 CLICK_NORMALIZATIONS: tuple[str, ...] = get_args(ClickNormalize)
+# Largest rounding error of the targets of a session, relative to the largest target or corrected click of it.
+MAX_ROUNDING = 1e-3
 
 
 def click_targets(
@@ -146,7 +159,8 @@ def click_targets(
     normalize : {"none", "independent", "sessions"}, default "independent"
         ``"none"``: the estimated probability of relevance. ``"independent"``: its expected normalized gain, if
         relevances are independent. ``"sessions"``: the mean over sessions of unbiased estimates of the normalized gains
-        of a session; they may be negative, or above 1.
+        of a session; they may be negative, or above 1, and need propensities that are right absolutely, not only
+        relative to position 1.
     dcg : DCG, optional
         Discount and cutoff of the NDCG; its gain does not matter, because relevance is binary. The default is
         ``DCG()``.
@@ -161,8 +175,9 @@ def click_targets(
     Raises
     ------
     ValueError
-        If a row has no support and `not_shown` is ``"error"``; for ``"sessions"``, if the log has no sessions, or for a
-        cascade model in which a click ends the session; or if an argument is invalid.
+        If a row has no support and `not_shown` is ``"error"``; for ``"sessions"``, if the log has no sessions, for a
+        cascade model in which a click ends the session, or if a session has so many clicks at small propensities that
+        rounding errors spoil its targets; or if an argument is invalid.
 
     Examples
     --------
@@ -174,6 +189,7 @@ def click_targets(
     >>> click_targets(log, [1.0, 0.5], normalize="sessions").round(4).tolist()
     [0.6131, 0.6131]
     """
+    check_log(log)
     check_choice("normalize", normalize, CLICK_NORMALIZATIONS)
     dcg, queries = DCG() if dcg is None else dcg, log.queries
     if normalize == "sessions":
@@ -211,7 +227,8 @@ def session_targets(
     >>> session_targets(log, [1.0, 0.5]).round(4).tolist()
     [0.2263, 1.2263]
     """
-    check_choice("not_shown", not_shown, ("error", "irrelevant"))
+    check_log(log)
+    check_choice("not_shown", not_shown, NOT_SHOWN)
     check_number("clip", clip, smallest=0, below=1)
     chosen, dcg, sessions = get_click_model(model), DCG() if dcg is None else dcg, log.sessions
     if sessions is None:
@@ -232,7 +249,11 @@ def session_targets(
     if isinstance(chosen, Cascade):
         return _cascade_targets(log, sessions, np.maximum(a, clip), tables)
     values = (log.clicks - b) / np.maximum(a, clip)
-    return _times_expectation(values, tables, sessions)
+    # An overflow is found afterwards.
+    with np.errstate(over="ignore", invalid="ignore"):
+        targets = _times_expectation(values, tables, sessions)
+        _require_digits(log, sessions, values, targets)
+    return targets
 
 
 def reciprocal_ideals(dcg: DCG, n: int, cutoffs: Ints) -> Floats:
@@ -264,6 +285,26 @@ def sessions_of_queries(log: ClickLog) -> Ints:
     """Number of sessions of each query, shape (n_queries,)."""
     assert log.sessions is not None
     return np.bincount(log.query[log.sessions.starts], minlength=log.queries.n_queries)
+
+
+def _require_digits(log: ClickLog, sessions: Segments, values: Floats, targets: Floats) -> None:
+    """Raise ValueError if rounding errors or an overflow spoil the targets of a session.
+
+    The terms of ``e_i`` have both signs, and their absolute values add up to at most the product of ``|1 - t_j| +
+    |t_j|``. So the rounding error of a target is about ``t_i`` times this product times the precision of a float.
+    """
+    size, largest = np.abs(values), sessions.max(np.abs(values))
+    error = np.finfo(np.float64).eps * largest * np.multiply.reduceat(np.abs(1.0 - values) + size, sessions.starts)
+    bad = ~(error <= MAX_ROUNDING * np.maximum(largest, sessions.max(np.abs(targets))))
+    if bad.any():
+        assert log.session_ids is not None
+        session = int(np.argmax(bad))
+        n_clicks = int(sessions.sum(log.clicks)[session])
+        raise ValueError(
+            f"session {str(log.session_ids[session])!r} has {n_clicks} clicks, and the unbiased targets of so many "
+            "clicks at such propensities are lost in rounding errors; their variance would be huge too. Pass clip, or "
+            "use normalize='none' or 'independent'"
+        )
 
 
 def _cascade_targets(log: ClickLog, sessions: Segments, w: Floats, tables: Floats) -> Floats:

@@ -13,25 +13,34 @@ error that names the document, or by choice a term of 0.
     sum_q v_q sum_i estimate_i d_i / sum_q v_q sum_i estimate_i
 
 is the mean discount of a relevant document: DCG divided by the expected number of relevant documents. The divisor is
-the same for all scores, so that it compares rankers as DCG does. It has two advantages. It lies between 0 and ``d(1)``,
-if no estimate is negative, because errors of numerator and denominator are correlated. And it does not change if all
-propensities are multiplied by one number. Swaps, intervention harvesting and EM determine propensities only up to such
-a number. It is a ratio, with a bias of the order of one divided by the number of sessions. Swaminathan and Joachims
-(NeurIPS 2015) introduced self-normalized estimates, with the sum of the importance weights as divisor. That sum is not
-known here, because it is not known which documents without a click were examined; the sum over clicks takes its place.
+the same for all scores, so that it compares rankers as DCG does. It has two advantages. It is a weighted mean of
+discounts, so that it lies between 0 and ``d(1)`` if no estimate is negative. And without `clip` it does not change if
+all propensities are multiplied by one number. Swaps, intervention harvesting and EM determine propensities only up to
+such a number. It is a ratio, with a bias of the order of one divided by the number of sessions. Swaminathan and
+Joachims (NeurIPS 2015) introduced self-normalized estimates, with the sum of the importance weights as divisor. That
+sum is not known here, because it is not known which documents without a click were examined; the sum over clicks takes
+its place.
 
 **NDCG.** The estimates are means over sessions of ``sum_i target_i d_i`` with the targets of
 :func:`boostrank.clicks.session_targets`, which are unbiased for every distribution of the relevances. The
 self-normalized NDCG is divided by the estimated probability that a session has a relevant document, which is the mean
 of the multilinear ``1 - prod_j (1 - t_j)``, and for a cascade model of ``1 / w_j`` at the first clicked document ``j``.
-So it is the NDCG of the sessions with a relevant document; the plain estimate counts the other sessions as 0.
+So it is the NDCG of the sessions with a relevant document; the plain estimate counts the other sessions as 0. Both need
+propensities that are right, and not only up to a common factor.
 
 **Intervals.** Let an estimate be ``A / B`` with sums ``A = sum_c A_c`` and ``B = sum_c B_c`` over independent units
 ``c``. Its standard error is ``sqrt(n / (n - 1) sum_c (A_c - (A / B) B_c)^2) / B``, the delta method, and the interval
 uses quantiles of Student's distribution with ``n - 1`` degrees of freedom. ``by="queries"``: units are queries, so that
-the interval is for other queries of the same kind. ``by="sessions"``: units are sessions, and the interval is for these
-queries; ``A_c`` is then the part of a session in the estimates, and its query's mean is subtracted. In a log of counts,
-each impression counts as a session. Errors of the propensities are not included.
+the interval is for other queries of the same kind.
+
+``by="sessions"``: units are sessions, and the interval is for these queries. The parts of a session are deviations of
+its clicks from their estimated expectations, for NDCG of its terms from their mean over the sessions of the query.
+Estimates follow their own clicks, which makes these deviations too small. Therefore they are divided by ``sqrt(1 -
+h)``, where ``h`` is the share of the impression in the weights ``sum w a N`` of its document, for NDCG one divided by
+the number of sessions of the query. Then their squares have the right expectation for NDCG and for equal ``h``, and in
+the position-based model for rare clicks. With ``h = 1`` the deviation is always 0. There nothing is subtracted, so that
+the error is too large instead of 0. In a log of counts, each impression counts as a session. Errors of the propensities
+are not included.
 """
 
 from __future__ import annotations
@@ -44,7 +53,8 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from boostrank.arrays import as_floats
-from boostrank.clicks.click_log import ClickLog
+from boostrank.clicks.click_columns import summed
+from boostrank.clicks.click_log import ClickLog, check_log
 from boostrank.clicks.click_models import Cascade, get_click_model
 from boostrank.clicks.click_targets import session_targets, sessions_of_queries
 from boostrank.clicks.relevance_estimates import (
@@ -159,6 +169,7 @@ def evaluate(
     >>> round(evaluate(log, y).value, 4), round(evaluate(log, [0, 2, 1, 2, 0, 1]).value, 4)
     (1.0, 0.5)
     """
+    check_log(log)
     name, dcg = _parse(measure, discount)
     check_number("level", level, above=0, below=1)
     check_choice("by", by, ("queries", "sessions"))
@@ -232,9 +243,9 @@ def session_weights(log: ClickLog, average: Unit) -> Floats:
     if log.sessions is not None:
         counts = sessions_of_queries(log).astype(np.float64)
     else:
-        cells = log.query * log.n_positions + log.position - 1
-        shown = np.bincount(cells, weights=log.impressions, minlength=n_queries * log.n_positions)
-        counts = shown.reshape(n_queries, -1).max(axis=1)
+        counts = np.zeros(n_queries)
+        query, _, _, impressions = summed(n_queries, log.query, log.position, log.clicks, log.impressions)
+        np.maximum.at(counts, query, impressions)
     weights = counts if average == "sessions" else (counts > 0).astype(np.float64)
     return weights / weights.sum()
 
@@ -253,18 +264,24 @@ def _of_documents(
     queries, row = log.queries, log.row
     of_row = queries.ungroup(queries.repeat(weights))
     numerators = of_row * discounts * relevance
-    divisor = _divisor(float((of_row * relevance).sum()), log) if self_normalized else 1.0
+    divisor = (
+        _divisor(float((of_row * relevance).sum()), "number of relevant documents", log) if self_normalized else 1.0
+    )
     value = float(numerators.sum()) / divisor
     if by == "queries":
         parts = of_row * relevance if self_normalized else None
         per_query = None if parts is None else queries.sum(queries.group(parts))
         residuals = queries.sum(queries.group(numerators)) - value * (weights if per_query is None else per_query)
-        return value, _influences(residuals[weights > 0] / divisor)
+        return value, _influences_of_queries(residuals[weights > 0] / divisor)
     # The derivative of the estimate with respect to the estimated relevance of each row.
     slope = of_row * (discounts - value * self_normalized) / divisor
-    expected = entry.clipped * relevance[row] + entry.b
     total = np.bincount(row, weights=entry.weights * entry.clipped * log.impressions, minlength=len(log))
     factor = slope[row] * entry.weights / np.where(total > 0, total, 1.0)[row]
+    share = np.divide(entry.weights * entry.clipped, total[row], out=np.zeros(len(row)), where=total[row] > 0)
+    # The only impression of a row has no deviation from the estimate of the row, so nothing is subtracted there.
+    alone = share > 1.0 - 1e-9
+    expected = np.where(alone, 0.0, entry.clipped * relevance[row]) + entry.b
+    factor = factor / np.sqrt(np.where(alone, 1.0, 1.0 - share))
     if log.sessions is not None:
         return value, _influences(log.sessions.sum(factor * (log.clicks - expected)))
     squares = log.clicks * (1.0 - expected) ** 2 + (log.impressions - log.clicks) * expected**2
@@ -281,15 +298,19 @@ def _of_sessions(
     if self_normalized:
         columns.append(_any_relevant(log, model, clip))
     means = [np.bincount(query, weights=column, minlength=len(weights)) / counts for column in columns]
-    divisor = _divisor(float(weights @ means[1]), log) if self_normalized else 1.0
+    name = "share of sessions with a relevant document"
+    divisor = _divisor(float(weights @ means[1]), name, log) if self_normalized else 1.0
     value = float(weights @ means[0]) / divisor
     if by == "queries":
         residuals = weights * (means[0] - value * (means[1] if self_normalized else 1.0))
-        return value, _influences(residuals[weights > 0] / divisor)
-    deviations = columns[0] - means[0][query]
+        return value, _influences_of_queries(residuals[weights > 0] / divisor)
+    # The only session of a query has no deviation from the mean of the query, so nothing is subtracted there.
+    alone = counts == 1
+    terms, centers = columns[0], np.where(alone, 0.0, means[0])
     if self_normalized:
-        deviations = deviations - value * (columns[1] - means[1][query])
-    return value, _influences((weights / counts)[query] * deviations / divisor)
+        terms, centers = terms - value * columns[1], centers - value * np.where(alone, 0.0, means[1])
+    factor = weights / counts * np.sqrt(counts / np.maximum(1, counts - 1)) / divisor
+    return value, _influences(factor[query] * (terms - centers[query]))
 
 
 def _any_relevant(log: ClickLog, model: Any, clip: float) -> Floats:
@@ -303,10 +324,11 @@ def _any_relevant(log: ClickLog, model: Any, clip: float) -> Floats:
     return 1.0 - np.multiply.reduceat(1.0 - values, log.sessions.starts)
 
 
-def _divisor(value: float, log: ClickLog) -> float:
+def _divisor(value: float, name: str, log: ClickLog) -> float:
+    """The divisor of a self-normalized estimate; raise ValueError that has its name if it is not positive."""
     if not value > 0.0:
         raise ValueError(
-            f"the estimated number of relevant documents of {log!r} is {value:g}, so that a self-normalized estimate "
+            f"the estimated {name} of {log!r} is {value:g}, so that a self-normalized estimate "
             "is not defined; pass self_normalized=False, or a log with more clicks"
         )
     return value
@@ -316,12 +338,17 @@ def _influences(values: Floats) -> _Influences:
     return _Influences(len(values), float((values**2).sum()))
 
 
+def _influences_of_queries(values: Floats) -> _Influences:
+    """Influences of residuals, whose squares are too small by the factor ``1 - 1/n`` because they have the mean 0."""
+    return _influences(values * np.sqrt(len(values) / max(1.0, len(values) - 1.0)))
+
+
 def _with_interval(
     value: float, influences: _Influences, by: Unit, level: float, n_without_support: int
 ) -> CounterfactualEstimate:
     n = influences.n_units
     if n < 2:
         raise ValueError(f"an interval by {by} needs at least two {by} with impressions; got {n}: pass another by=")
-    error = float(np.sqrt(n / (n - 1.0) * influences.sum_of_squares))
+    error = float(np.sqrt(influences.sum_of_squares))
     margin = float(stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
     return CounterfactualEstimate(value, value - margin, value + margin, error, n, by, n_without_support)

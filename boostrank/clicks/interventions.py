@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from boostrank.clicks.click_log import ClickLog
+from boostrank.clicks.click_log import ClickLog, check_log
 from boostrank.segments import Bools, Floats, Ints, Segments
 from boostrank.setting_checks import check_count
 
@@ -46,8 +46,7 @@ class Shown:
     @classmethod
     def of_log(cls, log: ClickLog, max_position: int | None) -> Shown:
         """The entries of a log at the positions up to `max_position`."""
-        if not isinstance(log, ClickLog):
-            raise TypeError(f"log must be a ClickLog; got {type(log).__name__}")
+        check_log(log)
         counts = log.aggregate()
         kept: Bools | slice = slice(None)
         largest = counts.n_positions

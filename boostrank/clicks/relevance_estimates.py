@@ -7,7 +7,15 @@ do not depend on the clicks,
 
     estimate = sum_r w_r (C_r - b_r N_r) / sum_r w_r a_r N_r
 
-has the expectation ``gamma``, because ``E[C_r] = N_r (a_r gamma + b_r)``. No independence is needed for that.
+has the expectation ``gamma``, because ``E[C_r] = N_r (a_r gamma + b_r)``. That supposes that the positions at which a
+document is shown depend neither on whether it is relevant in that session, nor on its clicks; they would if the ranker
+had learned from clicks of the same log. No independence between documents or between sessions is needed.
+
+In the cascade model ``a`` depends on the clicks above (:meth:`boostrank.clicks.Cascade.corrections`). With
+``"inverse-propensity"`` the estimate still has the expectation ``gamma``. If every click ends a session, ``a`` is 1
+down to the first click, and 0 below it. Then the estimate is the click-through rate where the document was examined.
+Its expectation is ``gamma`` only if the relevances of a session are independent. Otherwise it is the probability of
+relevance in sessions in which nothing above was relevant.
 
 ======================== ================== ============================================================================
 method                   weights            estimate
@@ -64,7 +72,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.clicks.click_log import ClickLog
+from boostrank.clicks.click_log import ClickLog, check_log
 from boostrank.clicks.click_models import Cascade, get_click_model
 from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import check_choice, check_number
@@ -152,6 +160,7 @@ def estimate_relevance(
     >>> estimate_relevance(log, [1.0, 0.5], method="inverse-propensity").relevance.round(4).tolist()
     [0.25, 0.4]
     """
+    check_log(log)
     check_choice("not_shown", not_shown, NOT_SHOWN)
     weights, a, b, clipped = entry_weights(log, model, method, clip)
 

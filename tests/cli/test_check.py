@@ -31,4 +31,5 @@ def test_invalid_click_settings(run):
     assert "needs --clicks" in run("check", "softmax", "--click-model", "cascade", code=2)
     assert "model must be one of" in run("check", "softmax", "--clicks", "naive", "--click-model", "dbn", code=2)
     assert "normalize must be one of" in run("check", "softmax/softmax", "--clicks", "naive", code=2)
-    assert "at most one click" in run("check", "softmax", "--clicks", "corrected", "--click-model", "cascade", code=2)
+    out = run("check", "softmax", "--clicks", "corrected", "--click-model", "cascade", code=2)
+    assert "every click ends a session" in out

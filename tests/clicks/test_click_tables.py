@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boostrank.clicks import from_table, simulate_clicks
+from boostrank.clicks import ClickLog, from_table, simulate_clicks
 
 QID = np.array(["q2", "q2", "q1", "q1", "q1"])
 DOCUMENTS = np.array(["a", "b", "a", "b", "c"])
@@ -66,9 +66,18 @@ def test_row_numbers():
     assert from_table(table | {"qid": [7, 7, 7]}).qid.tolist() == [7, 7]
 
 
+@pytest.mark.parametrize("table", [None, [1, 2], np.zeros((2, 2)), EVENTS["click"]])
+def test_other_objects_are_no_tables(table):
+    with pytest.raises(TypeError, match="table must be a DataFrame"):
+        from_table(table)
+
+
+@pytest.mark.parametrize("documents", [None, list("abca")])
 @pytest.mark.parametrize("aggregated", [False, True])
-def test_to_frame_is_read_back(aggregated):
+def test_to_frame_is_read_back(aggregated, documents):
     log = simulate_clicks([2, 0, 1, 1], [4, 3, 2, 1], [1, 1, 1, 2], n_sessions=50, random_state=0).log
+    columns = (log.row, log.position, log.clicks, log.impressions, log.sessions.repeat(log.session_ids))
+    log = ClickLog(log.qid, *columns, documents=documents)
     log = log.aggregate() if aggregated else log
     back = from_table(log.to_frame())
     pd.testing.assert_frame_equal(back.to_frame(), log.to_frame())
@@ -92,6 +101,11 @@ def without(table, name):
         (GOOD | {"row": [0.0, 1.0]}, {}, "must have integers"),
         (GOOD | {"row": [0, 0], "qid": ["q1", "q2"]}, {}, "line 1 of the table has the query 'q2', but row 0 belongs"),
         (GOOD | {"qid": ["q2", "q1"]}, {"qid": QID}, "line 1 of the table has the query 'q1', but row 1 .* 'q2'"),
+        (GOOD | {"qid": ["q2", None]}, {}, "line 1 of the table has no qid"),
+        (without(EVENTS, "session") | {"document": ["b", "a", "b", None, "b"]}, {}, "line 3 of the table has no docum"),
+        (GOOD | {"click": [0, 0]}, {}, "has the columns 'click' and 'clicks'"),
+        (GOOD | {"row": [0, 0], "document": ["a", "b"]}, {}, "line 1 .* document 'b', but row 0 belongs .* 'a'"),
+        (GOOD | {"document": ["a", "c"]}, {"qid": QID, "documents": DOCUMENTS}, "line 1 .* document 'c', but row 1"),
         (GOOD | {"row": [0, 9]}, {"qid": QID}, r"row\[1\] is 9"),
         (EVENTS, {"qid": QID}, "pass the document id of each row"),
         (EVENTS, {"documents": DOCUMENTS}, "pass qid too"),

@@ -1,12 +1,16 @@
 """Targets from clicks: the polynomial, its expectation over all sessions, the cascade formula, and support."""
 
 import itertools
+import math
+import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from clicks.click_enumeration import (
     binary_vectors,
     cascade_clicks,
+    ideal,
     independent_clicks,
     normalized,
     polynomial,
@@ -155,6 +159,20 @@ def test_clipped_session_targets_have_the_expectation_at_thinned_relevances():
     np.testing.assert_allclose(mean, expected, atol=1e-12)
 
 
+def test_propensities_known_up_to_a_factor_thin_relevances():
+    """The example of the text: the order of documents changes with targets of sessions, and with no others."""
+    p, gamma = np.full(4, 0.5), np.array([0.4, 0.6, 0.6, 0.6])
+    found = np.zeros(4)
+    for relevant, probability in (((1, 0, 0, 0), 0.4), ((0, 1, 1, 1), 0.6)):
+        for clicks, given in independent_clicks(p * relevant):
+            found += probability * given * session_targets(one_session(clicks), p / p[0])
+    np.testing.assert_allclose(found, [0.2, 0.20217, 0.20217, 0.20217], atol=1e-5)
+    log = ClickLog(np.ones(4), np.arange(4), np.arange(1, 5), 500 * gamma, np.full(4, 1000))
+    for normalize in ("none", "independent"):
+        targets = click_targets(log, p / p[0], normalize=normalize)
+        assert targets[0] < targets[1:].min()
+
+
 def test_targets_of_a_large_simulated_log_tend_to_the_truth():
     y, qid = np.array([2, 0, 1, 2, 1, 0]), np.array([1, 1, 1, 1, 2, 2])
     simulated = simulate_clicks(
@@ -185,6 +203,34 @@ def test_documents_without_support_are_named():
     for normalize in ("none", "independent", "sessions"):
         found = click_targets(log, [1.0, 0.5], normalize=normalize, not_shown="irrelevant")
         assert found.tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("n_clicks", "p"), [(20, 0.01), (26, 0.5), (60, 0.9), (8, 0.05)])
+def test_many_clicks_have_targets_close_to_those_of_exact_arithmetic(n_clicks, p):
+    found = session_targets(one_session([1] * n_clicks), [p] * n_clicks)
+    t, h = 1 / Fraction(p), [Fraction(1 / ideal(n + 1)) for n in range(n_clicks)]
+    m = n_clicks - 1
+    exact = float(t * sum(math.comb(m, n) * t**n * (1 - t) ** (m - n) * h[n] for n in range(n_clicks)))
+    np.testing.assert_allclose(found, exact, rtol=1e-3, atol=1e-3 / p)
+
+
+@pytest.mark.parametrize(("n_clicks", "p"), [(50, 0.01), (400, 0.01), (40, 0.5), (50, 0.3)])
+def test_clicks_whose_targets_are_lost_in_rounding_errors_are_named(n_clicks, p):
+    row = np.append(0, np.arange(1, n_clicks + 1))
+    position, session = np.append(1, row[1:]), np.repeat(["few", "many"], [1, n_clicks])
+    log = ClickLog([0] + [1] * n_clicks, row, position, np.ones_like(row), session=session)
+    with warnings.catch_warnings(action="error"):
+        with pytest.raises(ValueError, match=f"session 'many' has {n_clicks} clicks, .* lost in rounding errors"):
+            click_targets(log, [p] * n_clicks, normalize="sessions")
+        found = click_targets(log, [p] * n_clicks, normalize="sessions", clip=0.99)
+    assert np.abs(found).max() < 2
+
+
+def test_means_are_over_all_sessions_of_the_query():
+    log = ClickLog([1, 1], [0, 1, 0], [1, 2, 1], [0, 1, 1], session=["s", "s", "t"])
+    found = click_targets(log, [1.0, 0.5], normalize="sessions", not_shown="irrelevant")
+    # Document 1 was shown in one of the two sessions, with a single click there.
+    assert found.tolist() == pytest.approx([0.5, 2.0 / 2])
 
 
 def test_a_log_without_clicks_has_targets_of_zero():

@@ -14,6 +14,7 @@ from boostrank.clicks import (
     click_targets,
     estimate_relevance,
     evaluate,
+    session_targets,
     simulate_clicks,
 )
 
@@ -109,6 +110,50 @@ def test_intervals_by_sessions_contain_the_value_of_these_queries(measure, self_
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.15)
 
 
+def test_errors_by_queries_are_those_of_a_mean_over_queries():
+    log = simulated()
+    values = []
+    for query in (1, 2, 3):
+        part = log[query == QID]
+        settings = {"measure": "dcg@2", "self_normalized": False, "by": "sessions"}
+        values.append(evaluate(part, SCORES[query == QID], MODEL, **settings).value)
+    found = evaluate(log, SCORES, MODEL, measure="dcg@2", self_normalized=False, average="queries")
+    assert found.value == pytest.approx(np.mean(values))
+    assert found.standard_error == pytest.approx(np.std(values, ddof=1) / np.sqrt(3))
+
+
+@pytest.mark.parametrize("measure", ["dcg@3", "ndcg@3"])
+@pytest.mark.parametrize("n_sessions", [1, 2, 3])
+def test_errors_by_sessions_with_few_sessions_of_each_query(measure, n_sessions):
+    """Estimates follow their own clicks, but errors are not too small; with one session they were 0."""
+    random = np.random.default_rng(0)
+    qid, gamma, scores = np.repeat(np.arange(50), 4), 0.6 * random.random(200), random.normal(size=200)
+    values, errors = [], []
+    for seed in range(150):
+        log = simulate_clicks(
+            gamma, random.normal(size=200), qid, model=MODEL, n_sessions=[n_sessions] * 50, relevance=lambda y: y,
+            random_state=seed,
+        ).log  # fmt: skip
+        found = evaluate(log, scores, MODEL, measure=measure, by="sessions")
+        values.append(found.value)
+        errors.append(found.standard_error)
+    assert 0.85 < np.mean(errors) / np.std(values) < 1.25
+
+
+def test_errors_by_sessions_are_those_of_stratified_means():
+    log = simulated(n_sessions=[3, 5, 2])
+    found = evaluate(log, SCORES, [1.0] * 4, measure="ndcg@2", self_normalized=False, by="sessions", average="queries")
+    targets = session_targets(log, [1.0] * 4, dcg=br.metrics.ndcg.DCG(2)) * discounts_by_orders(2)[log.row]
+    per_session, query = log.sessions.sum(targets), log.query[log.sessions.starts]
+    variances = [per_session[query == q].var(ddof=1) / (query == q).sum() for q in range(3)]
+    assert found.standard_error == pytest.approx(np.sqrt(sum(variances)) / 3)
+    # Every session shows the four or fewer documents once, so that an estimate of DCG is a mean over sessions too.
+    found = evaluate(log, SCORES, [1.0] * 4, measure="dcg@2", self_normalized=False, by="sessions", average="queries")
+    per_session = log.sessions.sum(log.clicks * discounts_by_orders(2)[log.row])
+    variances = [per_session[query == q].var(ddof=1) / (query == q).sum() for q in range(3)]
+    assert found.standard_error == pytest.approx(np.sqrt(sum(variances)) / 3)
+
+
 def test_intervals_of_counts_agree_with_those_of_sessions():
     log = simulated(n_sessions=[2000] * 3)
     for self_normalized in (False, True):
@@ -198,6 +243,11 @@ def test_invalid_arguments_are_named():
     one = log[QID == 1]
     with pytest.raises(ValueError, match="at least two queries with impressions; got 1"):
         evaluate(one, SCORES[QID == 1], MODEL)
+    with pytest.raises(TypeError, match="log must be a ClickLog; got list"):
+        evaluate([1, 0], SCORES)
     silent = ClickLog([1, 2], [0, 1], [1, 1], [0, 0])
     with pytest.raises(ValueError, match="estimated number of relevant documents of ClickLog"):
         evaluate(silent, [0, 0])
+    silent = ClickLog([1, 2], [0, 1], [1, 1], [0, 0], session=[1, 2])
+    with pytest.raises(ValueError, match="estimated share of sessions with a relevant document of ClickLog"):
+        evaluate(silent, [0, 0], measure="ndcg")

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from propensity_logs import P, counts_of, exact_log, influences, jackknife_errors, several_rankers, shuffled_by_session
 from scipy import optimize
+from scipy.stats import binom
 
 from boostrank.clicks import ClickLog, PositionBased, harvest_propensities, simulate_clicks
+from boostrank.clicks.click_errors import ClickErrors
 from boostrank.clicks.interventions import PairSums, Shown
 
 PAIRS = ("all", "adjacent", "first")
@@ -54,6 +56,15 @@ def test_sums_are_those_of_a_loop_over_rows(which):
     assert sorted(found) == sorted(expected)
     for pair, i in found.items():
         np.testing.assert_allclose((sums.weight[i], sums.clicks_first[i], sums.clicks_second[i]), expected[pair])
+
+
+def test_estimated_variance_of_clicks_is_unbiased_with_few_impressions():
+    p, n, relevance = np.array([1.0, 0.5, 0.2]), np.array([1, 2, 1]), 0.7
+    mean = np.zeros(3)
+    for clicks in itertools.product(*(range(count + 1) for count in n)):
+        shown = Shown(np.zeros(3, int), np.zeros(3, int), np.arange(1, 4), np.array(clicks), n, 3)
+        mean += binom.pmf(clicks, n, p * relevance).prod() * ClickErrors(shown, p)._variance
+    np.testing.assert_allclose(mean, n * p * relevance * (1 - p * relevance))
 
 
 def test_pairs_with_position_1_and_adjacent_pairs_have_a_closed_form():

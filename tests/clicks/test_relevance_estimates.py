@@ -163,6 +163,15 @@ def test_variance_agrees_with_repeated_simulations():
     np.testing.assert_allclose(np.mean(estimates, axis=0), 0.4, atol=0.02)
 
 
+def test_documents_without_clicks_have_a_variance():
+    log = ClickLog([1, 1], [0, 1], [1, 2], [0, 10], [10, 10])
+    # One examined impression with half a click is added: the smoothed relevances are 0.5 / 11 and 1.
+    rate = np.array([0.5 / 11, 0.5])
+    np.testing.assert_allclose(
+        estimate_relevance(log, [1, 0.5]).variance, 10 * rate * (1 - rate) / np.array([10, 5]) ** 2
+    )
+
+
 def test_effective_impressions():
     log = ClickLog([1], [0, 0], [1, 2], [0, 0], [10, 30])
     assert estimate_relevance(log, [1.0, 0.5]).effective_impressions[0] == pytest.approx(25)
@@ -194,6 +203,11 @@ def test_invalid_arguments_are_named():
         with pytest.raises(ValueError, match=message):
             estimate_relevance(counts, **settings)
     sessions = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0], session=[0, 0])
+    both = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 1], session=[0, 0])
+    with pytest.raises(ValueError, match=r"contradicts Cascade.* row 1 of query '1' was clicked at position 2, below"):
+        estimate_relevance(both, "cascade", not_shown="irrelevant")
+    with pytest.raises(TypeError, match="log must be a ClickLog; got list"):
+        estimate_relevance([1, 0])
     with pytest.raises(ValueError, match="has no unbiased correction"):
         estimate_relevance(sessions, Cascade(1.0, 0.5))
     with pytest.raises(ValueError, match="'expected-clicks' is biased for Cascade"):

@@ -27,8 +27,8 @@ m``, and ``U`` of single sessions has no such bound. Use it with means over sess
 and only if, for the distributions of targets that occur, the minimizer sorts like* ``E[t]``, because a ranking has the
 largest ``E[DCG] = sum_i gamma_i d(rank_i)`` if it sorts like ``gamma``, and if discounts strictly decrease, only then.
 Division by a positive number ``N(x)`` that depends on the query and its features, but not on the clicks of the session,
-changes neither: ``E[t / N(x)] = gamma / N(x)`` sorts in the same way. Division by a function of the clicks does: with
-``normalize="sum"``, ``E[t_i / sum_j t_j]`` sorts in another way than ``gamma``.
+changes neither: ``E[t / N(x)] = gamma / N(x)`` sorts in the same way. Division by a function of the clicks may: with
+``normalize="sum"``, ``E[t_i / sum_j t_j]`` may sort in another way than ``gamma``.
 
 **4. NDCG.** With unbiased and unnormalized targets the minimizer sorts like ``gamma``, and it should sort like ``E[u] =
 E[r / Z(r)]``. That is the same
@@ -59,8 +59,8 @@ poisson, logistic                        yes, as above                       no:
 softmax                                  if the sum over the query is not    no
                                          negative: the Hessian is that of
                                          ``logsumexp``, times this sum
-power, pairwise, consistent-lambdarank   no: a convex function is            no
-                                         multiplied by a negative target
+power, pairwise, consistent-lambdarank   no: a convex function is            no, except power with a negative exponent:
+                                         multiplied by a negative target     there the loss of a document is bounded
 ======================================== =================================== ==========================================
 
 In addition, majorants are proved for targets that are not negative, and some formulas leave documents with such targets
@@ -143,6 +143,11 @@ class ClickFeedback:
         check_choice("normalize", self.normalize, FEEDBACK_NORMALIZATIONS)
         if self.normalize == "sessions" and not self.correct:
             raise ValueError("normalize='sessions' needs correct=True: its targets are made from corrected clicks")
+        if self.correct and isinstance(self.model, Cascade) and self.model.satisfaction == 1.0:
+            raise ValueError(
+                f"{self.model!r} has no unbiased correction of single sessions, because every click ends a session: "
+                "check naive clicks of it, or use a satisfaction below 1"
+            )
 
     def __repr__(self) -> str:
         settings = f"normalize={self.normalize!r}" + (", aggregate=True" if self.aggregate else "")
@@ -222,10 +227,6 @@ class ClickFeedback:
         values = log.clicks.astype(np.float64)
         if self.correct:
             a, b = self.model.corrections(log)
-            if not a.all():
-                raise ValueError(
-                    f"{self.model!r} has no unbiased correction of single sessions: a click ends the session"
-                )
             values = (values - b) / a
         if self.normalize == "none":
             return values.reshape(patterns.shape)

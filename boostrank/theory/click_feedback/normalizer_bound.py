@@ -23,8 +23,10 @@ is convex and piecewise linear in ``z``, so that it is least at ``z = 1 / Z`` fo
 :func:`dcg_ranking_bound` computes this minimum. With binary relevance, ``Z`` grows only like ``n / log n`` with the
 number ``n`` of relevant documents, and is constant for ``n >= k``: for NDCG@1 the bound is 0.
 
-It is a bound for dependent relevances too. If relevances are independent given the features, the regret is 0 although
-``Z`` varies (:mod:`boostrank.clicks.click_targets`, 2).
+It is a bound for dependent relevances and for graded ones too. If *binary* relevances are independent given the
+features, the regret is 0 although ``Z`` varies (:mod:`boostrank.clicks.click_targets`, 2). With grades it may be
+positive: let document 1 always have the gain 1, and document 2 the gain 2.2 or 0 with equal probability. Then ``E[G] =
+(1, 1.1)``, but ``E[u] = (0.68, 0.39)``.
 """
 
 from __future__ import annotations

@@ -63,8 +63,9 @@ def session_target_variance(
 
     Examples
     --------
-    Without a cutoff and with propensities of 1/2 or more, the unknown normalizer at most doubles the variance, whatever
-    the number of relevant documents. With small propensities, its cost grows exponentially:
+    Without a cutoff and with equal propensities of 1/2 or more, the unknown normalizer at most doubles the variance,
+    for every number of relevant documents that this function takes. With small propensities, its cost grows
+    exponentially:
 
     >>> variances = [session_target_variance(0.5, [0.5] * n) for n in (1, 4, 16)]
     >>> [round(total / known, 1) for total, known in variances]
@@ -72,6 +73,12 @@ def session_target_variance(
     >>> variances = [session_target_variance(0.2, [0.2] * n) for n in (1, 4, 8)]
     >>> [round(total / known, 1) for total, known in variances]
     [3.0, 61.2, 9072.7]
+
+    If the document itself is always examined, all of its variance is that of the normalizer:
+
+    >>> total, known = session_target_variance(1.0, [0.5])
+    >>> round(total, 4), known
+    (0.1497, 0.0)
     """
     propensities = np.append(as_floats(propensity, "propensity"), as_floats(others, "others"))
     bad = ~((propensities > 0) & (propensities <= 1))
