@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boostrank.comparison.comparison import Comparison
 from boostrank.comparison.summary import check_measure_names, summarize, summarize_groups
@@ -121,8 +122,8 @@ def compare_runs(
         raise ValueError(f"baseline must be one of the runs {', '.join(runs)}; got {baseline!r}")
     measures = named_measures(measures, "runs")
     check_measure_names(measures)
-    judgments, tables = as_qrels(qrels), {name: _named(name, as_run, run) for name, run in runs.items()}
-    judgments = _of_queries(judgments, tables, queries)
+    all_judgments, tables = as_qrels(qrels), {name: _named(name, as_run, run) for name, run in runs.items()}
+    judgments = _of_queries(all_judgments, tables, queries)
     settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged, "subtopics": subtopics}
     settings |= {"queries": "judged", "per_query": True}
     values: dict[Any, Any] = {
@@ -130,7 +131,7 @@ def compare_runs(
     }
     ids = values[baseline].index.to_numpy()
     given: dict[str, Any] = {}
-    groups = None if by is None else groups_by_id(by, ids, qrels, *tables.values())
+    groups = None if by is None else groups_by_id(by, ids, all_judgments, *tables.values())
     if groups is not None:
         given["group"] = groups.of_queries
     if sample_weight is not None:
@@ -145,8 +146,8 @@ def compare_runs(
 
 def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], queries: str | None) -> pd.DataFrame:
     """The judgments of the queries to evaluate; a warning names queries that are not in all tables."""
-    judged = judgments[QUERY].unique()
-    in_runs = {name: table[QUERY].unique() for name, table in tables.items()}
+    judged = _ids(judgments)
+    in_runs = {name: _ids(table) for name, table in tables.items()}
     if queries == "common":
         common = np.all([np.isin(judged, each) for each in in_runs.values()], axis=0)
         if not common.any():
@@ -174,6 +175,10 @@ def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], que
                 stacklevel=3,
             )
     return judgments
+
+
+def _ids(table: pd.DataFrame) -> NDArray[Any]:
+    return np.asarray(table[QUERY].unique(), dtype=object)
 
 
 def _named(name: str, function: Any, *args: Any, **settings: Any) -> Any:
