@@ -105,9 +105,9 @@ def join(
     if with_subtopics and judgments[ITERATION].nunique() == 1:
         warnings.warn(_ONE_SUBTOPIC.format(judgments[ITERATION].iloc[0]), UserWarning, stacklevel=3)
     ids = _ids_of_queries(judgments, retrieved, queries)
-    documents = _ids_of_documents(judgments, retrieved)
-    judgments, judged = _pairs(judgments, ids, documents)
-    retrieved, found = _pairs(retrieved, ids, documents)
+    documents, of_judgments, of_run = _documents(judgments, retrieved)
+    judgments, judged = _pairs(judgments, ids, of_judgments, len(documents))
+    retrieved, found = _pairs(retrieved, ids, of_run, len(documents))
     n_found = len(found)
     labels = pd.Series(judgments[RELEVANCE].to_numpy(), index=judged)
     if not refuse_subtopics:
@@ -143,26 +143,24 @@ def join(
     return JudgedRun(grouped, relevance[permutation], ranking, subtopics)
 
 
-def _ids_of_documents(judgments: pd.DataFrame, retrieved: pd.DataFrame) -> pd.Index:
-    """Ids of the documents of both tables, each once."""
-    judged, found = judgments[DOCUMENT].cat.categories, retrieved[DOCUMENT].cat.categories
-    return judged.append(found[judged.get_indexer(found) < 0])
+def _documents(judgments: pd.DataFrame, retrieved: pd.DataFrame) -> tuple[pd.Index, Ints, Ints]:
+    """Ids of the documents of both tables, each once, and their positions in the rows of each table."""
+    judged, found = (table[DOCUMENT].cat for table in (judgments, retrieved))
+    positions = judged.categories.get_indexer(found.categories).astype(np.int64)
+    is_new = positions < 0
+    positions[is_new] = len(judged.categories) + np.arange(is_new.sum())
+    documents = judged.categories.append(found.categories[is_new])
+    return documents, judged.codes.to_numpy(np.int64), positions[found.codes]
 
 
-def _pairs(table: pd.DataFrame, ids: pd.Index, documents: pd.Index) -> tuple[pd.DataFrame, Ints]:
+def _pairs(table: pd.DataFrame, ids: pd.Index, document: Ints, n_documents: int) -> tuple[pd.DataFrame, Ints]:
     """The rows of the queries with these ids, and a number for the query and the document of each.
 
     Numbers are compared several times faster than texts.
     """
-    query = _positions(table[QUERY], ids)
-    pairs = query * len(documents) + _positions(table[DOCUMENT], documents)
-    kept = query >= 0
+    query = ids.get_indexer(table[QUERY].cat.categories).astype(np.int64)[table[QUERY].cat.codes]
+    pairs, kept = query * n_documents + document, query >= 0
     return (table, pairs) if kept.all() else (table[kept], pairs[kept])
-
-
-def _positions(column: pd.Series, index: pd.Index) -> Ints:
-    """The position of each value of a categorical column in an index, -1 if it is not there."""
-    return index.get_indexer(column.cat.categories).astype(np.int64)[column.cat.codes]
 
 
 def _sort_ties(permutation: Ints, query: Ints, score: Floats, document: Ints, documents: pd.Index) -> None:
