@@ -13,6 +13,7 @@ from boostrank.comparison.comparison import Comparison
 from boostrank.comparison.summary import check_measure_names, summarize, summarize_groups
 from boostrank.datasets.trec_tables import QUERY, as_qrels, as_run
 from boostrank.metrics import Measure, named_measures
+from boostrank.query_values import shown
 from boostrank.runs import evaluate_run
 from boostrank.runs.judged_run import QUERIES
 from boostrank.runs.weights_and_groups import groups_by_id, weights_by_id
@@ -20,8 +21,6 @@ from boostrank.setting_checks import check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_N_SHOWN = 3
 
 
 def compare_runs(
@@ -46,7 +45,7 @@ def compare_runs(
 
     Parameters
     ----------
-    qrels : DataFrame, dict of dicts, list of named tuples, or object of ranx
+    qrels : DataFrame, dict of dicts, iterable of named tuples, or object of ranx
         Judgments, as in :func:`boostrank.evaluate_run`.
     runs : dict of str to run
         Runs by name, each in one of the forms of :func:`boostrank.evaluate_run`.
@@ -160,12 +159,12 @@ def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], que
             if len(missing):
                 faults.append(
                     f"the run {name} misses {len(missing)} of {len(judged)} queries of qrels, which count as 0 "
-                    f"({_some(missing)})"
+                    f"({shown(missing)})"
                 )
             if len(unknown):
                 faults.append(
                     f"{len(unknown)} of {len(each)} queries of the run {name} have no judgments and are left out "
-                    f"({_some(unknown)})"
+                    f"({shown(unknown)})"
                 )
         if faults:
             warnings.warn(
@@ -188,11 +187,6 @@ def _named(name: str, function: Any, *args: Any, **settings: Any) -> Any:
     except (ValueError, TypeError) as error:
         error.add_note(f"while the run {name} was evaluated")
         raise
-
-
-def _some(ids: Any) -> str:
-    shown = ", ".join(repr(str(each)) for each in ids[:_N_SHOWN])
-    return shown + (", ..." if len(ids) > _N_SHOWN else "")
 
 
 def _described(runs: Any) -> str:

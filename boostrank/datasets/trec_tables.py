@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -82,12 +83,8 @@ def _table(given: Any, name: str, number: str) -> pd.DataFrame:
         table = given.to_pandas()  # polars
     elif isinstance(given, pd.DataFrame):
         table = given
-    elif isinstance(given, (list, tuple)) and given and hasattr(given[0], "_fields"):
-        table = pd.DataFrame(given)
     else:
-        raise TypeError(
-            f"{name} must be a DataFrame, a dict of dicts, or a list of named tuples; got {type(given).__name__}"
-        )
+        table = _from_tuples(given, name)
     table = table.rename(columns={"q_id": QUERY} if QUERY not in table else {})
     if number not in table and number == RELEVANCE:
         table = table.rename(columns={SCORE: RELEVANCE})
@@ -100,6 +97,19 @@ def _table(given: Any, name: str, number: str) -> pd.DataFrame:
     if len(table) == 0:
         raise ValueError(f"{name} is empty: it has no documents")
     return table
+
+
+def _from_tuples(given: Any, name: str) -> pd.DataFrame:
+    is_path = isinstance(given, (str, os.PathLike))
+    rows = [given] if is_path or not isinstance(given, Iterable) else list(given)
+    if not rows:
+        raise ValueError(f"{name} is empty: it has no documents")
+    if not hasattr(rows[0], "_fields"):
+        advice = f". Read a file with boostrank.read_{name}" if is_path else ""
+        raise TypeError(
+            f"{name} must be a DataFrame, a dict of dicts, or named tuples; got {type(given).__name__}{advice}"
+        )
+    return pd.DataFrame(rows)
 
 
 def _from_dicts(given: Mapping[Any, Any], name: str, number: str) -> pd.DataFrame:

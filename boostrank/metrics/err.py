@@ -107,7 +107,10 @@ def _satisfaction(relevance: Floats, max_grade: float | None) -> Floats:
     largest = relevance.max()
     highest = largest if max_grade is None else float(max_grade)
     if highest < largest:
-        raise ValueError(f"max_grade must be at least the largest label, {largest:g}; got {max_grade!r}")
+        raise ValueError(
+            f"max_grade must be at least the largest label, {largest:g}; got {max_grade!r}. Choose a "
+            f"larger one, as in get_measure('err', max_grade={largest:g})"
+        )
     satisfaction = relevance - highest
     np.exp2(satisfaction, out=satisfaction)
     satisfaction -= np.exp2(-highest)

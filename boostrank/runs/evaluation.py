@@ -51,7 +51,7 @@ def evaluate_run(
 
     Parameters
     ----------
-    qrels, run : DataFrame, dict of dicts, list of named tuples, or objects of ranx
+    qrels, run : DataFrame, dict of dicts, iterable of named tuples, or object of ranx
         Judgments and a ranking of the documents of each query: results of :func:`boostrank.read_qrels` and
         :func:`boostrank.read_run`; DataFrames of pandas or polars with the columns "query_id", "doc_id" and "relevance"
         or "score"; relevance or score by document by query, as for pytrec_eval and ranx; or records of ir_measures.

@@ -13,13 +13,13 @@ import pandas as pd
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE
 from boostrank.metrics.subtopics import SubtopicJudgments
 from boostrank.queries import Queries
+from boostrank.query_values import shown
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_choice
 
 #: Which queries are evaluated: all that have judgments, or those that are in the run too.
 QUERIES = ("judged", "common")
-_N_SHOWN = 3
 _ONE_SUBTOPIC = (
     "all judgments of qrels have the iteration {!r}, so that each query has one subtopic; measures of subtopics need "
     "qrels whose column 'iteration' has the subtopic of each judgment"
@@ -208,16 +208,16 @@ def _ids_of_queries(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: s
     missing, unknown = judged[~is_found], in_run[~in_run.isin(judged)]
     if not is_found.any():
         raise ValueError(
-            f"the run has none of the queries of qrels: {_some(in_run)} in the run, {_some(judged)} in qrels"
+            f"the run has none of the queries of qrels: {shown(in_run)} in the run, {shown(judged)} in qrels"
         )
     faults = []
     if len(missing):
         faults.append(
-            f"{len(missing)} of {len(judged)} queries of qrels are not in the run and count as 0 ({_some(missing)})"
+            f"{len(missing)} of {len(judged)} queries of qrels are not in the run and count as 0 ({shown(missing)})"
         )
     if len(unknown):
         faults.append(
-            f"{len(unknown)} of {len(in_run)} queries of the run have no judgments and are left out ({_some(unknown)})"
+            f"{len(unknown)} of {len(in_run)} queries of the run have no judgments and are left out ({shown(unknown)})"
         )
     if faults and queries is None:
         warnings.warn(
@@ -227,8 +227,3 @@ def _ids_of_queries(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: s
             stacklevel=4,
         )
     return judged[is_found] if queries == "common" else judged
-
-
-def _some(ids: Any) -> str:
-    shown = ", ".join(repr(str(each)) for each in ids[:_N_SHOWN])
-    return shown + (", ..." if len(ids) > _N_SHOWN else "")
