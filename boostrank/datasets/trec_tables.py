@@ -66,7 +66,7 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     table = _table(qrels, "qrels", RELEVANCE)
     relevance = _numbers(table, RELEVANCE, "qrels")
     ids = {name: _ids(table, name, "qrels") for name in (QUERY, DOCUMENT)}
-    one = pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), ["0"])
+    one = pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), pd.Index(["0"]))
     iterations = _ids(table, ITERATION, "qrels") if ITERATION in table else one
     result = pd.DataFrame({**ids, ITERATION: iterations, RELEVANCE: relevance})
     _refuse_duplicates(result, [QUERY, ITERATION, DOCUMENT], "qrels")

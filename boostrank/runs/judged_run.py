@@ -150,7 +150,8 @@ def _documents(judgments: pd.DataFrame, retrieved: pd.DataFrame) -> tuple[pd.Ind
     is_new = positions < 0
     positions[is_new] = len(judged.categories) + np.arange(is_new.sum())
     documents = judged.categories.append(found.categories[is_new])
-    return documents, judged.codes.to_numpy(np.int64), positions[found.codes]
+    of_judgments: Ints = judged.codes.to_numpy(np.int64)
+    return documents, of_judgments, positions[found.codes]
 
 
 def _pairs(table: pd.DataFrame, ids: pd.Index, document: Ints, n_documents: int) -> tuple[pd.DataFrame, Ints]:

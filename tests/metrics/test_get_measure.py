@@ -74,7 +74,7 @@ def test_settings_can_be_replaced():
     "name", ["", "ndgc", "ndcg@", "ndcg@x", "ndcg@-1", "ndcg@1e3", "ndcg@.5", "ndcg@1.", "@10", "NDCG", 3, None]
 )
 def test_unknown_names_are_errors(name):
-    with pytest.raises(ValueError, match=r"measure must be a Measure, a function, or one of ndcg, dcg, .*agreement"):
+    with pytest.raises(ValueError, match=r"measure must be a Measure, a function, one of ndcg, dcg, .*agreement"):
         get_measure(name)
 
 
