@@ -150,7 +150,7 @@ def _documents(judgments: pd.DataFrame, retrieved: pd.DataFrame) -> tuple[pd.Ind
     is_new = positions < 0
     positions[is_new] = len(judged.categories) + np.arange(is_new.sum())
     documents = judged.categories.append(found.categories[is_new])
-    of_judgments: Ints = judged.codes.to_numpy(np.int64)
+    of_judgments = judged.codes.to_numpy().astype(np.int64)
     return documents, of_judgments, positions[found.codes]
 
 
