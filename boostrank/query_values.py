@@ -55,7 +55,7 @@ def by_id(given: Any, name: str, *, ids_are_text: bool = False) -> pd.Series:
         raise ValueError(f"{name} must have no missing query ids; row {int(np.argmax(series.index.isna()))} has none")
     missing = series.isna().to_numpy()
     if missing.any():
-        raise ValueError(f"{name} must have a value for each query; that of {_shown(series.index[missing])} is missing")
+        raise ValueError(f"{name} must have a value for each query; that of {shown(series.index[missing])} is missing")
     if ids_are_text:
         series = series.set_axis([str(each) if is_count(each) else each for each in series.index])
     try:
@@ -64,7 +64,7 @@ def by_id(given: Any, name: str, *, ids_are_text: bool = False) -> pd.Series:
         raise ValueError(f"{name} must have query ids and values such as numbers and texts: {error}") from None
     repeated = table.duplicated("id").to_numpy()
     if repeated.any():
-        raise ValueError(f"{name} has different values for the query {_shown(table['id'][repeated][:1])}")
+        raise ValueError(f"{name} has different values for the query {shown(table['id'][repeated][:1])}")
     # A categorical Series has the sequence of its categories, which an array does not have.
     return series[~series.index.duplicated()]
 
@@ -90,8 +90,8 @@ def align(series: pd.Series, ids: NDArray[Any], name: str) -> pd.Series:
     if (rows < 0).any():
         missing = ids[rows < 0]
         raise ValueError(
-            f"{name} must have a value for each query; it has none for {_shown(missing)} ({len(missing)} of {len(ids)} "
-            f"queries). Its query ids are such as {_shown(series.index[:_N_SHOWN])}"
+            f"{name} must have a value for each query; it has none for {shown(missing)} ({len(missing)} of {len(ids)} "
+            f"queries). Its query ids are such as {shown(series.index[:_N_SHOWN])}"
         )
     return series.iloc[rows]
 
@@ -101,7 +101,7 @@ def refuse_unknown(series: pd.Series, known: NDArray[Any], name: str) -> None:
     unknown = series.index[~series.index.isin(known)]
     if len(unknown):
         raise ValueError(
-            f"{name} must have only queries that the data have; it also has {_shown(unknown)} ({len(unknown)} of "
+            f"{name} must have only queries that the data have; it also has {shown(unknown)} ({len(unknown)} of "
             f"{len(series)}). Correct these ids, or leave them out"
         )
 
@@ -131,7 +131,7 @@ def _series(given: Any, name: str) -> pd.Series:
     )
 
 
-def _shown(ids: Any) -> str:
-    """The first ids, as text."""
-    shown = ", ".join(repr(each.item() if isinstance(each, np.generic) else each) for each in list(ids)[:_N_SHOWN])
-    return shown + (", ..." if len(ids) > _N_SHOWN else "")
+def shown(ids: Any) -> str:
+    """The first ids, as text for a message."""
+    text = ", ".join(repr(each.item() if isinstance(each, np.generic) else each) for each in list(ids)[:_N_SHOWN])
+    return text + (", ..." if len(ids) > _N_SHOWN else "")

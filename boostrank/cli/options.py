@@ -13,7 +13,7 @@ from boostrank.backends.lightgbm import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
 from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
 from boostrank.losses import LOSSES
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
-from boostrank.metrics.measure_names import parse_name
+from boostrank.metrics.measure_names import name_in_other_case, parse_name
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.rankers.settings import AUTO
 from boostrank.surrogates import SURROGATES
@@ -189,7 +189,7 @@ def parse_measure(
         if text.partition("@")[0] not in MEASURES and parse_name(text) is None:
             raise ValueError(
                 f"unknown measure {text!r}; use {', '.join(MEASURES)}, with a cutoff as in ndcg@10, or a name of "
-                "ir_measures, such as nDCG@10"
+                f"ir_measures, such as nDCG@10{name_in_other_case(text)}"
             )
         measure = named_measures([text], needed)[text]
         return get_measure(measure, **{key: value for key, value in settings.items() if key in vars(measure)})

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boostrank.comparison.comparison import Comparison
 from boostrank.comparison.summary import check_measure_names, summarize, summarize_groups
 from boostrank.datasets.trec_tables import QUERY, as_qrels, as_run
 from boostrank.metrics import Measure, named_measures
+from boostrank.query_values import shown
 from boostrank.runs import evaluate_run
 from boostrank.runs.judged_run import QUERIES
 from boostrank.runs.weights_and_groups import groups_by_id, weights_by_id
@@ -19,8 +21,6 @@ from boostrank.setting_checks import check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_N_SHOWN = 3
 
 
 def compare_runs(
@@ -45,7 +45,7 @@ def compare_runs(
 
     Parameters
     ----------
-    qrels : DataFrame, dict of dicts, list of named tuples, or object of ranx
+    qrels : DataFrame, dict of dicts, iterable of named tuples, or object of ranx
         Judgments, as in :func:`boostrank.evaluate_run`.
     runs : dict of str to run
         Runs by name, each in one of the forms of :func:`boostrank.evaluate_run`.
@@ -121,8 +121,8 @@ def compare_runs(
         raise ValueError(f"baseline must be one of the runs {', '.join(runs)}; got {baseline!r}")
     measures = named_measures(measures, "runs")
     check_measure_names(measures)
-    judgments, tables = as_qrels(qrels), {name: _named(name, as_run, run) for name, run in runs.items()}
-    judgments = _of_queries(judgments, tables, queries)
+    all_judgments, tables = as_qrels(qrels), {name: _named(name, as_run, run) for name, run in runs.items()}
+    judgments = _of_queries(all_judgments, tables, queries)
     settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged, "subtopics": subtopics}
     settings |= {"queries": "judged", "per_query": True}
     values: dict[Any, Any] = {
@@ -130,7 +130,7 @@ def compare_runs(
     }
     ids = values[baseline].index.to_numpy()
     given: dict[str, Any] = {}
-    groups = None if by is None else groups_by_id(by, ids, qrels, *tables.values())
+    groups = None if by is None else groups_by_id(by, ids, all_judgments, *tables.values())
     if groups is not None:
         given["group"] = groups.of_queries
     if sample_weight is not None:
@@ -145,8 +145,8 @@ def compare_runs(
 
 def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], queries: str | None) -> pd.DataFrame:
     """The judgments of the queries to evaluate; a warning names queries that are not in all tables."""
-    judged = judgments[QUERY].unique()
-    in_runs = {name: table[QUERY].unique() for name, table in tables.items()}
+    judged = _ids(judgments)
+    in_runs = {name: _ids(table) for name, table in tables.items()}
     if queries == "common":
         common = np.all([np.isin(judged, each) for each in in_runs.values()], axis=0)
         if not common.any():
@@ -159,12 +159,12 @@ def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], que
             if len(missing):
                 faults.append(
                     f"the run {name} misses {len(missing)} of {len(judged)} queries of qrels, which count as 0 "
-                    f"({_some(missing)})"
+                    f"({shown(missing)})"
                 )
             if len(unknown):
                 faults.append(
                     f"{len(unknown)} of {len(each)} queries of the run {name} have no judgments and are left out "
-                    f"({_some(unknown)})"
+                    f"({shown(unknown)})"
                 )
         if faults:
             warnings.warn(
@@ -176,6 +176,10 @@ def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], que
     return judgments
 
 
+def _ids(table: pd.DataFrame) -> NDArray[Any]:
+    return np.asarray(table[QUERY].unique(), dtype=object)
+
+
 def _named(name: str, function: Any, *args: Any, **settings: Any) -> Any:
     """The result of a function; its errors get a note that says for which run."""
     try:
@@ -183,11 +187,6 @@ def _named(name: str, function: Any, *args: Any, **settings: Any) -> Any:
     except (ValueError, TypeError) as error:
         error.add_note(f"while the run {name} was evaluated")
         raise
-
-
-def _some(ids: Any) -> str:
-    shown = ", ".join(repr(str(each)) for each in ids[:_N_SHOWN])
-    return shown + (", ..." if len(ids) > _N_SHOWN else "")
 
 
 def _described(runs: Any) -> str:

@@ -160,7 +160,7 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
             )
     queries = pd.Series(pd.factorize(table[QUERY])[0])
     ranked = table.iloc[np.lexsort((-table[SCORE].to_numpy(), queries))]
-    ranks = ranked.groupby(QUERY, sort=False).cumcount() + 1
+    ranks = ranked.groupby(QUERY, sort=False, observed=True).cumcount() + 1
     rows = zip(ranked[QUERY], ranked[DOCUMENT], ranks, ranked[SCORE].tolist(), strict=True)
     text = "".join(f"{query} Q0 {document} {rank} {score!r} {tag}\n" for query, document, rank, score in rows)
     content = text.encode()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ def as_run(run: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns "query_id", "doc_id" (str) and "score" (float64). Ids that are integers become their decimal
-        text, as they stand in TREC files.
+        With the columns "query_id", "doc_id" (categorical, of str) and "score" (float64). Ids that are integers become
+        their decimal text, as they stand in TREC files. Categories are all used, in the sequence of their first rows.
 
     Raises
     ------
@@ -54,7 +55,8 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns "query_id", "doc_id", "iteration" (str, "0" if there are none) and "relevance" (float64).
+        With the columns "query_id", "doc_id", "iteration" (categorical, of str; "0" if there are none) and "relevance"
+        (float64).
 
     Raises
     ------
@@ -64,7 +66,8 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     table = _table(qrels, "qrels", RELEVANCE)
     relevance = _numbers(table, RELEVANCE, "qrels")
     ids = {name: _ids(table, name, "qrels") for name in (QUERY, DOCUMENT)}
-    iterations = _ids(table, ITERATION, "qrels") if ITERATION in table else np.full(len(table), "0", dtype=object)
+    one = pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), pd.Index(["0"]))
+    iterations = _ids(table, ITERATION, "qrels") if ITERATION in table else one
     result = pd.DataFrame({**ids, ITERATION: iterations, RELEVANCE: relevance})
     _refuse_duplicates(result, [QUERY, ITERATION, DOCUMENT], "qrels")
     return result
@@ -80,12 +83,8 @@ def _table(given: Any, name: str, number: str) -> pd.DataFrame:
         table = given.to_pandas()  # polars
     elif isinstance(given, pd.DataFrame):
         table = given
-    elif isinstance(given, (list, tuple)) and given and hasattr(given[0], "_fields"):
-        table = pd.DataFrame(given)
     else:
-        raise TypeError(
-            f"{name} must be a DataFrame, a dict of dicts, or a list of named tuples; got {type(given).__name__}"
-        )
+        table = _from_tuples(given, name)
     table = table.rename(columns={"q_id": QUERY} if QUERY not in table else {})
     if number not in table and number == RELEVANCE:
         table = table.rename(columns={SCORE: RELEVANCE})
@@ -98,6 +97,19 @@ def _table(given: Any, name: str, number: str) -> pd.DataFrame:
     if len(table) == 0:
         raise ValueError(f"{name} is empty: it has no documents")
     return table
+
+
+def _from_tuples(given: Any, name: str) -> pd.DataFrame:
+    is_path = isinstance(given, (str, os.PathLike))
+    rows = [given] if is_path or not isinstance(given, Iterable) else list(given)
+    if not rows:
+        raise ValueError(f"{name} is empty: it has no documents")
+    if not hasattr(rows[0], "_fields"):
+        advice = f". Read a file with boostrank.read_{name}" if is_path else ""
+        raise TypeError(
+            f"{name} must be a DataFrame, a dict of dicts, or named tuples; got {type(given).__name__}{advice}"
+        )
+    return pd.DataFrame(rows)
 
 
 def _from_dicts(given: Mapping[Any, Any], name: str, number: str) -> pd.DataFrame:
@@ -117,11 +129,24 @@ def _from_dicts(given: Mapping[Any, Any], name: str, number: str) -> pd.DataFram
     return pd.DataFrame(columns)
 
 
-def _ids(table: pd.DataFrame, column: str, name: str) -> Any:
-    """A column of ids as an array of str."""
+def _ids(table: pd.DataFrame, column: str, name: str) -> pd.Categorical:
+    """A column of ids as texts, each of which is stored once."""
     ids = table[column]
     if ids.isna().any():
         raise ValueError(f"{name} must have no missing ids; {column} of row {int(np.argmax(ids.isna()))} is missing")
+    codes, found = pd.factorize(_texts(ids, column, name))
+    categories = found.categories[found.codes] if isinstance(found, pd.Categorical) else found
+    return pd.Categorical.from_codes(codes, categories)
+
+
+def _texts(ids: pd.Series, column: str, name: str) -> Any:
+    """Ids as texts: an array or a Categorical."""
+    if isinstance(ids.dtype, pd.StringDtype):
+        return ids.array
+    if isinstance(ids.dtype, pd.CategoricalDtype):
+        categories = ids.cat.categories
+        if isinstance(categories.dtype, pd.StringDtype) or pd.api.types.infer_dtype(categories) == "string":
+            return ids.array
     if pd.api.types.is_integer_dtype(ids.dtype):
         return ids.astype(str).to_numpy(dtype=object)
     values = ids.to_numpy(dtype=object)
@@ -150,7 +175,10 @@ def _numbers(table: pd.DataFrame, column: str, name: str) -> Any:
 
 
 def _refuse_duplicates(table: pd.DataFrame, keys: list[str], name: str) -> None:
-    repeated = table.duplicated(keys).to_numpy()
+    numbers = np.zeros(len(table), dtype=np.int64)
+    for key in keys:
+        numbers = numbers * len(table[key].cat.categories) + table[key].cat.codes.to_numpy()
+    repeated = pd.Series(numbers).duplicated().to_numpy()
     if repeated.any():
         row = table.iloc[int(np.argmax(repeated))]
         raise ValueError(f"{name} has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} twice")

@@ -230,7 +230,8 @@ class QueryMeasure(Measure):
         """Raise ValueError if the measure is not defined for arrays, or for runs."""
         domain = "runs" if self.judged_only else self.domain
         if needed not in domain:
-            raise ValueError(f"{self} is not defined for {needed}: {_ADVICE[domain]}")
+            name = f"{self} with judged_only=True" if self.judged_only else str(self)
+            raise ValueError(f"{name} is not defined for {needed}: {_ADVICE[domain]}")
 
     def __call__(
         self,

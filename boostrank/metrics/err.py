@@ -44,7 +44,10 @@ class ExpectedReciprocalRank(QueryMeasure):
         relevance, largest = labels.values, labels.largest.max()
         highest = largest if self.max_grade is None else float(self.max_grade)
         if highest < largest:
-            raise ValueError(f"max_grade must be at least the largest label, {largest:g}; got {self.max_grade!r}")
+            raise ValueError(
+                f"max_grade must be at least the largest label, {largest:g}; got {self.max_grade!r}. Choose a larger "
+                f"one, as in get_measure('err', max_grade={largest:g})"
+            )
         if highest <= MAX_SHARED_LABEL and not ((labels.largest > 0.0) & (labels.largest < MIN_SHARED_LABEL)).any():
             return labels.relative_gains(DCG()) * np.exp2(-highest)
         satisfaction = relevance - highest

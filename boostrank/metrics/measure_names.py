@@ -150,12 +150,28 @@ def parse_name(text: str) -> ParsedName | None:
     return ParsedName(entry.name, settings)
 
 
+def name_in_other_case(text: Any) -> str:
+    """The end of an error message for an unknown name: the name of ir_measures that differs from it only in case.
+
+    Examples
+    --------
+    >>> name_in_other_case("p@5"), name_in_other_case("foo")
+    ("; did you mean 'P'?", '')
+    """
+    name = re.split(r"[(@]", str(text), maxsplit=1)[0].strip()
+    found = [repr(each) for each in _ENTRIES if each.casefold() == name.casefold()]
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
 def _settings(arguments: str, entry: _Entry, text: str) -> dict[str, Any]:
     """Our settings for the parameters between the brackets of a name."""
     try:
         call = ast.parse(f"f({arguments})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or None in {keyword.arg for keyword in call.keywords}:
             raise ValueError("not NAME=VALUE")
+        names = [keyword.arg for keyword in call.keywords]
+        if len(set(names)) < len(names):
+            raise ValueError("a parameter is given twice")
         given = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     except (SyntaxError, ValueError) as error:
         raise ValueError(f"the parameters of a measure must be like (rel=2); got {text!r} ({error})") from None

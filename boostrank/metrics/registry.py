@@ -26,7 +26,7 @@ from boostrank.metrics.interpolated_precision import InterpolatedPrecision
 from boostrank.metrics.judged import Judged
 from boostrank.metrics.kendall_tau import KendallTau
 from boostrank.metrics.mean_precision import MeanPrecision
-from boostrank.metrics.measure_names import parse_name
+from boostrank.metrics.measure_names import name_in_other_case, parse_name
 from boostrank.metrics.ndcg import NDCG, DiscountedCumulativeGain
 from boostrank.metrics.novelty import SUBTOPIC_MEASURES
 from boostrank.metrics.pair_accuracy import PairAccuracy
@@ -130,14 +130,17 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         return _changed(measure, settings)
     if callable(measure):
         return FunctionMeasure(measure, settings)
+    given = measure
     if isinstance(measure, str) and (parsed := parse_name(measure)) is not None:
         measure, settings = parsed.name, {**parsed.settings, **settings}
     name, at, cutoff = measure.partition("@") if isinstance(measure, str) else ("", "", "")
     if name not in MEASURES or bool(at) != _is_cutoff(cutoff):
         raise ValueError(
-            f"measure must be a Measure, a function, or one of {', '.join(MEASURES)}, with a cutoff as in 'ndcg@10'; "
-            f"got {measure!r}"
+            f"measure must be a Measure, a function, one of {', '.join(MEASURES)}, with a cutoff as in 'ndcg@10', or a "
+            f"name of ir_measures, such as 'nDCG@10'; got {given!r}{name_in_other_case(given)}"
         )
+    if isinstance(given, str) and "@" in given and MEASURES[name].at not in _settings_of(MEASURES[name]):
+        raise TypeError(f"{given!r} has a cutoff, which the measure {name!r} does not take; leave it out")
     if at:
         setting = MEASURES[name].at
         if setting in settings:
@@ -367,12 +370,16 @@ def _changed(measure: Measure, settings: dict[str, Any]) -> Measure:
 
 def _check_names(measure: type[QueryMeasure], settings: Mapping[str, Any]) -> None:
     """Raise TypeError for a setting that the measure does not have."""
-    known = [setting.name for setting in fields(measure)]
+    known = _settings_of(measure)
     for name in settings:
         if name not in known:
             raise TypeError(
                 f"the measure {measure.name!r} has no setting {name!r}; its settings are {', '.join(known)}"
             )
+
+
+def _settings_of(measure: type[QueryMeasure]) -> list[str]:
+    return [setting.name for setting in fields(measure)]
 
 
 def _is_cutoff(text: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boostrank.datasets.trec_tables import as_qrels, as_run
 from boostrank.dcg import TIES
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
@@ -50,7 +51,7 @@ def evaluate_run(
 
     Parameters
     ----------
-    qrels, run : DataFrame, dict of dicts, list of named tuples, or objects of ranx
+    qrels, run : DataFrame, dict of dicts, iterable of named tuples, or object of ranx
         Judgments and a ranking of the documents of each query: results of :func:`boostrank.read_qrels` and
         :func:`boostrank.read_run`; DataFrames of pandas or polars with the columns "query_id", "doc_id" and "relevance"
         or "score"; relevance or score by document by query, as for pytrec_eval and ranx; or records of ir_measures.
@@ -130,9 +131,10 @@ def evaluate_run(
         name: _for_runs(name, measure, ties, unjudged) for name, measure in named_measures(measures, "runs").items()
     }
     of_subtopics = [measure.of_subtopics for measure in checks.values()]
+    judgments, retrieved = as_qrels(qrels), as_run(run)
     judged = join(
-        qrels,
-        run,
+        judgments,
+        retrieved,
         trec_ties=ties == TREC_EVAL,
         queries=queries,
         refuse_subtopics=subtopics == "refuse" and not all(of_subtopics),
@@ -140,7 +142,7 @@ def evaluate_run(
     )
     ids = judged.queries.ids
     weights = np.ones(len(ids)) if sample_weight is None else weights_by_id(sample_weight, ids)
-    groups = None if by is None else groups_by_id(by, ids, qrels, run)
+    groups = None if by is None else groups_by_id(by, ids, judgments, retrieved)
     labels = GroupedLabels(judged.labels, judged.queries, judged.judgments, judged.subtopics)
     of_queries = per_query or groups is not None
     results: dict[str, Any] = {}

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_qrels, as_run
+from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE
 from boostrank.metrics.subtopics import SubtopicJudgments
 from boostrank.queries import Queries
+from boostrank.query_values import shown
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_choice
 
 #: Which queries are evaluated: all that have judgments, or those that are in the run too.
 QUERIES = ("judged", "common")
-_N_SHOWN = 3
 _ONE_SUBTOPIC = (
     "all judgments of qrels have the iteration {!r}, so that each query has one subtopic; measures of subtopics need "
     "qrels whose column 'iteration' has the subtopic of each judgment"
@@ -69,19 +69,20 @@ class JudgedRun:
 
 
 def join(
-    qrels: Any,
-    run: Any,
+    judgments: pd.DataFrame,
+    retrieved: pd.DataFrame,
     *,
     trec_ties: bool,
     queries: str | None,
     refuse_subtopics: bool = True,
     with_subtopics: bool = False,
 ) -> JudgedRun:
-    """Join judgments and a run; see :func:`boostrank.evaluate_run` for the arguments.
+    """Join judgments and a run; see :func:`boostrank.evaluate_run` for the settings.
 
     Parameters
     ----------
-    qrels, run : DataFrame, dict or named tuples
+    judgments, retrieved : DataFrame
+        Results of :func:`boostrank.datasets.trec_tables.as_qrels` and :func:`boostrank.datasets.trec_tables.as_run`.
     trec_ties : bool
         Whether documents with equal scores are ranked as by trec_eval, by decreasing id, where scores are equal if they
         are equal as float32. Otherwise they stay tied, in the sequence of the run.
@@ -95,46 +96,92 @@ def join(
     Raises
     ------
     ValueError
-        If the tables are invalid, no query is in both, or a document is judged for several iterations and
-        `refuse_subtopics`.
+        If no query is in both tables, or a document is judged for several iterations and `refuse_subtopics`.
     """
     if queries is not None:
         check_choice("queries", queries, QUERIES)
-    judgments, retrieved = as_qrels(qrels), as_run(run)
     if refuse_subtopics:
         _refuse_subtopics(judgments)
     if with_subtopics and judgments[ITERATION].nunique() == 1:
         warnings.warn(_ONE_SUBTOPIC.format(judgments[ITERATION].iloc[0]), UserWarning, stacklevel=3)
-    retrieved = _with_queries_of(judgments, retrieved, queries)
-    if queries == "common":
-        judgments = judgments[judgments[QUERY].isin(retrieved[QUERY])]
-    judged = judgments
+    ids = _ids_of_queries(judgments, retrieved, queries)
+    documents, of_judgments, of_run = _documents(judgments, retrieved)
+    judgments, judged = _pairs(judgments, ids, of_judgments, len(documents))
+    retrieved, found = _pairs(retrieved, ids, of_run, len(documents))
+    n_found = len(found)
+    labels = pd.Series(judgments[RELEVANCE].to_numpy(), index=judged)
     if not refuse_subtopics:
-        judged = judgments.groupby([QUERY, DOCUMENT], sort=False)[RELEVANCE].max().reset_index()
-    table = judged[[QUERY, DOCUMENT, RELEVANCE]].merge(
-        retrieved[[QUERY, DOCUMENT, SCORE]].assign(row=np.arange(len(retrieved))), how="outer", on=[QUERY, DOCUMENT]
-    )
-    query = pd.Categorical(table[QUERY], categories=pd.unique(judgments[QUERY])).codes
-    score, row = table[SCORE].to_numpy(), table["row"].to_numpy()
+        labels = labels.groupby(level=0, sort=False).max()
+    # The documents of the run in its sequence, and then those that were judged, but not retrieved.
+    places = pd.Index(found).get_indexer(labels.index)
+    not_found = places < 0
+    places[not_found] = n_found + np.arange(not_found.sum())
+    pairs = np.concatenate([found, labels.index[not_found]])
+    relevance, score = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
+    relevance[places], score[:n_found] = labels, retrieved[SCORE]
     if trec_ties:
         with np.errstate(over="ignore"):  # Scores beyond the range of float32 are tied, as with trec_eval.
             score = score.astype(np.float32)
-        document = table[DOCUMENT].rank(method="dense").to_numpy()
-        tiebreak = -document
-    else:
-        tiebreak = row
+    query, document = np.divmod(pairs, len(documents))
     # Documents that were not retrieved have a missing score, and come last.
-    permutation = np.lexsort((tiebreak, -score, query))
-    query, score = query[permutation].astype(np.int64), score[permutation]
-    judgments_of_documents = table[RELEVANCE].to_numpy(np.float64)[permutation]
-    sizes = np.bincount(query)
-    grouped = Queries.from_sizes(sizes, np.array(pd.unique(judgments[QUERY]), dtype=object))
-    was_retrieved = ~np.isnan(score)
-    n_retrieved = grouped.sum(was_retrieved.astype(np.int64))
+    permutation = np.lexsort((-score, query))
     if trec_ties:
-        score = -grouped.positions.astype(np.float64)
-    subtopics = _subtopics(judgments, table.iloc[permutation]) if with_subtopics else None
-    return JudgedRun(grouped, judgments_of_documents, _ranking(was_retrieved, score, n_retrieved), subtopics)
+        _sort_ties(permutation, query, score, document, documents)
+    grouped = Queries.from_sizes(np.bincount(query, minlength=len(ids)), ids.to_numpy(dtype=object))
+    was_retrieved = permutation < n_found
+    n_retrieved = grouped.sum(was_retrieved.astype(np.int64))
+    ranks = -grouped.positions if trec_ties else score[permutation]
+    ranking = _ranking(was_retrieved, ranks.astype(np.float64), n_retrieved)
+    subtopics = None
+    if with_subtopics:
+        subtopics = SubtopicJudgments(
+            pd.Index(pairs[permutation]).get_indexer(judged).astype(np.int64),
+            pd.factorize(judgments[ITERATION])[0].astype(np.int64),
+            judgments[RELEVANCE].to_numpy(dtype=np.float64),
+            _places(documents)[document[permutation]],
+        )
+    return JudgedRun(grouped, relevance[permutation], ranking, subtopics)
+
+
+def _documents(judgments: pd.DataFrame, retrieved: pd.DataFrame) -> tuple[pd.Index, Ints, Ints]:
+    """Ids of the documents of both tables, each once, and their positions in the rows of each table."""
+    judged, found = (table[DOCUMENT].cat for table in (judgments, retrieved))
+    positions = judged.categories.get_indexer(found.categories).astype(np.int64)
+    is_new = positions < 0
+    positions[is_new] = len(judged.categories) + np.arange(is_new.sum())
+    documents = judged.categories.append(found.categories[is_new])
+    of_judgments = judged.codes.to_numpy().astype(np.int64)
+    return documents, of_judgments, positions[found.codes]
+
+
+def _pairs(table: pd.DataFrame, ids: pd.Index, document: Ints, n_documents: int) -> tuple[pd.DataFrame, Ints]:
+    """The rows of the queries with these ids, and a number for the query and the document of each.
+
+    Numbers are compared several times faster than texts.
+    """
+    query = ids.get_indexer(table[QUERY].cat.categories).astype(np.int64)[table[QUERY].cat.codes]
+    pairs, kept = query * n_documents + document, query >= 0
+    return (table, pairs) if kept.all() else (table[kept], pairs[kept])
+
+
+def _sort_ties(permutation: Ints, query: Ints, score: Floats, document: Ints, documents: pd.Index) -> None:
+    """Sort documents of a query with equal scores by decreasing id, in place; only their ids are compared as texts."""
+    query, score = query[permutation], score[permutation]
+    equals_next = np.append((query[1:] == query[:-1]) & (score[1:] == score[:-1]), False)
+    equals_previous = np.append(False, equals_next[:-1])
+    is_tied = equals_next | equals_previous
+    if not is_tied.any():
+        return
+    rows, ties = permutation[is_tied], np.cumsum(~equals_previous)[is_tied]
+    codes, tied = pd.factorize(document[rows])
+    permutation[is_tied] = rows[np.lexsort((-_places(documents[tied])[codes], ties))]
+
+
+def _places(ids: pd.Index) -> Ints:
+    """The place of each id among the sorted ids."""
+    places = np.empty(len(ids), dtype=np.int64)
+    places[ids.argsort()] = np.arange(len(ids))
+    return places
 
 
 def _ranking(was_retrieved: Any, score: Floats, n_retrieved: Ints) -> RankedBlock | None:
@@ -142,17 +189,6 @@ def _ranking(was_retrieved: Any, score: Floats, n_retrieved: Ints) -> RankedBloc
     if len(found) == 0:
         return None
     return RankedBlock(np.flatnonzero(n_retrieved > 0), found, Segments.from_sizes(found), rows, score[rows])
-
-
-def _subtopics(judgments: pd.DataFrame, documents: pd.DataFrame) -> SubtopicJudgments:
-    """Judgments for subtopics, with the rows of their documents among all documents, which are grouped by query."""
-    rows = documents[[QUERY, DOCUMENT]].assign(row=np.arange(len(documents)))
-    return SubtopicJudgments(
-        judgments[[QUERY, DOCUMENT]].merge(rows, how="left", on=[QUERY, DOCUMENT])["row"].to_numpy(dtype=np.int64),
-        pd.factorize(judgments[ITERATION])[0].astype(np.int64),
-        judgments[RELEVANCE].to_numpy(dtype=np.float64),
-        documents[DOCUMENT].rank(method="dense").to_numpy().astype(np.int64),
-    )
 
 
 def _refuse_subtopics(judgments: pd.DataFrame) -> None:
@@ -166,23 +202,23 @@ def _refuse_subtopics(judgments: pd.DataFrame) -> None:
         )
 
 
-def _with_queries_of(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: str | None) -> pd.DataFrame:
-    """The documents of the run whose query has judgments; a warning names queries that only one of the two has."""
-    judged: Any = pd.unique(judgments[QUERY])
-    in_run: Any = pd.unique(retrieved[QUERY])
-    missing, unknown = judged[~pd.Index(judged).isin(in_run)], in_run[~pd.Index(in_run).isin(judged)]
-    if len(unknown) == len(in_run):
+def _ids_of_queries(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: str | None) -> pd.Index:
+    """Ids of the queries to evaluate; a warning names queries that only one of the two tables has."""
+    judged, in_run = (pd.Index(np.asarray(table[QUERY].unique(), dtype=object)) for table in (judgments, retrieved))
+    is_found = judged.isin(in_run)
+    missing, unknown = judged[~is_found], in_run[~in_run.isin(judged)]
+    if not is_found.any():
         raise ValueError(
-            f"the run has none of the queries of qrels: {_some(in_run)} in the run, {_some(judged)} in qrels"
+            f"the run has none of the queries of qrels: {shown(in_run)} in the run, {shown(judged)} in qrels"
         )
     faults = []
     if len(missing):
         faults.append(
-            f"{len(missing)} of {len(judged)} queries of qrels are not in the run and count as 0 ({_some(missing)})"
+            f"{len(missing)} of {len(judged)} queries of qrels are not in the run and count as 0 ({shown(missing)})"
         )
     if len(unknown):
         faults.append(
-            f"{len(unknown)} of {len(in_run)} queries of the run have no judgments and are left out ({_some(unknown)})"
+            f"{len(unknown)} of {len(in_run)} queries of the run have no judgments and are left out ({shown(unknown)})"
         )
     if faults and queries is None:
         warnings.warn(
@@ -191,9 +227,4 @@ def _with_queries_of(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: 
             UserWarning,
             stacklevel=4,
         )
-    return retrieved[retrieved[QUERY].isin(set(judged))]
-
-
-def _some(ids: Any) -> str:
-    shown = ", ".join(repr(str(each)) for each in ids[:_N_SHOWN])
-    return shown + (", ..." if len(ids) > _N_SHOWN else "")
+    return judged[is_found] if queries == "common" else judged

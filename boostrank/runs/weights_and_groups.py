@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from boostrank.datasets.trec_tables import QUERY, as_qrels, as_run
+from boostrank.datasets.trec_tables import QUERY
 from boostrank.metrics.query_groups import QueryGroups
 from boostrank.queries import Queries
 from boostrank.query_values import align, by_id, refuse_unknown
@@ -34,7 +35,7 @@ def weights_by_id(sample_weight: Any, ids: NDArray[Any]) -> Floats:
     return query_weights(weights.to_numpy(), Queries.from_sizes(np.ones(len(ids), dtype=np.int64), ids))
 
 
-def groups_by_id(by: Any, ids: NDArray[Any], qrels: Any, *runs: Any) -> QueryGroups:
+def groups_by_id(by: Any, ids: NDArray[Any], *tables: pd.DataFrame) -> QueryGroups:
     """The group of each evaluated query.
 
     Parameters
@@ -43,8 +44,8 @@ def groups_by_id(by: Any, ids: NDArray[Any], qrels: Any, *runs: Any) -> QueryGro
         Group by query id.
     ids : ndarray of object, shape (n_queries,)
         Ids (str) of the evaluated queries.
-    qrels, *runs : DataFrame, dict or named tuples
-        Together they have all queries that `by` may have.
+    *tables : DataFrame
+        Checked judgments and runs. Together they have all queries that `by` may have.
 
     Raises
     ------
@@ -53,6 +54,6 @@ def groups_by_id(by: Any, ids: NDArray[Any], qrels: Any, *runs: Any) -> QueryGro
     """
     groups = by_id(by, "by", ids_are_text=True)
     if not groups.index.isin(ids).all():
-        tables = [as_qrels(qrels), *map(as_run, runs)]
-        refuse_unknown(groups, np.concatenate([table[QUERY].unique() for table in tables]), "by")
+        known = [np.asarray(table[QUERY].cat.categories, dtype=object) for table in tables]
+        refuse_unknown(groups, np.concatenate(known), "by")
     return QueryGroups.from_values(align(groups, ids, "by"))

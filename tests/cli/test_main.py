@@ -50,7 +50,10 @@ def test_help_names_the_commands(run):
         ("compare --measures ndcg@0", "--measures ndcg@0: k must be None, an integer of at least 1"),
         ("compare --measures ndgc@10", "--measures: unknown measure 'ndgc@10'; use ndcg, dcg, precision,"),
         ("compare --measures ndcg@10,ndcg@010", "--measures has ndcg@10 twice"),
-        ("evaluate DATA TMP/scores --measures auc@5", "--measures auc@5: the measure 'auc' has no setting 'k'"),
+        (
+            "evaluate DATA TMP/scores --measures auc@5",
+            "--measures auc@5: 'auc@5' has a cutoff, which the measure 'auc'",
+        ),
         ("evaluate DATA TMP/scores --measures dcg --explain", "--explain needs one of ndcg, map, mrr, err, precision"),
         ("fit DATA TMP/m --eval-metric precise", "--eval-metric: unknown measure 'precise'"),
         ("fit DATA TMP/m --eval-metric Judged@5", "--eval-metric Judged@5: judged@5 is not defined for arrays"),

@@ -245,6 +245,18 @@ def test_objects_of_ranx_are_taken():
     assert rows(as_qrels(LikeRanx(dicts))) == rows(as_qrels(dicts))
 
 
+def test_an_iterator_of_named_tuples_is_taken():
+    assert rows(as_qrels(Qrel("q", each, 1, "0") for each in "ab")) == [["q", "a", "0", 1.0], ["q", "b", "0", 1.0]]
+
+
+def test_categories_that_are_not_used_are_left_out():
+    ids = pd.Categorical(["b", "a", "b"], categories=["a", "b", "c"])
+    table = as_run(FRAME.assign(query_id=[1, 2, 3], doc_id=ids))
+    assert table["doc_id"].tolist() == ["b", "a", "b"]
+    assert table["doc_id"].cat.categories.tolist() == ["b", "a"]
+    assert as_run(table.iloc[1:])["query_id"].cat.categories.tolist() == ["2", "3"]
+
+
 def test_subtopics_of_named_tuples_are_kept():
     table = as_qrels([Qrel("q", "a", 1, "2"), Qrel("q", "a", 0, "1")])
     assert rows(table) == [["q", "a", "2", 1.0], ["q", "a", "1", 0.0]]
@@ -263,7 +275,10 @@ def test_subtopics_of_named_tuples_are_kept():
         (FRAME.assign(score=[1, np.nan, 2]), ValueError, "it is nan for the document 'b' of the query '301'"),
         (pd.concat([FRAME, FRAME]), ValueError, "the document 'a' of the query '301' twice"),
         ({"q": [1, 2]}, TypeError, "the value of the query 'q' is a list"),
-        ("run.txt", TypeError, "got str"),
+        ([], ValueError, "it has no documents"),
+        ("run.txt", TypeError, "got str. Read a file with boostrank.read_run"),
+        (FRAME.astype({"doc_id": "category"}).iloc[[0, 1, 0]], ValueError, "the document 'a' of the query '301' twice"),
+        (FRAME.assign(doc_id=pd.Categorical([1.5, 2.5, 1.5])), ValueError, "doc_id of row 0 is 1.5"),
         (None, TypeError, "got NoneType"),
     ],
 )

@@ -318,7 +318,7 @@ def test_bad_settings_are_errors():
         br.reconcile(*data, "map@0.5")
     with pytest.raises(TypeError, match="'mrr' has no setting 'gain'"):
         br.reconcile(*data, "mrr", gain="linear")
-    with pytest.raises(ValueError, match="map is not defined for arrays"):
+    with pytest.raises(ValueError, match="map with judged_only=True is not defined for arrays"):
         br.reconcile(*data, get_measure("map", judged_only=True))
     with pytest.raises(ValueError, match="max_grade must be at least the largest label"):
         br.reconcile([0, 3], *data[1:], "err", max_grade=2)

@@ -78,6 +78,19 @@ def test_scores_beyond_the_range_of_float32_are_tied_without_a_warning():
         assert evaluate_run({"301": {"a": 1}}, run, "RR") == {"RR": 0.5}
 
 
+def test_tied_documents_of_several_queries_are_ranked_by_decreasing_id():
+    rng = np.random.default_rng(0)
+    names = np.array([f"{letter}{i}" for letter in "zaé中" for i in range(12)])
+    scores = rng.integers(0, 4, (6, len(names)))
+    rows = [(query, i) for query in range(6) for i in rng.permutation(len(names))]
+    run = pd.DataFrame([(f"{q}", names[i], scores[q, i]) for q, i in rows], columns=["query_id", "doc_id", "score"])
+    ranked = run.sort_values(["query_id", "score", "doc_id"], ascending=[True, False, False])
+    for position in (1, 7, 30):
+        at = ranked.groupby("query_id").nth(position - 1)
+        qrels = {query: {document: 1, "z": 1} for query, document in zip(at["query_id"], at["doc_id"], strict=True)}
+        assert evaluate_run(qrels, run, "RR") == {"RR": pytest.approx(1 / position, abs=1e-15)}
+
+
 def test_trec_eval_ranks_ties_by_decreasing_id():
     assert evaluate_run({"q": {"z": 0, "a": 1}}, {"q": {"a": 1.0, "z": 1.0}}, "RR") == {"RR": 0.5}
 
