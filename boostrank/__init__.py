@@ -30,7 +30,7 @@ that share a line do not import each other. A test reads this list and checks it
     significance             paired tests, intervals, corrections for many comparisons, and power analysis
     clicks                   click logs, click models, and what clicks say about relevance
     theory                   consistency of losses, and NDCG on long lists
-    labels                   relevance or preferences: one interface for both kinds of labels
+    labels                   relevance, preferences or clicks: one interface for all kinds of labels
     objective                a loss bound to data: gradient and Hessian of every boosting round
     device_objective         an objective on a GPU
     estimators               rankers of LightGBM, XGBoost and CatBoost, which take query ids, and other estimators
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from boostrank import theory as theory
     from boostrank.backends.lightgbm_callables import lightgbm_metric, lightgbm_objective
     from boostrank.backends.xgboost_callables import xgboost_metric, xgboost_objective
-    from boostrank.clicks import ClickLog, simulate_clicks
+    from boostrank.clicks import ClickLabels, ClickLog, simulate_clicks
     from boostrank.comparison import compare
     from boostrank.datasets import (
         Dataset,
@@ -87,6 +87,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BaggedRanker",
+    "ClickLabels",
     "ClickLog",
     "Dataset",
     "FeatureFiles",
@@ -134,7 +135,7 @@ __all__ = [
 _MODULES = {
     "backends.lightgbm_callables": ("lightgbm_metric", "lightgbm_objective"),
     "backends.xgboost_callables": ("xgboost_metric", "xgboost_objective"),
-    "clicks": ("ClickLog", "simulate_clicks"),
+    "clicks": ("ClickLabels", "ClickLog", "simulate_clicks"),
     "comparison": ("compare",),
     "datasets": (
         "Dataset",

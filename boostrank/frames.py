@@ -21,8 +21,8 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
     """Return the features and the query ids.
 
     If `qid` is None, the query ids are searched for in this sequence: the attribute `qid` of `y`, if its class defines
-    one (preferences do); the column "qid" of `X`; the index level "qid" of `X`. A column "qid" of a pandas or polars
-    DataFrame or a pyarrow Table is removed from the features in any case.
+    one (preferences and clicks do); the column "qid" of `X`; the index level "qid" of `X`. A column "qid" of a pandas
+    or polars DataFrame or a pyarrow Table is removed from the features in any case.
 
     Parameters
     ----------

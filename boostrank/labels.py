@@ -1,6 +1,6 @@
-"""Labels of a data set: relevance, a number for each document, or preferences, a graph over the documents.
+"""Labels of a data set: relevance, a number for each document; preferences, a graph over the documents; or clicks.
 
-Both kinds have the interface of :class:`Labels`, so that estimators, objectives and backends can use either kind.
+All kinds have the interface of :class:`Labels`, so that estimators, objectives and backends can use each of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from boostrank.clicks import ClickDCG, ClickLabels, ClickLog
 from boostrank.dcg import DCG, check_relevance
 from boostrank.metrics import Measure
 from boostrank.metrics.agreement import Agreement
@@ -18,6 +20,8 @@ from boostrank.metrics.ndcg import NDCG
 from boostrank.preferences import EDGE_LOSSES, PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats
+from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
+from boostrank.weights import document_weights
 
 
 class Labels(ABC):
@@ -25,7 +29,7 @@ class Labels(ABC):
 
     Attributes
     ----------
-    values : ndarray of float64, shape (n_documents,), or PreferenceGraph
+    values : ndarray of float64, shape (n_documents,), PreferenceGraph or ClickLabels
         The labels as measures take them.
     """
 
@@ -48,8 +52,22 @@ class Labels(ABC):
         Raises
         ------
         ValueError
+            If the labels are preferences or clicks. The message says that `objective` needs relevance.
+        """
+
+    def targets(self, objective: Any, queries: Queries, dcg: DCG, normalize: Normalize) -> Floats:
+        """The targets of a surrogate for grouped labels, shape (n_documents,).
+
+        Raises
+        ------
+        ValueError
             If the labels are preferences. The message says that `objective` needs relevance.
         """
+        return make_targets(self.require_relevance(objective), queries, dcg, normalize)
+
+    def weighted(self, weights: ArrayLike | None) -> ArrayLike | None:
+        """Weights of queries or documents, multiplied with those that the labels have themselves, if they have any."""
+        return weights
 
     @abstractmethod
     def preferences(self, queries: Queries) -> PreferenceGraph:
@@ -71,7 +89,7 @@ class Labels(ABC):
 
     @abstractmethod
     def default_measure(self, dcg: DCG) -> Measure:
-        """The measure by which rankers are scored unless another one is given: NDCG, or agreement for preferences."""
+        """The measure by which rankers are scored unless another one is given: NDCG; agreement; or ClickDCG."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -140,18 +158,70 @@ class Preferences(Labels):
         return Agreement()
 
 
+@dataclass(frozen=True, eq=False)
+class Clicks(Labels):
+    """Clicks on documents."""
+
+    values: ClickLabels
+
+    @property
+    def per_document(self) -> Floats:
+        return np.zeros(len(self))
+
+    @property
+    def differ(self) -> bool:
+        estimates = self.values.estimates.relevance
+        return bool((estimates != estimates[0]).any())
+
+    def require_relevance(self, objective: Any) -> Floats:
+        raise ValueError(
+            f"{objective!r} needs relevance labels, an array of one label for each row; for ClickLabels use a "
+            "surrogate, such as 'softmax'"
+        )
+
+    def targets(self, objective: Any, queries: Queries, dcg: DCG, normalize: Normalize) -> Floats:
+        if normalize != CONSISTENT_NORMALIZATION:
+            raise ValueError(
+                f"normalize={normalize!r} of the ranker has no meaning for clicks: set normalize of the ClickLabels"
+            )
+        return self.values.targets(dcg)
+
+    def weighted(self, weights: ArrayLike | None) -> ArrayLike | None:
+        queries, own = self.values.queries, self.values.query_weights
+        if weights is None:
+            return own
+        return document_weights(weights, queries, may_differ=True) * queries.repeat(own)
+
+    def preferences(self, queries: Queries) -> PreferenceGraph:
+        raise ValueError(
+            "losses of preferences need preferences or relevance labels; for ClickLabels use a surrogate, such as "
+            "'softmax'"
+        )
+
+    def take(self, rows: Any) -> Clicks:
+        return Clicks(self.values[rows])
+
+    def group(self, queries: Queries) -> Clicks:
+        self.values.check_qid(queries.qid)
+        return self if queries.permutation is None else self.take(queries.permutation)
+
+    def default_measure(self, dcg: DCG) -> Measure:
+        return ClickDCG(k=dcg.k, discount=dcg.discount)
+
+
 def as_labels(y: Any) -> Labels:
     """Make labels of the kind that `y` is.
 
     Parameters
     ----------
-    y : array-like, shape (n_documents,), PreferenceGraph or Labels
+    y : array-like, shape (n_documents,), PreferenceGraph, ClickLabels or Labels
         Labels are returned unchanged.
 
     Raises
     ------
     ValueError
-        If `y` is neither labels, nor preferences, nor one finite number of 0 or more for each document.
+        If `y` is neither labels, nor preferences, nor clicks, nor one finite number of 0 or more for each document; and
+        for a ClickLog without a click model.
 
     Examples
     --------
@@ -160,4 +230,11 @@ def as_labels(y: Any) -> Labels:
     """
     if isinstance(y, Labels):
         return y
+    if isinstance(y, ClickLog):
+        raise ValueError(
+            "y is a ClickLog, whose clicks depend on the positions: pass boostrank.ClickLabels(log, propensities), or "
+            "ClickLabels(log, 1.0) to take clicks for relevance"
+        )
+    if isinstance(y, ClickLabels):
+        return Clicks(y)
     return Preferences(y) if isinstance(y, PreferenceGraph) else Relevance(check_relevance(y))

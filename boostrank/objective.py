@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import DCG
-from boostrank.labels import as_labels
+from boostrank.labels import Labels, as_labels
 from boostrank.losses import Loss, get_loss
 from boostrank.preferences import EdgeLoss, PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Block, Floats, Segments
 from boostrank.surrogates import Surrogate, get_surrogate
-from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
+from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.threads import for_each
 from boostrank.weights import document_weights
 
@@ -113,7 +113,7 @@ class Objective(BoundLoss):
     Parameters
     ----------
     surrogate : str or Surrogate
-    relevance : array-like, shape (n_documents,)
+    relevance : array-like, shape (n_documents,), ClickLabels or Labels
         Labels, grouped by query.
     queries : Queries
     dcg : DCG, optional
@@ -161,17 +161,18 @@ class Objective(BoundLoss):
     def __init__(
         self,
         surrogate: str | Surrogate,
-        relevance: ArrayLike,
+        relevance: ArrayLike | Labels,
         queries: Queries,
         dcg: DCG | None = None,
         normalize: Normalize = "dcg",
         weights: ArrayLike | None = None,
     ) -> None:
-        self.surrogate = get_surrogate(surrogate)
-        self.queries = queries
-        _check_length(relevance, queries, "relevance")
-        self.targets = make_targets(relevance, queries, dcg, normalize)
-        _check_bounds(self.surrogate, self.targets, normalize)
+        self.surrogate, self.queries = get_surrogate(surrogate), queries
+        labels = as_labels(relevance)
+        _check_length(labels.values, queries, "relevance")
+        self.targets = labels.targets(self.surrogate, queries, dcg or DCG(), normalize)
+        _check_bounds(self.surrogate, self.targets)
+        weights = labels.weighted(weights)
         self.weights: Floats | None = None
         if weights is not None:
             self.use_weights(document_weights(weights, queries, self.takes_document_weights))
@@ -343,14 +344,14 @@ def bind(
     normalize: Normalize = "dcg",
     weights: ArrayLike | None = None,
 ) -> BoundLoss:
-    """Bind a loss to grouped labels, which are relevance or preferences.
+    """Bind a loss to grouped labels: relevance, preferences or clicks.
 
     A loss of edges with relevance labels has an edge for each pair of documents of a query with different labels.
 
     Parameters
     ----------
     loss : str, Surrogate or EdgeLoss
-    labels : array-like, shape (n_documents,), PreferenceGraph or Labels
+    labels : array-like, shape (n_documents,), PreferenceGraph, ClickLabels or Labels
         Grouped by query.
     queries : Queries
     dcg : DCG, optional
@@ -367,8 +368,8 @@ def bind(
     Raises
     ------
     ValueError
-        If the labels are preferences and the loss needs relevance, if a loss of edges has another `normalize`, or for
-        an argument that :class:`Objective` or :class:`EdgeObjective` refuses.
+        If the loss does not take such labels or this `normalize`, or for an argument that :class:`Objective` or
+        :class:`EdgeObjective` refuses.
 
     Examples
     --------
@@ -380,21 +381,20 @@ def bind(
         if normalize != CONSISTENT_NORMALIZATION:
             raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {chosen!r}")
         return EdgeObjective(chosen, labels.preferences(queries), weights)
-    return Objective(chosen, labels.require_relevance(chosen), queries, dcg, normalize, weights)
+    return Objective(chosen, labels, queries, dcg, normalize, weights)
 
 
 def _check_length(values: ArrayLike, queries: Queries, name: str) -> None:
-    if np.shape(values) != (queries.n_documents,):
-        raise ValueError(
-            f"{name} must have one value per document, shape ({queries.n_documents},); got {np.shape(values)}"
-        )
+    expected, shape = (queries.n_documents,), np.shape(values)
+    if shape != expected:
+        raise ValueError(f"{name} must have one value per document, shape {expected}; got {shape}")
 
 
-def _check_bounds(surrogate: Surrogate, targets: Floats, normalize: str) -> None:
+def _check_bounds(surrogate: Surrogate, targets: Floats) -> None:
     if not surrogate.within_bounds(targets).all():
         low, high = surrogate.target_bounds
         raise ValueError(
-            f"{surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they reach from "
-            f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, "
-            "or another surrogate"
+            f"{surrogate!r} needs targets in [{low:g}, {high:g}], but they reach from {targets.min():g} to "
+            f"{targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, for ClickLabels "
+            "normalize='independent' or 'none', or another surrogate"
         )

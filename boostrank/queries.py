@@ -117,6 +117,12 @@ class Queries(Segments):
         rows[self.permutation] = grouped
         return rows
 
+    def check_qid(self, qid: ArrayLike, owner: str) -> None:
+        """Raise ValueError if `qid` differs from the query ids here; `owner` says what they belong to, for messages."""
+        given = as_array(qid, "qid")
+        if given.shape != (self.n_documents,) or not np.array_equal(given.astype(object), self.qid.astype(object)):
+            raise ValueError(f"qid differs from the query ids of {owner}: leave qid out")
+
     def take(self, chosen: NDArray[Any]) -> Ints:
         """Increasing original row numbers of the queries in `chosen`, which are indices or a mask of queries."""
         grouped = super().take(chosen)

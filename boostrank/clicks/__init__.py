@@ -1,5 +1,7 @@
 """Learning from clicks: click logs, click models, simulated clicks, propensities, relevance and gains from clicks."""
 
+from boostrank.clicks.click_dcg import ClickDCG
+from boostrank.clicks.click_labels import ClickLabels
 from boostrank.clicks.click_log import ClickLog
 from boostrank.clicks.click_models import Cascade, ClickModel, PositionBased, TrustBias, get_click_model
 from boostrank.clicks.click_tables import from_table
@@ -14,6 +16,8 @@ from boostrank.clicks.swaps import swap_propensities
 
 __all__ = [
     "Cascade",
+    "ClickDCG",
+    "ClickLabels",
     "ClickLog",
     "ClickModel",
     "CounterfactualEstimate",

@@ -57,7 +57,7 @@ from boostrank.clicks.relevance_estimates import (
 )
 from boostrank.dcg import DCG, Discount
 from boostrank.queries import Queries
-from boostrank.segments import Floats
+from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import check_choice, check_number
 
 Unit = Literal["queries", "sessions"]
@@ -169,18 +169,14 @@ def evaluate(
             f"scores must be one finite number for each of the {len(log)} rows of the log; got shape {values.shape}"
             + ("" if np.isfinite(values).all() else ", and not all are finite")
         )
-    discounts = queries.ungroup(_discounts_of_documents(dcg, queries.group(values), queries))
+    discounts = queries.ungroup(discounts_of_documents(dcg, queries.group(values), queries))
     check_choice("not_shown", not_shown, NOT_SHOWN)
     estimates = estimate_relevance(log, model, method=method, clip=clip, bounded=False, not_shown="irrelevant")
-    without = ~estimates.shown & (discounts > 0.0)
-    if not_shown == "error" and without.any():
-        name_of_first = log.name_of_row(int(np.argmax(without)))
-        raise ValueError(
-            f"{np.count_nonzero(without)} documents at ranks that count have no support: {name_of_first} was never "
-            "shown where it may be examined, so that its relevance is not known. Pass not_shown='irrelevant' to count "
-            "such documents as not relevant, or a smaller cutoff"
-        )
-    weights = _query_weights(log, average)
+    weights = session_weights(log, average)
+    counts = queries.ungroup(queries.repeat(weights > 0.0))
+    without = ~estimates.shown & counts & (discounts > 0.0)
+    if not_shown == "error":
+        require_support(log, without)
     if name == "dcg":
         entry = entry_weights(log, model, method, clip)
         total, influences = _of_documents(
@@ -192,6 +188,17 @@ def evaluate(
         targets = session_targets(log, model, dcg=dcg, clip=clip, not_shown=not_shown)
         total, influences = _of_sessions(log, targets * discounts[log.row], weights, model, clip, self_normalized, by)
     return _with_interval(total, influences, by, level, int(np.count_nonzero(without)))
+
+
+def require_support(log: ClickLog, without: Bools) -> None:
+    """Raise ValueError that names the first of the rows in `without`, which matter and were never shown, if any."""
+    if without.any():
+        raise ValueError(
+            f"{np.count_nonzero(without)} documents at ranks that count have no support: "
+            f"{log.name_of_row(int(np.argmax(without)))} was never shown where it may be examined, so that its "
+            "relevance is not known. Pass not_shown='irrelevant' to count such documents as not relevant, or a smaller "
+            "cutoff"
+        )
 
 
 class _Influences(NamedTuple):
@@ -208,7 +215,7 @@ def _parse(measure: str, discount: Discount) -> tuple[str, DCG]:
     return match[1], DCG(None if match[2] is None else int(match[2]), discount=discount)
 
 
-def _discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats:
+def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats:
     """Discount of each grouped document at its rank, averaged over ties; 0 beyond the cutoff."""
     sorting, positions = queries.sort(scores), queries.positions
     counted = positions < queries.repeat(dcg.cutoffs(queries))
@@ -219,7 +226,7 @@ def _discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Float
     return discounts
 
 
-def _query_weights(log: ClickLog, average: Unit) -> Floats:
+def session_weights(log: ClickLog, average: Unit) -> Floats:
     """Weight of each query, shape (n_queries,), with the sum 1; 0 for queries without impressions."""
     n_queries = log.queries.n_queries
     if log.sessions is not None:

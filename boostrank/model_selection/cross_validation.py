@@ -15,8 +15,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
+from boostrank.clicks import ClickLabels, ClickLog
+from boostrank.dcg import DCG
 from boostrank.estimators import accept_qid, n_rounds, unwrap
 from boostrank.frames import find_qid, require_qid
+from boostrank.labels import as_labels
 from boostrank.metrics import Measure, make_scorer
 from boostrank.metrics.scorers import RankingScorer
 from boostrank.model_selection.splits import QueryKFold
@@ -93,17 +96,17 @@ def cross_validate(
         of their library.
     X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
         Features.
-    y : array-like, shape (n_documents,), or PreferenceGraph
-        Relevance labels, or preferences between the rows of X.
+    y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
+        Relevance labels, or preferences between the rows of X, or clicks on them.
     qid : array-like, shape (n_documents,), optional
         Query id of each row. May be left out if `X` is a DataFrame with a column or an index level named "qid", or if
-        `y` is a PreferenceGraph.
+        `y` is a PreferenceGraph or ClickLabels.
     cv : int, splitter or iterable of (train, test), default 5
         An integer is the number of folds of :class:`boostrank.QueryKFold`.
     scoring : str, Measure or scorer, or list or dict of them, optional
         Measures as in :func:`boostrank.get_measure`, or scorers as those of :func:`boostrank.make_scorer`. Each element
-        of a list, and each name of a dict, is a score in the result. The default is "ndcg@10", and "agreement" if `y`
-        is a PreferenceGraph.
+        of a list, and each name of a dict, is a score in the result. The default is "ndcg@10", for a PreferenceGraph
+        "agreement", and for ClickLabels the measure ``boostrank.clicks.ClickDCG(k=10)``.
     params : dict, optional
         Other arguments of the ranker's `fit`, such as `sample_weight`: weights of queries, in the sequence in which
         they first appear, or of documents. Each fold gets the weights of its rows. The weights are used in training,
@@ -122,7 +125,7 @@ def cross_validate(
     ------
     ValueError
         If there are no query ids, if a fold has rows of one query both to train and to test on, for weights that are
-        invalid, and if `scoring` needs relevance and `y` is a PreferenceGraph.
+        invalid, and if `scoring` needs relevance and `y` is a PreferenceGraph or ClickLabels.
 
     Examples
     --------
@@ -268,11 +271,12 @@ def _scorers(scoring: Any, y: Any, ranker: Any) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If `y` is a PreferenceGraph, and a measure needs relevance.
+        If `y` is no relevance, and a measure needs relevance.
     """
+    labels = as_labels(y) if isinstance(y, (PreferenceGraph, ClickLabels, ClickLog)) else None
     if scoring is None:
-        scoring = "agreement" if isinstance(y, PreferenceGraph) else "ndcg@10"
-    if isinstance(scoring, str) or callable(scoring):
+        scoring = "ndcg@10" if labels is None else labels.default_measure(DCG(k=10))
+    if isinstance(scoring, (str, Measure)) or callable(scoring):
         scoring = {"score": scoring}
     elif not isinstance(scoring, Mapping):
         scoring = {str(measure): measure for measure in scoring}
@@ -280,8 +284,9 @@ def _scorers(scoring: Any, y: Any, ranker: Any) -> dict[str, Any]:
         name: make_scorer(scorer) if isinstance(scorer, (str, Measure)) else scorer for name, scorer in scoring.items()
     }
     for scorer in scorers.values():
-        if isinstance(y, PreferenceGraph) and isinstance(scorer, RankingScorer):
-            scorer.measure.bind(y.grouped, y.grouped.queries)
+        if labels is not None and isinstance(scorer, RankingScorer):
+            grouped = labels.group(labels.values.queries)
+            scorer.measure.bind(grouped.values, grouped.values.queries)
     last = ranker[-1] if isinstance(ranker, Pipeline) else ranker
     is_ranker = "qid" in inspect.signature(last.fit).parameters
     return {**scorers, "n_estimators": _n_estimators} if is_ranker else scorers

@@ -331,9 +331,7 @@ class PreferenceGraph:
 
     def check_qid(self, qid: ArrayLike) -> None:
         """Raise ValueError if `qid` are not the query ids of this graph."""
-        given = as_array(qid, "qid")
-        if given.shape != self.shape or not np.array_equal(given.astype(object), self.qid.astype(object)):
-            raise ValueError(f"qid differs from the query ids of the preferences, {self!r}: leave qid out")
+        self.queries.check_qid(qid, f"the preferences, {self!r}")
 
     @classmethod
     def _with(cls, qid: NDArray[Any], winner: Any, loser: Any, weight: Any) -> PreferenceGraph:

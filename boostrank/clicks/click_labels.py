@@ -1,0 +1,178 @@
+"""Clicks as labels: a click log with all that is needed to make targets of surrogates, and to evaluate rankers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.clicks.click_log import ClickLog
+from boostrank.clicks.click_models import get_click_model
+from boostrank.clicks.click_targets import CLICK_NORMALIZATIONS, ClickNormalize, click_targets
+from boostrank.clicks.counterfactual import Unit, session_weights
+from boostrank.clicks.relevance_estimates import (
+    NOT_SHOWN,
+    Method,
+    NotShown,
+    RelevanceEstimates,
+    entry_weights,
+    estimate_relevance,
+    require_shown,
+)
+from boostrank.dcg import DCG
+from boostrank.queries import Queries
+from boostrank.segments import Floats
+from boostrank.setting_checks import check_choice
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClickLabels:
+    """A click log with its click model, in place of the labels `y`.
+
+    Rankers, cross-validation, grid search, validation sets and scorers take it where they take labels. It belongs to
+    all rows of a data set, and has their query ids, so that `qid` may be left out. Indexing it by rows keeps the log of
+    these rows.
+
+    **Training.** The targets of the surrogate are :meth:`targets`. The gradient of a surrogate is affine in them, so
+    that the loss of a query at the mean of the targets of its sessions is, apart from a constant, the mean of the
+    losses of these sessions. With ``average="sessions"``, each query has its number of sessions as weight: then the
+    training minimizes the sum of the losses of all sessions. A query without impressions has the weight 0, and no
+    gradient. `sample_weight` multiplies these weights. The gain of the ranker does not matter, because relevance is
+    binary here, and its parameter `normalize` must keep its default. Objectives of the boosting libraries and losses of
+    preferences need other labels.
+
+    **Evaluation.** Early stopping, ``ranker.score`` and cross-validation use :class:`boostrank.clicks.ClickDCG`, the
+    self-normalized estimate of DCG that :func:`boostrank.clicks.evaluate` computes, with the settings of this object.
+
+    Parameters
+    ----------
+    log : ClickLog
+        Of all rows of `X`.
+    model : str, ClickModel, or array-like of propensities
+        As in :func:`boostrank.clicks.get_click_model`. The propensity 1.0 of all positions makes naive labels: how
+        often a document was clicked when it was shown.
+    normalize : {"independent", "none", "sessions"}, default "independent"
+        The kind of targets, as in :func:`boostrank.clicks.click_targets`: for NDCG with independent relevances, for
+        DCG, and for NDCG with any distribution of relevances.
+    method, clip
+        As in :func:`boostrank.clicks.click_targets`.
+    not_shown : {"error", "irrelevant"}, default "error"
+        What to do with rows that were never shown, of queries that have impressions: raise an error that names one of
+        them, or count them as not relevant. In an evaluation, only documents at ranks that count matter.
+    average : {"sessions", "queries"}, default "sessions"
+        Whether queries have weights in proportion to their number of sessions, or equal weights, in the training and in
+        evaluations. In a log of counts, the number of sessions of a query is the largest number of impressions of a
+        position.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if the model has no propensity for a position of the log, or if a propensity is not
+        in (0, 1]. Rows without support are found by :meth:`targets`, so by ``fit``.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
+    >>> log = br.simulate_clicks(y, X[:, 0], qid, depth=None, random_state=0).log
+    >>> clicks = br.ClickLabels(log, ("power", 1.0))
+    >>> ranker = br.LightGBMRanker(n_estimators=20, random_state=0).fit(X, clicks)
+    >>> br.ndcg_score(y, ranker.predict(X), qid, k=10) > br.ndcg_score(y, X[:, 0], qid, k=10)
+    True
+    """
+
+    log: ClickLog
+    model: Any
+    normalize: ClickNormalize = "independent"
+    method: Method = "auto"
+    clip: float = 0.0
+    not_shown: NotShown = "error"
+    average: Unit = "sessions"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.log, ClickLog):
+            raise TypeError(f"log must be a ClickLog; got {type(self.log).__name__}")
+        check_choice("normalize", self.normalize, CLICK_NORMALIZATIONS)
+        check_choice("not_shown", self.not_shown, NOT_SHOWN)
+        check_choice("average", self.average, ("sessions", "queries"))
+        object.__setattr__(self, "model", get_click_model(self.model))
+        # This checks the other settings, and whether the model fits the log.
+        entry_weights(self.log, self.model, self.method, self.clip)
+
+    @property
+    def queries(self) -> Queries:
+        """The queries of the rows."""
+        return self.log.queries
+
+    @property
+    def qid(self) -> NDArray[Any]:
+        """Query id of each row, shape (n_documents,)."""
+        return self.log.qid
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The shape (n_documents,), so that scikit-learn takes this object for an array of labels."""
+        return self.log.shape
+
+    def __len__(self) -> int:
+        return len(self.log)
+
+    def __repr__(self) -> str:
+        defaults = {name: field.default for name, field in self.__dataclass_fields__.items()}
+        changed = [f"{name}={getattr(self, name)!r}" for name in defaults if getattr(self, name) != defaults[name]]
+        return f"ClickLabels({', '.join([repr(self.log), repr(self.model), *changed[2:]])})"
+
+    def __getitem__(self, rows: Any) -> ClickLabels:
+        """The clicks of some rows; see :meth:`ClickLog.__getitem__`."""
+        return replace(self, log=self.log[rows])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise ValueError(
+            "relevance labels are needed, one number for each document, but got ClickLabels: clicks are evaluated by "
+            "boostrank.clicks.ClickDCG or boostrank.clicks.evaluate, and targets() are numbers"
+        )
+
+    @cached_property
+    def estimates(self) -> RelevanceEstimates:
+        """Unbiased estimates of the relevance of each row, 0 for rows that were never shown; they may be negative."""
+        settings: dict[str, Any] = {"method": self.method, "clip": self.clip}
+        return estimate_relevance(self.log, self.model, **settings, bounded=False, not_shown="irrelevant")
+
+    @cached_property
+    def query_weights(self) -> Floats:
+        """Weight of each query, shape (n_queries,), with the sum 1; 0 for queries without impressions."""
+        return session_weights(self.log, self.average)
+
+    def targets(self, dcg: DCG | None = None) -> Floats:
+        """The targets of surrogates that rankers train on, one for each row, shape (n_documents,).
+
+        These are the targets of :func:`boostrank.clicks.click_targets`. Those of ``normalize="sessions"``, which are
+        means over sessions, are set to 0 where they are negative, because surrogates are not bounded below for negative
+        targets. This bias tends to 0 with the number of sessions (:mod:`boostrank.theory.click_feedback.feedback`, 6).
+
+        Parameters
+        ----------
+        dcg : DCG, optional
+            Discount and cutoff; the default is ``DCG()``.
+
+        Raises
+        ------
+        ValueError
+            If `not_shown` is ``"error"``, and a row of a query with impressions was never shown; and as
+            :func:`boostrank.clicks.click_targets`.
+        """
+        settings: dict[str, Any] = {"method": self.method, "clip": self.clip, "not_shown": self.not_shown}
+        if self.normalize != "sessions":
+            if self.not_shown == "error":
+                has_no_weight = self.queries.ungroup(self.queries.repeat(self.query_weights == 0.0))
+                require_shown(self.log, self.estimates.shown | has_no_weight)
+            settings["not_shown"] = "irrelevant"
+        targets = click_targets(self.log, self.model, normalize=self.normalize, dcg=dcg, **settings)
+        return np.maximum(targets, 0.0)
+
+    def check_qid(self, qid: ArrayLike) -> None:
+        """Raise ValueError if `qid` are not the query ids of the log."""
+        self.queries.check_qid(qid, f"the click log, {self.log!r}")
