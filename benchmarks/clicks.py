@@ -1,18 +1,19 @@
 """NDCG@10 on true labels of rankers that learn from clicks, by number of clicks: ours, LightGBM's and XGBoost's.
 
-python benchmarks/clicks.py DATA ... --runs FOLDER [--seeds 1] [--full] [--jobs 1] [--report] [--output FOLDER]
+python benchmarks/clicks.py DATA ... --runs FOLDER [--seeds 1] [--full] [--sessions 30000] [--jobs 1]
+                            [--report] [--output FOLDER]
 
 DATA is a folder of LETOR folds (MQ2008), one LETOR file (cut into five folds), or the word "synthetic": queries whose
 labels are a function of the features, so that the best ranking has an NDCG of 1. Users are simulated on the training
 queries of each fold: a logging policy shows its ten best documents, and a click model draws clicks. Documents with the
 largest label are relevant to all users, and others in proportion to their gain; irrelevant ones to one user in ten.
-All rankers have 100 rounds, the learning rate 0.1, and otherwise default parameters; nothing is tuned. They are measured
-on the true labels of the test queries.
+All rankers have 100 rounds, the learning rate 0.1, and otherwise default parameters; nothing is tuned. They are
+measured on the true labels of the test queries.
 
 naive clicks              our ranker on click-through rates
 ours                      our ranker on estimates of relevance, with propensities that are true, estimated from the
                           same log, or wrong: position ** -0.5 and position ** -2 in place of position ** -1
-LightGBM, XGBoost         their LambdaMART on single sessions with clicks, of at most 20,000; with `position`, with
+LightGBM, XGBoost         their LambdaMART on single sessions with clicks, of at most 30,000; with `position`, with
                           `lambdarank_unbiased`, or without a correction
 
 In trust bias and cascade models, "true" is the true model, and "estimated" is the position-based model. The reduced
@@ -49,7 +50,7 @@ from boostrank.displays import import_pyplot, style
 N_FOLDS, BASE_POLICY, BASE_MODEL = 5, "weak", "position-based"
 CLICKS = (100, 1_000, 10_000, 100_000, 1_000_000)
 #: The number of clicks with which policies and click models are varied.
-N_VARIED = 100_000
+N_VARIED = 10_000
 FULL, LOGGED = "full labels", "logging policy"
 #: Lines of the picture: colour, marker, dashes.
 LINES = {
@@ -62,13 +63,13 @@ LINES = {
 }
 
 
-def run(data, fold, policy, model, n_clicks, seed):
+def run(data, fold, policy, model, n_clicks, seed, max_sessions):
     """One job: NDCG@10 of all methods on one log; with 0 clicks, of full labels and of the logging policy."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         record = {"propensities": None, "logged": 0}
         if n_clicks:
-            experiment = Experiment(data, fold, policy, model, n_clicks, seed)
+            experiment = Experiment(data, fold, policy, model, n_clicks, seed, max_sessions)
             values = {name: ndcg(experiment.test, method(experiment)) for name, method in METHODS.items()}
             record["logged"] = experiment.log.n_clicks
             if experiment.estimated is not None:
@@ -100,7 +101,7 @@ def jobs_of(arguments):
         for cell, seed, data, fold in product(part, range(arguments.seeds), arguments.data, range(N_FOLDS)):
             policy, model, n_clicks = cell
             name = re.sub(r"[^\w.-]+", "_", f"{data_name(data)}-{policy}-{model}-{n_clicks}-{fold}-{seed}")
-            jobs[arguments.runs / f"{name}.json"] = (data, fold, policy, model, n_clicks, seed)
+            jobs[arguments.runs / f"{name}.json"] = (data, fold, policy, model, n_clicks, seed, arguments.sessions)
     return jobs
 
 
@@ -141,7 +142,8 @@ def plot(table, path):
     plt = import_pyplot()
     base = table[(table["policy"] == BASE_POLICY) & (table["model"] == BASE_MODEL)]
     data_sets = list(base["data"].unique())
-    figure, axes = plt.subplots(1, len(data_sets), figsize=(3.5 * len(data_sets), 4.0), layout="constrained", squeeze=False)
+    size = {"figsize": (3.5 * len(data_sets), 4.0), "layout": "constrained"}
+    figure, axes = plt.subplots(1, len(data_sets), squeeze=False, **size)
     for ax, data in zip(axes[0], data_sets, strict=True):
         part = base[base["data"] == data].set_index("method")
         full, lowest = part.loc[FULL, "ndcg@10"], []
@@ -164,7 +166,7 @@ def plot(table, path):
     axes[0][0].set_ylabel("NDCG@10 on true labels of test queries")
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-    title = "Position-based clicks on result lists of a weak ranker. Bands: 95% intervals of the difference to full labels"
+    title = "Clicks on result lists of two weak rankers. Bands: 95% intervals of the difference to full labels"
     figure.suptitle(title, fontsize="medium")
     figure.savefig(path, dpi=150)
     plt.close(figure)
@@ -175,6 +177,9 @@ def main():
     parser.add_argument("data", nargs="*")
     parser.add_argument("--runs", type=Path, required=True, help="folder with one file for each job")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument(
+        "--sessions", type=int, default=30_000, help="most sessions with clicks that the methods of the libraries get"
+    )
     parser.add_argument("--full", action="store_true", help="all policies, click models and numbers of clicks")
     parser.add_argument("--jobs", type=int, default=1, help="jobs at the same time, of one thread each")
     parser.add_argument("--report", action="store_true", help="only tables and picture of the files that are there")

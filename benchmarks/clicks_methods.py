@@ -13,15 +13,13 @@ import xgboost
 from workloads import SYNTHETIC, read_folds, training_queries
 
 import boostrank as br
-from boostrank.clicks import ClickLog, PositionBased, click_targets, estimate_relevance, harvest_propensities
+from boostrank.clicks import ClickLog, PositionBased, estimate_relevance, harvest_propensities
 from boostrank.model_selection import with_validation
 
 #: Documents of a result list, and the probability that an irrelevant document is relevant to a user.
 DEPTH, NOISE = 10, 0.1
 POLICIES = ("random", "weak", "good")
 CLICK_MODELS = ("position-based", "cascade", "trust-bias")
-#: The methods of the libraries learn from single sessions with clicks: from at most this many, drawn at random.
-MAX_SESSIONS_OF_PEERS = 20_000
 SYNTHETIC_QUERIES = 600
 ROUNDS = 100
 
@@ -104,7 +102,8 @@ def simulate(data, number, policy, model, n_clicks, seed):
 class Experiment:
     """A log, and what the methods learn from it."""
 
-    def __init__(self, data, number, policy, model, n_clicks, seed):
+    def __init__(self, data, number, policy, model, n_clicks, seed, max_sessions):
+        self.max_sessions = max_sessions
         self.train, self.test = read_part(data, number)
         self.log = simulate(data, number, policy, model, n_clicks, seed)
         self.model, self.seed = model, seed
@@ -119,11 +118,11 @@ class Experiment:
 
     @cached_property
     def sessions_with_clicks(self):
-        """Rows, positions, clicks and sizes of the sessions with clicks, of at most `MAX_SESSIONS_OF_PEERS`."""
+        """Rows, positions, clicks and sizes of the sessions with clicks, of at most `max_sessions`, drawn at random."""
         sessions = self.log.sessions
         chosen = np.flatnonzero(sessions.sum(self.log.clicks))
-        if len(chosen) > MAX_SESSIONS_OF_PEERS:
-            chosen = np.random.default_rng(self.seed).choice(chosen, MAX_SESSIONS_OF_PEERS, replace=False)
+        if len(chosen) > self.max_sessions:
+            chosen = np.random.default_rng(self.seed).choice(chosen, self.max_sessions, replace=False)
         mask = np.zeros(sessions.n_segments, dtype=bool)
         mask[chosen] = True
         entries = sessions.repeat(mask)
@@ -131,23 +130,26 @@ class Experiment:
         return log.row[entries], log.position[entries], log.clicks[entries], sessions.sizes[mask]
 
 
-def ours(experiment, model, targets="grades", make=br.LightGBMRanker):
-    """Our ranker on estimates of relevance, from all rows that were shown where they may be examined.
+def ours(experiment, model, targets="independent", make=br.LightGBMRanker):
+    """Our ranker on the rows that were shown; about others, the log says nothing.
 
-    The targets are those of NDCG on grades (the estimated gains are divided by their ideal DCG), of NDCG on the binary
-    relevances of a session, or of DCG.
+    A row that was shown only where the cascade model knows that it was not examined counts as irrelevant.
+
+    `targets` is the parameter `normalize` of :class:`boostrank.ClickLabels`; or "grades" for NDCG in which the
+    estimated relevance of a document is its grade: gains are divided by the ideal DCG of the estimates.
     """
     model = {"true": experiment.model, "estimated": experiment.estimated or 1.0}.get(model, model)
     model = PositionBased(model) if isinstance(model, (float, tuple)) else model
-    shown = estimate_relevance(experiment.log, model, not_shown="irrelevant").shown
-    log, X = experiment.log[shown], experiment.train.X[shown]
-    normalize = "independent" if targets == "sessions" else "none"
-    values = click_targets(log, model, normalize=normalize)
-    settings = {"gain": "linear", "normalize": "dcg" if targets == "grades" else "none", "n_estimators": ROUNDS}
-    ranker = make(random_state=experiment.seed, n_jobs=1, **settings)
+    log, X = experiment.log[experiment.log.shown], experiment.train.X[experiment.log.shown]
+    settings = {"n_estimators": ROUNDS, "random_state": experiment.seed, "n_jobs": 1}
     if make is br.LightGBMRanker:
-        ranker.set_params(verbosity=-1)
-    return ranker.fit(X, values, log.qid).predict(experiment.test.X)
+        settings["verbosity"] = -1
+    if targets == "grades":
+        relevance = estimate_relevance(log, model, not_shown="irrelevant").relevance
+        return make(gain="linear", **settings).fit(X, relevance, log.qid).predict(experiment.test.X)
+    return (
+        make(**settings).fit(X, br.ClickLabels(log, model, targets, not_shown="irrelevant")).predict(experiment.test.X)
+    )
 
 
 def lightgbm_lambdarank(experiment, *, with_positions):
@@ -175,9 +177,9 @@ METHODS = {
     "ours, estimated": partial(ours, model="estimated"),
     "ours, exponent 0.5": partial(ours, model=("power", 0.5)),
     "ours, exponent 2": partial(ours, model=("power", 2.0)),
-    "ours, true, DCG": partial(ours, model="true", targets="dcg"),
-    "ours, true, NDCG of sessions": partial(ours, model="true", targets="sessions"),
-    "ours, estimated, XGBoost": partial(ours, model="estimated", make=br.XGBoostRanker),
+    "ours, true, for DCG": partial(ours, model="true", targets="none"),
+    "ours, true, for NDCG of grades": partial(ours, model="true", targets="grades"),
+    "ours, estimated, on XGBoost": partial(ours, model="estimated", make=br.XGBoostRanker),
     "LightGBM lambdarank": partial(lightgbm_lambdarank, with_positions=False),
     "LightGBM position": partial(lightgbm_lambdarank, with_positions=True),
     "XGBoost unbiased": xgboost_unbiased,
