@@ -19,7 +19,7 @@ from boostrank.metrics.agreement import Agreement
 from boostrank.metrics.ndcg import NDCG
 from boostrank.preferences import EDGE_LOSSES, PreferenceGraph
 from boostrank.queries import Queries
-from boostrank.segments import Floats
+from boostrank.segments import Bools, Floats
 from boostrank.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
 from boostrank.weights import document_weights
 
@@ -68,6 +68,17 @@ class Labels(ABC):
     def weighted(self, weights: ArrayLike | None) -> ArrayLike | None:
         """Weights of queries or documents, multiplied with those that the labels have themselves, if they have any."""
         return weights
+
+    def compared(self, queries: Queries) -> Bools:
+        """Whether each grouped query counts where rankers are compared: it has a relevant document, or impressions.
+
+        Raises
+        ------
+        ValueError
+            If the labels are preferences.
+        """
+        relevant: Bools = queries.max(self.require_relevance("auto")) > 0
+        return relevant
 
     @abstractmethod
     def preferences(self, queries: Queries) -> PreferenceGraph:
@@ -191,6 +202,9 @@ class Clicks(Labels):
         if weights is None:
             return own
         return document_weights(weights, queries, may_differ=True) * queries.repeat(own)
+
+    def compared(self, queries: Queries) -> Bools:
+        return self.values.query_weights > 0.0
 
     def preferences(self, queries: Queries) -> PreferenceGraph:
         raise ValueError(

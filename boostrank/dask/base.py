@@ -124,7 +124,8 @@ class DaskRanker(BaseEstimator):
             As for the local ranker. Categories of a DataFrame must be known.
         y : dask Array or Series, shape (n_documents,)
             Relevance labels, 0 or more. All collections must be partitioned alike; arrays with known chunks are
-            rechunked where they are not.
+            rechunked where they are not. ClickLabels are no collection: pass their `targets()` as labels, and their
+            `query_weights` as `sample_weight`, to a ranker with ``normalize="none"`` and ``gain="linear"``.
         qid : dask Array or Series, shape (n_documents,)
             Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
             (which is no feature then) or an index named "qid".

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from distributed import Client, Future, wait
 
+from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.dask.rows import PartitionSummary, concatenate, split_rows, summarize
 from boostrank.frames import QID
 from boostrank.segments import Bools, Ints
@@ -74,6 +75,12 @@ def is_collection(values: Any) -> bool:
 
 def require_collection(name: str, values: Any) -> None:
     """Refuse values of the argument `name` that Dask does not hold."""
+    if isinstance(values, (ClickLabels, ClickLog)):
+        raise TypeError(
+            f"{name} must be a dask Array or Series; got {type(values).__name__}, which a cluster does not hold. Pass "
+            "targets() of ClickLabels as y, and their query_weights as sample_weight, to a ranker with "
+            "normalize='none' and gain='linear': that is the same loss"
+        )
     if not is_collection(values):
         raise TypeError(
             f"{name} must be a dask Array, DataFrame or Series; got {type(values).__name__}. For data in this process "

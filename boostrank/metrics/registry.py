@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank.frames import find_qid
 from boostrank.metrics.agreement import Agreement
 from boostrank.metrics.auc import AUC
 from boostrank.metrics.average_precision import AveragePrecision
@@ -204,7 +205,7 @@ def evaluate(
         return {name: float(value) for name, value in values.items()}
     import pandas as pd
 
-    queries = y_true.queries if isinstance(y_true, PreferenceGraph) else Queries.from_qid(require_ids(qid, "evaluate"))
+    queries = Queries.from_qid(require_ids(find_qid(None, qid, y_true)[1], "evaluate"))
     return pd.DataFrame(values, index=pd.Index(queries.ids, name="qid"))
 
 
@@ -244,8 +245,7 @@ class FunctionMeasure(Measure):
         sample_weight: ArrayLike | None = None,
         per_query: bool = False,
     ) -> float | Floats:
-        if not isinstance(y_true, PreferenceGraph):
-            require_ids(qid, str(self))
+        require_ids(find_qid(None, qid, y_true)[1], str(self))
         asked: dict[str, Any] = dict(self.settings)
         if sample_weight is not None:
             asked["sample_weight"] = sample_weight

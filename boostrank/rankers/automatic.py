@@ -212,8 +212,11 @@ def warn_of_left_out(parameters: Mapping[str, Any], error: Exception, stacklevel
 
 
 def _has_relevant_documents(data: GroupedData, folds: Sequence[Bools]) -> Bools:
-    """Whether each held-out query has a relevant document, one fold after another, shape (n_queries,)."""
-    relevant = data.queries.max(data.labels.require_relevance("auto")) > 0
+    """Whether each held-out query has a relevant document, one fold after another, shape (n_queries,).
+
+    Of clicks it is whether the query has impressions.
+    """
+    relevant = data.labels.compared(data.queries)
     return np.concatenate([relevant[held_out] for held_out in folds])
 
 

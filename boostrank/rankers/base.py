@@ -97,12 +97,13 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
             query; if they are, features are not copied. Categorical columns of pandas are categorical features, unless
             native parameters say otherwise. polars DataFrames and pyarrow Tables become pandas DataFrames. Features
             that do not fit into memory are given as :class:`boostrank.FeatureFiles`; their rows must be grouped.
-        y : array-like, shape (n_documents,), or PreferenceGraph
-            Relevance labels, 0 or more; or preferences between the rows of X, for an EdgeLoss such as "edge-logistic".
+        y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
+            Relevance labels, 0 or more; or preferences between the rows of X, for an EdgeLoss such as "edge-logistic";
+            or clicks on them, for a surrogate: see :class:`boostrank.ClickLabels`.
         qid : array-like, shape (n_documents,), or str
             Query id of each row, an integer or a string; or the name of the column of X that contains the ids, which
             is then no feature. May be left out if X is a DataFrame with a column named "qid", which is then no feature,
-            or with an index level of this name, or if y is a PreferenceGraph.
+            or with an index level of this name, or if y is a PreferenceGraph or ClickLabels.
         group : array-like of int, shape (n_queries,), optional
             Number of documents of each query, instead of `qid`; the rows must be sorted by query.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
@@ -134,7 +135,8 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         eval_metric : str, Measure, callable, or list of these, optional
             Metrics of validation sets: names and measures as in :func:`boostrank.get_measure`, and functions ``(y,
             scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in LightGBM. The default is NDCG with
-            the ranker's `k`, `gain` and `discount`, and agreement if the labels are preferences.
+            the ranker's `k`, `gain` and `discount`, agreement if the labels are preferences, and for ClickLabels the
+            measure :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`.
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping, and in trainings on folds; the first one by default.
         callbacks : list, optional
@@ -217,8 +219,9 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Mean NDCG@k of the predicted scores, with this ranker's `gain`, `discount` and `k`.
 
-        It is computed by :func:`boostrank.ndcg_score`, or, if `y` is a PreferenceGraph, by
-        :func:`boostrank.metrics.agreement_score`.
+        It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is that of
+        :func:`boostrank.metrics.agreement_score`, and if `y` is ClickLabels, that of :class:`boostrank.clicks.ClickDCG`
+        with this ranker's `k` and `discount`.
 
         Parameters
         ----------

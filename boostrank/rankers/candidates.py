@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostrank.backends.base import TrainingSpecification
-from boostrank.labels import Labels
+from boostrank.backends.base import Backend, TrainingSpecification
+from boostrank.labels import Clicks, Labels
 from boostrank.losses import DEFAULT_LOSS
 from boostrank.rankers.automatic import Candidate, warn_of_left_out
 from boostrank.rankers.features import TrainingFeatures
@@ -37,6 +37,7 @@ DEFAULT_CUTOFF = 10
 class CandidatesMixin:
     """The candidates of a ranker; a subclass of the ranker sets the table of them."""
 
+    _backend: ClassVar[Backend]
     _candidates: ClassVar[Sequence[Mapping[str, Any]]]
 
     def _make_candidates(
@@ -50,7 +51,8 @@ class CandidatesMixin:
         """The specifications among which the training chooses; there is only one unless ``objective="auto"``.
 
         A value that the user set takes the place of that of a candidate, and a candidate that is then equal to an
-        earlier one is left out. A parameter that has its default counts as not set.
+        earlier one is left out. A parameter that has its default counts as not set. The objectives of the boosting
+        libraries are left out if the labels are clicks, which they do not take.
 
         Raises
         ------
@@ -80,11 +82,13 @@ class CandidatesMixin:
 
         if not settings.chooses_objective:
             return [Candidate({}, values["objective"], *specify(settings))]
-        labels.require_relevance(AUTO)
+        native = self._backend.NATIVE_OBJECTIVES if isinstance(labels, Clicks) else ()
+        if not isinstance(labels, Clicks):
+            labels.require_relevance(AUTO)
         candidates: list[Candidate] = []
         for parameters in self._candidates:
             own = {name: value for name, value in parameters.items() if name not in self._given(settings)}
-            if any(own == one.parameters for one in candidates):
+            if own.get("objective") in native or any(own == one.parameters for one in candidates):
                 continue
             changed = {"objective": DEFAULT_LOSS, **own}
             try:

@@ -25,7 +25,7 @@ def features_and_qid(X: Any, y: Any, qid: Any, group: ArrayLike | None, receiver
     Parameters
     ----------
     X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
-    y : array-like, shape (n_documents,), or PreferenceGraph
+    y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
     qid : array-like, shape (n_documents,), str or None
         See :func:`boostrank.frames.find_qid`.
     group : array-like of int, shape (n_queries,), or None
@@ -71,7 +71,7 @@ def group_data(
     ----------
     X : ndarray, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
         Features that :func:`boostrank.rankers.features.check_features` returned.
-    y : array-like, shape (n_documents,), or PreferenceGraph
+    y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
     qid : array-like, shape (n_documents,)
     sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
     init_score, position : array-like, shape (n_documents,), optional
