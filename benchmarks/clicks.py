@@ -1,6 +1,6 @@
 """NDCG@10 on true labels of rankers that learn from clicks, by number of clicks: ours, LightGBM's and XGBoost's.
 
-python benchmarks/clicks.py DATA ... --runs FOLDER [--seeds 1] [--full] [--sessions 30000] [--jobs 1]
+python benchmarks/clicks.py DATA ... --runs FOLDER [--seeds 1] [--full] [--sessions 10000] [--jobs 1]
                             [--report] [--output FOLDER]
 
 DATA is a folder of LETOR folds (MQ2008), one LETOR file (cut into five folds), or the word "synthetic": queries whose
@@ -13,7 +13,7 @@ measured on the true labels of the test queries.
 naive clicks              our ranker on click-through rates
 ours                      our ranker on estimates of relevance, with propensities that are true, estimated from the
                           same log, or wrong: position ** -0.5 and position ** -2 in place of position ** -1
-LightGBM, XGBoost         their LambdaMART on single sessions with clicks, of at most 30,000; with `position`, with
+LightGBM, XGBoost         their LambdaMART on single sessions with clicks, of at most 10,000; with `position`, with
                           `lambdarank_unbiased`, or without a correction
 
 In trust bias and cascade models, "true" is the true model, and "estimated" is the position-based model. The reduced
@@ -93,15 +93,14 @@ def grid(full):
 
 
 def jobs_of(arguments):
-    """File and arguments of each job: first the base with all folds and seeds, then the other cells."""
+    """File and arguments of each job: the base, then the other cells, each one fold after the other."""
     cells = grid(arguments.full)
     labels = dict.fromkeys((policy, BASE_MODEL, 0) for policy, _, _ in cells)
     jobs = {}
     for part in ([*labels, *cells[: len(CLICKS)]], cells[len(CLICKS) :]):
-        for cell, seed, data, fold in product(part, range(arguments.seeds), arguments.data, range(N_FOLDS)):
-            policy, model, n_clicks = cell
-            name = re.sub(r"[^\w.-]+", "_", f"{data_name(data)}-{policy}-{model}-{n_clicks}-{fold}-{seed}")
-            jobs[arguments.runs / f"{name}.json"] = (data, fold, policy, model, n_clicks, seed, arguments.sessions)
+        for seed, fold, data, cell in product(range(arguments.seeds), range(N_FOLDS), arguments.data, part):
+            name = re.sub(r"[^\w.-]+", "_", "-".join(map(str, (data_name(data), *cell, fold, seed))))
+            jobs[arguments.runs / f"{name}.json"] = (data, fold, *cell, seed, arguments.sessions)
     return jobs
 
 
@@ -178,7 +177,7 @@ def main():
     parser.add_argument("--runs", type=Path, required=True, help="folder with one file for each job")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument(
-        "--sessions", type=int, default=30_000, help="most sessions with clicks that the methods of the libraries get"
+        "--sessions", type=int, default=10_000, help="most sessions with clicks that the methods of the libraries get"
     )
     parser.add_argument("--full", action="store_true", help="all policies, click models and numbers of clicks")
     parser.add_argument("--jobs", type=int, default=1, help="jobs at the same time, of one thread each")
