@@ -13,7 +13,7 @@ import xgboost
 from workloads import SYNTHETIC, read_folds, training_queries
 
 import boostrank as br
-from boostrank.clicks import ClickLog, PositionBased, estimate_relevance, harvest_propensities
+from boostrank.clicks import Cascade, ClickLog, PositionBased, get_click_model, estimate_relevance, harvest_propensities
 from boostrank.model_selection import with_validation
 
 #: Documents of a result list, and the probability that an irrelevant document is relevant to a user.
@@ -106,13 +106,23 @@ class Experiment:
         self.max_sessions = max_sessions
         self.train, self.test = read_part(data, number)
         self.log = simulate(data, number, policy, model, n_clicks, seed)
-        self.model, self.seed = model, seed
+        self.model, self.seed = get_click_model(model), seed
+
+    @cached_property
+    def shown_sessions(self):
+        """The log of the rows that were shown."""
+        return self.log[self.log.shown]
+
+    @cached_property
+    def shown_counts(self):
+        """The same as counts, from which estimates of relevance take less time."""
+        return self.shown_sessions.aggregate()
 
     @cached_property
     def estimated(self):
         """The position-based model with propensities estimated from the log; None where the log has no evidence."""
         try:
-            return harvest_propensities(self.log).extended(DEPTH).click_model()
+            return harvest_propensities(self.shown_counts).extended(DEPTH).click_model()
         except ValueError:
             return None
 
@@ -140,7 +150,8 @@ def ours(experiment, model, targets="independent", make=br.LightGBMRanker):
     """
     model = {"true": experiment.model, "estimated": experiment.estimated or 1.0}.get(model, model)
     model = PositionBased(model) if isinstance(model, (float, tuple)) else model
-    log, X = experiment.log[experiment.log.shown], experiment.train.X[experiment.log.shown]
+    log = experiment.shown_sessions if isinstance(model, Cascade) else experiment.shown_counts
+    X = experiment.train.X[experiment.log.shown]
     settings = {"n_estimators": ROUNDS, "random_state": experiment.seed, "n_jobs": 1}
     if make is br.LightGBMRanker:
         settings["verbosity"] = -1

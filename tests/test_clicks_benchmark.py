@@ -103,7 +103,7 @@ def test_a_job_has_a_value_of_each_method():
 
 def test_estimated_is_naive_where_the_log_has_no_evidence(monkeypatch):
     log = br.ClickLog([1, 1, 2, 2], [0, 1, 2, 3], [1, 2, 1, 2], [1, 0, 1, 0], session=[0, 0, 1, 1])
-    experiment = SimpleNamespace(log=log)
+    experiment = SimpleNamespace(shown_counts=log)
     assert methods.Experiment.estimated.func(experiment) is None
 
 
