@@ -59,6 +59,7 @@ labels for training query rewriting", WWW 2007 workshop on query log analysis.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -73,6 +74,9 @@ Method = Literal["auto", "expected-clicks", "inverse-propensity"]
 NotShown = Literal["error", "irrelevant"]
 METHODS: tuple[str, ...] = get_args(Method)
 NOT_SHOWN: tuple[str, ...] = get_args(NotShown)
+# Number of clicks above the largest expectation that is not explained by chance, in standard deviations, and for counts
+# so small that they are not normal also in clicks.
+MAX_DEVIATIONS = 4.0
 
 
 class RelevanceEstimates(NamedTuple):
@@ -154,7 +158,7 @@ def estimate_relevance(
     """
     check_choice("not_shown", not_shown, NOT_SHOWN)
     chosen = get_click_model(model)
-    if type(chosen).corrections is ClickModel.corrections:
+    if _by_position(chosen):
         # The corrections depend on the position only: sums over counts are the same as over sessions, and faster.
         log = log.aggregate()
     weights, a, b, clipped = entry_weights(log, chosen, method, clip)
@@ -232,6 +236,38 @@ def require_shown(log: ClickLog, shown: Bools, advice: str = "or pass not_shown=
             f"relevance of {log.name_of_row(row)}, which was never shown where it may be examined. Leave such rows "
             f"out, {advice}"
         )
+
+
+def warn_of_excess(log: ClickLog, model: ClickModel, stacklevel: int = 2) -> None:
+    """Warn if rows have more clicks than rows that are always relevant, by more than chance explains.
+
+    Then the probabilities of the model are too small. There is no warning for models whose corrections depend on more
+    than the position.
+    """
+    if not _by_position(model):
+        return
+    log = log.aggregate()
+    a, b = model.corrections(log)
+    rate = np.minimum(a + b, 1.0)
+    clicks, mean, variance = (
+        np.bincount(log.row, weights=values, minlength=len(log))
+        for values in (log.clicks, rate * log.impressions, rate * (1.0 - rate) * log.impressions)
+    )
+    excess = clicks - (mean + MAX_DEVIATIONS * np.sqrt(variance) + MAX_DEVIATIONS)
+    if (excess > 0.0).any():
+        row = int(np.argmax(excess))
+        warnings.warn(
+            f"{np.count_nonzero(excess > 0.0)} of {len(log)} rows have more clicks than any relevance explains: "
+            f"{log.name_of_row(row)} has {clicks[row]:.0f}, and a document that is always relevant would have "
+            f"{mean[row]:.0f} with {model!r}. Its probabilities are too small, and a correction that is too strong may "
+            "be worse than none: estimate the propensities, for example with boostrank.clicks.harvest_propensities",
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _by_position(model: ClickModel) -> bool:
+    """Whether the corrections of a click model depend on the position only."""
+    return type(model).corrections is ClickModel.corrections
 
 
 def _ratio(numerator: Floats, denominator: Floats, otherwise: float) -> Floats:
