@@ -13,7 +13,7 @@ import xgboost
 from workloads import SYNTHETIC, read_folds, training_queries
 
 import boostrank as br
-from boostrank.clicks import Cascade, ClickLog, PositionBased, get_click_model, estimate_relevance, harvest_propensities
+from boostrank.clicks import Cascade, ClickLog, PositionBased, estimate_relevance, get_click_model, harvest_propensities
 from boostrank.model_selection import with_validation
 
 #: Documents of a result list, and the probability that an irrelevant document is relevant to a user.

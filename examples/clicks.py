@@ -93,12 +93,12 @@ def main():
         true = "" if y is None else f"; NDCG@10 on true labels: {br.ndcg_score(y[test], values, qid[test], k=10):.3f}"
         print(f"  {value:.3f} ({low:.3f} to {high:.3f}) for {name}{true}.")
     seen, _, best = found.values()
-    verdict = "better than" if best.low > seen.high else "worse than" if best.high < seen.low else "no different from"
-    print(f"So the clicks say that the ranker with propensities is {verdict} the lists that users saw.")
+    verdict = "better than" if best.low > seen.high else "worse than" if best.high < seen.low else "not clearly unlike"
+    print(f"So clicks on other queries say that the ranker with propensities is {verdict} the lists that users saw.")
     if y is not None:
         print(
-            "Learned: click-through rates teach a ranker to repeat the lists that users saw; propensities remove that, "
-            "they can be estimated from the same log, and clicks on other queries show the gain without any label."
+            "Learned: a ranker on click-through rates learns the position bias too; propensities remove it, and the "
+            "same log is enough to estimate them, to train with them, and to evaluate the ranker without labels."
         )
     print(f"The propensities with their intervals are in {folder / 'clicks.png'}.")
 
