@@ -61,6 +61,8 @@ LINES = {
     "LightGBM position": (style.GREEN, "^", "-."),
     "XGBoost unbiased": (style.ORANGE, "D", (0, (4, 1, 1, 1, 1, 1))),
 }
+#: Limits and ticks of the logarithmic axis.
+MIN_LOSS, MAX_LOSS, TICKS = 0.001, 0.4, (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 
 
 def run(data, fold, policy, model, n_clicks, seed, max_sessions):
@@ -137,37 +139,32 @@ def summarize(rows):
 
 
 def plot(table, path):
-    """NDCG@10 by number of clicks in the base grid: a panel for each data set, a line with a band for each method."""
+    """What is lost against full labels, by number of clicks: a panel for each data set, a line for each method."""
     plt = import_pyplot()
     base = table[(table["policy"] == BASE_POLICY) & (table["model"] == BASE_MODEL)]
     data_sets = list(base["data"].unique())
-    size = {"figsize": (3.5 * len(data_sets), 4.0), "layout": "constrained"}
+    size = {"figsize": (3.5 * len(data_sets), 4.3), "layout": "constrained", "sharey": True}
     figure, axes = plt.subplots(1, len(data_sets), squeeze=False, **size)
     for ax, data in zip(axes[0], data_sets, strict=True):
         part = base[base["data"] == data].set_index("method")
-        full, lowest = part.loc[FULL, "ndcg@10"], []
-        ax.axhline(full, color="0.35", linewidth=1.2, linestyle=(0, (6, 2)), label=FULL)
-        ax.axhline(part.loc[LOGGED, "ndcg@10"], color="0.35", linewidth=1.0, linestyle=(0, (1, 1.5)), label=LOGGED)
+        ax.axhline(-part.loc[LOGGED, "difference"], color="0.35", linewidth=1.0, linestyle=(0, (1, 1.5)), label=LOGGED)
         for method, (color, marker, dash) in LINES.items():
             line = part.loc[[method]]
-            ax.fill_between(
-                line["clicks"], full + line["low"], full + line["high"], color=color, alpha=0.12, linewidth=0
-            )
+            lost = np.maximum(-line[["difference", "low", "high"]], MIN_LOSS / 2)
+            ax.fill_between(line["clicks"], lost["high"], lost["low"], color=color, alpha=0.1, linewidth=0)
             look = {"color": color, "marker": marker, "linestyle": dash, "markersize": 4.5, "linewidth": 1.5}
-            ax.plot(line["clicks"], line["ndcg@10"], label=method, **look)
-            lowest.append(line["ndcg@10"].min())
-        ax.set_xscale("log")
-        span = full - min(lowest)
-        ax.set_ylim(min(lowest) - 0.1 * span, full + 0.15 * span)
-        ax.set_title(data, loc="left", fontsize="medium")
-        ax.set_xlabel("clicks")
+            ax.plot(line["clicks"], lost["difference"], label=method, **look)
+        ax.set(xscale="log", yscale="log", ylim=(MIN_LOSS, MAX_LOSS), xlabel="clicks")
+        ax.set_title(f"{data} (full labels: {part.loc[FULL, 'ndcg@10']:.3f})", loc="left", fontsize="medium")
+        ax.minorticks_off()
+        ax.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
         style.light_grid(ax)
-    axes[0][0].set_ylabel("NDCG@10 on true labels of test queries")
+    axes[0][0].set_ylabel("NDCG@10 lost against full labels")
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-    title = "Clicks on result lists of two weak rankers. Bands: 95% intervals of the difference to full labels"
+    title = "Learning from clicks on the lists of two weak rankers: lower is better. Bands: 95% intervals"
     figure.suptitle(title, fontsize="medium")
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
