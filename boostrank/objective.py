@@ -171,7 +171,7 @@ class Objective(BoundLoss):
         labels = as_labels(relevance)
         _check_length(labels.values, queries, "relevance")
         self.targets = labels.targets(self.surrogate, queries, dcg or DCG(), normalize)
-        _check_bounds(self.surrogate, self.targets)
+        _check_bounds(self.surrogate, self.targets, normalize)
         weights = labels.weighted(weights)
         self.weights: Floats | None = None
         if weights is not None:
@@ -390,11 +390,11 @@ def _check_length(values: ArrayLike, queries: Queries, name: str) -> None:
         raise ValueError(f"{name} must have one value per document, shape {expected}; got {shape}")
 
 
-def _check_bounds(surrogate: Surrogate, targets: Floats) -> None:
+def _check_bounds(surrogate: Surrogate, targets: Floats, normalize: str) -> None:
     if not surrogate.within_bounds(targets).all():
         low, high = surrogate.target_bounds
         raise ValueError(
-            f"{surrogate!r} needs targets in [{low:g}, {high:g}], but they reach from {targets.min():g} to "
-            f"{targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, for ClickLabels "
-            "normalize='independent' or 'none', or another surrogate"
+            f"{surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they reach from "
+            f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, "
+            "normalize='independent' of ClickLabels, or another surrogate"
         )

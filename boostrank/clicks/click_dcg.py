@@ -36,9 +36,7 @@ class ClickDCG(Measure):
 
     Parameters
     ----------
-    k : int or None, default None
-        Cutoff; None: all ranks.
-    discount
+    k, discount
         As in :class:`boostrank.dcg.DCG`.
 
     Raises
@@ -58,7 +56,7 @@ class ClickDCG(Measure):
     ('click-dcg@10', 1.0)
     """
 
-    k: int | None = None
+    k: int | float | None = None
     discount: Discount = "log2"
 
     def __post_init__(self) -> None:
@@ -135,15 +133,18 @@ class _BoundClickDCG(BoundMeasure):
                 "Use a log with more clicks"
             )
         self._gains = own.repeat(terms) * relevance / total
-        self._counts = own.ungroup(own.repeat(terms > 0.0))
+        counts = own.ungroup(own.repeat(terms > 0.0))
+        self._without_support = counts & ~labels.estimates.shown
+        self._needs_support = labels.not_shown == "error" and bool(self._without_support.any())
 
     def _terms(self, scores: NDArray[Any]) -> Floats:
         """The terms of each query, whose sum is the measure, shape (n_queries,)."""
         labels, queries = self._labels, self._labels.queries
-        discounts = discounts_of_documents(self._dcg, np.asarray(scores, dtype=np.float64), queries)
-        if labels.not_shown == "error":
-            require_support(labels.log, ~labels.estimates.shown & self._counts & (queries.ungroup(discounts) > 0.0))
-        return queries.sum(self._gains * discounts)
+        values = np.asarray(scores, dtype=np.float64)
+        if self._needs_support:
+            discounts = queries.ungroup(discounts_of_documents(self._dcg, values, queries))
+            require_support(labels.log, self._without_support & (discounts > 0.0))
+        return self._dcg.of_ranking(self._gains, values, queries)
 
     def per_query(self, scores: NDArray[Any]) -> Floats:
         terms, weights = self._terms(scores), self._weights

@@ -188,7 +188,7 @@ def click_targets(
         return relevance
     grouped = queries.group(relevance)
     tables = reciprocal_ideals(dcg, int(queries.sizes.max()), dcg.cutoffs(queries))
-    targets: Floats = queries.ungroup(grouped * expect_without_each(grouped, tables, queries))
+    targets: Floats = queries.ungroup(_times_expectation(grouped, tables, queries))
     return targets
 
 
@@ -232,16 +232,7 @@ def session_targets(
     if isinstance(chosen, Cascade):
         return _cascade_targets(log, sessions, np.maximum(a, clip), tables)
     values = (log.clicks - b) / np.maximum(a, clip)
-    # Entries with the value 0 change nothing. Without trust bias these are all entries without a click.
-    counted = values != 0.0
-    sizes = sessions.sum(counted.astype(np.int64))
-    result = np.zeros(log.n_entries)
-    if not counted.any():
-        return result
-    lists = Segments.from_sizes(sizes[sizes > 0])
-    own = tables if len(tables) == 1 else tables[sizes > 0]
-    result[counted] = values[counted] * expect_without_each(values[counted], own, lists)
-    return result
+    return _times_expectation(values, tables, sessions)
 
 
 def reciprocal_ideals(dcg: DCG, n: int, cutoffs: Ints) -> Floats:
@@ -254,6 +245,19 @@ def reciprocal_ideals(dcg: DCG, n: int, cutoffs: Ints) -> Floats:
     if counted.min() == counted.max():
         counted = counted[:1]
     return 1.0 / ideal[np.minimum(np.arange(max(n, 1)), counted[:, None] - 1)]
+
+
+def _times_expectation(values: Floats, tables: Floats, lists: Segments) -> Floats:
+    """``t_i e_i`` for each document; the arguments are those of :func:`expect_without_each`."""
+    # Documents with the value 0 change nothing. Without trust bias these are all documents without a click.
+    counted = values != 0.0
+    sizes = lists.sum(counted.astype(np.int64))
+    result = np.zeros(len(values))
+    if not counted.any():
+        return result
+    own = tables if len(tables) == 1 else tables[sizes > 0]
+    result[counted] = values[counted] * expect_without_each(values[counted], own, Segments.from_sizes(sizes[sizes > 0]))
+    return result
 
 
 def sessions_of_queries(log: ClickLog) -> Ints:

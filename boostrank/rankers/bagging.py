@@ -86,14 +86,16 @@ class BaggedRanker(BaseEstimator):
         Mean score of each row of X, over the members that were not trained on its query; NaN if there is none.
     oob_scores_ : ndarray of float64, shape (n_queries,)
         NDCG@k of `oob_prediction_` for each query, in the sequence in which queries first appear in `qid`, with the
-        ranker's `gain`, `discount` and `k`; agreement if the labels are preferences. NaN for queries that all members
-        were trained on, and for those for which the measure is undefined. If the members stopped early on their
-        out-of-bag queries, these values are somewhat too high: they chose the number of rounds.
+        ranker's `gain`, `discount` and `k`; agreement if the labels are preferences; for ClickLabels the terms of
+        :class:`boostrank.clicks.ClickDCG`, whose mean is the measure. NaN for queries that all members were trained on,
+        and for those for which the measure is undefined. If the members stopped early on their out-of-bag queries,
+        these values are somewhat too high: they chose the number of rounds.
     oob_score_ : float
         The mean of `oob_scores_` over the queries with a value; NaN if there is none.
     oob_standard_error_ : float
         Standard error of `oob_score_`: the standard deviation of these values divided by the square root of their
-        number. NaN with fewer than two values.
+        number. NaN with fewer than two values. For ClickLabels use the interval of :func:`boostrank.clicks.evaluate`,
+        which also knows that the number of relevant documents is estimated.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X had column names
 

@@ -42,17 +42,18 @@ class XGBoostRanker(BoostedRanker):
         ``boostrank.rankers.candidates.XGBOOST_CANDIDATES``, "rank:ndcg" among them. The first one, the default
         objective, is kept unless another one is better by more than one standard error of the difference, paired by
         query: the difference of the deciding metric of `fit`, by default NDCG with the ranker's `gain`, `discount` and
-        `k`, 10 if `k` is None. Queries without a relevant document do not count. Candidates that are worse than the
-        best one by more than two standard errors after a quarter or half of the rounds are dropped. Parameters of the
-        ranker that are not at their default take the place of those of candidates. With 3 folds, all trainings together
-        have at most 10 times the rounds times documents of one training; with 4 or more folds, only the default and the
-        best other candidate go on after a quarter of the rounds.
+        `k`, 10 if `k` is None. Queries without a relevant document do not count. For clicks, the objective of the
+        library is left out. Candidates that are worse than the best one by more than two standard errors after a
+        quarter or half of the rounds are dropped. Parameters of the ranker that are not at their default take the place
+        of those of candidates. With 3 folds, all trainings together have at most 10 times the rounds times documents of
+        one training; with 4 or more folds, only the default and the best other candidate go on after a quarter of the
+        rounds.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
         :class:`boostrank.dcg.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
-        :func:`boostrank.targets.make_targets`.
+        :func:`boostrank.targets.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own in its place.
     n_estimators : int or "auto", default 100
         Number of boosting rounds. "auto" takes the number at which the mean over `cv` folds of the training queries of
         the deciding metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this

@@ -1,0 +1,125 @@
+"""Clicks as labels: targets, weights of queries, indexing by rows, rows without support, bad input."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import boostrank as br
+from boostrank.clicks import Cascade, ClickLog, PositionBased, Propensities, TrustBias, click_targets
+from boostrank.dcg import DCG
+
+TRUST = TrustBias([1.0, 0.8, 0.6, 0.5], click_relevant=0.9, click_irrelevant=0.3)
+QID = np.array(["b", "a", "a", "b", "a", "c", "c", "d"])
+
+
+def simulated(n_sessions=(40, 80, 20, 0), model=(1.0, 0.8, 0.6, 0.5), seed=0):
+    """A log of shuffled rows, in which the query "d" has no session; queries appear in the sequence b, a, c, d."""
+    relevance = np.array([0.9, 0.1, 0.6, 0.2, 0.3, 0.0, 0.5, 0.4])
+    return br.simulate_clicks(
+        relevance, -np.arange(8.0), QID, model=model, n_sessions=list(n_sessions), policy=("swap", 0.7), depth=None,
+        relevance=lambda y: y, random_state=seed,
+    ).log  # fmt: skip
+
+
+@pytest.mark.parametrize("k", [None, 1])
+@pytest.mark.parametrize("normalize", ["independent", "none", "sessions"])
+@pytest.mark.parametrize("model", [(1.0, 0.8, 0.6, 0.5), TRUST, Cascade(0.5)], ids=["positions", "trust", "cascade"])
+def test_targets_are_click_targets_that_are_not_negative(model, normalize, k):
+    log, dcg = simulated(model=model), DCG(k)
+    labels = br.ClickLabels(log, model, normalize=normalize, clip=0.55)
+    expected = click_targets(log, model, normalize=normalize, dcg=dcg, clip=0.55, not_shown="irrelevant")
+    np.testing.assert_array_equal(labels.targets(dcg), np.maximum(expected, 0))
+    if normalize == "sessions" and model is TRUST and k is None:
+        assert expected.min() < 0  # Otherwise nothing is tested.
+
+
+def test_weights_of_queries_are_numbers_of_sessions():
+    log = simulated()
+    assert br.ClickLabels(log, 1.0).query_weights.tolist() == pytest.approx([40 / 140, 80 / 140, 20 / 140, 0])
+    counts = br.ClickLabels(log.aggregate(), 1.0).query_weights
+    np.testing.assert_allclose(counts, br.ClickLabels(log, 1.0).query_weights)
+    assert br.ClickLabels(log, 1.0, average="queries").query_weights.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0])
+
+
+@pytest.mark.parametrize("normalize", ["independent", "none", "sessions"])
+def test_rows_of_whole_queries_keep_their_targets(normalize):
+    labels = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5), normalize=normalize, average="queries")
+    rows = np.array([6, 2, 4, 5, 1])
+    part = labels[rows]
+    assert (part.normalize, part.average, part.model) == (labels.normalize, labels.average, labels.model)
+    assert part.qid.tolist() == QID[rows].tolist()
+    np.testing.assert_allclose(part.targets(), labels.targets()[rows])
+    np.testing.assert_allclose(labels[np.isin(QID, ["a", "c"])].targets(), part.targets()[[4, 1, 2, 3, 0]])
+
+
+@pytest.mark.parametrize("normalize", ["independent", "none", "sessions"])
+def test_queries_without_sessions_need_no_support_and_other_rows_do(normalize):
+    labels = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5), normalize=normalize)
+    assert labels.targets()[7] == 0  # Query "d" was never shown, and has the weight 0.
+    log = ClickLog(["a", "a", "b"], row=[0], position=[1], clicks=[1], session=[0])
+    with pytest.raises(ValueError, match=r"no support.*row 1 of query 'a'|shows 1 of the 2 documents of query 'a'"):
+        br.ClickLabels(log, 1.0, normalize=normalize).targets()
+    shown = br.ClickLabels(log, 1.0, normalize=normalize, not_shown="irrelevant").targets()
+    assert shown.tolist() == [1, 0, 0]
+
+
+def test_a_row_below_the_click_of_a_cascade_has_no_support():
+    log = ClickLog(["a", "a"], row=[0, 1], position=[1, 2], clicks=[1, 0], session=[0, 0])
+    with pytest.raises(ValueError, match="row 1 of query 'a', which was never shown where it may be examined"):
+        br.ClickLabels(log, "cascade", normalize="none").targets()
+
+
+def test_models_that_are_accepted():
+    log = simulated()
+    assert br.ClickLabels(log, 1.0).model == PositionBased(1.0)
+    estimated = Propensities.given([1.0, 0.8, 0.6])
+    assert br.ClickLabels(log, estimated).model == PositionBased((1.0, 0.8, 0.6))
+    assert br.ClickLabels(log, "cascade").model == Cascade()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"log": [0, 1]}, TypeError, "log must be a ClickLog; got list"),
+        ({"model": [1.0, 0.5]}, ValueError, "propensities has 2 positions, but position 3 is used"),
+        ({"model": [1.0, 0.5, 0.0]}, ValueError, "propensities of position 3 is 0, not in"),
+        ({"model": [1.0, 1.5, 0.5]}, ValueError, "propensities of position 2 is 1.5, not in"),
+        ({"model": "random"}, ValueError, "model must be"),
+        ({"model": Cascade(), "log": simulated().aggregate()}, ValueError, "needs a log of sessions"),
+        ({"model": Cascade(0.5), "method": "expected-clicks"}, ValueError, "is biased"),
+        ({"normalize": "dcg"}, ValueError, "normalize must be"),
+        ({"method": "ipw"}, ValueError, "method must be"),
+        ({"clip": 1.0}, ValueError, "clip must be"),
+        ({"not_shown": "zero"}, ValueError, "not_shown must be"),
+        ({"average": "documents"}, ValueError, "average must be"),
+    ],
+)
+def test_bad_arguments(arguments, error, message):
+    with pytest.raises(error, match=message):
+        br.ClickLabels(**{"log": simulated(), "model": ("power", 1.0), **arguments})
+
+
+def test_targets_of_sessions_need_sessions():
+    with pytest.raises(ValueError, match="need a log of sessions"):
+        br.ClickLabels(simulated().aggregate(), 1.0, normalize="sessions").targets()
+
+
+def test_they_are_no_array_of_numbers():
+    labels = br.ClickLabels(simulated(), 1.0)
+    for use in (np.asarray, lambda y: br.ndcg_score(y, np.arange(8.0), QID), lambda y: br.evaluate(y, np.arange(8.0))):
+        with pytest.raises(ValueError, match=r"got ClickLabels: clicks are evaluated by boostrank.clicks.ClickDCG"):
+            use(labels)
+    with pytest.raises(ValueError, match="qid differs from the query ids of the click log"):
+        labels.check_qid(QID[::-1])
+    labels.check_qid(QID.astype(object))
+
+
+def test_pickle_and_text():
+    labels = br.ClickLabels(simulated(), [1.0, 0.5, 0.2], clip=0.1)
+    again = pickle.loads(pickle.dumps(labels))
+    np.testing.assert_array_equal(again.targets(), labels.targets())
+    assert repr(again) == repr(labels)
+    assert repr(labels).endswith("n_clicks=101), PositionBased(propensities=(1.0, 0.5, 0.2)), clip=0.1)")
+    assert len(labels) == 8
+    assert labels.shape == (8,)

@@ -1,0 +1,313 @@
+"""Rankers that are trained on clicks, evaluated by them, and stopped by them."""
+
+import functools
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import boostrank as br
+from boostrank.clicks import ClickDCG, PositionBased, TrustBias, evaluate
+from boostrank.dcg import DCG
+from boostrank.labels import Clicks
+from boostrank.objective import Objective, bind
+
+RANKERS = [
+    br.LightGBMRanker(n_estimators=10, num_leaves=7, random_state=0, n_jobs=1),
+    br.XGBoostRanker(n_estimators=10, max_depth=3, random_state=0, n_jobs=1),
+]
+by_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
+MODEL = TrustBias(("power", 1.0), click_relevant=0.9, click_irrelevant=("power", 1.0, 0.3))
+RELEVANCE = (0.02, 0.15, 0.4, 0.7, 0.9, 1.0)
+
+
+@functools.cache
+def data(seed=0, n_queries=40, n_sessions=4000, model=("power", 1.0)):
+    """Features of shuffled rows, their relevance labels, and a log of all of them, ranked by the last feature.
+
+    The last feature has nothing to do with relevance. The two last queries have no sessions.
+    """
+    X, y, qid = br.make_ranking(n_queries, n_documents=(5, 12), noise=0.0, random_state=seed)
+    order = np.random.default_rng(seed).permutation(len(y))
+    X, y, qid = X[order], y[order], qid[order] + n_queries * seed
+    sessions = np.full(n_queries, n_sessions // n_queries)
+    sessions[::2] *= 2
+    sessions[-2:] = 0
+    drawn = br.simulate_clicks(
+        y, X[:, -1], qid, model=PositionBased(model) if isinstance(model, tuple) else model, depth=None,
+        n_sessions=sessions, policy=("swap", 0.2), relevance=RELEVANCE, random_state=seed,
+    )  # fmt: skip
+    return X, y, qid, drawn
+
+
+def clicks(seed=0, **settings):
+    return br.ClickLabels(data(seed)[3].log, ("power", 1.0), **settings)
+
+
+@by_ranker
+@pytest.mark.parametrize("normalize", ["none", "independent", "sessions"])
+@pytest.mark.parametrize("objective", ["consistent-lambdarank", "softmax", "squared", "cosine"])
+def test_it_is_the_training_on_targets_with_sessions_as_weights(ranker, objective, normalize):
+    X, _, qid, _ = data()
+    labels, ranker = clicks(normalize=normalize), clone(ranker).set_params(objective=objective, k=3)
+    scores = clone(ranker).fit(X, labels).predict(X)
+    # Of targets as labels with a linear gain, the targets without a normalization are these labels.
+    by_hand = clone(ranker).set_params(normalize="none", gain="linear")
+    by_hand.fit(X, labels.targets(DCG(3)), qid, sample_weight=labels.query_weights)
+    np.testing.assert_array_equal(by_hand.predict(X), scores)
+    np.testing.assert_array_equal(clone(ranker).fit(X, labels, qid).predict(X), scores)
+    assert len(np.unique(scores)) > 5
+
+
+@by_ranker
+def test_weights_multiply_the_numbers_of_sessions(ranker):
+    X, _, _, drawn = data()
+    labels, of_queries = clicks(), np.random.default_rng(0).uniform(1, 2, 40)
+    scores = clone(ranker).fit(X, labels, sample_weight=of_queries).predict(X)
+    _, sessions = np.unique(drawn.log.query[drawn.log.sessions.starts], return_counts=True)
+    equal = clicks(average="queries")
+    product = of_queries * np.append(sessions, [1, 1])  # Of the queries without sessions, no weight matters.
+    # The weights of these clicks are equal, up to those of queries without sessions.
+    np.testing.assert_allclose(clone(ranker).fit(X, equal, sample_weight=product).predict(X), scores, atol=1e-5)
+    assert np.abs(clone(ranker).fit(X, equal).predict(X) - scores).max() > 1e-3
+
+
+def test_queries_without_sessions_have_no_gradient():
+    labels = clicks()
+    queries = labels.queries
+    grouped = labels[queries.permutation]
+    gradient, hessian = bind("softmax", grouped, grouped.queries).gradient_hessian(np.arange(len(labels)) / 10)
+    is_last = grouped.queries.repeat(np.arange(40) >= 38)
+    assert not gradient[is_last].any()
+    assert not hessian[is_last].any()
+    assert hessian[~is_last].all()
+    # The mean Hessian of the other documents is 1 where boosting starts.
+    hessian = bind("softmax", grouped, grouped.queries).gradient_hessian(np.zeros(len(labels)))[1]
+    assert hessian[~is_last].mean() == pytest.approx(1.0, rel=1e-5)
+    direct = Objective("softmax", grouped, grouped.queries)
+    np.testing.assert_array_equal(direct.gradient_hessian(np.zeros(len(labels)))[1], hessian)
+
+
+@by_ranker
+def test_permuting_the_rows_does_not_matter(ranker):
+    X, _, qid, _ = data()
+    rows = np.argsort(qid, kind="stable")
+    labels, weights = clicks(), np.random.default_rng(0).uniform(1, 2, len(qid))
+    shuffled = clone(ranker).fit(X, labels, sample_weight=weights)
+    grouped = clone(ranker).fit(X[rows], labels[rows], sample_weight=weights[rows])
+    np.testing.assert_allclose(shuffled.predict(X), grouped.predict(X), atol=1e-5)
+
+
+@by_ranker
+def test_many_clicks_teach_what_relevance_teaches_and_naive_clicks_do_not(ranker):
+    X, _, qid, drawn = data(n_queries=60, n_sessions=60_000)
+    trust = data(n_queries=60, n_sessions=60_000, model=MODEL)[3].log
+    fresh, fresh_y, fresh_qid, _ = data(seed=1)
+    ranker = clone(ranker).set_params(n_estimators=40, learning_rate=0.2)
+
+    def quality(*arguments, **settings):
+        scores = clone(ranker).set_params(**settings).fit(X, *arguments).predict(fresh)
+        return br.ndcg_score(fresh_y, scores, fresh_qid, k=5)
+
+    best = quality(drawn.relevance, qid, gain="linear")
+    for kind in ("none", "independent", "sessions"):
+        assert quality(br.ClickLabels(drawn.log, ("power", 1.0), normalize=kind)) > best - 0.015
+    for kind in ("none", "independent"):
+        assert quality(br.ClickLabels(trust, MODEL, normalize=kind)) > best - 0.015
+    assert quality(br.ClickLabels(drawn.log, 1.0)) < best - 0.04
+    assert quality(br.ClickLabels(trust, 1.0)) < best - 0.3
+    # Propensities do not correct trust bias.
+    assert quality(br.ClickLabels(trust, ("power", 1.0))) < best - 0.05
+
+
+@by_ranker
+def test_score_and_early_stopping_are_counterfactual_estimates(ranker):
+    X, _, _, _ = data()
+    fresh, _, _, drawn = data(seed=1)
+    settings = {"early_stopping_rounds": 5, "n_estimators": 60, "k": 5}
+    fitted = clone(ranker).set_params(**settings).fit(X, clicks(), eval_set=[(fresh, clicks(1, average="queries"))])
+    history = fitted.evals_result_["valid_0"]["click-dcg@5"]
+    assert fitted.best_iteration_ == np.argmax(history) + 1
+    expected = evaluate(
+        drawn.log, fitted.predict(fresh), ("power", 1.0), measure="dcg@5", average="queries", not_shown="irrelevant"
+    ).value
+    assert max(history) == pytest.approx(expected, abs=1e-6)
+    assert fitted.score(fresh, clicks(1, average="queries")) == pytest.approx(expected, rel=1e-12)
+    assert br.make_scorer(ClickDCG(5))(fitted, fresh, clicks(1, average="queries")) == pytest.approx(expected)
+    held = clone(ranker).set_params(**settings, validation_fraction=0.3, refit=True).fit(X, clicks())
+    assert list(held.evals_result_) == ["valid_0"]
+    auto = clone(ranker).set_params(n_estimators="auto", early_stopping_rounds=5, cv=3, ensemble="folds")
+    assert auto.fit(X, clicks()).cv_results_["metric"].tolist() == ["click-dcg"]
+
+
+@by_ranker
+def test_validation_sets_may_have_relevance_labels(ranker):
+    X, _, _, _ = data()
+    fresh, fresh_y, fresh_qid, _ = data(seed=1)
+    sets = {"clicks": (fresh, clicks(1)), "labels": (fresh, fresh_y, fresh_qid)}
+    fitted = clone(ranker).set_params(early_stopping_rounds=3, n_estimators=20).fit(X, clicks(), eval_set=sets)
+    assert [list(fitted.evals_result_[name]) for name in sets] == [["click-dcg"], ["ndcg"]]
+    by_labels = clone(ranker).fit(X, clicks(), eval_set=[sets["labels"]], eval_metric="ndcg@5")
+    last = by_labels.evals_result_["valid_0"]["ndcg@5"][-1]
+    assert last == pytest.approx(br.ndcg_score(fresh_y, by_labels.predict(fresh), fresh_qid, k=5), abs=1e-6)
+
+
+def loop_over_folds(ranker, X, labels, folds, measure):
+    return [measure(labels[test], clone(ranker).fit(X[train], labels[train]).predict(X[test])) for train, test in folds]
+
+
+@by_ranker
+def test_cross_validation_slices_the_log(ranker):
+    X, _, qid, _ = data()
+    labels, folds = clicks(), list(br.QueryKFold(3).split(X, groups=qid))
+    expected = loop_over_folds(ranker, X, labels, folds, ClickDCG(10))
+    np.testing.assert_allclose(br.cross_validate(ranker, X, labels, cv=3)["test_score"], expected, rtol=1e-12)
+    # This works without metadata routing, because ClickLabels have the query ids.
+    done = cross_validate(ranker, X, labels, cv=br.QueryKFold(3), scoring=br.make_scorer(ClickDCG(10)))
+    np.testing.assert_allclose(done["test_score"], expected, rtol=1e-12)
+    own = loop_over_folds(ranker, X, labels, folds, ClickDCG())
+    np.testing.assert_allclose(cross_validate(ranker, X, labels, cv=br.QueryKFold(3))["test_score"], own, rtol=1e-12)
+    several = br.cross_validate(ranker, X, labels, qid, cv=folds, scoring=[ClickDCG(10), ClickDCG(1)])
+    np.testing.assert_allclose(several["test_click-dcg@10"], expected, rtol=1e-12)
+    weighted = br.cross_validate(ranker, X, labels, cv=3, params={"sample_weight": np.arange(1.0, 41)})
+    assert np.abs(weighted["test_score"] - expected).max() > 0
+    pipeline = make_pipeline(StandardScaler(), ranker)
+    assert br.cross_validate(pipeline, X, labels, cv=3)["test_score"].shape == (3,)
+
+
+@by_ranker
+def test_grid_search_over_losses(ranker):
+    X, _, qid, _ = data()
+    labels, grid = clicks(), {"objective": ["softmax", "squared"]}
+    short = br.grid_search(ranker, grid, X, labels, cv=2)
+    with sklearn.config_context(enable_metadata_routing=True):
+        plain = GridSearchCV(ranker, grid, cv=br.QueryKFold(2), scoring=br.make_scorer(ClickDCG(10)))
+        plain.fit(X, labels, qid=qid)
+    np.testing.assert_allclose(short.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"])
+    assert short.score(X, labels) == ClickDCG(10)(labels, short.predict(X))
+
+
+@by_ranker
+def test_objective_auto_leaves_out_objectives_of_the_library(ranker):
+    X, _, _, _ = data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = clone(ranker).set_params(objective="auto", n_estimators=8).fit(X, clicks())
+    results = fitted.cv_results_
+    assert set(results["objective"]) == {"consistent-lambdarank", "pairwise-exponential"}
+    assert set(results["metric"]) == {"click-dcg@10"}
+    assert results["difference"][results["chosen"]][0] >= 0
+    # Only queries with sessions are compared.
+    assert Clicks(clicks()).compared(clicks().queries).tolist() == [True] * 38 + [False] * 2
+
+
+@by_ranker
+def test_bagging(ranker):
+    X, _, _, _ = data()
+    bagged = br.BaggedRanker(ranker, n_estimators=8, random_state=0).fit(X, clicks())
+    labels, has_scores = clicks(), ~np.isnan(bagged.oob_prediction_)
+    expected = ClickDCG()(labels[has_scores], bagged.oob_prediction_[has_scores])
+    assert bagged.oob_score_ == pytest.approx(expected)
+    assert bagged.score(X, labels) == ClickDCG()(labels, bagged.predict(X))
+
+
+@by_ranker
+def test_saved_models_clones_and_pickles(ranker, tmp_path):
+    X, _, _, _ = data()
+    fitted = clone(ranker).fit(X, clicks())
+    fitted.save_model(tmp_path / "model")
+    loaded = clone(ranker).load_model(tmp_path / "model")
+    np.testing.assert_allclose(loaded.predict(X), fitted.predict(X))
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+    assert again.score(X, clicks()) == fitted.score(X, clicks())
+    np.testing.assert_array_equal(clone(fitted).fit(X, clicks()).predict(X), fitted.predict(X))
+
+
+@by_ranker
+def test_native_objectives_with_positions_take_clicks_of_impressions_as_labels(ranker):
+    """For comparisons: each impression is a row, and each session is a query."""
+    X, y, qid, drawn = data()
+    log = drawn.log
+    session = log.sessions.repeat(np.arange(log.n_sessions))
+    rows, labels = X[log.row], log.clicks  # Rows of a session are sorted by position, as XGBoost needs them.
+    if isinstance(ranker, br.XGBoostRanker):
+        own = clone(ranker).set_params(objective="rank:ndcg", lambdarank_unbiased=True)
+        own.fit(rows, labels, session)
+        biased = clone(ranker).set_params(objective="rank:ndcg").fit(rows, labels, session)
+        with pytest.raises(ValueError, match="XGBoost takes no position"):
+            clone(ranker).set_params(objective="rank:ndcg").fit(rows, labels, session, position=log.position)
+    else:
+        own = clone(ranker).set_params(objective="lambdarank").fit(rows, labels, session, position=log.position)
+        biased = clone(ranker).set_params(objective="lambdarank").fit(rows, labels, session)
+    assert br.ndcg_score(y, own.predict(X), qid, k=5) > br.ndcg_score(y, X[:, -1], qid, k=5)
+    assert np.abs(own.predict(X) - biased.predict(X)).max() > 1e-3
+
+
+@by_ranker
+def test_misuse_is_an_error(ranker):
+    X, y, qid, drawn = data()
+    labels = clicks()
+    fit = clone(ranker).fit
+    with pytest.raises(ValueError, match=r"y is a ClickLog.*pass boostrank.ClickLabels"):
+        fit(X, drawn.log)
+    with pytest.raises(ValueError, match="y is a ClickLog"):
+        br.cross_validate(ranker, X, drawn.log)
+    with pytest.raises(ValueError, match="y is a ClickLog"):
+        fit(X, labels).score(X, drawn.log)
+    with pytest.raises(ValueError, match="qid differs from the query ids of the click log"):
+        fit(X, labels, qid[::-1])
+    with pytest.raises(ValueError, match=f"y has {len(X)} values for the 10 rows of X"):
+        fit(X[:10], labels)
+    with pytest.raises(ValueError, match="set normalize of the ClickLabels"):
+        clone(ranker).set_params(normalize="none").fit(X, labels)
+    native = "lambdarank" if isinstance(ranker, br.LightGBMRanker) else "rank:ndcg"
+    for objective in (native, lambda y, s: (s, s + 1)):
+        with pytest.raises(ValueError, match=r"needs relevance labels.*for ClickLabels use a surrogate"):
+            clone(ranker).set_params(objective=objective).fit(X, labels)
+    with pytest.raises(ValueError, match="losses of preferences need preferences or relevance labels"):
+        clone(ranker).set_params(objective="edge-logistic").fit(X, labels)
+    with pytest.raises(ValueError, match="got ClickLabels: clicks are evaluated by"):
+        fit(X, labels, eval_set=[(X, labels)], eval_metric="ndcg")
+    with pytest.raises(ValueError, match="got ClickLabels: clicks are evaluated by"):
+        br.cross_validate(ranker, X, labels, scoring="ndcg@10")
+    with pytest.raises(ValueError, match="click-dcg needs ClickLabels; got ndarray"):
+        fit(X, labels, eval_set=[(X, y, qid)], eval_metric=ClickDCG())
+    with pytest.raises(ValueError, match="got ClickLabels"):
+        list(br.QueryKFold(3, stratify=True).split(X, labels))
+    few = br.simulate_clicks(y, X[:, -1], qid, n_sessions=300, depth=None, relevance=RELEVANCE, random_state=0).log
+    few_clicks = br.ClickLabels(few, ("power", 1.0), normalize="sessions", not_shown="irrelevant")
+    with pytest.raises(ValueError, match=r"needs targets in \[0, 1\].*normalize='independent' of ClickLabels"):
+        clone(ranker).set_params(objective="logistic").fit(X, few_clicks)
+
+
+@by_ranker
+def test_rows_without_support(ranker):
+    X, y, qid, _ = data()
+    log = br.simulate_clicks(y, X[:, -1], qid, depth=3, relevance=RELEVANCE, random_state=0).log
+    with pytest.raises(ValueError, match=r"rows have no support: .*Leave such rows out, or pass not_shown"):
+        clone(ranker).fit(X, br.ClickLabels(log, ("power", 1.0)))
+    fitted = clone(ranker).fit(X, br.ClickLabels(log, ("power", 1.0), not_shown="irrelevant"))
+    shown = log.shown
+    with pytest.raises(ValueError, match="documents at ranks that count have no support"):
+        fitted.score(X, br.ClickLabels(log, ("power", 1.0)))
+    part = br.ClickLabels(log[shown], ("power", 1.0))
+    assert clone(ranker).fit(X[shown], part).score(X[shown], part) > 0
+
+
+def test_the_ids_of_a_column_must_be_those_of_the_log():
+    pd = pytest.importorskip("pandas")
+    X, _, qid, _ = data()
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])]).assign(qid=qid)
+    labels = clicks()
+    fitted = clone(RANKERS[0]).fit(frame, labels)
+    assert "qid" not in fitted.feature_names_in_
+    np.testing.assert_array_equal(fitted.predict(frame), clone(RANKERS[0]).fit(X, labels).predict(X))
+    with pytest.raises(ValueError, match="qid differs"):
+        clone(RANKERS[0]).fit(frame, labels, qid + 1)
