@@ -13,12 +13,15 @@ measured on the true labels of the test queries.
 naive clicks              our ranker on click-through rates
 ours                      our ranker on estimates of relevance, with propensities that are true, estimated from the
                           same log, or wrong: position ** -0.5 and position ** -2 in place of position ** -1
+..., for DCG, for NDCG of  other targets: those of DCG, and those of NDCG with estimates of relevance as
+   grades                 grades; the default is NDCG with binary, independent relevances
 LightGBM, XGBoost         their LambdaMART on single sessions with clicks, of at most 10,000; with `position`, with
                           `lambdarank_unbiased`, or without a correction
 
 In trust bias and cascade models, "true" is the true model, and "estimated" is the position-based model. The reduced
 grid varies the number of clicks, the logging policy and the click model one at a time; --full varies them together.
-Each job is a file in FOLDER, so that an interrupted run continues where it stopped. With --report no job is run.
+Each job is a file in FOLDER, so that an interrupted run continues where it stopped; other --sessions need another
+FOLDER. With --report no job is run.
 Intervals are 95% intervals of Student's distribution, over folds and seeds, of the difference to full labels.
 """
 
@@ -81,7 +84,7 @@ def run(data, fold, policy, model, n_clicks, seed, max_sessions):
             values = {FULL: ndcg(test, fit_on_labels(train, seed).predict(test.X))}
             values[LOGGED] = logging_policy(data, fold, policy, seed)[1]
     names = {"data": data_name(data), "fold": fold, "policy": policy, "model": model, "clicks": n_clicks, "seed": seed}
-    return {**names, **record, "ndcg@10": values, "versions": versions(PACKAGES)}
+    return {**names, **record, "max_sessions": max_sessions, "ndcg@10": values, "versions": versions(PACKAGES)}
 
 
 def grid(full):
@@ -162,7 +165,10 @@ def plot(table, path):
     axes[0][0].set_ylabel("NDCG@10 lost against full labels")
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-    title = "Learning from clicks on the lists of two weak rankers: lower is better. Bands: 95% intervals"
+    title = (
+        "Learning from clicks on the lists of two weak rankers: lower is better. Bands: 95% intervals.\n"
+        f"LightGBM and XGBoost learn from at most {table.attrs['max_sessions']:,} sessions with clicks."
+    )
     figure.suptitle(title, fontsize="medium")
     figure.savefig(path, dpi=120)
     plt.close(figure)
@@ -185,15 +191,20 @@ def main():
     matplotlib.use("Agg")
     results = read_results(arguments.runs)
     rows = tidy(results)
+    table = summarize(rows)
+    table.attrs["max_sessions"] = max(one["max_sessions"] for one in results)
     publish(
-        summarize(rows),
+        table,
         "clicks",
         arguments.output,
         title="NDCG@10 on true labels of rankers that learn from clicks, and the difference to full labels",
         seeds=", ".join(map(str, sorted(rows["seed"].unique()))),
-        notes=[f"runs were made with {text}" for text in sorted({one["versions"] for one in results})],
+        notes=[
+            f"LightGBM and XGBoost learn from at most {table.attrs['max_sessions']} sessions with clicks",
+            *(f"runs were made with {text}" for text in sorted({one["versions"] for one in results})),
+        ],
     )
-    plot(summarize(rows), picture_path("clicks", arguments.output))
+    plot(table, picture_path("clicks", arguments.output))
 
 
 if __name__ == "__main__":

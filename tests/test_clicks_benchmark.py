@@ -1,6 +1,6 @@
 """The benchmark of clicks: its logs, what the methods are trained on, the grid, and the numbers of the table."""
 
-import importlib
+import importlib.util
 import itertools
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,9 +11,14 @@ from scipy import stats
 
 import boostrank as br
 
+FOLDER = Path(__file__).parents[1] / "benchmarks"
 with pytest.MonkeyPatch.context() as patch:
-    patch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
-    methods, benchmark = map(importlib.import_module, ("clicks_methods", "clicks"))
+    patch.syspath_prepend(FOLDER)
+    methods = importlib.import_module("clicks_methods")
+    # There is a folder of tests with the name clicks.
+    spec = importlib.util.spec_from_file_location("clicks_benchmark", FOLDER / "clicks.py")
+    benchmark = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(benchmark)
 
 
 @pytest.fixture
