@@ -13,8 +13,8 @@ measured on the true labels of the test queries.
 naive clicks              our ranker on click-through rates
 ours                      our ranker on estimates of relevance, with propensities that are true, estimated from the
                           same log, or wrong: position ** -0.5 and position ** -2 in place of position ** -1
-..., for DCG, for NDCG of  other targets: those of DCG, and those of NDCG with estimates of relevance as
-   grades                 grades; the default is NDCG with binary, independent relevances
+ours, ..., for ...        with other targets than those of NDCG with binary, independent relevances: those of DCG, or
+                          those of NDCG in which the estimates of relevance are grades
 LightGBM, XGBoost         their LambdaMART on single sessions with clicks, of at most 10,000; with `position`, with
                           `lambdarank_unbiased`, or without a correction
 
