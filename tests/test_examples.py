@@ -67,3 +67,21 @@ def test_the_gallery_draws_every_display():
     names = [name for name in br.displays.__all__ if name.endswith("Display")]
     assert len(names) >= 11
     assert [name for name in names if f"displays.{name}." not in source] == []
+
+
+@pytest.mark.usefixtures("_less_work")
+@pytest.mark.slow
+def test_example_of_clicks_reads_the_files_of_a_user(monkeypatch, capsys, tmp_path):
+    path = next(p for p in EXAMPLES if p.stem == "clicks")
+    table, features, _ = runpy.run_path(str(path))["simulated_tables"](n_sessions=3_000)
+    files = [str(tmp_path / name) for name in ("log.csv", "features.csv")]
+    for frame, file in zip((table, features.sample(frac=1.0, random_state=0)), files, strict=True):
+        frame.to_csv(file, index=False)
+    monkeypatch.setattr(sys, "argv", [str(path), *files, "--output", str(tmp_path / "out")])
+    runpy.run_path(str(path), run_name="__main__")
+    text = capsys.readouterr().out
+    assert text.startswith("The log has 6,000 sessions of 60 queries")
+    assert f"and {table['clicks'].sum():,} clicks" in text
+    # The truth is not known.
+    assert "true labels" not in text
+    assert (tmp_path / "out" / "clicks.png").stat().st_size > 10_000

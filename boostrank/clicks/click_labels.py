@@ -21,6 +21,7 @@ from boostrank.clicks.relevance_estimates import (
     entry_weights,
     estimate_relevance,
     require_shown,
+    warn_of_excess,
 )
 from boostrank.dcg import DCG
 from boostrank.queries import Queries
@@ -163,8 +164,15 @@ class ClickLabels:
         ValueError
             If `not_shown` is ``"error"``, and a row of a query with impressions was never shown; and as
             :func:`boostrank.clicks.click_targets`.
+
+        Warns
+        -----
+        UserWarning
+            If rows have more clicks than rows that are always relevant would have, by more than four standard
+            deviations: the probabilities of the model are then too small. Not for cascade models.
         """
         settings: dict[str, Any] = {"method": self.method, "clip": self.clip, "not_shown": self.not_shown}
+        warn_of_excess(self.log, self.model)
         if self.normalize != "sessions":
             if self.not_shown == "error":
                 has_no_weight = self.queries.ungroup(self.queries.repeat(self.query_weights == 0.0))

@@ -67,13 +67,14 @@ labels for training query rewriting", WWW 2007 workshop on query log analysis.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.clicks.click_log import ClickLog, check_log
-from boostrank.clicks.click_models import Cascade, get_click_model
+from boostrank.clicks.click_models import Cascade, ClickModel, get_click_model
 from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import check_choice, check_number
 
@@ -81,6 +82,9 @@ Method = Literal["auto", "expected-clicks", "inverse-propensity"]
 NotShown = Literal["error", "irrelevant"]
 METHODS: tuple[str, ...] = get_args(Method)
 NOT_SHOWN: tuple[str, ...] = get_args(NotShown)
+# Number of clicks above the largest expectation that is not explained by chance, in standard deviations, and for counts
+# so small that they are not normal also in clicks.
+MAX_DEVIATIONS = 4.0
 
 
 class RelevanceEstimates(NamedTuple):
@@ -162,7 +166,11 @@ def estimate_relevance(
     """
     check_log(log)
     check_choice("not_shown", not_shown, NOT_SHOWN)
-    weights, a, b, clipped = entry_weights(log, model, method, clip)
+    chosen = get_click_model(model)
+    if _by_position(chosen):
+        # The corrections depend on the position only: sums over counts are the same as over sessions, and faster.
+        log = log.aggregate()
+    weights, a, b, clipped = entry_weights(log, chosen, method, clip)
 
     def total(per_entry: Floats) -> Floats:
         return np.bincount(log.row, weights=per_entry, minlength=len(log)).astype(np.float64, copy=False)
@@ -237,6 +245,38 @@ def require_shown(log: ClickLog, shown: Bools, advice: str = "or pass not_shown=
             f"relevance of {log.name_of_row(row)}, which was never shown where it may be examined. Leave such rows "
             f"out, {advice}"
         )
+
+
+def warn_of_excess(log: ClickLog, model: ClickModel, stacklevel: int = 2) -> None:
+    """Warn if rows have more clicks than rows that are always relevant, by more than chance explains.
+
+    Then the probabilities of the model are too small. There is no warning for models whose corrections depend on more
+    than the position.
+    """
+    if not _by_position(model):
+        return
+    log = log.aggregate()
+    a, b = model.corrections(log)
+    rate = np.minimum(a + b, 1.0)
+    clicks, mean, variance = (
+        np.bincount(log.row, weights=values, minlength=len(log))
+        for values in (log.clicks, rate * log.impressions, rate * (1.0 - rate) * log.impressions)
+    )
+    excess = clicks - (mean + MAX_DEVIATIONS * np.sqrt(variance) + MAX_DEVIATIONS)
+    if (excess > 0.0).any():
+        row = int(np.argmax(excess))
+        warnings.warn(
+            f"{np.count_nonzero(excess > 0.0)} of {len(log)} rows have more clicks than any relevance explains: "
+            f"{log.name_of_row(row)} has {clicks[row]:.0f}, and a document that is always relevant would have "
+            f"{mean[row]:.0f} with {model!r}. Its probabilities are too small, and a correction that is too strong may "
+            "be worse than none: estimate the propensities, for example with boostrank.clicks.harvest_propensities",
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _by_position(model: ClickModel) -> bool:
+    """Whether the corrections of a click model depend on the position only."""
+    return type(model).corrections is ClickModel.corrections
 
 
 def _ratio(numerator: Floats, denominator: Floats, otherwise: float) -> Floats:

@@ -5,7 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
-from boostrank.clicks import Cascade, ClickLog, PositionBased, TrustBias, estimate_relevance, simulate_clicks
+from boostrank.clicks import (
+    Cascade,
+    ClickLabels,
+    ClickLog,
+    PositionBased,
+    TrustBias,
+    estimate_relevance,
+    simulate_clicks,
+)
 
 P = [0.9, 0.4, 0.15]
 TRUST = TrustBias(P, [0.95, 0.9, 0.8], [0.5, 0.2, 0.1])
@@ -215,3 +223,28 @@ def test_invalid_arguments_are_named():
     gap = ClickLog([1, 1], row=[0, 1], position=[1, 3], clicks=[1, 0], session=[0, 0])
     with pytest.raises(ValueError, match="without gaps"):
         estimate_relevance(gap, Cascade(0.5))
+
+
+@pytest.mark.parametrize("model", [PositionBased([1.0, 0.25]), TrustBias([1.0, 0.25], 0.9, 0.1)])
+def test_more_clicks_than_any_relevance_explains_are_a_warning(model):
+    a, b = model.affine(2)
+    n, largest = 400, round((a + b)[1] * 400)
+    margin = 4 * np.sqrt(n * (a + b)[1] * (1 - (a + b)[1])) + 4
+    for clicks, warned in ((largest + int(margin) - 1, False), (largest + int(margin) + 2, True)):
+        log = ClickLog([7, 7, 7], row=[0, 1, 2], position=[1, 2, 2], clicks=[1, clicks, 3], impressions=[n, n, n])
+        if warned:
+            with pytest.warns(
+                UserWarning, match=f"1 of 3 rows have .* row 1 of query '7' has {clicks}, .* have {largest} "
+            ):
+                ClickLabels(log, model).targets()
+        else:
+            ClickLabels(log, model).targets()
+
+
+def test_true_propensities_are_no_warning_and_too_small_ones_are():
+    y, qid = np.tile([1, 0, 1, 0], 50), np.repeat(np.arange(50), 4)
+    log = simulate_clicks(y, np.tile([4, 3, 2, 1], 50), qid, n_sessions=50_000, random_state=0).log
+    for model in (("power", 1.0), 1.0, Cascade(0.5)):
+        ClickLabels(log, model).targets()
+    with pytest.warns(UserWarning, match="more clicks than any relevance explains"):
+        ClickLabels(log, ("power", 2.0)).targets()

@@ -1,0 +1,197 @@
+"""The logging policies, the logs and the rankers of clicks.py.
+
+A logging policy is a pair of rankers that serve the users: each session shows the ten best documents of one of both,
+drawn at random. So some documents are shown at two positions, and propensities can be estimated from the log. To add a
+method, add a row to `METHODS`.
+"""
+
+from functools import cached_property, lru_cache, partial
+
+import lightgbm
+import numpy as np
+import xgboost
+from workloads import SYNTHETIC, read_folds, training_queries
+
+import boostrank as br
+from boostrank.clicks import Cascade, ClickLog, PositionBased, estimate_relevance, get_click_model, harvest_propensities
+from boostrank.model_selection import with_validation
+
+#: Documents of a result list, and the probability that an irrelevant document is relevant to a user.
+DEPTH, NOISE = 10, 0.1
+POLICIES = ("random", "weak", "good")
+CLICK_MODELS = ("position-based", "cascade", "trust-bias")
+SYNTHETIC_QUERIES = 600
+ROUNDS = 100
+
+
+@lru_cache(maxsize=2)
+def read_part(data, number):
+    """All queries of a fold that are not for testing, and its test queries.
+
+    The labels of the synthetic data are a function of the features, so that the best ranking is that of the labels.
+    """
+    if data == SYNTHETIC:
+        queries = br.make_ranking(SYNTHETIC_QUERIES, noise=0.0, random_state=0)
+        folds = [with_validation(fold, random_state=0) for fold in br.query_folds(queries, random_state=0)]
+    else:
+        folds = read_folds(data)
+    return training_queries(folds[number]), folds[number].test
+
+
+def take(dataset, rows):
+    return br.Dataset(dataset.X[rows], dataset.y[rows], dataset.qid[rows])
+
+
+def ndcg(test, scores):
+    """Mean NDCG@10 on true labels; queries without a relevant document are left out."""
+    return float(br.ndcg_score(test.y, scores, test.qid, k=10, empty="skip"))
+
+
+def fit_on_labels(dataset, seed):
+    """Our ranker with its default parameters on true labels."""
+    return br.LightGBMRanker(n_estimators=ROUNDS, random_state=seed, n_jobs=1, verbosity=-1).fit(*dataset)
+
+
+@lru_cache(maxsize=4)
+def logging_policy(data, number, policy, seed):
+    """Scores of the training queries by both rankers of a policy, and the mean NDCG@10 of both on the test queries.
+
+    The rankers of "weak" learn from the labels of one training query in a hundred. Those of "good" learn from the
+    labels of half of the training queries, and rank the other half. "random" is a random ranking for each session.
+    """
+    train, test = read_part(data, number)
+    if policy == "random":
+        constant = np.zeros(len(test.y))
+        return [np.zeros(len(train.y))] * 2, float(br.ndcg_score(test.y, constant, test.qid, k=10, empty="skip"))
+    all_scores, values = [], []
+    for one in range(2):
+        random = np.random.default_rng([seed, number, one])
+        queries = random.permutation(np.unique(train.qid[train.y > 0]))
+        if policy == "weak":
+            few = queries[: max(1, len(np.unique(train.qid)) // 100)]
+            parts = [(np.isin(train.qid, few), slice(None))]
+        else:
+            half = np.isin(train.qid, queries[: len(queries) // 2])
+            parts = [(half, ~half), (~half, half)]
+        scores = np.empty(len(train.y))
+        for learned, ranked in parts:
+            ranker = fit_on_labels(take(train, learned), seed)
+            scores[ranked] = ranker.predict(train.X[ranked])
+            values.append(ndcg(test, ranker.predict(test.X)))
+        # Trees give equal scores to many documents, which each ranker sorts at random, the same way in each session.
+        all_scores.append(scores + 1e-9 * random.standard_normal(len(scores)))
+    return all_scores, float(np.mean(values))
+
+
+def simulate(data, number, policy, model, n_clicks, seed):
+    """A log of sessions with about `n_clicks` clicks, half of the sessions by each ranker of the policy."""
+    train, _ = read_part(data, number)
+    scores, _ = logging_policy(data, number, policy, seed)
+    random = np.random.default_rng([seed, number, n_clicks])
+    settings = {"model": model, "depth": DEPTH, "noise": NOISE, "random_state": random}
+    settings["policy"] = ("plackett-luce", 1.0) if policy == "random" else "deterministic"
+
+    def draw(n_sessions):
+        logs = [br.simulate_clicks(train.y, own, train.qid, n_sessions=n_sessions, **settings).log for own in scores]
+        return ClickLog.concatenate(logs)
+
+    trial = draw(10_000)
+    return draw(max(1, round(n_clicks * trial.n_sessions / trial.n_clicks / 2)))
+
+
+class Experiment:
+    """A log, and what the methods learn from it."""
+
+    def __init__(self, data, number, policy, model, n_clicks, seed, max_sessions):
+        self.max_sessions = max_sessions
+        self.train, self.test = read_part(data, number)
+        self.log = simulate(data, number, policy, model, n_clicks, seed)
+        self.model, self.seed = get_click_model(model), seed
+
+    @cached_property
+    def shown_sessions(self):
+        """The log of the rows that were shown."""
+        return self.log[self.log.shown]
+
+    @cached_property
+    def shown_counts(self):
+        """The same as counts, from which estimates of relevance take less time."""
+        return self.shown_sessions.aggregate()
+
+    @cached_property
+    def estimated(self):
+        """The position-based model with propensities estimated from the log; None where the log has no evidence."""
+        try:
+            return harvest_propensities(self.shown_counts).extended(DEPTH).click_model()
+        except ValueError:
+            return None
+
+    @cached_property
+    def sessions_with_clicks(self):
+        """Rows, positions, clicks and sizes of the sessions with clicks, of at most `max_sessions`, drawn at random."""
+        sessions = self.log.sessions
+        chosen = np.flatnonzero(sessions.sum(self.log.clicks))
+        if len(chosen) > self.max_sessions:
+            chosen = np.random.default_rng(self.seed).choice(chosen, self.max_sessions, replace=False)
+        mask = np.zeros(sessions.n_segments, dtype=bool)
+        mask[chosen] = True
+        entries = sessions.repeat(mask)
+        log = self.log
+        return log.row[entries], log.position[entries], log.clicks[entries], sessions.sizes[mask]
+
+
+def ours(experiment, model, targets="independent", make=br.LightGBMRanker):
+    """Our ranker on the rows that were shown; about others, the log says nothing.
+
+    A row that was shown only where the cascade model knows that it was not examined counts as irrelevant.
+
+    `targets` is the parameter `normalize` of :class:`boostrank.ClickLabels`; or "grades" for NDCG in which the
+    estimated relevance of a document is its grade: gains are divided by the ideal DCG of the estimates.
+    """
+    model = {"true": experiment.model, "estimated": experiment.estimated or 1.0}.get(model, model)
+    model = PositionBased(model) if isinstance(model, (float, tuple)) else model
+    log = experiment.shown_sessions if isinstance(model, Cascade) else experiment.shown_counts
+    X = experiment.train.X[experiment.log.shown]
+    settings = {"n_estimators": ROUNDS, "random_state": experiment.seed, "n_jobs": 1}
+    if make is br.LightGBMRanker:
+        settings["verbosity"] = -1
+    if targets == "grades":
+        relevance = estimate_relevance(log, model, not_shown="irrelevant").relevance
+        return make(gain="linear", **settings).fit(X, relevance, log.qid).predict(experiment.test.X)
+    return (
+        make(**settings).fit(X, br.ClickLabels(log, model, targets, not_shown="irrelevant")).predict(experiment.test.X)
+    )
+
+
+def lightgbm_lambdarank(experiment, *, with_positions):
+    """LightGBM's lambdarank with its default parameters on single sessions, with its argument `position` or without."""
+    row, position, clicks, sizes = experiment.sessions_with_clicks
+    given = {"position": position - 1} if with_positions else {}
+    data = lightgbm.Dataset(experiment.train.X[row], clicks, group=sizes, params={"verbosity": -1}, **given)
+    settings = {"objective": "lambdarank", "num_threads": 1, "verbosity": -1, "seed": experiment.seed}
+    return lightgbm.train(settings, data, ROUNDS).predict(experiment.test.X)
+
+
+def xgboost_unbiased(experiment):
+    """XGBoost's rank:ndcg with `lambdarank_unbiased` on single sessions, at the learning rate of the others."""
+    row, _, clicks, sizes = experiment.sessions_with_clicks
+    settings = {"lambdarank_unbiased": True, "learning_rate": 0.1, "n_estimators": ROUNDS}
+    ranker = xgboost.XGBRanker(objective="rank:ndcg", n_jobs=1, random_state=experiment.seed, **settings)
+    ranker.fit(experiment.train.X[row], clicks, qid=np.repeat(np.arange(len(sizes)), sizes))
+    return ranker.predict(experiment.test.X)
+
+
+#: Functions of an experiment that return scores of the test queries.
+METHODS = {
+    "naive clicks": partial(ours, model=1.0),
+    "ours, true": partial(ours, model="true"),
+    "ours, estimated": partial(ours, model="estimated"),
+    "ours, exponent 0.5": partial(ours, model=("power", 0.5)),
+    "ours, exponent 2": partial(ours, model=("power", 2.0)),
+    "ours, true, for DCG": partial(ours, model="true", targets="none"),
+    "ours, true, for NDCG of grades": partial(ours, model="true", targets="grades"),
+    "ours, estimated, on XGBoost": partial(ours, model="estimated", make=br.XGBoostRanker),
+    "LightGBM lambdarank": partial(lightgbm_lambdarank, with_positions=False),
+    "LightGBM position": partial(lightgbm_lambdarank, with_positions=True),
+    "XGBoost unbiased": xgboost_unbiased,
+}
