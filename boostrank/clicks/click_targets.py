@@ -138,7 +138,7 @@ MAX_ROUNDING = 1e-3
 
 def click_targets(
     log: ClickLog,
-    model: Any = "position-based",
+    model: Any,
     *,
     normalize: ClickNormalize = "independent",
     dcg: DCG | None = None,
@@ -154,7 +154,7 @@ def click_targets(
     Parameters
     ----------
     log : ClickLog
-    model : str, ClickModel, or array-like of propensities, default "position-based"
+    model : str, ClickModel, or array-like of propensities
         As in :func:`boostrank.clicks.get_click_model`.
     normalize : {"none", "independent", "sessions"}, default "independent"
         ``"none"``: the estimated probability of relevance. ``"independent"``: its expected normalized gain, if
@@ -210,7 +210,7 @@ def click_targets(
 
 def session_targets(
     log: ClickLog,
-    model: Any = "position-based",
+    model: Any,
     *,
     dcg: DCG | None = None,
     clip: float = 0.0,

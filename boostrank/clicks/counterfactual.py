@@ -101,7 +101,7 @@ class CounterfactualEstimate(NamedTuple):
 def evaluate(
     log: ClickLog,
     scores: ArrayLike,
-    model: Any = "position-based",
+    model: Any,
     *,
     measure: str = "dcg@10",
     self_normalized: bool = True,
@@ -122,7 +122,7 @@ def evaluate(
     log : ClickLog
     scores : array-like, shape (n_documents,)
         Score of each row of `X`. Among equal scores, discounts are averaged.
-    model : str, ClickModel, or array-like of propensities, default "position-based"
+    model : str, ClickModel, or array-like of propensities
         As in :func:`boostrank.clicks.get_click_model`.
     measure : str, default "dcg@10"
         "dcg" or "ndcg", or with a cutoff such as "dcg@5". Relevance is binary with gain 1. NDCG needs a log of
@@ -165,9 +165,10 @@ def evaluate(
     --------
     >>> from boostrank.clicks import simulate_clicks
     >>> y, qid = [1, 0, 0, 0, 1, 0], [1, 1, 1, 2, 2, 2]
-    >>> log = simulate_clicks(y, [0, 2, 1, 2, 0, 1], qid, n_sessions=1000, random_state=0).log
-    >>> round(evaluate(log, y).value, 4), round(evaluate(log, [0, 2, 1, 2, 0, 1]).value, 4)
-    (1.0, 0.5)
+    >>> shown = [0, 2, 1, 2, 0, 1]
+    >>> log = simulate_clicks(y, shown, qid, n_sessions=1000, random_state=0).log
+    >>> [round(evaluate(log, scores, "position-based").value, 4) for scores in (y, shown)]
+    [1.0, 0.5]
     """
     check_log(log)
     name, dcg = _parse(measure, discount)

@@ -120,7 +120,7 @@ class RelevanceEstimates(NamedTuple):
 
 def estimate_relevance(
     log: ClickLog,
-    model: Any = "position-based",
+    model: Any,
     *,
     method: Method = "auto",
     clip: float = 0.0,
@@ -135,7 +135,7 @@ def estimate_relevance(
     Parameters
     ----------
     log : ClickLog
-    model : str, ClickModel, or array-like of propensities, default "position-based"
+    model : str, ClickModel, or array-like of propensities
         As in :func:`boostrank.clicks.get_click_model`. Its probabilities are those that were estimated or are known.
     method : {"auto", "expected-clicks", "inverse-propensity"}, default "auto"
         ``"auto"`` is ``"expected-clicks"``, and ``"inverse-propensity"`` for a cascade model in which sessions go on

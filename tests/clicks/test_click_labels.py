@@ -75,7 +75,8 @@ def test_models_that_are_accepted():
     assert br.ClickLabels(log, 1.0).model == PositionBased(1.0)
     estimated = Propensities.given([1.0, 0.8, 0.6])
     assert br.ClickLabels(log, estimated).model == PositionBased((1.0, 0.8, 0.6))
-    assert br.ClickLabels(log, "cascade").model == Cascade()
+    assert br.ClickLabels(log, Cascade(0.5)).model == Cascade(0.5)
+    assert br.ClickLabels(log, "trust-bias").model == br.clicks.get_click_model("trust-bias")
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_means_over_sessions_of_several_queries(k):
         cutoff = {None: None, 2: 2, 0.5: int(np.ceil(len(rows) / 2))}[k]
         sums[rows] += [polynomial(t, j, cutoff) for j in range(len(rows))]
         counts[rows] += 1
-    found = click_targets(log, normalize="sessions", dcg=DCG(k))
+    found = click_targets(log, "position-based", normalize="sessions", dcg=DCG(k))
     np.testing.assert_allclose(found[:7], sums[:7] / counts[:7], atol=1e-12)
     assert found[7] == 0.0
 
@@ -116,14 +116,14 @@ def test_independent_targets_are_the_expectation_over_independent_relevances(k):
     qid = np.array([1, 2, 2, 1, 2, 1, 2, 2])
     clicks, impressions = random.integers(0, 5, size=8), np.full(8, 9)
     log = ClickLog(qid, np.arange(8), np.ones(8), clicks, impressions)
-    found = click_targets(log, dcg=DCG(k))
-    gamma = estimate_relevance(log).relevance
+    found = click_targets(log, "position-based", dcg=DCG(k))
+    gamma = estimate_relevance(log, "position-based").relevance
     for query in (1, 2):
         rows = np.flatnonzero(qid == query)
         cutoff = int(np.ceil(0.4 * len(rows))) if k == 0.4 else k
         expected = sum(w * normalized(r, cutoff) for r, w in independent_clicks(gamma[rows]))
         np.testing.assert_allclose(found[rows], expected, atol=1e-12)
-    np.testing.assert_array_equal(click_targets(log, normalize="none"), gamma)
+    np.testing.assert_array_equal(click_targets(log, "position-based", normalize="none"), gamma)
 
 
 def test_independent_relevances_sort_expected_gains_like_probabilities():
@@ -197,9 +197,9 @@ def test_documents_without_support_are_named():
     log = ClickLog([1, 1, 1, 2], [0, 1], [1, 2], [1, 0], session=["s", "s"])
     for normalize in ("none", "independent"):
         with pytest.raises(ValueError, match=r"2 of 4 rows have no support.* row 2 of query '1'"):
-            click_targets(log, normalize=normalize)
+            click_targets(log, "position-based", normalize=normalize)
     with pytest.raises(ValueError, match="session 's' shows 2 of the 3 documents of query '1'"):
-        click_targets(log, normalize="sessions")
+        click_targets(log, "position-based", normalize="sessions")
     for normalize in ("none", "independent", "sessions"):
         found = click_targets(log, [1.0, 0.5], normalize=normalize, not_shown="irrelevant")
         assert found.tolist() == [1.0, 0.0, 0.0, 0.0]
@@ -248,9 +248,9 @@ def test_invalid_arguments_are_named():
         ({"not_shown": "skip"}, "not_shown must be one of"),
     ):
         with pytest.raises(ValueError, match=message):
-            click_targets(log, **settings)
+            click_targets(log, **{"model": "position-based", **settings})
     with pytest.raises(ValueError, match="need a log of sessions"):
-        session_targets(log.aggregate())
+        session_targets(log.aggregate(), "position-based")
 
 
 @pytest.mark.parametrize("dependent", [False, True])

@@ -177,7 +177,7 @@ def test_intervals_by_queries_contain_the_value_of_the_population():
         log = simulate_clicks(
             gamma, np.tile([2, 1, 0], n), qid, relevance=lambda y: y, n_sessions=[20] * n, random_state=seed
         ).log
-        found = evaluate(log, np.tile([3, 2, 1], n), measure="dcg", self_normalized=False, level=0.9)
+        found = evaluate(log, np.tile([3, 2, 1], n), "position-based", measure="dcg", self_normalized=False, level=0.9)
         d = 1 / np.log2([2, 3, 4])
         expected = 0.5 * (d @ [0.9, 0.1, 0.1] + d @ [0.1, 0.2, 0.6])
         hits += found.low <= expected <= found.high
@@ -203,21 +203,21 @@ def test_the_better_ranking_has_the_larger_estimate():
 def test_documents_without_support_are_named():
     log = ClickLog([1, 1, 1, 2, 2], [0, 1, 3], [1, 2, 1], [1, 0, 1], session=["s", "s", "t"], documents=list("abcde"))
     scores = [3, 2, 1, 2, 1]
-    found = evaluate(log, scores, measure="dcg@1")
+    found = evaluate(log, scores, "position-based", measure="dcg@1")
     assert (found.value, found.n_without_support) == (1.0, 0)
     with pytest.raises(ValueError, match=r"2 documents at ranks that count have no support: row 2, document 'c' of qu"):
-        evaluate(log, scores, measure="dcg@3")
-    assert evaluate(log, scores, measure="dcg@3", not_shown="irrelevant").n_without_support == 2
+        evaluate(log, scores, "position-based", measure="dcg@3")
+    assert evaluate(log, scores, "position-based", measure="dcg@3", not_shown="irrelevant").n_without_support == 2
     with pytest.raises(ValueError, match=r"session 's' shows 2 of the 3 documents"):
-        evaluate(log, scores, measure="ndcg@1")
-    assert evaluate(log, scores, measure="ndcg@1", not_shown="irrelevant").value == 1.0
+        evaluate(log, scores, "position-based", measure="ndcg@1")
+    assert evaluate(log, scores, "position-based", measure="ndcg@1", not_shown="irrelevant").value == 1.0
 
 
 def test_queries_without_impressions_have_no_weight():
     log = ClickLog([1, 1, 2, 3], [0, 1, 2], [1, 2, 1], [1, 0, 0], session=["s", "s", "t"])
     for average in ("queries", "sessions"):
         settings = {"average": average, "not_shown": "irrelevant", "self_normalized": False}
-        found = evaluate(log, [1, 0, 0, 0], measure="dcg", **settings)
+        found = evaluate(log, [1, 0, 0, 0], "position-based", measure="dcg", **settings)
         assert found.value == pytest.approx(0.5)
         assert found.n_units == 2
 
@@ -244,10 +244,10 @@ def test_invalid_arguments_are_named():
     with pytest.raises(ValueError, match="at least two queries with impressions; got 1"):
         evaluate(one, SCORES[QID == 1], MODEL)
     with pytest.raises(TypeError, match="log must be a ClickLog; got list"):
-        evaluate([1, 0], SCORES)
+        evaluate([1, 0], SCORES, MODEL)
     silent = ClickLog([1, 2], [0, 1], [1, 1], [0, 0])
     with pytest.raises(ValueError, match="estimated number of relevant documents of ClickLog"):
-        evaluate(silent, [0, 0])
+        evaluate(silent, [0, 0], "position-based")
     silent = ClickLog([1, 2], [0, 1], [1, 1], [0, 0], session=[1, 2])
     with pytest.raises(ValueError, match="estimated share of sessions with a relevant document of ClickLog"):
-        evaluate(silent, [0, 0], measure="ndcg")
+        evaluate(silent, [0, 0], "position-based", measure="ndcg")

@@ -164,7 +164,7 @@ def test_variance_agrees_with_repeated_simulations():
         log = simulate_clicks(
             [1, 1, 1], [3, 2, 1], [1] * 3, relevance=[0, 0.4], n_sessions=200, policy=("swap", 0.7), random_state=seed
         ).log
-        found = estimate_relevance(log, bounded=False)
+        found = estimate_relevance(log, "position-based", bounded=False)
         estimates.append(found.relevance)
         variances.append(found.variance)
     np.testing.assert_allclose(np.var(estimates, axis=0), np.mean(variances, axis=0), rtol=0.3)
@@ -190,8 +190,8 @@ def test_effective_impressions():
 def test_rows_without_support_are_named_or_marked():
     log = ClickLog([1, 1, 2], row=[0], position=[1], clicks=[1], documents=["x", "y", "z"])
     with pytest.raises(ValueError, match=r"2 of 3 rows have no support.* row 1, document 'y' of query '1'"):
-        estimate_relevance(log)
-    found = estimate_relevance(log, not_shown="irrelevant")
+        estimate_relevance(log, "position-based")
+    found = estimate_relevance(log, "position-based", not_shown="irrelevant")
     assert found.relevance.tolist() == [1.0, 0.0, 0.0]
     assert found.shown.tolist() == [True, False, False]
     assert np.isinf(found.variance[1:]).all()
@@ -209,13 +209,13 @@ def test_invalid_arguments_are_named():
         ({"model": "cascade"}, "needs a log of sessions"),
     ):
         with pytest.raises(ValueError, match=message):
-            estimate_relevance(counts, **settings)
+            estimate_relevance(counts, **{"model": "position-based", **settings})
     sessions = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0], session=[0, 0])
     both = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 1], session=[0, 0])
     with pytest.raises(ValueError, match=r"contradicts Cascade.* row 1 of query '1' was clicked at position 2, below"):
         estimate_relevance(both, "cascade", not_shown="irrelevant")
     with pytest.raises(TypeError, match="log must be a ClickLog; got list"):
-        estimate_relevance([1, 0])
+        estimate_relevance([1, 0], "position-based")
     with pytest.raises(ValueError, match="has no unbiased correction"):
         estimate_relevance(sessions, Cascade(1.0, 0.5))
     with pytest.raises(ValueError, match="'expected-clicks' is biased for Cascade"):
