@@ -318,9 +318,15 @@ def test_defaults_are_chosen_without_test_queries(fold, with_fold):
 
 
 def test_every_candidate_has_a_file_of_its_own(with_fold):
-    arguments = SimpleNamespace(data=["a/MQ2008", "a/EAL/all.txt.gz"], splits=2, runs=Path("runs"))
+    arguments = SimpleNamespace(data=["a/MQ2008", "a/EAL/all.txt.gz"], splits=2, runs=Path("runs"), only=None)
     n_candidates = sum(len(defaults.candidates(library)) for library in defaults.OURS)
     assert len(defaults.jobs_of(arguments)) == 2 * 2 * n_candidates
+    arguments.only = defaults.chosen("xgboost:LambdaMART:; xgboost:consistent-lambdarank:colsample_bynode=1.0")
+    assert [job[3:] for job in defaults.jobs_of(arguments).values()][:2] == [
+        ("xgboost", None, {}),
+        ("xgboost", "consistent-lambdarank", {"colsample_bynode": 1.0}),
+    ]
+    assert len(defaults.jobs_of(arguments)) == 2 * 2 * 2
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
