@@ -11,6 +11,7 @@ from boostrank import displays
 from boostrank.displays import style
 
 
+@pytest.mark.slow
 def test_every_display_draws_onto_given_axes_and_again(ragged, data, rankers, comparison, chooser):
     labels, scores, qid = ragged
     ranker = br.LightGBMRanker("softmax", n_estimators=2, n_jobs=1)

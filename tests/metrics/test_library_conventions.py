@@ -38,7 +38,7 @@ WEIGHTED = [
     if "weights" in signature(libraries.CALLS[library]).parameters
 ]
 # numba warns of the way in which ranx casts hashes of names.
-pytestmark = pytest.mark.filterwarnings("ignore:unsafe cast")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:unsafe cast")]
 
 
 def ragged(longest, seed=0, n_queries=40):

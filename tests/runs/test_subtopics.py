@@ -162,6 +162,7 @@ def by_definition(name, relevant, ranking, k, alpha, beta):
     return novelty_sum(covered, discount, alpha, depth) / divisor
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", SUBTOPIC_MEASURES)
 @pytest.mark.parametrize(("k", "alpha"), [(1, 0.5), (3, 0.3), (7, 0.0), (30, 1.0), (None, 0.6)])
 def test_definitions(measure, k, alpha):

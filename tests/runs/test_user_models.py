@@ -87,6 +87,7 @@ def by_definition(name, gains, k, goal, p):
     return collected / n_read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", USER_MODEL_MEASURES)
 @pytest.mark.parametrize(("k", "goal", "p"), [(1, 0.5, 0.5), (4, 1.0, 0.9), (12, 1.25, 0.3), (300, 3.0, 0.8)])
 def test_definitions(measure, k, goal, p):
