@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from boostrank.dcg import DCG
+from boostrank.dcg import DCG, discount_function
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.subtopics import FoundPairs, RelevantPairs
@@ -150,7 +150,7 @@ class AlphaDCG(DiscountedNovelty):
     needs_cutoff: ClassVar[bool] = True
 
     def discounts(self, ranks: Ints) -> Floats:
-        return 1.0 / np.log2(1.0 + ranks)
+        return discount_function("log2")(ranks.astype(np.float64))
 
 
 class AlphaNDCG(AlphaDCG):

@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import digamma, polygamma
 
-from boostrank.dcg import DCG, Ties, check_ties
+from boostrank.dcg import DCG, Ties, check_ties, discount_function
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.ranked_documents import ranked_documents
@@ -260,12 +260,13 @@ class ScaledDCG(UserModelMeasure):
     ties: Ties = "average"
 
     def continuation(self, ranks: Ints, gains: Floats, totals: Floats, unit: float) -> Floats:
-        return np.log2(ranks + 1.0) / np.log2(ranks + 2.0)
+        discount = discount_function("log2")
+        return discount(ranks + 1.0) / discount(ranks.astype(np.float64))
 
     def expected_more(self, ranks: Ints, totals: Floats, left: Floats | float) -> Floats:
         assert self.k is not None
-        up_to = np.concatenate([[0.0], np.cumsum(1.0 / np.log2(np.arange(2.0, self.k + 2.0)))])
-        return (up_to[self.k] - up_to[ranks]) * np.log2(ranks + 2.0)
+        up_to = np.concatenate([[0.0], np.cumsum(DCG().discounts(self.k))])
+        return (up_to[self.k] - up_to[ranks]) / discount_function("log2")(ranks + 1.0)
 
 
 class NERR8(UserModelMeasure):
