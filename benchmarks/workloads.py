@@ -26,6 +26,14 @@ def leaf_parameters(library, leaves):
     return {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"}
 
 
+def equal_trees(library):
+    """Settings with which trees of our losses and of the objectives of a library need equal work for equal sizes.
+
+    With our losses, :class:`boostrank.XGBoostRanker` samples the features of each node by default.
+    """
+    return {"colsample_bynode": 1.0} if library == "xgboost" else {}
+
+
 def make_ranker(library, objective, leaves, **settings):
     """An unfitted ranker whose trees have at most `leaves` leaves, the best leaf first."""
     return RANKERS[library](objective, **leaf_parameters(library, leaves), **settings)

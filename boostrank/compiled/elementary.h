@@ -5,6 +5,7 @@
 #ifndef BOOSTRANK_ELEMENTARY_H
 #define BOOSTRANK_ELEMENTARY_H
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,10 +13,10 @@
 #include "kernels.h"
 
 /* The upper bits of log(2), so that its products with exponents are exact, and the rest. */
-#define LN2_HIGH 0x1.62e42fee00000p-1
-#define LN2_LOW 0x1.a39ef35793c76p-33
-/* Added to a number of at most 2^51, it leaves the nearest integer in the lowest bits. */
-#define ROUNDS 0x1.8p52
+#define LN2_HIGH 6.931471803691238e-01
+#define LN2_LOW 1.9082149292705877e-10
+/* 1.5 * 2^52. Added to a number of at most 2^51, it leaves the nearest integer in the lowest bits. */
+#define ROUNDS 6755399441055744.0
 /* The logarithm of the smallest normal number. */
 #define MIN_LOG (-708.39641853226408)
 
@@ -52,14 +53,14 @@ static INLINE double logarithm(double x)
 {
     /* Such that the exponent is increased where the mantissa is above that of sqrt(1 / 2). */
     uint64_t shifted = bits_of(x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu), biased = shifted >> 52;
-    double k = of_bits(biased | 0x4330000000000000u) - (0x1p52 + 1023.0);
+    double k = of_bits(biased | 0x4330000000000000u) - (4503599627370496.0 + 1023.0);
     double f = of_bits((shifted & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1.0;
     double s = f / (2.0 + f), z = s * s, w = z * z, half = 0.5 * f * f;
     double even = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
     double odd = z * (6.666666666666735130e-01 +
                       w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
     double value = k * LN2_HIGH - ((half - (s * (half + even + odd) + k * LN2_LOW)) - f);
-    return x < 0x1p-1022 ? -(double)INFINITY : value;
+    return x < DBL_MIN ? -(double)INFINITY : value;
 }
 
 #endif

@@ -7,12 +7,17 @@
 
 #include <stdint.h>
 
-#if defined(_MSC_VER)
+/* Windows exports what is marked in this way only, whatever the compiler. */
+#if defined(_WIN32)
 #define EXPORT __declspec(dllexport)
+#else
+#define EXPORT __attribute__((visibility("default")))
+#endif
+
+#if defined(_MSC_VER)
 #define RESTRICT __restrict
 #define INLINE __forceinline
 #else
-#define EXPORT __attribute__((visibility("default")))
 #define RESTRICT restrict
 /* Into each clone of its caller, whose instructions it then uses. */
 #define INLINE inline __attribute__((always_inline))
