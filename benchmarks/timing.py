@@ -1,5 +1,6 @@
 """Timing of calls that take turns, and of code in processes of its own."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pandas as pd
 
 def seconds_in_turns(calls, turns, *, warm_up=False, only_once=()):
     """Seconds of each call in each turn, so that a slow moment of the machine hits all calls.
+
+    Python's search for unused objects, which takes longer after calls that made many, runs before each call, untimed.
 
     Parameters
     ----------
@@ -38,6 +41,7 @@ def seconds_in_turns(calls, turns, *, warm_up=False, only_once=()):
         for name in names if turn % 2 == 0 else reversed(names):
             if turn > 0 and name in only_once:
                 continue
+            gc.collect()
             start = time.perf_counter()
             calls[name]()
             row[name] = time.perf_counter() - start
@@ -50,11 +54,14 @@ def median_ratios(seconds, unit):
     return seconds.div(seconds[unit], axis=0).median()
 
 
-def run_in_fresh_process(code, *arguments):
-    """Numbers on the last line that Python code prints in a process of its own, which has this folder on its path."""
+def run_in_fresh_process(code, *arguments, environment=None):
+    """Numbers on the last line that Python code prints in a process of its own, which has this folder on its path.
+
+    `environment` are further variables of its environment.
+    """
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **(environment or {})},
         capture_output=True,
         text=True,
         check=False,
