@@ -24,6 +24,15 @@ def random_tables(seed, lowest=0, tied=True):
     return qrels, run
 
 
+def many_random_tables(n_tables, **settings):
+    """The queries of many random tables in one table of judgments and one run, so that one call evaluates them all."""
+    qrels, run = {}, {}
+    for seed in range(n_tables):
+        for whole, part in zip((qrels, run), random_tables(seed, **settings), strict=True):
+            whole |= {f"{seed:03}{query}": documents for query, documents in part.items()}
+    return qrels, run
+
+
 def ranked(run):
     """Documents by decreasing score as float32, and those of equal score by decreasing id, as trec_eval ranks them."""
     return sorted(run, key=lambda document: (np.float32(run[document]), document), reverse=True)

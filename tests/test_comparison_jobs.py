@@ -45,8 +45,8 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     file = tmp_path / "r.jsonl"
     rankers = {
-        "lambdarank": br.LightGBMRanker("lambdarank", n_estimators=20, early_stopping_rounds=3),
-        "softmax": br.XGBoostRanker("softmax", n_estimators=20, early_stopping_rounds=3),
+        "lambdarank": br.LightGBMRanker("lambdarank", n_estimators=8, early_stopping_rounds=3),
+        "softmax": br.XGBoostRanker("softmax", n_estimators=8, early_stopping_rounds=3),
         "sampled": br.LightGBMRanker("squared", n_estimators=5, subsample=0.5, subsample_freq=1, random_state=3),
     }
     alone = br.compare(rankers, folds, n_jobs=1)

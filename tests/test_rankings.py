@@ -100,6 +100,7 @@ def test_ties_are_broken_by_quality_then_row():
     assert ranked.tied.sizes.tolist() == [2, 2, 3]
 
 
+@pytest.mark.slow
 @needs_library
 @pytest.mark.parametrize("ties", ["average", "stable", "best", "worst"])
 @given(

@@ -352,6 +352,7 @@ def test_the_first_document_without_a_finite_gradient_is_named(four_threads, n_j
         objective.gradient_hessian(scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
 def test_a_fit_uses_the_threads_of_the_ranker(ranker_class, monkeypatch):
     used = []

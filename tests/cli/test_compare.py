@@ -45,6 +45,7 @@ def test_compare_on_synthetic_data_shows_the_regret(run, monkeypatch):
     assert "\x1b" not in out
 
 
+@pytest.mark.slow
 def test_the_plot_is_of_the_last_measure_that_was_asked_for(run, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "SYNTHETIC_QUERIES", 30)

@@ -95,6 +95,7 @@ def test_dcg_is_the_sum_of_discounted_estimates():
     assert found.value == pytest.approx((weight * by_targets * d).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["dcg@3", "ndcg@3"])
 @pytest.mark.parametrize("self_normalized", [False, True])
 def test_intervals_by_sessions_contain_the_value_of_these_queries(measure, self_normalized):

@@ -32,6 +32,7 @@ def datasets(draw):
     return X, draw(hnp.arrays(np.float64, n, elements=ANY_FLOAT)), qid, draw(note)
 
 
+@pytest.mark.slow
 @given(data=datasets(), kind=st.sampled_from([np.asarray, sp.csr_matrix, sp.coo_array]), zero_based=st.booleans())
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("name", ["data.txt", "data.txt.gz"])

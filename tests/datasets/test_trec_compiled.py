@@ -55,6 +55,7 @@ def outcome(read, path, monkeypatch, value):
         return str(error)
 
 
+@pytest.mark.slow
 @needs_library
 @settings(max_examples=150)
 @given(data=st.data(), kind=st.sampled_from(["run", "qrels"]))

@@ -93,6 +93,7 @@ def test_rankers_have_the_same_folds_of_a_random_splitter(data):
         assert first == second
 
 
+@pytest.mark.slow
 def test_validation_curves_of_numbers(data):
     settings = {"parameter": "learning_rate", "values": [0.3, 0.01, 0.1], "cv": 3}
     display = displays.ValidationCurveDisplay.from_estimator(RANKERS, *data, **settings)

@@ -122,6 +122,7 @@ LETOR_IDS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(data=st.data(), n_columns=st.integers(1, 3), zero_based=st.booleans(), sparse=st.booleans(), text=st.booleans())
 @FILES
 def test_letor_files_are_read_back(data, n_columns, zero_based, sparse, text):

@@ -398,6 +398,7 @@ def test_candidates_of_which_the_library_fails_are_not_left_out(ranker_class, au
     assert not hasattr(ranker, "booster_")
 
 
+@pytest.mark.slow
 def test_parameters_that_the_tree_method_does_not_have_leave_a_candidate_out(noisy):
     ranker = br.XGBoostRanker("auto", n_estimators=3, tree_method="exact", **COMMON)
     with pytest.warns(UserWarning, match="leaves out the candidate .*colsample_bynode.* tree_method='exact'"):
@@ -511,11 +512,11 @@ class ManyQueries:
 
 
 class LightGBMAuto(ManyQueries, br.LightGBMRanker):
-    pass
+    _candidates = br.LightGBMRanker._candidates[:2]
 
 
 class XGBoostAuto(ManyQueries, br.XGBoostRanker):
-    pass
+    _candidates = br.XGBoostRanker._candidates[:2]
 
 
 CHECKED = [

@@ -58,7 +58,7 @@ def scores_by_hand(model, data, weights=None, **fit):
         counted = np.array([counts[name] for name in qid])
         inside, outside = np.flatnonzero(counted > 0), np.flatnonzero(counted == 0)
         # The rows of each query together, as the bagged ranker groups them.
-        inside = np.array([row for name in names for row in inside if qid[row] == name])
+        inside = inside[np.argsort(pd.factorize(qid)[0][inside], kind="stable")]
         ranker = clone(model.ranker).set_params(random_state=member.random_state)
         has_folds = ranker.n_estimators == "auto" or ranker.ensemble is not None
         if ranker.early_stopping_rounds is not None and ranker.validation_fraction is None and not has_folds:

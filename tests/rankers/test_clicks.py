@@ -104,6 +104,7 @@ def test_permuting_the_rows_does_not_matter(ranker):
     np.testing.assert_allclose(shuffled.predict(X), grouped.predict(X), atol=1e-5)
 
 
+@pytest.mark.slow
 @by_ranker
 def test_many_clicks_teach_what_relevance_teaches_and_naive_clicks_do_not(ranker):
     X, _, qid, drawn = data(n_queries=60, n_sessions=60_000)
@@ -230,6 +231,7 @@ def test_saved_models_clones_and_pickles(ranker, tmp_path):
     np.testing.assert_array_equal(clone(fitted).fit(X, clicks()).predict(X), fitted.predict(X))
 
 
+@pytest.mark.slow
 @by_ranker
 def test_native_objectives_with_positions_take_clicks_of_impressions_as_labels(ranker):
     """For comparisons: each impression is a row, and each session is a query."""

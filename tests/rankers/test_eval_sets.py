@@ -49,6 +49,7 @@ def test_the_training_data_may_be_several_sets(ranker_class, data):
     np.testing.assert_allclose(results["a"]["ndcg"], results["b"]["ndcg"], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_query_ids_of_sets_are_found_as_in_training(ranker_class, data):
     X, y, qid = data
     expected = small(ranker_class).fit(X, y, qid, eval_set=[VALIDATION]).evals_result_

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import run_definitions
-from run_definitions import DEFINITIONS, random_tables, ranked
+from run_definitions import DEFINITIONS, many_random_tables, random_tables, ranked
 
 from boostrank import evaluate_run, get_measure
 from boostrank.metrics import MEASURES
@@ -46,31 +46,31 @@ def with_threshold(name, rel):
 @pytest.mark.slow
 def test_values_are_those_of_trec_eval(rel):
     measures = {name: with_threshold(name, rel) for name in OF_TREC_EVAL}
-    for seed in range(150):
-        qrels, run = random_tables(seed)
-        found = evaluate_run(qrels, run, measures, queries="common", per_query=True)
-        theirs = pytrec_eval.RelevanceEvaluator(qrels, set(OF_TREC_EVAL.values()), relevance_level=rel).evaluate(run)
-        expected = [[theirs[query][name] for name in OF_TREC_EVAL.values()] for query in found.index]
-        np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-12)
+    qrels, run = many_random_tables(150)
+    found = evaluate_run(qrels, run, measures, queries="common", per_query=True)
+    assert len(found) > 400
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(OF_TREC_EVAL.values()), relevance_level=rel).evaluate(run)
+    expected = [[theirs[query][name] for name in OF_TREC_EVAL.values()] for query in found.index]
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-12)
 
 
 def test_values_without_unjudged_documents_are_those_of_trec_eval():
     measures = {name: get_measure(with_threshold(name, 2), judged_only=True) for name in OF_TREC_EVAL}
     same = {name: with_threshold(name, 2) for name in OF_TREC_EVAL}
-    for seed in range(40):
-        qrels, run = random_tables(seed)
-        found = evaluate_run(qrels, run, measures, queries="common", per_query=True)
-        names = set(OF_TREC_EVAL.values())
-        evaluator = pytrec_eval.RelevanceEvaluator(qrels, names, relevance_level=2, judged_docs_only_flag=True)
-        theirs = evaluator.evaluate(run)
-        expected = [[theirs[query][name] for name in OF_TREC_EVAL.values()] for query in found.index]
-        # trec_eval divides 0 by 0 where no retrieved document is judged.
-        np.testing.assert_allclose(found.to_numpy(), np.nan_to_num(expected), rtol=0, atol=1e-12)
-        assert evaluate_run(qrels, run, same, queries="common", per_query=True, unjudged="remove").equals(found)
-        # The first query of the judgments is not in the run.
-        every = evaluate_run(qrels, run, same, queries="judged", per_query=True, unjudged="remove")
-        assert len(every) == len(found) + 1
-        assert every.loc[found.index].equals(found)
+    n_tables = 40
+    qrels, run = many_random_tables(n_tables)
+    found = evaluate_run(qrels, run, measures, queries="common", per_query=True)
+    names = set(OF_TREC_EVAL.values())
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, names, relevance_level=2, judged_docs_only_flag=True)
+    theirs = evaluator.evaluate(run)
+    expected = [[theirs[query][name] for name in OF_TREC_EVAL.values()] for query in found.index]
+    # trec_eval divides 0 by 0 where no retrieved document is judged.
+    np.testing.assert_allclose(found.to_numpy(), np.nan_to_num(expected), rtol=0, atol=1e-12)
+    assert evaluate_run(qrels, run, same, queries="common", per_query=True, unjudged="remove").equals(found)
+    # The first query of the judgments of each table is not in the run.
+    every = evaluate_run(qrels, run, same, queries="judged", per_query=True, unjudged="remove")
+    assert len(every) == len(found) + n_tables
+    assert every.loc[found.index].equals(found)
 
 
 def test_values_are_those_of_ir_measures():
@@ -139,25 +139,20 @@ def test_accuracy_is_that_of_ir_measures(name):
 def test_values_are_those_of_ranx():
     ranx = pytest.importorskip("ranx")
     names = {"Success@3": "hit_rate@3", "Rprec": "r-precision", "SetP": "precision", "SetR": "recall", "SetF": "f1"}
-    names |= {"NumRelRet": "hits", "Bpref": "bpref", "AP": "map"}
-    n_compared = 0
-    for seed in range(150):
-        qrels, run = random_tables(seed, tied=False)
-        common = sorted(set(qrels) & set(run))
-        qrels, run = ({query: table[query] for query in common} for table in (qrels, run))
-        found = evaluate_run(qrels, run, list(names), per_query=True)
-        theirs = ranx.Run.from_dict(run)
-        ranx.evaluate(ranx.Qrels.from_dict(qrels), theirs, list(names.values()), make_comparable=False)
-        for ours, name in names.items():
-            values = np.array([theirs.scores[name][query] for query in found.index])
-            if ours == "Bpref" and not all(
-                min(judged.values()) == 0 < max(judged.values()) for judged in qrels.values()
-            ):
-                # It divides by 0 for a query without irrelevant documents, and is 0 for the queries after it too.
-                continue
-            np.testing.assert_allclose(found[ours], values, rtol=0, atol=1e-12, err_msg=ours)
-            n_compared += ours == "Bpref"
-    assert n_compared > 50
+    names |= {"NumRelRet": "hits", "AP": "map"}
+    qrels, run = many_random_tables(150, tied=False)
+    common = sorted(set(qrels) & set(run))
+    # Its Bpref divides by 0 for a query without irrelevant documents, and is 0 for the queries after it too.
+    both_kinds = [query for query in common if min(qrels[query].values()) == 0 < max(qrels[query].values())]
+    assert len(both_kinds) > 300
+    for queries, measures in ((common, names), (both_kinds, ["Bpref"])):
+        judged, ranking = ({query: table[query] for query in queries} for table in (qrels, run))
+        found = evaluate_run(judged, ranking, list(measures), per_query=True)
+        theirs = ranx.Run.from_dict(ranking)
+        of_ranx = [names.get(name, "bpref") for name in measures]
+        ranx.evaluate(ranx.Qrels.from_dict(judged), theirs, of_ranx, make_comparable=False)
+        expected = [[theirs.scores[name][query] for name in of_ranx] for query in found.index]
+        np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("rel", [1, 3])

@@ -176,12 +176,13 @@ def test_definitions(measure, k, alpha):
         # Most documents have equal scores, and are ranked by decreasing id.
         qrels, run = random_tables(seed, scores=4)
         found = evaluate_run(qrels, run, {"value": measure(**settings)}, queries="judged", per_query=True)["value"]
+        covered = {query: {} for query in found.index}
+        for query, subtopic, document, relevance in qrels.itertuples(index=False):
+            subtopics = covered[query].setdefault(document, set())
+            if relevance >= threshold:
+                subtopics.add(subtopic)
         for query, value in found.items():
-            judged = qrels[qrels["query_id"] == query]
-            relevant = {
-                document: set(rows.loc[rows["relevance"] >= threshold, "iteration"])
-                for document, rows in judged.groupby("doc_id")
-            }
+            relevant = covered[query]
             by_id = sorted(run[query], reverse=True)
             ranking = sorted(by_id, key=lambda document: -run[query][document])
             assert value == pytest.approx(by_definition(measure.name, relevant, ranking, k, alpha, beta), abs=1e-12)

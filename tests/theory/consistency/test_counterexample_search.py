@@ -174,6 +174,7 @@ class Median(Surrogate):
         return np.sign(scores - targets), np.ones_like(scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("surrogate", [RootSquared(), Indifferent(), Median()], ids=repr)
 def test_losses_that_only_seem_consistent_have_a_counterexample(surrogate):
     report = check_consistency(surrogate, n_distributions=20)

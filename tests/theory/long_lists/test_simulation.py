@@ -93,6 +93,7 @@ def test_resampled_lists_take_documents_of_one_query():
 # The order of two rankers by their NDCG on lists of each length.
 
 
+@pytest.mark.slow
 def test_the_table_is_that_of_a_plain_loop():
     lengths, n_lists, ks = [3, 9, 20], 12, [None, 2, ("power", 0.5)]
     table = theory.distinguishability(GRADED, lengths, ks=ks, n_lists=n_lists, random_state=5)
@@ -159,6 +160,7 @@ def equal_limits(beta, size=0.4):
     )
 
 
+@pytest.mark.slow
 def test_equal_limits_are_not_told_apart_against_the_second_condition_of_theorem_8():
     beta = 0.8
     pair = equal_limits(beta)
