@@ -48,8 +48,10 @@ def main():
     if arguments.scheduler is None:
         cluster.close()
     ndcg = br.ndcg_score(y[test], scores, qid[test], k=10)
-    print(f"NDCG@10 of {len(np.unique(qid[test]))} test queries is {on_cluster:.4f} as computed on the cluster, and")
-    print(f"{ndcg:.4f} as computed here from the predictions.")
+    print(
+        f"NDCG@10 of {len(np.unique(qid[test]))} test queries is {on_cluster:.4f} as computed on the cluster, and "
+        f"{ndcg:.4f} as computed here from the predictions."
+    )
 
     # The saved model needs neither Dask nor a cluster.
     with tempfile.TemporaryDirectory() as folder:
@@ -69,10 +71,13 @@ def main():
         f"{local_ndcg:.4f}."
     )
     differ = np.abs(local_scores - scores).max()
-    print(
-        f"Learned: training on a cluster and training here give scores that differ by up to {differ:.2g}, because the "
-        f"workers find other bins; NDCG@10 on test queries differs by {abs(ndcg - local_ndcg):.4f}."
-    )
+    if differ == 0:
+        print("Learned: training on this cluster and training here give the same scores.")
+    else:
+        print(
+            f"Learned: training on a cluster and training here give scores that differ by up to {differ:.2g}, because "
+            f"the workers find other bins; NDCG@10 on test queries differs by {abs(ndcg - local_ndcg):.4f}."
+        )
     if arguments.output:
         arguments.output.mkdir(parents=True, exist_ok=True)
         rankers = {"trained on the cluster": ranker, "trained locally": local}

@@ -83,7 +83,7 @@ def main():
         p = br.permutation_test(shifted, other, random_state=0).p_value
         difference = shifted.mean() - other.mean()
         noise = "" if p < 0.05 else ", which may be chance"
-        sentences.append(f"{abs(difference):.4f} {'more' if difference > 0 else 'less'} {text} (p = {p:.3f}{noise})")
+        sentences.append(f"{abs(difference):.4f} {'more' if difference > 0 else 'less'} {text} (p = {p:.2f}{noise})")
     print(
         "\nLearned: a class of two formulas is a loss for both libraries. In the mean of both, the form that is "
         f"invariant to shifts has {sentences[0]} and {sentences[1]}."
