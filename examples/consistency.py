@@ -131,7 +131,9 @@ def search(folder, surrogates, n_distributions):
     """Print and draw the largest regret found for every loss."""
     pairs = [(surrogate, normalize) for surrogate in surrogates for normalize in NORMALIZATIONS]
     found = {}
-    for surrogate, normalize in track(pairs, "searching for counterexamples", console=CONSOLE, transient=True):
+    for surrogate, normalize in track(
+        pairs, "searching for counterexamples", console=CONSOLE, transient=True, disable=not CONSOLE.is_terminal
+    ):
         report = theory.check_consistency(surrogate, normalize, n_distributions=n_distributions)
         found[surrogate, normalize] = report
         if report.consistent != report.declared:
@@ -142,7 +144,9 @@ def search(folder, surrogates, n_distributions):
     for surrogate, row in zip(surrogates, regrets, strict=True):
         cells = (f"{regret:8.4f}" if regret else "       -" for regret in row)
         print(f"{surrogate:<24}", *cells)
-    print(f"\nThe one that it finds for ListNet, which is softmax with targets softmax:\n\n{found['softmax', 'softmax']}\n")
+    print(
+        f"\nThe one that it finds for ListNet, which is softmax with targets softmax:\n\n{found['softmax', 'softmax']}\n"
+    )
     figure, ax = import_pyplot().subplots(figsize=(style.WIDTH, 1.2 + 0.36 * len(surrogates)), layout="constrained")
     shown = np.ma.masked_equal(regrets, 0.0)
     image = ax.pcolormesh(shown, cmap="OrRd", vmin=0.0, vmax=0.6, edgecolors="white", linewidth=2)
@@ -202,9 +206,17 @@ def tightness(folder, n_distributions):
     figure, axes = import_pyplot().subplots(2, 3, figsize=(10, 6.4), sharex=True, sharey=True, layout="constrained")
     grid = np.geomspace(1e-6, 10, 50)
     print("Regret of wrong rankings divided by its bound, which is 1 where the bound is reached:\n")
-    print(f"  {'':9} {'Theorem 10':>16} {'sharp bound':>16}   wrong\n  {'':9}" + f" {'largest':>8} {'median':>7}" * 2 + " rankings")
+    print(
+        f"  {'':9} {'Theorem 10':>16} {'sharp bound':>16}   wrong\n  {'':9}"
+        + f" {'largest':>8} {'median':>7}" * 2
+        + " rankings"
+    )
     largest = 0.0
-    for ax, surrogate in zip(axes.flat, track(BOUNDED, "regret bounds", console=CONSOLE, transient=True), strict=True):
+    for ax, surrogate in zip(
+        axes.flat,
+        track(BOUNDED, "regret bounds", console=CONSOLE, transient=True, disable=not CONSOLE.is_terminal),
+        strict=True,
+    ):
         excess, regret = excess_and_regret(surrogate, distributions, random)
         bounds = {sharp: theory.regret_bound(surrogate, excess, N_DOCUMENTS, sharp=sharp) for sharp in (False, True)}
         wrong = (regret > 1e-6) & (excess > 1e-9)

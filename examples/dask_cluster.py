@@ -42,7 +42,9 @@ def main():
             to_dask(X[rows], y[rows], qid[rows]) for rows in (train, validation, test)
         )
         ranker = LightGBMRanker("softmax", **SETTINGS).fit(*train_set, eval_set=[validation_set])
-        print(f"{len(client.nthreads())} workers trained one model, which stopped after {ranker.best_iteration_} rounds.")
+        print(
+            f"{len(client.nthreads())} workers trained one model, which stopped after {ranker.best_iteration_} rounds."
+        )
         scores = ranker.predict(test_set[0])  # a lazy dask Array
         on_cluster, scores = ranker.score(*test_set), scores.compute()
     if arguments.scheduler is None:

@@ -171,7 +171,9 @@ def describe(name, values, curves, longest):
     """Print the verdict of the theory on a discount, and NDCG of long lists beside its limit."""
     discount, k, title = FIGURES[name]
     verdict = theory.feasibility(discount, k=k).verdict
-    print(f"\n{title}: by the theory the discount is {verdict}. NDCG of lists of {longest:,} documents, and its limit:\n")
+    print(
+        f"\n{title}: by the theory the discount is {verdict}. NDCG of lists of {longest:,} documents, and its limit:\n"
+    )
     print(f"  {'ranker':14} {'mean':>6} {'spread':>7} {'limit':>7} {'spread':>7}")
     for j, (ranker, curve) in enumerate(curves.items()):
         limit, last = theory.ndcg_limit(curve, discount=discount, k=k), values[:, j, -1]
@@ -237,7 +239,9 @@ def main():
             progress=lambda done, total: progress.update(bar, completed=done, total=total),
         )
 
-    print(f"Two rankers, trained on {BETTER} and on {GOOD}, and a random one rank lists of one population of documents.")
+    print(
+        f"Two rankers, trained on {BETTER} and on {GOOD}, and a random one rank lists of one population of documents."
+    )
     for i, name in enumerate(FIGURES):
         save(plot_figure(name, values[:, i], curves, lengths), name)
         describe(name, values[:, i], curves, longest)

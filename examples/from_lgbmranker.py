@@ -50,7 +50,9 @@ for name, objective in {"LambdaMART": "lambdarank", "the consistent default": "c
 
 theirs, ours = ndcg.values()
 p = br.permutation_test(ours, theirs, random_state=0).p_value
-verdict = "cannot be told apart from" if p >= 0.05 else "is better than" if ours.mean() > theirs.mean() else "is worse than"
+verdict = (
+    "cannot be told apart from" if p >= 0.05 else "is better than" if ours.mean() > theirs.mean() else "is worse than"
+)
 moved = "changes no score" if difference == 0 else f"changes scores by at most {difference:.2g}"
 print(
     f"Learned: the move itself {moved}; on these test queries the consistent default {verdict} LambdaMART "

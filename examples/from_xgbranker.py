@@ -51,7 +51,9 @@ theirs, ours = (
     br.ndcg_score(y_test, model.predict(X_test), qid_test, k=10, per_query=True) for model in (after, ranker)
 )
 p = br.permutation_test(ours, theirs, random_state=0).p_value
-verdict = "cannot be told apart from" if p >= 0.05 else "is better than" if ours.mean() > theirs.mean() else "is worse than"
+verdict = (
+    "cannot be told apart from" if p >= 0.05 else "is better than" if ours.mean() > theirs.mean() else "is worse than"
+)
 print(f"NDCG@10 on {len(ours)} test queries: LambdaMART {theirs.mean():.4f}, consistent default {ours.mean():.4f}.")
 print(
     f"Learned: the move itself changes scores by at most {difference:.1g}; on these test queries the consistent default "

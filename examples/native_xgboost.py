@@ -37,7 +37,9 @@ booster = xgb.train(
 )
 n_rounds = booster.num_boosted_rounds()
 ndcg = br.ndcg_score(y[validation], booster.predict(dvalidation), qid[validation], k=10)
-print(f"xgboost.train keeps {n_rounds} rounds: with them NDCG@10 of the validation queries is best, {booster.best_score:.4f}.")
+print(
+    f"xgboost.train keeps {n_rounds} rounds: with them NDCG@10 of the validation queries is best, {booster.best_score:.4f}."
+)
 print(f"br.ndcg_score computes the same from its predictions: {ndcg:.4f}.")
 assert np.isclose(ndcg, booster.best_score)
 test_ndcg = br.ndcg_score(y_test, booster.predict(xgb.DMatrix(X_test)), qid_test, k=10)
