@@ -91,7 +91,8 @@ def main():
         print(f"  {value:.3f} ({low:.3f} to {high:.3f}) for {name}{true}.")
     seen, rates, best = found.values()
     print(
-        f"Learned: clicks on other queries say that the ranker with propensities is {verdict(best, seen)} the lists that "
+        f"Learned: clicks on other queries say that the ranker with propensities is {verdict(best, seen)} the lists "
+        f"that "
         f"users saw, and {verdict(best, rates)} the ranker on click-through rates."
     )
 

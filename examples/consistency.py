@@ -119,7 +119,8 @@ def proposition_7(folder):
         print(
             f"Proposition 7, {label}: the scores with the least expected loss, found numerically, rank document "
             f"{scores.argmax() + 1} first, and lose {regret:.4f} of expected NDCG.\n"
-            f"  On gains divided by ideal DCGs, the same surrogate ranks document {repaired.argmax() + 1} first, and loses "
+            f"  On gains divided by ideal DCGs, the same surrogate ranks document {repaired.argmax() + 1} first, and "
+            f"loses "
             f"{distribution.ndcg_regret(repaired):.4f}."
         )
         p = distribution.probabilities[0]
@@ -145,7 +146,8 @@ def search(folder, surrogates, n_distributions):
         cells = (f"{regret:8.4f}" if regret else "       -" for regret in row)
         print(f"{surrogate:<24}", *cells)
     print(
-        f"\nThe one that it finds for ListNet, which is softmax with targets softmax:\n\n{found['softmax', 'softmax']}\n"
+        f"\nThe one that it finds for ListNet, which is softmax with targets "
+        f"softmax:\n\n{found['softmax', 'softmax']}\n"
     )
     figure, ax = import_pyplot().subplots(figsize=(style.WIDTH, 1.2 + 0.36 * len(surrogates)), layout="constrained")
     shown = np.ma.masked_equal(regrets, 0.0)
@@ -280,7 +282,8 @@ def low_noise(folder, n_queries):
     save(figure, folder, "low_noise")
     wrong = regret > 1e-9
     print(
-        f"\nWith low noise, {n_queries} queries with margins from {margins.min():.4f} to {margins.max():.4f}: every query is "
+        f"\nWith low noise, {n_queries} queries with margins from {margins.min():.4f} to {margins.max():.4f}: every "
+        f"query is "
         f"ranked optimally up to a mean excess loss of {excess[~wrong].max(initial=0.0):.2g}.\n"
         f"The mean regret is at most {(regret / bound).max():.3f} of the smallest bound."
     )
@@ -304,7 +307,8 @@ def main():
     unsafe = {name: regret for name, regret in worst.items() if regret > 0}
     worst_name = max(unsafe, key=unsafe.get) if unsafe else None
     print(
-        f"Learned: no counterexample was found for losses with the targets {' and '.join(safe) or 'of any kind'}; those "
+        f"Learned: no counterexample was found for losses with the targets {' and '.join(safe) or 'of any kind'}; "
+        f"those "
         f"with others lose up to {max(unsafe.values(), default=0.0):.4f} of NDCG (targets {worst_name})."
     )
     if ratio <= 1:

@@ -215,7 +215,8 @@ def draw(rows, limits, features, path):
     )
     inner.supxlabel(
         "Dashed: original losses; dotted: their limits for n → ∞. Solid: repaired, on gains divided by ideal DCGs.\n"
-        f"The limit of the repaired losses is 0, the optimum; that of the original RankCosine is {limits['cosine/l2']:.4f}.\n"
+        f"The limit of the repaired losses is 0, the optimum; that of the original RankCosine is "
+        f"{limits['cosine/l2']:.4f}.\n"
         f"Axes are logarithmic. Bands: 95% intervals over training sets. {FEATURES[features]}",
         size=8,
     )
@@ -253,7 +254,8 @@ def conclude(rows):
     best = regrets.drop(["E[u]"], errors="ignore").idxmin()
     helped = [name for name, ratio in ratios.items() if ratio > 1]
     print(
-        f"Learned: dividing the gains by the ideal DCG makes the regret of {' and '.join(helped) or 'no loss'} smaller; "
+        f"Learned: dividing the gains by the ideal DCG makes the regret of {' and '.join(helped) or 'no loss'} "
+        f"smaller; "
         f"the smallest of all is that of {LOSSES[best][0]}, {regrets[best]:.4f} (LambdaMART: {regrets['native']:.4f})."
     )
 

@@ -189,9 +189,12 @@ def conclude(table, needed):
     right, wrong = longest.loc[longest["correct"].idxmax()], longest.loc[longest["correct"].idxmin()]
     fewest, most = needed.loc[needed["queries"].idxmin()], needed.loc[needed["queries"].idxmax()]
     print(
-        f"Learned: in lists of {right['n']:,.0f} documents, NDCG is larger for the better ranker in {right['correct']:.0%} of "
-        f"the lists with {right['discount']} and k = {right['k']}, but in {wrong['correct']:.0%} with {wrong['discount']} and "
-        f"k = {wrong['k']}. To tell the two rankers apart takes {fewest['queries']:,.0f} queries with {fewest['discount']} and "
+        f"Learned: in lists of {right['n']:,.0f} documents, NDCG is larger for the better ranker in "
+        f"{right['correct']:.0%} of "
+        f"the lists with {right['discount']} and k = {right['k']}, but in {wrong['correct']:.0%} with "
+        f"{wrong['discount']} and "
+        f"k = {wrong['k']}. To tell the two rankers apart takes {fewest['queries']:,.0f} queries with "
+        f"{fewest['discount']} and "
         f"k = {fewest['k']}, and {most['queries']:,.0f} with {most['discount']} and k = {most['k']}."
     )
 
@@ -257,7 +260,8 @@ def main():
     save(plot_queries(needed(ks=[*ks, None]), n_documents), "queries_needed")
     counts = needed()
     print(
-        f"\nQueries of {n_documents} documents that a test at level 5% needs for 80% power to tell the two rankers apart, "
+        f"\nQueries of {n_documents} documents that a test at level 5% needs for 80% power to tell the two rankers "
+        f"apart, "
         f"estimated from {n_queries} queries:\n"
     )
     wide = counts.pivot_table(index="discount", columns="k", values="queries", sort=False)

@@ -56,7 +56,8 @@ verdict = (
 )
 print(f"NDCG@10 on {len(ours)} test queries: LambdaMART {theirs.mean():.4f}, consistent default {ours.mean():.4f}.")
 print(
-    f"Learned: the move itself changes scores by at most {difference:.1g}; on these test queries the consistent default "
+    f"Learned: the move itself changes scores by at most {difference:.1g}; on these test queries the consistent "
+    f"default "
     f"{verdict} LambdaMART (difference {ours.mean() - theirs.mean():+.4f}, p = {p:.3f} by a paired permutation test)."
 )
 

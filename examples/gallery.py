@@ -15,7 +15,7 @@ from PIL import Image
 import boostrank as br
 from boostrank import displays
 
-DPI = 80
+DPI = 70
 COLUMNS = 3
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -112,7 +112,8 @@ print(f"Users look at position 2 {estimate.at([2]).item():.2f} times as often as
 # What the displays say together.
 gap = curve.mean[:, -1].max() - curve.mean[:, -1].min()
 print(
-    f"Learned: the losses differ by {gap:.4f} in NDCG@10 here, {learning.means['n_queries'].iloc[-1]:.0f} training queries "
+    f"Learned: the losses differ by {gap:.4f} in NDCG@10 here, {learning.means['n_queries'].iloc[-1]:.0f} training "
+    f"queries "
     f"in place of {fewest['n_queries']:.0f} give {most_queries['mean'] - fewest['mean']:.4f}, and feature "
     f"{most['feature']} alone is worth {most['mean']:.4f}."
 )

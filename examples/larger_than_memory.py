@@ -114,7 +114,8 @@ def main():
         return
     n_values, width = arguments.files * arguments.rows * arguments.features, arguments.features * 4
     print(
-        f"{arguments.files} files have {n_values * 4 / 2**20:,.0f} MB of features in float32, {width} bytes for each document.\n"
+        f"{arguments.files} files have {n_values * 4 / 2**20:,.0f} MB of features in float32, {width} bytes for each "
+        f"document.\n"
     )
     print(f"{'':27}  bytes of memory for    NDCG@10 of")
     print(f"{'':27}  each further document  test queries")
@@ -146,8 +147,8 @@ def conclusion(needed, width):
     if needed[most] <= 0:
         return "the data are too small to see what a document costs: pass more rows."
     return (
-        f'a further document costs least memory with "{least}", {needed[least]:.0f} bytes or {needed[least] / width:.0%} of '
-        f'its features, and most with "{most}", {needed[most]:.0f} bytes or {needed[most] / width:.0%}.'
+        f'a further document costs least memory with "{least}", {needed[least]:.0f} bytes or '
+        f'{needed[least] / width:.0%} of its features, and most with "{most}", {needed[most]:.0f} bytes or {needed[most] / width:.0%}.'
     )
 
 

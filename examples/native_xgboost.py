@@ -38,7 +38,8 @@ booster = xgb.train(
 n_rounds = booster.num_boosted_rounds()
 ndcg = br.ndcg_score(y[validation], booster.predict(dvalidation), qid[validation], k=10)
 print(
-    f"xgboost.train keeps {n_rounds} rounds: with them NDCG@10 of the validation queries is best, {booster.best_score:.4f}."
+    f"xgboost.train keeps {n_rounds} rounds: with them NDCG@10 of the validation queries is best, "
+    f"{booster.best_score:.4f}."
 )
 print(f"br.ndcg_score computes the same from its predictions: {ndcg:.4f}.")
 assert np.isclose(ndcg, booster.best_score)
@@ -46,7 +47,8 @@ test_ndcg = br.ndcg_score(y_test, booster.predict(xgb.DMatrix(X_test)), qid_test
 relation = "above" if test_ndcg > ndcg else "below"
 print(
     f"Learned: XGBoost trains and stops early with a loss of boostrank by itself. On test queries NDCG@10 is "
-    f"{test_ndcg:.4f}, {abs(test_ndcg - ndcg):.4f} {relation} that of the validation queries, by which the rounds were chosen."
+    f"{test_ndcg:.4f}, {abs(test_ndcg - ndcg):.4f} {relation} that of the validation queries, by which the rounds "
+    f"were chosen."
 )
 
 if arguments.output:

@@ -13,18 +13,22 @@ from boostrank import displays, metrics
 from boostrank.dcg import DCG
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture ndcg_anatomy.png there")
+parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the pictures ndcg_anatomy*.png there")
 arguments = parser.parse_args()
-figure, panels = displays.import_pyplot().subplots(3, 2, figsize=(13, 13), layout="constrained")
+plt = displays.import_pyplot()
+of_one_query, panels = plt.subplots(2, 2, figsize=(12, 8), layout="constrained")
+of_rankers, ranker_panels = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 
 # DCG is a sum of gain times discount: the discount depends on the rank, the gain on the relevance.
 left, right = panels[0]
 ranks, relevance = np.arange(1, 11), np.arange(5)
-left.plot(ranks, DCG(discount="log2").discounts(10), "o-", label="log2: 1 / log2(1 + rank)")
-left.plot(ranks, DCG(discount="zipf").discounts(10), "s--", label="zipf: 1 / rank")
+left.plot(ranks, DCG(discount="log2").discounts(10), "o-", color=displays.style.BLUE, label="log2: 1 / log2(1 + rank)")
+left.plot(ranks, DCG(discount="zipf").discounts(10), "s--", color=displays.style.ORANGE, label="zipf: 1 / rank")
 left.set(xlabel="rank", ylabel="discount", xticks=ranks, ylim=(0.0, 1.05))
-right.plot(relevance, DCG(gain="exp2").gains(relevance), "o-", label="exp2: 2^relevance - 1")
-right.plot(relevance, DCG(gain="linear").gains(relevance), "s--", label="linear: relevance")
+right.plot(relevance, DCG(gain="exp2").gains(relevance), "o-", color=displays.style.BLUE, label="exp2: 2^relevance - 1")
+right.plot(
+    relevance, DCG(gain="linear").gains(relevance), "s--", color=displays.style.ORANGE, label="linear: relevance"
+)
 right.set(xlabel="relevance", ylabel="gain", xticks=relevance)
 for ax in (left, right):
     displays.style.light_grid(ax)
@@ -34,13 +38,14 @@ for ax in (left, right):
 documents = list("ABCDEFGH")
 labels = [3, 2, 3, 0, 1, 2, 0, 1]
 scores = [0.60, 0.20, 0.80, 0.40, 0.10, 0.30, 0.05, 0.70]
-qid = np.zeros(8)
+qid = np.zeros(8, dtype=int)
 one = displays.DCGBreakdownDisplay.from_predictions(labels, scores, qid, k=5, documents=documents, ax=panels[1, 0])
 table = one.table.assign(document=one.documents)[["rank", "document", "relevance", "gain", "discount", "contribution"]]
 print("One query of eight documents. Each of the first five ranks adds its gain times its discount to DCG@5:\n")
 print(table.astype({"relevance": int, "gain": int}).to_string(index=False, float_format="{:.4f}".format))
 print(
-    f"\nTheir sum is DCG@5 = {one.dcg:.4f}. The ideal ranking has {one.ideal_dcg:.4f}, so that NDCG@5 is {one.ndcg:.4f}."
+    f"\nTheir sum is DCG@5 = {one.dcg:.4f}. The ideal ranking has {one.ideal_dcg:.4f}, so that NDCG@5 is "
+    f"{one.ndcg:.4f}."
 )
 values = [br.ndcg_score(labels, scores, qid, k=k) for k in range(1, 9)]
 print(f"By cutoff, from 1 to 8, its NDCG is {', '.join(f'{value:.2f}' for value in values)}.")
@@ -70,29 +75,31 @@ rankers = {
 }
 for ranker in rankers.values():
     ranker.fit(*train, eval_set={"validation": validation})
-training = displays.TrainingCurveDisplay.from_estimator(rankers, ax=panels[1, 1])
+training = displays.TrainingCurveDisplay.from_estimator(rankers, ax=ranker_panels[0])
 # Equal scores are a random ranking: ties count by the mean of NDCG over all permutations.
 random_ndcg = br.ndcg_score(validation.y, np.zeros(len(validation.y)), validation.qid, k=5)
 training.ax_.axhline(random_ndcg, color="0.4", linewidth=1)
 training.ax_.annotate("random ranking", (1.0, random_ndcg), va="bottom", color="0.3")
 
 # The same rankers on queries that none of them has seen, by cutoff; and ties where scores are rounded.
-curve = displays.NDCGCurveDisplay.from_estimator(rankers, *test, ks=range(1, 11), ax=panels[2, 0])
+curve = displays.NDCGCurveDisplay.from_estimator(rankers, *test, ks=range(1, 11), ax=ranker_panels[1])
 print(f"Three losses on {curve.n_queries} test queries, after the number of rounds that is best on validation queries:")
 for name, mean in zip(curve.names, curve.mean, strict=True):
     print(f"  {name:23} {training.best[name]:3} rounds, NDCG@5 {mean[4]:.4f}")
 print(f"  {'random ranking':23} {'':10} NDCG@5 {br.ndcg_score(test.y, np.zeros(len(test.y)), test.qid, k=5):.4f}")
 scores = rankers["softmax"].predict(test.X)
-rounded = displays.TieRangeDisplay.from_predictions(test.y, scores.round(), test.qid, k=5, ax=panels[2, 1])
+rounded = displays.TieRangeDisplay.from_predictions(test.y, scores.round(), test.qid, k=5, ax=panels[1, 1])
 spread = rounded.best.mean() - rounded.worst.mean()
 print(f"If scores of softmax are rounded to whole numbers, the tie rule moves mean NDCG@5 by {spread:.4f}.")
 between = np.ptp(curve.mean[:, 4])
 relation = "more" if spread > between else "less"
 print(
-    f"Learned: how ties are counted can change NDCG@5 by {spread:.4f} here, {relation} than the choice among these three "
+    f"Learned: how ties are counted can change NDCG@5 by {spread:.4f} here, {relation} than the choice among these "
+    f"three "
     f"losses ({between:.4f}). State cutoff, gain, discount and tie rule beside every NDCG."
 )
 
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
-    figure.savefig(arguments.output / "ndcg_anatomy.png", dpi=60)
+    of_one_query.savefig(arguments.output / "ndcg_anatomy.png", dpi=70)
+    of_rankers.savefig(arguments.output / "ndcg_anatomy_rankers.png", dpi=70)

@@ -96,7 +96,8 @@ def main():
     gain = "better" if found.mean() > default.mean() else "worse"
     verdict = f"are {gain} than" if p < 0.05 else "cannot be told apart from"
     print(
-        f"Learned: on queries that the search has not seen, the parameters found in {len(study.trials)} trials {verdict} "
+        f"Learned: on queries that the search has not seen, the parameters found in {len(study.trials)} trials "
+        f"{verdict} "
         f"the default ones (p = {p:.3f} by a paired permutation test)."
     )
     if arguments.output:

@@ -60,7 +60,8 @@ first = rows[np.argmax(scores[rows])]
 contributions = pd.Series(values.values[first], index=features.columns).sort_values(key=np.abs, ascending=False)
 largest = contributions.index[0]
 print(
-    f"Query {qid[0]}: row {test[first]} has the highest score of {len(rows)} documents. {largest} contributes most to it, "
+    f"Query {qid[0]}: row {test[first]} has the highest score of {len(rows)} documents. {largest} contributes most to "
+    f"it, "
     f"{contributions.iloc[0]:+.2f}, because its value is {new[largest].iloc[first]:.2f}."
 )
 gain = ranker.get_feature_importances("gain")
@@ -76,7 +77,8 @@ onnx_ndcg = br.ndcg_score(y, onnx_scores.ravel(), qid, k=10)
 print(f"The scores of ONNX differ by at most {difference:.1g}, because it computes in float32.")
 same = "is the same" if np.isclose(onnx_ndcg, ndcg, atol=1e-6) else f"differs by {abs(onnx_ndcg - ndcg):.1g}"
 print(
-    f"Learned: one model serves in three ways, with boostrank, with LightGBM alone and with ONNX; NDCG@10 on test queries "
+    f"Learned: one model serves in three ways, with boostrank, with LightGBM alone and with ONNX; NDCG@10 on test "
+    f"queries "
     f"{same} with ONNX{', and a damaged file is not loaded' if refused else ''}."
 )
 
