@@ -15,7 +15,7 @@ from PIL import Image
 import boostrank as br
 from boostrank import displays
 
-DPI = 70
+DPI = 80
 COLUMNS = 3
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -139,5 +139,5 @@ def page():
 
 if folder:
     # A palette makes the file a third as large.
-    page().quantize(16).save(folder / "gallery.png", optimize=True)
+    page().quantize(64).save(folder / "gallery.png", optimize=True)
     print(f"{len(pictures)} displays are drawn in {folder}, and all of them in gallery.png.")

@@ -127,13 +127,13 @@ def main():
         ]
         train = partial(subprocess.run, stdout=subprocess.PIPE, text=True, check=True)
         with ThreadPool(arguments.jobs) as pool:
-            finished = pool.imap(train, commands)
-            for way, done in zip(WAYS, finished, strict=True):
-                if done.stdout.strip() == "out of memory":
-                    print(f"{way:27}  needs more memory than {arguments.limit} MB")
-                    continue
-                ndcg, needed[way] = map(float, done.stdout.split())
-                print(f"{way:27}  {needed[way]:21.0f}  {ndcg:12.4f}")
+            finished = pool.map(train, commands)
+        for way, done in zip(WAYS, finished, strict=True):
+            if done.stdout.strip() == "out of memory":
+                print(f"{way:27}  needs more memory than {arguments.limit} MB")
+                continue
+            ndcg, needed[way] = map(float, done.stdout.split())
+            print(f"{way:27}  {needed[way]:21.0f}  {ndcg:12.4f}")
     print(f"\nLearned: {conclusion(needed, width)}")
     if arguments.output:
         plot(needed, width, arguments.output / "larger_than_memory.png")
@@ -148,7 +148,8 @@ def conclusion(needed, width):
         return "the data are too small to see what a document costs: pass more rows."
     return (
         f'a further document costs least memory with "{least}", {needed[least]:.0f} bytes or '
-        f'{needed[least] / width:.0%} of its features, and most with "{most}", {needed[most]:.0f} bytes or {needed[most] / width:.0%}.'
+        f'{needed[least] / width:.0%} of its features, and most with "{most}", {needed[most]:.0f} bytes or '
+        f"{needed[most] / width:.0%}."
     )
 
 

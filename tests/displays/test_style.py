@@ -11,7 +11,6 @@ import boostrank as br
 from boostrank import displays
 from boostrank.displays import style
 
-
 RANKER = br.LightGBMRanker("softmax", n_estimators=2, n_jobs=1)
 VALIDATION = {"parameter": "num_leaves", "values": [2, 4], "cv": 2}
 # How each display is made, from the fixtures that it needs.
