@@ -150,12 +150,13 @@ def plot(values, scorer, data, path):
             ax.plot(CUTOFFS, curve, color=color, linestyle=dashes[variant], marker=markers[variant], label=variant)
         ax.set_title(loss, fontsize="medium")
     last = {
-        "cosine, original": style.GREEN,
-        "cross entropy, original": style.BLACK,
-        "normalized p-norm, Z_10": style.PINK,
+        "cosine, original": (style.GREEN, "-.", "D"),
+        "cross entropy, original": (style.BLACK, "--", ""),
+        "normalized p-norm, Z_10": (style.PINK, "-", "o"),
     }
-    for name, color in last.items():
-        axes[-1].plot(CUTOFFS, [values[scorer, data, name, k].mean() for k in CUTOFFS], color=color, label=name)
+    for name, (color, dash, marker) in last.items():
+        curve = [values[scorer, data, name, k].mean() for k in CUTOFFS]
+        axes[-1].plot(CUTOFFS, curve, color=color, linestyle=dash, marker=marker, label=name)
     axes[-1].set_title("the new loss", fontsize="medium")
     for ax in axes:
         ax.set_xlabel("k")
