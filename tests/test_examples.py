@@ -109,7 +109,14 @@ def test_example_prints_sentences_and_what_was_learned(path, monkeypatch, capsys
 @pytest.mark.usefixtures("_less_work")
 @pytest.mark.parametrize("name", ["native_xgboost", pytest.param("quick_start", marks=pytest.mark.slow)])
 def test_example_writes_its_picture_if_asked_to(name, monkeypatch, capsys, tmp_path):
-    run_example(FOLDER / f"{name}.py", ["--output", str(tmp_path / "new" / "folder")], monkeypatch, capsys)
+    folder = tmp_path / "new" / "folder"
+    text = run_example(FOLDER / f"{name}.py", ["--output", str(folder)], monkeypatch, capsys)
+    if name == "native_xgboost":
+        # What was learned follows from the numbers that were printed before.
+        validation = float(re.search(r"is best, ([\d.]+)\.\n", text)[1])
+        test, difference, relation = re.search(r"NDCG@10 is ([\d.]+), ([\d.]+) (above|below)", text).groups()
+        sign = 1 if relation == "above" else -1
+        assert float(test) - validation == pytest.approx(sign * float(difference), abs=2e-4)
     assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == [f"{name}.png"]
 
 
