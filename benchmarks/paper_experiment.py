@@ -139,19 +139,24 @@ def plot(values, scorer, data, path):
     """Figures 1 and 2: NDCG@1 to 10, a panel per loss, and one of the paper's new loss."""
     plt = import_pyplot()
     figure, axes = plt.subplots(1, len(PAIRS) + 1, figsize=(11, 3.2), sharey=True, layout="constrained")
-    colors = dict(zip(("original", *NORMS), (style.BLACK, style.SKY, style.BLUE, style.ORANGE), strict=True))
+    variants = ("original", *NORMS)
+    colors = dict(zip(variants, (style.BLACK, style.SKY, style.BLUE, style.ORANGE), strict=True))
+    # Lines differ without colour too.
+    dashes = dict(zip(variants, ("--", "-", "-.", ":"), strict=True))
+    markers = dict(zip(variants, ("", "o", "s", "^"), strict=True))
     for ax, loss in zip(axes, PAIRS, strict=False):
         for variant, color in colors.items():
             curve = [values[scorer, data, f"{loss}, {variant}", k].mean() for k in CUTOFFS]
-            ax.plot(CUTOFFS, curve, color=color, linestyle="--" if variant == "original" else "-", label=variant)
+            ax.plot(CUTOFFS, curve, color=color, linestyle=dashes[variant], marker=markers[variant], label=variant)
         ax.set_title(loss, fontsize="medium")
     last = {
-        "cosine, original": style.GREEN,
-        "cross entropy, original": style.BLACK,
-        "normalized p-norm, Z_10": style.PINK,
+        "cosine, original": (style.GREEN, "-.", "D"),
+        "cross entropy, original": (style.BLACK, "--", ""),
+        "normalized p-norm, Z_10": (style.PINK, "-", "o"),
     }
-    for name, color in last.items():
-        axes[-1].plot(CUTOFFS, [values[scorer, data, name, k].mean() for k in CUTOFFS], color=color, label=name)
+    for name, (color, dash, marker) in last.items():
+        curve = [values[scorer, data, name, k].mean() for k in CUTOFFS]
+        axes[-1].plot(CUTOFFS, curve, color=color, linestyle=dash, marker=marker, label=name)
     axes[-1].set_title("the new loss", fontsize="medium")
     for ax in axes:
         ax.set_xlabel("k")

@@ -9,10 +9,8 @@ Without files, two rankers show their result lists to simulated users; then the 
 """
 
 import argparse
-import tempfile
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pandas as pd
 
@@ -41,11 +39,10 @@ def simulated_tables(n_queries=600, n_sessions=20_000):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, help="LOG and FEATURES; by default simulated")
-    parser.add_argument("--output", type=Path, help="folder for the picture; by default a new one")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture clicks.png there")
     arguments = parser.parse_args()
     if len(arguments.files) not in (0, 2):
         parser.error("pass both LOG and FEATURES, or none of them")
-    matplotlib.use("Agg")
     y = None
     if arguments.files:
         table, features = (pd.read_csv(path) for path in arguments.files)
@@ -66,17 +63,17 @@ def main():
         f"Users examine position 2 {propensities.values[1]:.2f} times as often as position 1 (95% interval "
         f"{low[1]:.2f} to {high[1]:.2f}), and position {log.n_positions} {propensities.values[-1]:.2f} times as often."
     )
-    folder = arguments.output or Path(tempfile.mkdtemp())
-    folder.mkdir(parents=True, exist_ok=True)
-    truth = None if y is None else TRUTH
-    display = PropensityDisplay.from_propensities(propensities, truth=truth, name="estimated from the log")
-    display.figure_.savefig(folder / "clicks.png", dpi=100)
+    if arguments.output:
+        truth = None if y is None else TRUTH
+        display = PropensityDisplay.from_propensities(propensities, truth=truth, name="estimated from the log")
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        display.figure_.savefig(arguments.output / "clicks.png", dpi=80)
 
     # 3. Two rankers: one on relevance as estimated with the propensities, one on click-through rates.
     train, test = br.split_queries(qid, 0.3, random_state=0)
-    corrected = br.LightGBMRanker(random_state=0, verbosity=-1)
+    corrected = br.LightGBMRanker(random_state=0, n_jobs=1)
     corrected.fit(X[train], br.ClickLabels(log[train], propensities))
-    naive = br.LightGBMRanker(random_state=0, verbosity=-1).fit(X[train], br.ClickLabels(log[train], 1.0))
+    naive = br.LightGBMRanker(random_state=0, n_jobs=1).fit(X[train], br.ClickLabels(log[train], 1.0))
 
     # 4. Their evaluation, on clicks on other queries. The lists that users saw are ranked by mean position.
     total = np.bincount(log.row, weights=log.position * log.impressions)
@@ -92,15 +89,17 @@ def main():
         value, low, high = found[name][:3]
         true = "" if y is None else f"; NDCG@10 on true labels: {br.ndcg_score(y[test], values, qid[test], k=10):.3f}"
         print(f"  {value:.3f} ({low:.3f} to {high:.3f}) for {name}{true}.")
-    seen, _, best = found.values()
-    verdict = "better than" if best.low > seen.high else "worse than" if best.high < seen.low else "not clearly unlike"
-    print(f"So clicks on other queries say that the ranker with propensities is {verdict} the lists that users saw.")
-    if y is not None:
-        print(
-            "Learned: a ranker on click-through rates learns the position bias too; propensities remove it, and the "
-            "same log is enough to estimate them, to train with them, and to evaluate the ranker without labels."
-        )
-    print(f"The propensities with their intervals are in {folder / 'clicks.png'}.")
+    seen, rates, best = found.values()
+    print(
+        f"Learned: clicks on other queries say that the ranker with propensities is {verdict(best, seen)} the lists "
+        f"that "
+        f"users saw, and {verdict(best, rates)} the ranker on click-through rates."
+    )
+
+
+def verdict(value, other):
+    """How an estimate with its interval compares with another one."""
+    return "better than" if value.low > other.high else "worse than" if value.high < other.low else "not clearly unlike"
 
 
 if __name__ == "__main__":

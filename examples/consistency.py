@@ -1,17 +1,16 @@
 """NDCG consistency of losses: the examples of the paper, a search for counterexamples, and regret bounds.
 
-python examples/consistency.py [FOLDER] [--small]
+python examples/consistency.py [--full] [--output FOLDER]
 
 Figures 3 and 4 of Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods" (AISTATS 2011), are
 redrawn from Proposition 7. Counterexamples are searched for every surrogate with every kind of targets. Regrets are
-compared with the bounds of Theorems 10 and 11.
+compared with the bounds of Theorems 10 and 11. By default three surrogates and few distributions are examined, which
+takes seconds; --full examines all surrogates and many distributions, which takes minutes.
 """
 
 import argparse
-import tempfile
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 from rich.console import Console
 from rich.progress import track
@@ -27,8 +26,10 @@ BOUNDED = ("squared", "logistic", "softmax", "poisson", "pnorm", "cosine")
 N_DOCUMENTS = 5
 
 
-def save(figure, path):
-    figure.savefig(path, dpi=150)
+def save(figure, folder, name):
+    """Write a picture if there is a folder."""
+    if folder:
+        figure.savefig(folder / f"consistency_{name}.png", dpi=80)
     import_pyplot().close(figure)
 
 
@@ -52,12 +53,13 @@ def softmax_of_labels(labels):
 
 def section_3_2_1():
     distribution = theory.SECTION_3_2_1
-    gains = theory.minimizer("squared", distribution, normalize="none")
-    print("Section 3.2.1: labels (5, 4) with probability 0.3, (1, 3) with 0.7")
-    print("  E[G]   =", gains.round(4), "sorts document 1 first")
-    print("  E[G/Z] =", distribution.bayes_scores().round(4), "sorts document 2 first, and NDCG agrees:")
-    for name, scores in (("E[G]", gains), ("E[G/Z]", distribution.bayes_scores())):
-        print(f"  expected NDCG of the ranking by {name}: {distribution.expected_ndcg(scores):.4f}")
+    gains, bayes = theory.minimizer("squared", distribution, normalize="none"), distribution.bayes_scores()
+    print("Section 3.2.1 of the paper: two documents have the labels (5, 4) with probability 0.3, (1, 3) with 0.7.")
+    for name, scores in (("gain", gains), ("gain divided by the ideal DCG", bayes)):
+        print(
+            f"  By expected {name}, document {scores.argmax() + 1} is first ({scores[0]:.4f} and {scores[1]:.4f}); the "
+            f"expected NDCG of this ranking is {distribution.expected_ndcg(scores):.4f}."
+        )
 
 
 def draw_means(ax, distribution, own, label, zoom):
@@ -81,7 +83,7 @@ def draw_means(ax, distribution, own, label, zoom):
     ax.set_ylabel("document 2")
 
 
-def figure_of_proposition_7(distribution, own, label, title, path):
+def figure_of_proposition_7(distribution, own, label, title, folder, name):
     figure, (whole, near) = import_pyplot().subplots(1, 2, figsize=(9, 5), layout="compressed")
     draw_means(whole, distribution, own, label, zoom=False)
     draw_means(near, distribution, own, label, zoom=True)
@@ -95,7 +97,7 @@ def figure_of_proposition_7(distribution, own, label, title, path):
     near.set_title("the means, on different sides of the diagonal", fontsize="medium")
     whole.legend(frameon=False, loc="lower right")
     figure.suptitle(title)
-    save(figure, path)
+    save(figure, folder, name)
 
 
 def proposition_7(folder):
@@ -113,34 +115,40 @@ def proposition_7(folder):
     for surrogate, normalize, distribution, own, label, name in cases:
         scores = theory.minimizer(surrogate, distribution, normalize, method="numeric")
         regret = distribution.ndcg_regret(scores)
-        print(f"Proposition 7, {surrogate}/{normalize}: {distribution}")
-        own_mean, bayes = expected(own, distribution)[1], distribution.bayes_scores()
-        print(f"  mean of its own targets {own_mean.round(4)}, E[G/Z] {bayes.round(4)}")
-        print(f"  numeric minimizer {scores.round(4)}, regret {regret:.4f}")
         repaired = theory.minimizer(surrogate, distribution, method="numeric")
-        print(f"  repaired: minimizer {repaired.round(4)}, regret {distribution.ndcg_regret(repaired):.4f}")
+        print(
+            f"Proposition 7, {label}: the scores with the least expected loss, found numerically, rank document "
+            f"{scores.argmax() + 1} first, and lose {regret:.4f} of expected NDCG.\n"
+            f"  On gains divided by ideal DCGs, the same surrogate ranks document {repaired.argmax() + 1} first, and "
+            f"loses "
+            f"{distribution.ndcg_regret(repaired):.4f}."
+        )
         p = distribution.probabilities[0]
         title = f"Figure {name[-1]}: labels (1, 5) with probability {p:g}, (2, 1) with {1 - p:g}"
-        figure_of_proposition_7(distribution, own, label, title, folder / f"{name}.png")
+        figure_of_proposition_7(distribution, own, label, title, folder, name)
 
 
 def search(folder, surrogates, n_distributions):
     """Print and draw the largest regret found for every loss."""
     pairs = [(surrogate, normalize) for surrogate in surrogates for normalize in NORMALIZATIONS]
     found = {}
-    for surrogate, normalize in track(pairs, "searching for counterexamples", console=CONSOLE, transient=True):
+    for surrogate, normalize in track(
+        pairs, "searching for counterexamples", console=CONSOLE, transient=True, disable=not CONSOLE.is_terminal
+    ):
         report = theory.check_consistency(surrogate, normalize, n_distributions=n_distributions)
         found[surrogate, normalize] = report
         if report.consistent != report.declared:
-            print(report)
+            print(f"A surrogate is not what it declares:\n{report}")
     regrets = np.array([[found[surrogate, name].regret for name in NORMALIZATIONS] for surrogate in surrogates])
-    print("largest regret found, by surrogate and targets; - where there is no counterexample")
+    print("\nThe largest loss of NDCG (regret) that the search finds, by targets (columns); - if there is none:\n")
     print(" " * 24, *(f"{name:>8}" for name in NORMALIZATIONS))
     for surrogate, row in zip(surrogates, regrets, strict=True):
         cells = (f"{regret:8.4f}" if regret else "       -" for regret in row)
         print(f"{surrogate:<24}", *cells)
-    print(found["softmax", "softmax"])
-
+    print(
+        f"\nThe one that it finds for ListNet, which is softmax with targets "
+        f"softmax:\n\n{found['softmax', 'softmax']}\n"
+    )
     figure, ax = import_pyplot().subplots(figsize=(style.WIDTH, 1.2 + 0.36 * len(surrogates)), layout="constrained")
     shown = np.ma.masked_equal(regrets, 0.0)
     image = ax.pcolormesh(shown, cmap="OrRd", vmin=0.0, vmax=0.6, edgecolors="white", linewidth=2)
@@ -161,7 +169,8 @@ def search(folder, surrogates, n_distributions):
     ax.spines[:].set_visible(False)
     ax.set_title("largest NDCG regret found for the minimizer of a loss, by targets", fontsize="medium")
     figure.colorbar(image, ax=ax, label="regret")
-    save(figure, folder / "registry.png")
+    save(figure, folder, "registry")
+    return dict(zip(NORMALIZATIONS, regrets.max(axis=0), strict=True))
 
 
 def some_scores(minimizer, random):
@@ -198,14 +207,25 @@ def tightness(folder, n_distributions):
     ]
     figure, axes = import_pyplot().subplots(2, 3, figsize=(10, 6.4), sharex=True, sharey=True, layout="constrained")
     grid = np.geomspace(1e-6, 10, 50)
-    print("regret divided by its bound: the maximum and the median")
-    for ax, surrogate in zip(axes.flat, track(BOUNDED, "regret bounds", console=CONSOLE, transient=True), strict=True):
+    print("Regret of wrong rankings divided by its bound, which is 1 where the bound is reached:\n")
+    print(
+        f"  {'':9} {'Theorem 10':>16} {'sharp bound':>16}   wrong\n  {'':9}"
+        + f" {'largest':>8} {'median':>7}" * 2
+        + " rankings"
+    )
+    largest = 0.0
+    for ax, surrogate in zip(
+        axes.flat,
+        track(BOUNDED, "regret bounds", console=CONSOLE, transient=True, disable=not CONSOLE.is_terminal),
+        strict=True,
+    ):
         excess, regret = excess_and_regret(surrogate, distributions, random)
         bounds = {sharp: theory.regret_bound(surrogate, excess, N_DOCUMENTS, sharp=sharp) for sharp in (False, True)}
         wrong = (regret > 1e-6) & (excess > 1e-9)
         ratios = {sharp: regret[wrong] / bound[wrong] for sharp, bound in bounds.items()}
-        texts = [f"{ratios[sharp].max():.3f} and {np.median(ratios[sharp]):.3f}" for sharp in (False, True)]
-        print(f"  {surrogate:<9} Theorem 10: {texts[0]}   sharp: {texts[1]}   ({wrong.sum()} wrong rankings)")
+        texts = [f"{ratios[sharp].max():8.3f} {np.median(ratios[sharp]):7.3f}" for sharp in (False, True)]
+        print(f"  {surrogate:<9} {texts[0]} {texts[1]} {wrong.sum():8}")
+        largest = max(largest, ratios[True].max(), ratios[False].max())
         ax.scatter(excess[wrong], regret[wrong], s=3, color=style.BLUE, alpha=0.4, linewidth=0, rasterized=True)
         for sharp, dash in ((False, "--"), (True, "-")):
             label = "sharp" if sharp else "Theorem 10"
@@ -222,7 +242,8 @@ def tightness(folder, n_distributions):
     figure.supxlabel("excess expected loss")
     figure.supylabel("NDCG regret")
     figure.suptitle(f"regret of wrong rankings of {N_DOCUMENTS} documents, and its bounds")
-    save(figure, folder / "tightness.png")
+    save(figure, folder, "tightness")
+    return largest
 
 
 def low_noise(folder, n_queries):
@@ -258,32 +279,42 @@ def low_noise(folder, n_queries):
     ax.set_title(f"{n_queries} queries of 3 documents with margins of at least {margins.min():.3f}", fontsize="medium")
     ax.legend(frameon=False)
     style.light_grid(ax, "both")
-    save(figure, folder / "low_noise.png")
-    print(f"low noise: {n_queries} queries, margins from {margins.min():.4f} to {margins.max():.4f}")
+    save(figure, folder, "low_noise")
     wrong = regret > 1e-9
-    print(f"  every query is ranked optimally up to a mean excess of {excess[~wrong].max(initial=0.0):.2g}")
-    print(f"  mean regret divided by the smallest bound: at most {(regret / bound).max():.3f}")
+    print(
+        f"\nWith low noise, {n_queries} queries with margins from {margins.min():.4f} to {margins.max():.4f}: every "
+        f"query is "
+        f"ranked optimally up to a mean excess loss of {excess[~wrong].max(initial=0.0):.2g}.\n"
+        f"The mean regret is at most {(regret / bound).max():.3f} of the smallest bound."
+    )
+    return (regret / bound).max()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, help="folder for the pictures; by default a new one")
-    parser.add_argument("--small", action="store_true", help="run in seconds instead of minutes, with rough pictures")
+    parser.add_argument("--full", action="store_true", help="examine all surrogates, in minutes instead of seconds")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the pictures consistency_*.png there")
     arguments = parser.parse_args()
-    folder = arguments.folder or Path(tempfile.mkdtemp())
-    folder.mkdir(parents=True, exist_ok=True)
-    matplotlib.use("Agg")
+    folder, full = arguments.output, arguments.full
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
     section_3_2_1()
     proposition_7(folder)
-    if arguments.small:
-        search(folder, ["squared", "softmax", "cosine"], n_distributions=30)
-        tightness(folder, n_distributions=20)
-        low_noise(folder, n_queries=20)
+    surrogates = list(SURROGATES) if full else ["squared", "softmax", "cosine"]
+    worst = search(folder, surrogates, n_distributions=500 if full else 15)
+    ratio = max(tightness(folder, n_distributions=400 if full else 8), low_noise(folder, n_queries=300 if full else 20))
+    safe = [name for name, regret in worst.items() if regret == 0]
+    unsafe = {name: regret for name, regret in worst.items() if regret > 0}
+    worst_name = max(unsafe, key=unsafe.get) if unsafe else None
+    print(
+        f"Learned: no counterexample was found for losses with the targets {' and '.join(safe) or 'of any kind'}; "
+        f"those "
+        f"with others lose up to {max(unsafe.values(), default=0.0):.4f} of NDCG (targets {worst_name})."
+    )
+    if ratio <= 1:
+        print(f"No regret was larger than its bound; the largest was {ratio:.3f} of it.")
     else:
-        search(folder, list(SURROGATES), n_distributions=500)
-        tightness(folder, n_distributions=400)
-        low_noise(folder, n_queries=300)
-    print(f"pictures: {folder}")
+        print(f"A regret was {ratio:.3f} times its bound, which contradicts the theorems.")
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@ Two trained rankers and a random one rank lists of increasing length, whose docu
 contain 90% of the lists, a thin line shows one list whose length increases, dots are the pseudo-expectation computed
 from the ranker's score curve, and a dotted line at the right edge is the limit by the theorems.
 
-python examples/discount_theory.py [FOLDER] [--small]
+python examples/discount_theory.py [--full] [--output FOLDER]
+
+By default lists are short and few, which takes seconds; --full draws those of the figures, which takes minutes.
 """
 
 import argparse
-import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -19,8 +20,6 @@ from rich.progress import Progress
 import boostrank as br
 from boostrank import displays, significance, theory
 from boostrank.displays.style import HEIGHT, WIDTH, axes, legend_below, light_grid, styles
-
-matplotlib.use("Agg")
 
 BETTER, GOOD, RANDOM = "three features", "two features", "random"
 # Documents whose quality is above these have the labels 1 and 2: about 15% and 5% of all documents.
@@ -119,10 +118,14 @@ def plot_figure(name, values, curves, lengths):
     ax.set_title(LEGEND, fontsize="small")
     legend_below(ax, n_columns=3)
     if enlarge:
-        last = lengths >= lengths[-1] / 10
-        panels[0, 1].set_xlim(lengths[last][0], lengths[-1])
-        panels[0, 1].set_ylim(values[..., last].min() - 0.01, values[..., last].max() + 0.01)
-        panels[0, 1].set_title("enlarged", fontsize="medium")
+        right, last = panels[0, 1], lengths >= lengths[-1] / 10
+        right.set_xlim(lengths[last][0], lengths[-1])
+        right.set_ylim(values[..., last].min() - 0.01, values[..., last].max() + 0.01)
+        # Between the powers of ten of the whole picture there are none here: name the ends and the middle.
+        ends = [lengths[last][0], np.sqrt(float(lengths[last][0]) * lengths[-1]), lengths[-1]]
+        right.set_xticks(ends, [f"{float(f'{n:.2g}'):,.0f}" for n in ends])
+        right.minorticks_off()
+        right.set_title("the right end, enlarged", fontsize="small")
     return figure
 
 
@@ -164,21 +167,55 @@ def plot_queries(table, n):
     return ax.figure
 
 
+def describe(name, values, curves, longest):
+    """Print the verdict of the theory on a discount, and NDCG of long lists beside its limit."""
+    discount, k, title = FIGURES[name]
+    verdict = theory.feasibility(discount, k=k).verdict
+    print(
+        f"\n{title}: by the theory the discount is {verdict}. NDCG of lists of {longest:,} documents, and its limit:\n"
+    )
+    print(f"  {'ranker':14} {'mean':>6} {'spread':>7} {'limit':>7} {'spread':>7}")
+    for j, (ranker, curve) in enumerate(curves.items()):
+        limit, last = theory.ndcg_limit(curve, discount=discount, k=k), values[:, j, -1]
+        print(
+            f"  {ranker:14} {last.mean():6.3f} {last.std(ddof=1):7.3f} {limit.value:7.3f} "
+            f"{limit.standard_deviation:7.3f}  ({limit.source})"
+        )
+
+
+def conclude(table, needed):
+    """Print which discount needs the fewest queries, and how the share of right lists changes with their length."""
+    longest = table[table["n"] == table["n"].max()]
+    right, wrong = longest.loc[longest["correct"].idxmax()], longest.loc[longest["correct"].idxmin()]
+    fewest, most = needed.loc[needed["queries"].idxmin()], needed.loc[needed["queries"].idxmax()]
+    print(
+        f"Learned: in lists of {right['n']:,.0f} documents, NDCG is larger for the better ranker in "
+        f"{right['correct']:.0%} of "
+        f"the lists with {right['discount']} and k = {right['k']}, but in {wrong['correct']:.0%} with "
+        f"{wrong['discount']} and "
+        f"k = {wrong['k']}. To tell the two rankers apart takes {fewest['queries']:,.0f} queries with "
+        f"{fewest['discount']} and "
+        f"k = {fewest['k']}, and {most['queries']:,.0f} with {most['discount']} and k = {most['k']}."
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, help="folder for the pictures; by default a new one")
-    parser.add_argument("--small", action="store_true", help="run in seconds instead of minutes, with rough pictures")
+    parser.add_argument("--full", action="store_true", help="draw long lists, in minutes instead of seconds")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the pictures discount_*.png there")
     arguments = parser.parse_args()
-    folder = arguments.folder or Path(tempfile.mkdtemp())
-    folder.mkdir(parents=True, exist_ok=True)
-    small, random = arguments.small, np.random.default_rng(0)
+    folder = arguments.output
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+    small, random = not arguments.full, np.random.default_rng(0)
     n_lists, longest, n_lengths = (6, 2_000, 7) if small else (40, 100_000, 16)
     n_drawn, drawn_at = (40, [30, 100, 1_000]) if small else (400, [30, 100, 300, 1_000, 3_000, 10_000])
     n_queries, n_documents = (100, 50) if small else (1_000, 200)
     lengths = np.unique(np.geomspace(100, longest, n_lengths).astype(int))
 
     def save(figure, name):
-        figure.savefig(folder / f"{name}.png", dpi=150)
+        if folder:
+            figure.savefig(folder / f"discount_{name}.png", dpi=80)
         displays.import_pyplot().close(figure)
 
     with Progress(disable=small) as progress:
@@ -205,26 +242,32 @@ def main():
             progress=lambda done, total: progress.update(bar, completed=done, total=total),
         )
 
+    print(
+        f"Two rankers, trained on {BETTER} and on {GOOD}, and a random one rank lists of one population of documents."
+    )
     for i, name in enumerate(FIGURES):
         save(plot_figure(name, values[:, i], curves, lengths), name)
-        discount, k, title = FIGURES[name]
-        print(f"{title}: {theory.feasibility(discount, k=k).verdict}")
-        for j, (ranker, curve) in enumerate(curves.items()):
-            limit, last = theory.ndcg_limit(curve, discount=discount, k=k), values[:, i, j, -1]
-            print(
-                f"  {ranker:12} at n = {longest}: mean {last.mean():.3f}, sd {last.std(ddof=1):.3f}; "
-                f"limit {limit.value:.3f}, sd {limit.standard_deviation:.3f} ({limit.source})"
-            )
+        describe(name, values[:, i], curves, longest)
     save(plot_correct(table), "correct")
-    print(table[["discount", "k", "n", "correct", "settled"]].round(3).to_string(index=False))
+    shown = table[[(discount, k) in MEASURES for discount, k in zip(table["discount"], table["k"], strict=True)]]
+    wide = shown.pivot_table(index=["discount", "k"], columns="n", values="correct", sort=False)
+    print(f"\nShare of lists with a larger NDCG of {BETTER} than of {GOOD}, by number of documents:\n")
+    print(wide.rename_axis(columns="documents:").to_string(float_format="{:.0%}".format))
 
     rows = np.arange(n_queries * n_documents)
     needed = partial(significance.queries_needed, y[rows], pool[BETTER][rows], pool[GOOD][rows], rows // n_documents)
     ks = [k for k in (1, 2, 3, 5, 10, 20, 50, 100) if k < n_documents]
     save(plot_queries(needed(ks=[*ks, None]), n_documents), "queries_needed")
-    print(f"queries of {n_documents} documents needed, from {n_queries} of them:")
-    print(needed().round(4).to_string(index=False))
-    print(f"pictures: {folder}")
+    counts = needed()
+    print(
+        f"\nQueries of {n_documents} documents that a test at level 5% needs for 80% power to tell the two rankers "
+        f"apart, "
+        f"estimated from {n_queries} queries:\n"
+    )
+    wide = counts.pivot_table(index="discount", columns="k", values="queries", sort=False)
+    print(wide.rename_axis(columns="cutoff k:").to_string(float_format="{:,.0f}".format))
+    print()
+    conclude(shown, counts)
 
 
 if __name__ == "__main__":

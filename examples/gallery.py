@@ -1,13 +1,11 @@
-"""Draw every display of boostrank, each as a picture and all of them on one page.
+"""Draw every display of boostrank, and say what it shows.
 
-python examples/gallery.py [FOLDER]
+python examples/gallery.py [--output FOLDER]
 
-Without a folder the pictures are in a temporary one. The page is gallery.png; the one of the repository is in
-examples/figures/.
+With --output, each display is a picture in the folder, and gallery.png is one page with all of them.
 """
 
-import sys
-import tempfile
+import argparse
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -20,17 +18,21 @@ from boostrank import displays
 DPI = 80
 COLUMNS = 3
 
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the pictures there")
+folder = parser.parse_args().output
+if folder:
+    folder.mkdir(parents=True, exist_ok=True)
 plt.switch_backend("Agg")
-folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp())
-folder.mkdir(parents=True, exist_ok=True)
 pictures = {}
 
 
 def save(display, name):
-    """Save the figure of a display, keep its pixels for the page, and return the display."""
+    """Save the figure of a display if there is a folder, keep its pixels for the page, and return the display."""
     figure = display.figure_
-    figure.savefig(folder / f"{name}.png", dpi=DPI)
-    pictures[name] = plt.imread(folder / f"{name}.png")[..., :3]
+    if folder:
+        figure.savefig(folder / f"{name}.png", dpi=DPI)
+        pictures[name] = plt.imread(folder / f"{name}.png")[..., :3]
     plt.close(figure)
     return display
 
@@ -81,10 +83,10 @@ print(f"With rounded scores, NDCG@10 is between {ties.worst.mean():.4f} and {tie
 ranker = br.LightGBMRanker("softmax", **plain)
 learning = displays.LearningCurveDisplay.from_estimator(ranker, X, y, qid, cv=4, return_train_score=True)
 save(learning, "learning_curve")
-fewest, most = learning.means.iloc[0], learning.means.iloc[-1]
+fewest, most_queries = learning.means.iloc[0], learning.means.iloc[-1]
 print(
     f"NDCG@10 is {fewest['mean']:.4f} with {fewest['n_queries']:.0f} training queries, "
-    f"and {most['mean']:.4f} with {most['n_queries']:.0f}."
+    f"and {most_queries['mean']:.4f} with {most_queries['n_queries']:.0f}."
 )
 rates = {"parameter": "learning_rate", "values": [0.01, 0.03, 0.1, 0.3]}
 tried = {name: br.LightGBMRanker(name, **plain) for name in ("softmax", "lambdarank")}
@@ -97,7 +99,7 @@ most = importance.table.iloc[0]
 print(f"Feature {most['feature']} counts most: NDCG@10 decreases by {most['mean']:.4f} if it is permuted.")
 chooser = br.LightGBMRanker("auto", n_estimators=30, num_leaves=7, n_jobs=1, random_state=0).fit(*train)
 save(displays.CandidatesDisplay.from_estimator(chooser), "candidates")
-print(f'objective="auto" chooses {chooser.objective_}.')
+print(f'The objective "auto" chooses {chooser.objective_}.')
 
 # Clicks: how often users look at each position, estimated from lists that differ.
 shown = rankers["softmax"].predict(test.X)
@@ -105,22 +107,37 @@ clicks = br.simulate_clicks(test.y, shown, test.qid, policy=("plackett-luce", 1.
 seen = displays.PropensityDisplay.from_propensities(br.clicks.harvest_propensities(clicks.log), truth=clicks.model)
 save(seen, "propensities")
 (estimate,) = seen.propensities.values()
-print(f"Users look at position 2 with {estimate.at([2]).item():.2f} times the probability of position 1.")
+print(f"Users look at position 2 {estimate.at([2]).item():.2f} times as often as at position 1.")
 
-# One page: columns of pictures, each new one below the shortest column.
-margin = 12
-width = max(picture.shape[1] for picture in pictures.values()) + margin
-columns = [[] for _ in range(COLUMNS)]
-for picture in sorted(pictures.values(), key=len, reverse=True):
-    shortest = min(columns, key=lambda column: sum(len(one) + margin for one in column))
-    shortest.append(picture)
-height = max(sum(len(one) + margin for one in column) for column in columns)
-page = np.ones((height, width * COLUMNS, 3), dtype=np.float32)
-for i, column in enumerate(columns):
-    top = 0
-    for picture in column:
-        page[top : top + len(picture), i * width : i * width + picture.shape[1]] = picture
-        top += len(picture) + margin
-# A palette makes the file a third as large.
-Image.fromarray((255 * page).astype(np.uint8)).quantize(64).save(folder / "gallery.png", optimize=True)
-print(f"{len(pictures)} displays are drawn in {folder}, and all of them in gallery.png.")
+# What the displays say together.
+gap = curve.mean[:, -1].max() - curve.mean[:, -1].min()
+print(
+    f"Learned: the losses differ by {gap:.4f} in NDCG@10 here, {learning.means['n_queries'].iloc[-1]:.0f} training "
+    f"queries "
+    f"in place of {fewest['n_queries']:.0f} give {most_queries['mean'] - fewest['mean']:.4f}, and feature "
+    f"{most['feature']} alone is worth {most['mean']:.4f}."
+)
+
+
+def page():
+    """One page: columns of pictures, each new one below the shortest column."""
+    margin = 12
+    width = max(picture.shape[1] for picture in pictures.values()) + margin
+    columns = [[] for _ in range(COLUMNS)]
+    for picture in sorted(pictures.values(), key=len, reverse=True):
+        shortest = min(columns, key=lambda column: sum(len(one) + margin for one in column))
+        shortest.append(picture)
+    height = max(sum(len(one) + margin for one in column) for column in columns)
+    pixels = np.ones((height, width * COLUMNS, 3), dtype=np.float32)
+    for i, column in enumerate(columns):
+        top = 0
+        for picture in column:
+            pixels[top : top + len(picture), i * width : i * width + picture.shape[1]] = picture
+            top += len(picture) + margin
+    return Image.fromarray((255 * pixels).astype(np.uint8))
+
+
+if folder:
+    # A palette makes the file a third as large.
+    page().quantize(64).save(folder / "gallery.png", optimize=True)
+    print(f"{len(pictures)} displays are drawn in {folder}, and all of them in gallery.png.")

@@ -1,28 +1,86 @@
-"""Grid search over objectives, LambdaMART included, with folds and scores that know the queries."""
+"""Grid search over objectives, LambdaMART included, with folds and scores that know the queries.
 
+python examples/grid_search.py [--output FOLDER]
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
 import sklearn
 from sklearn.model_selection import GridSearchCV
 
 import boostrank as br
+from boostrank.displays import style
 
-X, y, qid = br.make_ranking(n_queries=150, random_state=0)
-grid = {"objective": ["consistent-lambdarank", "softmax", br.surrogates.Cosine(), "lambdarank"], "num_leaves": [7, 31]}
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture grid_search.png there")
+arguments = parser.parse_args()
+
+X, y, qid = br.make_ranking(n_queries=200, random_state=0)
+rest, test = br.split_queries(qid, 0.4, random_state=0)
+cosine = br.surrogates.Cosine()
+grid = {"objective": ["consistent-lambdarank", "softmax", cosine, "lambdarank"], "num_leaves": [7, 31]}
+NAMES = {cosine: "cosine", "lambdarank": "LambdaMART"}
 
 # Each fit stops early on a fifth of its own training queries, and so finds its number of rounds.
-ranker = br.LightGBMRanker(
-    k=10, n_estimators=200, early_stopping_rounds=10, validation_fraction=0.2, refit=True, random_state=0
+stopping = {"n_estimators": 100, "early_stopping_rounds": 10, "validation_fraction": 0.2, "refit": True}
+ranker = br.LightGBMRanker(k=10, **stopping, random_state=0, n_jobs=1)
+search = br.grid_search(ranker, grid, X[rest], y[rest], qid[rest], cv=3, scoring=["ndcg@10", "map"])
+results = search.cv_results_
+table = pd.DataFrame(
+    {
+        "objective": [NAMES.get(one["objective"], one["objective"]) for one in results["params"]],
+        "num_leaves": [one["num_leaves"] for one in results["params"]],
+        "NDCG@10": results["mean_test_ndcg@10"],
+        "MAP": results["mean_test_map"],
+        "rounds": results["mean_test_n_estimators"].round().astype(int),
+    }
 )
-search = br.grid_search(ranker, grid, X, y, qid, cv=3, scoring=["ndcg@10", "map"])
-for parameters, ndcg, rounds in zip(
-    search.cv_results_["params"],
-    search.cv_results_["mean_test_ndcg@10"],
-    search.cv_results_["mean_test_n_estimators"],
-    strict=True,
-):
-    print(f"{ndcg:.4f}  {rounds:4.0f} rounds  {parameters}")
-print(f"best: {search.best_params_}; trained again on all queries with {search.best_estimator_.best_iteration_} rounds")
+print(f"Means over 3 folds of {len(np.unique(qid[rest]))} queries:\n")
+print(table.sort_values("NDCG@10", ascending=False).to_string(index=False, float_format="{:.4f}".format))
+best = table.loc[search.best_index_]
+print(
+    f"\nThe best NDCG@10 has {best['objective']} with {best['num_leaves']} leaves. It was trained again on the queries "
+    f"of all folds, with {search.best_estimator_.best_iteration_} rounds."
+)
 
-# The same by scikit-learn's own class, once metadata routing is on.
+# The same by scikit-learn's own class, once metadata routing is on; here with the best objective only.
+one = {**grid, "objective": [search.best_params_["objective"]]}
 with sklearn.config_context(enable_metadata_routing=True):
-    same = GridSearchCV(ranker, grid, cv=br.QueryKFold(3), scoring=br.make_scorer("ndcg@10")).fit(X, y, qid=qid)
+    same = GridSearchCV(ranker, one, cv=br.QueryKFold(3), scoring=br.make_scorer("ndcg@10"), refit=False)
+    same.fit(X[rest], y[rest], qid=qid[rest])
 assert same.best_params_ == search.best_params_
+print(f"GridSearchCV of scikit-learn finds the same, with an NDCG@10 of {same.best_score_:.4f}.")
+
+# Means of a search are no estimates for new queries, because the largest of them was chosen. The test queries are new.
+ndcg = {}
+native = table["objective"] == "LambdaMART"
+for name, rows in {"LambdaMART": table[native], "the best other loss": table[~native]}.items():
+    parameters = results["params"][rows["NDCG@10"].idxmax()]
+    found = br.LightGBMRanker(**{**ranker.get_params(), **parameters}).fit(X[rest], y[rest], qid[rest])
+    ndcg[name] = br.ndcg_score(y[test], found.predict(X[test]), qid[test], k=10, per_query=True)
+    chosen = table.loc[rows["NDCG@10"].idxmax()]
+    print(
+        f"On {len(ndcg[name])} test queries {name} ({chosen['objective']}, {chosen['num_leaves']} leaves) has "
+        f"{ndcg[name].mean():.4f}."
+    )
+theirs, ours = ndcg.values()
+p = br.permutation_test(ours, theirs, random_state=0).p_value
+winner = "the best other loss" if ours.mean() > theirs.mean() else "LambdaMART"
+verdict = "on the test queries the two cannot be told apart" if p >= 0.05 else f"on the test queries {winner} is better"
+print(f"Learned: in the search {best['objective']} is best; {verdict} (p = {p:.3f} by a paired permutation test).")
+
+if arguments.output:
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    folds = np.array([results[f"split{i}_test_ndcg@10"] for i in range(3)])
+    rows = np.stack([folds.mean(axis=0), folds.min(axis=0), folds.max(axis=0)], axis=1)
+    leaves, objectives = table["num_leaves"].to_numpy(), list(dict.fromkeys(table["objective"]))
+    ax = style.axes(None, 3.2)
+    style.interval_rows(ax, {f"{n} leaves": rows[leaves == n] for n in grid["num_leaves"]})
+    ax.set_yticks(range(len(objectives)), objectives)
+    ax.set_xlabel("NDCG@10: mean over 3 folds, from the worst fold to the best")
+    style.light_grid(ax, "x")
+    style.legend_below(ax)
+    ax.figure.savefig(arguments.output / "grid_search.png", dpi=80)

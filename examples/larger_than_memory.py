@@ -1,6 +1,7 @@
 """Train on features that stay in files, on LightGBM and on XGBoost, and measure how much memory that takes.
 
-python examples/larger_than_memory.py [--files 8] [--rows 25000] [--features 100] [--limit MB]
+python examples/larger_than_memory.py [--files 8] [--rows 25000] [--features 60] [--limit MB] [--jobs 2]
+                                      [--output FOLDER]
 
 The features are in several .npy files; Parquet files work too. `br.FeatureFiles` takes the place of the array X, in
 `fit`, in `eval_set` and in `predict`; labels and query ids are in memory. The libraries read blocks of rows, and keep
@@ -17,6 +18,8 @@ import argparse
 import subprocess
 import sys
 import tempfile
+from functools import partial
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +37,14 @@ WAYS = {
 
 
 def write_files(folder, n_files, n_rows, n_features):
-    """Write synthetic features to files, and the labels of all rows. In practice the files exist."""
+    """Write synthetic features and labels of a test set and of all training rows. In practice the files exist."""
     labels = []
-    for number in range(n_files):
+    for number in range(n_files + 1):
         random = np.random.default_rng(number)
         X = random.standard_normal((n_rows, n_features), dtype=np.float32)
         labels.append(np.clip(np.round(X[:, 0] + 0.5 * random.standard_normal(n_rows)), 0, 4))
-        np.save(folder / f"features{number:03d}.npy", X)
+        np.save(folder / (f"features{number:03d}.npy" if number < n_files else "test.npy"), X)
+    np.save(folder / "test_labels.npy", labels.pop())
     np.save(folder / "labels.npy", np.concatenate(labels))
 
 
@@ -67,12 +71,12 @@ def memory(field):
 
 
 def measure(way, folder, limit):
-    """Train, and print NDCG@10 in training and by how many bytes the peak memory grew for each further document."""
+    """Train, and print NDCG@10 of test queries and by how many bytes the peak memory grew for each further document."""
     ranker_class, kind = WAYS[way]
     # To find 256 bins, LightGBM keeps a sample of 200,000 rows in float64, and XGBoost about 3 MB for each feature,
     # however large the data are. With these settings it is less, because the data of this example are small.
     settings = {"bin_construct_sample_cnt": 20_000} if ranker_class is br.LightGBMRanker else {"max_bin": 16}
-    ranker = ranker_class("softmax", k=10, n_estimators=3, **settings)
+    ranker = ranker_class("softmax", k=10, n_estimators=2, n_jobs=1, **settings)
     if limit:
         import resource  # Windows does not have it.
 
@@ -85,7 +89,8 @@ def measure(way, folder, limit):
         X, y, qid = load(folder, kind)
         ranker.fit(X, y, qid)
         bytes_each = (memory("VmHWM") - before) * 2**20 / max(1, len(y) - n_documents)
-        print(ranker.score(X, y, qid), bytes_each)
+        X, y = np.load(folder / "test.npy"), np.load(folder / "test_labels.npy")
+        print(ranker.score(X, y, np.arange(len(y)) // QUERY), bytes_each)
     except Exception as error:
         # The libraries have exceptions of their own where memory does not suffice.
         if not isinstance(error, MemoryError) and "bad_alloc" not in str(error):
@@ -97,29 +102,70 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=8, help="number of files")
     parser.add_argument("--rows", type=int, default=25_000, help="number of rows of a file")
-    parser.add_argument("--features", type=int, default=100, help="number of features")
+    parser.add_argument("--features", type=int, default=60, help="number of features")
     parser.add_argument("--limit", type=int, default=0, metavar="MB", help="memory that a training may use (Linux)")
+    parser.add_argument("--jobs", type=int, default=2, help="trainings at the same time, with one thread each")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture larger_than_memory.png there")
     parser.add_argument("--measure", nargs=2, metavar=("WAY", "FOLDER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
         way, folder = arguments.measure
         measure(way, Path(folder), arguments.limit)
         return
-    n_values = arguments.files * arguments.rows * arguments.features
+    n_values, width = arguments.files * arguments.rows * arguments.features, arguments.features * 4
     print(
-        f"{arguments.files} files with {n_values * 4 / 2**20:.0f} MB of features in float32. Each further document has "
-        f"{arguments.features * 4} bytes of features, and needs:"
+        f"{arguments.files} files have {n_values * 4 / 2**20:,.0f} MB of features in float32, {width} bytes for each "
+        f"document.\n"
     )
+    print(f"{'':27}  bytes of memory for    NDCG@10 of")
+    print(f"{'':27}  each further document  test queries")
+    needed = {}
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder), arguments.files, arguments.rows, arguments.features)
-        for way in WAYS:
-            command = [sys.executable, __file__, "--limit", str(arguments.limit), "--measure", way, folder]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        commands = [
+            [sys.executable, __file__, "--limit", str(arguments.limit), "--measure", way, folder] for way in WAYS
+        ]
+        train = partial(subprocess.run, stdout=subprocess.PIPE, text=True, check=True)
+        with ThreadPool(arguments.jobs) as pool:
+            finished = pool.map(train, commands)
+        for way, done in zip(WAYS, finished, strict=True):
             if done.stdout.strip() == "out of memory":
-                print(f"{way:27s}  needs more memory than {arguments.limit} MB")
+                print(f"{way:27}  needs more memory than {arguments.limit} MB")
                 continue
-            ndcg, bytes_each = map(float, done.stdout.split())
-            print(f"{way:27s}  {bytes_each:4.0f} bytes of memory; NDCG@10 in training {ndcg:.4f}")
+            ndcg, needed[way] = map(float, done.stdout.split())
+            print(f"{way:27}  {needed[way]:21.0f}  {ndcg:12.4f}")
+    print(f"\nLearned: {conclusion(needed, width)}")
+    if arguments.output:
+        plot(needed, width, arguments.output / "larger_than_memory.png")
+
+
+def conclusion(needed, width):
+    """One sentence on the ways that had enough memory."""
+    if not needed:
+        return "none of the ways had enough memory."
+    least, most = min(needed, key=needed.get), max(needed, key=needed.get)
+    if needed[most] <= 0:
+        return "the data are too small to see what a document costs: pass more rows."
+    return (
+        f'a further document costs least memory with "{least}", {needed[least]:.0f} bytes or '
+        f'{needed[least] / width:.0%} of its features, and most with "{most}", {needed[most]:.0f} bytes or '
+        f"{needed[most] / width:.0%}."
+    )
+
+
+def plot(needed, width, path):
+    """Draw the bytes for each further document, and those of its features."""
+    from boostrank.displays import style
+
+    ax = style.axes(None, 3.0)
+    ways = list(needed)[::-1]
+    ax.barh(ways, [needed[way] for way in ways], color=style.SKY)
+    ax.axvline(width, color="black", linestyle="--", label="its features in float32")
+    ax.set(xlabel="bytes of memory for each further document", ylabel="way to train")
+    style.light_grid(ax, "x")
+    style.legend_below(ax)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    ax.figure.savefig(path, dpi=80)
 
 
 if __name__ == "__main__":

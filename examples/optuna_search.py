@@ -1,20 +1,26 @@
 """Optuna over objectives and hyperparameters, with unpromising trials stopped by round.
 
+python examples/optuna_search.py [--trials 12] [--output FOLDER]
+
 Needs the packages optuna and optuna-integration. Each trial trains on some queries, reports NDCG@10 of held-out queries
 after every round, and is pruned in a round in which it is worse than the median of earlier trials. The test queries
-are used only once, for the last line that is printed.
+are used only at the end.
 """
+
+import argparse
+from pathlib import Path
 
 import optuna
 from optuna_integration.lightgbm import LightGBMPruningCallback
 
 import boostrank as br
+from boostrank.displays import style
 
-X, y, qid = br.make_ranking(n_queries=250, random_state=0)
-rest, test = br.split_queries(qid, 0.2, random_state=0)
+X, y, qid = br.make_ranking(n_queries=300, random_state=0)
+rest, test = br.split_queries(qid, 0.4, random_state=0)
 train, held_out = br.split_queries(qid[rest], 0.25, random_state=0)
 train, held_out = rest[train], rest[held_out]
-STOPPING = {"n_estimators": 300, "early_stopping_rounds": 15, "random_state": 0}
+STOPPING = {"n_estimators": 300, "early_stopping_rounds": 15, "random_state": 0, "n_jobs": 1}
 
 
 def score(trial):
@@ -38,14 +44,65 @@ def score(trial):
     return max(ranker.evals_result_["valid_0"]["ndcg@10"])
 
 
-optuna.logging.set_verbosity(optuna.logging.WARNING)
-pruner = optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=5)
-study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=0), pruner=pruner)
-study.optimize(score, n_trials=12)
-pruned = len(study.get_trials(states=[optuna.trial.TrialState.PRUNED]))
-print(f"{pruned} of {len(study.trials)} trials were pruned; NDCG@10 {study.best_value:.4f} with {study.best_params}")
+def test_ndcg(parameters):
+    """Rounds of a ranker with these parameters that is trained on all other queries, and its NDCG@10 by test query."""
+    ranker = br.LightGBMRanker(**parameters, **STOPPING, validation_fraction=0.2, refit=True)
+    ranker.fit(X[rest], y[rest], qid[rest])
+    return ranker.best_iteration_, br.ndcg_score(y[test], ranker.predict(X[test]), qid[test], k=10, per_query=True)
 
-final = br.LightGBMRanker(**study.best_params, **STOPPING, validation_fraction=0.2, refit=True)
-final.fit(X[rest], y[rest], qid[rest])
-test_score = br.ndcg_score(y[test], final.predict(X[test]), qid[test], k=10)
-print(f"trained on all other queries with {final.best_iteration_} rounds: NDCG@10 {test_score:.4f} on test queries")
+
+def plot(study, path):
+    """Draw the NDCG@10 of each trial, and the best so far."""
+    ax, best = style.axes(None, 3.2), []
+    for trial in study.trials:
+        values = list(trial.intermediate_values.values())
+        pruned = trial.state == optuna.trial.TrialState.PRUNED
+        fill = "white" if pruned else style.BLUE
+        ax.plot(trial.number + 1, max(values), "o", color=style.BLUE, markerfacecolor=fill)
+        best.append(max([*best[-1:], *([] if pruned else [trial.value])], default=float("nan")))
+    ax.plot([], [], "o", color=style.BLUE, label="trial")
+    ax.plot([], [], "o", color=style.BLUE, markerfacecolor="white", label="pruned trial, best round so far")
+    ax.step(range(1, len(best) + 1), best, where="post", color=style.ORANGE, label="best trial so far")
+    ax.set(xlabel="trial", ylabel="NDCG@10, held-out queries")
+    style.whole_ticks(ax)
+    style.light_grid(ax)
+    style.legend_below(ax)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    ax.figure.savefig(path, dpi=80)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trials", type=int, default=12, help="number of settings to try")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture optuna_search.png there")
+    arguments = parser.parse_args()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=5)
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=0), pruner=pruner)
+    study.optimize(score, n_trials=arguments.trials)
+    pruned = len(study.get_trials(states=[optuna.trial.TrialState.PRUNED]))
+    print(f"Of {len(study.trials)} trials, {pruned} were stopped early because they were worse than the median.")
+    print(f"The best NDCG@10 on held-out queries is {study.best_value:.4f}, with these parameters:")
+    for name, value in study.best_params.items():
+        print(f"  {name:17} {value:.3g}" if isinstance(value, float) else f"  {name:17} {value}")
+
+    rounds, found = test_ndcg(study.best_params)
+    _, default = test_ndcg({})
+    p = br.permutation_test(found, default, random_state=0).p_value
+    print(
+        f"Trained on all but the test queries, with {rounds} rounds, they have NDCG@10 {found.mean():.4f} on "
+        f"{len(found)} test queries; the default parameters have {default.mean():.4f}."
+    )
+    gain = "better" if found.mean() > default.mean() else "worse"
+    verdict = f"are {gain} than" if p < 0.05 else "cannot be told apart from"
+    print(
+        f"Learned: on queries that the search has not seen, the parameters found in {len(study.trials)} trials "
+        f"{verdict} "
+        f"the default ones (p = {p:.3f} by a paired permutation test)."
+    )
+    if arguments.output:
+        plot(study, arguments.output / "optuna_search.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,20 +1,20 @@
 """Learning to rank from A/B choices: NDCG@10 by number of choices, against training on all grades.
 
-python examples/preferences.py [FOLDS] [--output FOLDER] [--small] [--seeds N] [--wrong P]
+python examples/preferences.py [FOLDS] [--full] [--output FOLDER] [--seeds N] [--wrong P]
 
 FOLDS is a folder of LETOR folds such as MQ2008; without it synthetic data. Each training query is asked about a few
 times: which of two of its documents, of different grades, is better? The answer is wrong with probability P. Rankers
 see these choices only, also to stop early, and are tested on the grades of the test queries. "All grades" are
-LambdaMART, RankNet on all pairs and softmax with the same trees, trained on the grades themselves.
+LambdaMART, RankNet on all pairs and softmax with the same trees, trained on the grades themselves. By default three
+numbers of choices are tried on a few synthetic queries; --full tries six on more queries, which takes minutes.
 """
 
 import argparse
-import tempfile
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pandas as pd
+from rich.console import Console
 from rich.progress import track
 
 import boostrank as br
@@ -50,7 +50,9 @@ def run(folds, choices, seeds, wrong):
         rows.extend({"fold": fold.name, "labels": labels, "seed": seed, "edges": edges, "ndcg": v} for v in values)
 
     jobs = [(fold, labels, seed) for fold in folds for labels in (*ON_GRADES, *choices) for seed in range(seeds)]
-    for fold, labels, seed in track(jobs, description="training"):
+    console = Console(stderr=True)
+    bar = {"console": console, "transient": True, "disable": not console.is_terminal}
+    for fold, labels, seed in track(jobs, description="training", **bar):
         if labels in ON_GRADES:
             if seed == 0:  # All seeds give the same grades, and so the same ranker.
                 add(fold, labels, seed, 0, test_ndcg(labels, fold.train, fold.validation, fold.test, seed))
@@ -73,11 +75,39 @@ def summarize(results, choices):
         asked = results.loc[results["labels"] == labels, "edges"].mean()
         low, high = br.significance.bootstrap_interval(values[labels], baseline, random_state=0)
         p = br.permutation_test(values[labels], baseline, random_state=0).p_value if labels != "lambdarank" else np.nan
-        name = f"all grades: {ON_GRADES[labels]}" if labels in ON_GRADES else f"{labels} choices a query"
+        name = f"all grades: {ON_GRADES[labels]}" if labels in ON_GRADES else choices_of(labels)
         mean = values[labels].mean()
         rows.append([name, asked or np.nan, mean, mean - baseline.mean(), low, high, p])
     columns = ["labels", "choices for training", "NDCG@10", "difference", "low", "high", "p"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def choices_of(number):
+    """A number of choices in words."""
+    return f"{number} choice{'s' if number > 1 else ''} for each query"
+
+
+def describe(table, choices, n_queries):
+    """Print the table, and what the numbers of choices say together."""
+    shown = table.assign(
+        interval=[f"{low:+.4f} to {high:+.4f}" for low, high in table[["low", "high"]].to_numpy()],
+        p=["" if np.isnan(p) else f"{p:.3f}" for p in table["p"]],
+        choices=["" if np.isnan(n) else f"{n:,.0f}" for n in table["choices for training"]],
+    )
+    shown.loc[shown["p"] == "", "interval"] = ""
+    columns = ["labels", "choices", "NDCG@10", "difference", "interval", "p"]
+    print(f"Means over {n_queries} test queries; differences to LambdaMART on all grades, with 95% intervals:\n")
+    print(shown[columns].to_string(index=False, float_format="{:.4f}".format))
+    learned = table.head(len(choices))
+    near = [number for number, high in zip(choices, learned["high"], strict=True) if high >= 0]
+    first, last = learned["NDCG@10"].iloc[[0, -1]]
+    step = f"From {choices_of(choices[0])} to {choices[-1]}, NDCG@10 goes from {first:.4f} to {last:.4f}"
+    if near:
+        result = f"with {choices_of(near[0])} it is not significantly below LambdaMART on all grades any more"
+    else:
+        gap = -learned["difference"].iloc[-1]
+        result = f"with {choices_of(choices[-1])} it is still {gap:.4f} below LambdaMART on all grades"
+    print(f"\nLearned: {step[0].lower()}{step[1:]}; {result}.")
 
 
 def plot(table, choices, path, title):
@@ -99,32 +129,34 @@ def plot(table, choices, path, title):
     ax.set_title(title, loc="left", fontsize="medium")
     style.light_grid(ax)
     ax.legend(frameon=False, loc="lower right")
-    figure.savefig(path, dpi=150)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=80)
     plt.close(figure)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folds", nargs="?", type=Path, help="folder of LETOR folds; by default synthetic data")
-    parser.add_argument("--output", type=Path, help="folder for the picture; by default a new one")
-    parser.add_argument("--seeds", type=int, default=5, help="how often the choices are drawn")
+    parser.add_argument("--full", action="store_true", help="try more numbers of choices, in minutes, not seconds")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture preferences.png there")
+    parser.add_argument(
+        "--seeds", type=int, help="how often the choices are drawn; by default once, with --full 5 times"
+    )
     parser.add_argument("--wrong", type=float, default=0.1, metavar="P", help="probability of a wrong answer")
-    parser.add_argument("--small", action="store_true", help="run in a few seconds, with results that mean nothing")
     arguments = parser.parse_args()
-    matplotlib.use("Agg")
-    choices = (1, 4) if arguments.small else (1, 2, 4, 8, 16, 32)
+    full = arguments.full
+    choices, seeds = ((1, 2, 4, 8, 16, 32) if full else (1, 4, 16)), arguments.seeds or (5 if full else 1)
     if arguments.folds is None:
-        queries = br.make_ranking(60 if arguments.small else 400, random_state=0)
-        folds, name = br.query_folds(br.Dataset(*queries), 3 if arguments.small else 5, random_state=0), "synthetic"
+        queries = br.make_ranking(400 if full else 200, random_state=0)
+        folds, name = br.query_folds(br.Dataset(*queries), 5 if full else 3, random_state=0), "synthetic"
     else:
         folds, name = br.read_letor_folds(arguments.folds), arguments.folds.name
-    table = summarize(run(folds, choices, 1 if arguments.small else arguments.seeds, arguments.wrong), choices)
-    folder = arguments.output or Path(tempfile.mkdtemp())
-    folder.mkdir(parents=True, exist_ok=True)
-    title = f"{name}: a few choices, {arguments.wrong:.0%} of them wrong (band: 95%, paired with LambdaMART)"
-    plot(table, choices, folder / "preferences.png", title)
-    print(table.round({"choices for training": 0, "p": 3}).round(4).to_string(index=False, na_rep=""))
-    print(f"picture: {folder / 'preferences.png'}")
+    results = run(folds, choices, seeds, arguments.wrong)
+    table = summarize(results, choices)
+    describe(table, choices, (results["labels"] == "lambdarank").sum())
+    if arguments.output:
+        title = f"{name}: a few choices, {arguments.wrong:.0%} of them wrong (band: 95%, paired with LambdaMART)"
+        plot(table, choices, arguments.output / "preferences.png", title)
 
 
 if __name__ == "__main__":

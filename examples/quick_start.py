@@ -1,18 +1,41 @@
-"""Train a ranker on LETOR data (or synthetic data without a file) and score it on queries it has not seen.
+"""Train a ranker on LETOR data (or synthetic data without a file), and score it on queries it has not seen.
 
-python examples/quick_start.py [LETOR_FILE]
+python examples/quick_start.py [LETOR_FILE] [--output FOLDER]
 """
 
-import sys
+import argparse
+from pathlib import Path
+
+import numpy as np
 
 import boostrank as br
 
-data = br.read_letor(sys.argv[1]) if len(sys.argv) > 1 else br.make_ranking(n_queries=300, random_state=0)
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("file", nargs="?", help="data in LETOR format; by default synthetic data")
+parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture quick_start.png there")
+arguments = parser.parse_args()
+
+data = br.read_letor(arguments.file) if arguments.file else br.make_ranking(n_queries=300, random_state=0)
 X, y, qid = data
 train, test = br.split_queries(qid, 0.3, random_state=0)
 
-ranker = br.LightGBMRanker(
-    "softmax", k=10, n_estimators=500, early_stopping_rounds=30, validation_fraction=0.2, random_state=0
-)
+ranker = br.LightGBMRanker(k=10, n_estimators=500, early_stopping_rounds=30, validation_fraction=0.2, random_state=0)
 ranker.fit(X[train], y[train], qid[train])
-print(f"{ranker.best_iteration_} rounds, NDCG@10 {ranker.score(X[test], y[test], qid[test]):.4f}")
+print(
+    f"The ranker keeps {ranker.best_iteration_} of at most 500 rounds: with them NDCG@10 was best on a fifth of the "
+    "training queries, which it was not trained on."
+)
+
+ndcg = br.ndcg_score(y[test], ranker.predict(X[test]), qid[test], k=10)
+# Equal scores are a random ranking: by default ties count by the mean of NDCG over all their permutations.
+random_ndcg = br.ndcg_score(y[test], np.zeros(len(test)), qid[test], k=10)
+ideal_ndcg = br.ndcg_score(y[test], y[test], qid[test], k=10)
+n_test = len(np.unique(qid[test]))
+print(f"On {n_test} test queries its NDCG@10 is {ndcg:.4f}; that of a random ranking is {random_ndcg:.4f}.")
+share = (ndcg - random_ndcg) / (ideal_ndcg - random_ndcg)
+print(f"Learned: on new queries the ranker goes {share:.0%} of the way from a random ranking to the best possible one.")
+
+if arguments.output:
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    display = br.displays.TrainingCurveDisplay.from_estimator(ranker)
+    display.figure_.savefig(arguments.output / "quick_start.png", dpi=80)

@@ -1,29 +1,53 @@
-"""Every example runs, with less data and smaller settings than a user would choose."""
+"""Every example runs with less data than a user would choose, prints sentences, and draws only if it is asked to."""
 
 import contextlib
 import io
 import multiprocessing
+import re
 import runpy
 import subprocess
 import sys
+from functools import partial
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
+import distributed
+import matplotlib.pyplot as plt
 import pytest
 
 import boostrank as br
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+FOLDER = Path(__file__).parents[1] / "examples"
+EXAMPLES = sorted(FOLDER.glob("*.py"))
 FAST = {"native_xgboost", "production", "quick_start"}
 ARGUMENTS = {
-    "consistency": ["--small"],
-    "cost_of_inconsistency": ["--small", "--sizes", "40,80", "--seeds", "2", "--jobs", "1"],
-    "discount_theory": ["--small"],
-    "larger_than_memory": ["--files", "4", "--rows", "500"],
-    "preferences": ["--small"],
+    "cost_of_inconsistency": ["--sizes", "40,80", "--seeds", "2", "--jobs", "1"],
+    "larger_than_memory": ["--files", "4", "--rows", "500", "--jobs", "1"],
+    "optuna_search": ["--trials", "4"],
 }
 MAX_QUERIES = 60
 RUN = subprocess.run
+# The last sentence of each example, where # stands for a number.
+LEARNED = {
+    "clicks": "Learned: clicks on other queries say that the ranker with propensities is",
+    "consistency": "Learned: no counterexample was found for losses with the targets dcg; those with others lose up",
+    "cost_of_inconsistency": "Learned: dividing the gains by the ideal DCG makes the regret of",
+    "dask_cluster": "Learned: training on a cluster and training here give scores that differ by up to #, because",
+    "discount_theory": "Learned: in lists of # documents, NDCG is larger for the better ranker in #% of the lists",
+    "from_lgbmranker": "Learned: the move itself changes no score; on these test queries the consistent default",
+    "from_xgbranker": "Learned: the move itself changes scores by at most #; on these test queries the consistent",
+    "gallery": "Learned: the losses differ by # in NDCG@# here, # training queries in place of # give #, and",
+    "grid_search": "Learned: in the search",
+    "larger_than_memory": "Learned:",
+    "native_lightgbm": "Learned: LightGBM trains, evaluates and stops early with losses of boostrank by itself. The",
+    "native_xgboost": "Learned: XGBoost trains and stops early with a loss of boostrank by itself. On test queries",
+    "ndcg_anatomy": "Learned: how ties are counted can change NDCG@# by # here,",
+    "optuna_search": "Learned: on queries that the search has not seen, the parameters found in # trials",
+    "own_surrogate": "Learned: a class of two formulas is a loss for both libraries. In the mean of both, the form",
+    "preferences": "Learned: from # choice for each query to #, NDCG@# goes from # to #; with # choices for each",
+    "production": "Learned: one model serves in three ways, with boostrank, with LightGBM alone and with ONNX;",
+    "quick_start": "Learned: on new queries the ranker goes #% of the way from a random ranking to the best",
+}
 
 
 def _run_here(command, **settings):
@@ -39,7 +63,7 @@ def _run_here(command, **settings):
 
 @pytest.fixture
 def _less_work(monkeypatch):
-    """Examples without arguments get fewer queries than they ask for, and searches for counterexamples are short."""
+    """Examples get fewer queries than they ask for, searches for counterexamples are short, workers are threads."""
     make_ranking = br.make_ranking
 
     def make_small_ranking(n_queries, **settings):
@@ -50,20 +74,67 @@ def _less_work(monkeypatch):
     monkeypatch.setattr(subprocess, "run", _run_here)
     # Threads, because a fork of this process would take over the locks of other tests' threads.
     monkeypatch.setattr(multiprocessing, "Pool", ThreadPool)
+    # Threads, because processes take ten seconds to start.
+    monkeypatch.setattr(distributed, "LocalCluster", partial(distributed.LocalCluster, processes=False))
+    yield
+    plt.close("all")
+
+
+def run_example(path, arguments, monkeypatch, capsys):
+    """Run an example in this process, and return what it prints."""
+    monkeypatch.setattr(sys, "argv", [str(path), *arguments])
+    runpy.run_path(str(path), run_name="__main__")
+    return capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("_less_work")
 @pytest.mark.parametrize(
     "path", [pytest.param(p, marks=[] if p.stem in FAST else pytest.mark.slow, id=p.stem) for p in EXAMPLES]
 )
-def test_example_runs(path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", [str(path), *ARGUMENTS.get(path.stem, [])])
-    runpy.run_path(str(path), run_name="__main__")
-    assert capsys.readouterr().out.strip()
+def test_example_prints_sentences_and_what_was_learned(path, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    text = run_example(path, ARGUMENTS.get(path.stem, []), monkeypatch, capsys).rstrip()
+    lines = text.splitlines()
+    learned = re.sub(r"[-+]?\d+(,\d{3})*(\.\d+)?(e[-+]?\d+)?", "#", text[text.index("Learned:") :])
+    assert learned.startswith(LEARNED[path.stem])
+    assert text.endswith(".")
+    assert "nan" not in text
+    # No values of Python as they are written in a program.
+    assert not re.search(r"array\(|dtype|[{\[]'|\d\.\d{8}|\bNone\b|\bTrue\b|\bFalse\b", text)
+    # Lines that begin like a sentence end like one; other lines belong to tables.
+    assert all(re.search(r"[.:,;]$", line) for line in lines if re.match(r"[A-Z][a-z]+ ([a-z]+ ){3}", line))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("_less_work")
+@pytest.mark.parametrize("name", ["native_xgboost", pytest.param("quick_start", marks=pytest.mark.slow)])
+def test_example_writes_its_picture_if_asked_to(name, monkeypatch, capsys, tmp_path):
+    folder = tmp_path / "new" / "folder"
+    text = run_example(FOLDER / f"{name}.py", ["--output", str(folder)], monkeypatch, capsys)
+    if name == "native_xgboost":
+        # What was learned follows from the numbers that were printed before.
+        validation = float(re.search(r"is best, ([\d.]+)\.\n", text)[1])
+        test, difference, relation = re.search(r"NDCG@10 is ([\d.]+), ([\d.]+) (above|below)", text).groups()
+        sign = 1 if relation == "above" else -1
+        assert float(test) - validation == pytest.approx(sign * float(difference), abs=2e-4)
+    assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == [f"{name}.png"]
+
+
+def test_every_example_has_an_option_for_its_picture_and_stands_in_the_index():
+    index = (FOLDER / "README.md").read_text(encoding="utf-8")
+    figures = {path.name for path in (FOLDER / "figures").iterdir()}
+    for path in EXAMPLES:
+        assert '"--output"' in path.read_text(encoding="utf-8")
+        assert f"[{path.name}]({path.name})" in index
+    linked = set(re.findall(r"\]\(figures/([^)]+)\)", index))
+    assert linked == figures
+    sizes = {name: (FOLDER / "figures" / name).stat().st_size for name in figures}
+    # The gallery is one page with all displays.
+    assert [name for name, size in sizes.items() if size > (150_000 if name == "gallery.png" else 80_000)] == []
 
 
 def test_the_gallery_draws_every_display():
-    source = (Path(__file__).parents[1] / "examples" / "gallery.py").read_text(encoding="utf-8")
+    source = (FOLDER / "gallery.py").read_text(encoding="utf-8")
     names = [name for name in br.displays.__all__ if name.endswith("Display")]
     assert len(names) >= 11
     assert [name for name in names if f"displays.{name}." not in source] == []
@@ -72,14 +143,12 @@ def test_the_gallery_draws_every_display():
 @pytest.mark.usefixtures("_less_work")
 @pytest.mark.slow
 def test_example_of_clicks_reads_the_files_of_a_user(monkeypatch, capsys, tmp_path):
-    path = next(p for p in EXAMPLES if p.stem == "clicks")
+    path = FOLDER / "clicks.py"
     table, features, _ = runpy.run_path(str(path))["simulated_tables"](n_sessions=3_000)
     files = [str(tmp_path / name) for name in ("log.csv", "features.csv")]
     for frame, file in zip((table, features.sample(frac=1.0, random_state=0)), files, strict=True):
         frame.to_csv(file, index=False)
-    monkeypatch.setattr(sys, "argv", [str(path), *files, "--output", str(tmp_path / "out")])
-    runpy.run_path(str(path), run_name="__main__")
-    text = capsys.readouterr().out
+    text = run_example(path, [*files, "--output", str(tmp_path / "out")], monkeypatch, capsys)
     assert text.startswith("The log has 6,000 sessions of 60 queries")
     assert f"and {table['clicks'].sum():,} clicks" in text
     # The truth is not known.

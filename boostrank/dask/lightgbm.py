@@ -13,6 +13,7 @@ from boostrank import rankers
 from boostrank.backends.base import import_backend
 from boostrank.backends.lightgbm_features import check_n_rows
 from boostrank.dask.base import DaskRanker
+from boostrank.dask.native_output import without_line
 from boostrank.dask.training import Endpoint
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.settings import Settings
@@ -30,6 +31,9 @@ ONE_MACHINE_ONLY = {
     "cegb_penalty_feature_lazy": _OWN_ROWS,
     "cegb_penalty_feature_coupled": _OWN_ROWS,
 }
+#: What LightGBM prints on every worker, in a thread that it starts to wait for the other workers. LightGBM has one
+#: verbosity and one logger for each thread, so that neither of them reaches this message.
+LISTENING = b"[LightGBM] [Info] Listening..."
 TREE_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
 
 
@@ -56,7 +60,8 @@ class PortEndpoint(Endpoint):
         # before any Dataset is made, so that all workers have the same bins.
         data = lgb.Dataset(np.zeros((2, 1)), label=np.zeros(2), params={"verbosity": -1})
         handle = lgb.Booster({"verbosity": -1}, data)
-        handle.set_network(addresses, self._port, self._time_out, len(addresses))
+        with without_line(LISTENING):
+            handle.set_network(addresses, self._port, self._time_out, len(addresses))
         try:
             yield {"num_machines": len(addresses), "tree_learner": self._tree_learner}
         finally:
@@ -69,10 +74,16 @@ class LightGBMRanker(DaskRanker):
     Workers train one model together on the partitions that they hold, in LightGBM's own distributed (data parallel)
     training. Each computes the targets of its queries. The offset and the scale of the objective, and the metrics in
     `evals_result_` and early stopping, are those of the data of all workers. So the model does not depend on how the
-    data are partitioned, except through LightGBM's binning of features and the rounding of its sums. LightGBM's
-    workers estimate the number of rows in a leaf from its Hessian: where `min_child_samples` prevents a split, trees
-    may differ a little from those of one process. So they may with `reg_lambda` above 0: where no split of a leaf by a
-    feature has a gain, LightGBM in one process does not try this feature further down, and its workers do.
+    data are partitioned, except through LightGBM's binning of features and the rounding of its sums.
+
+    A model that was trained on a cluster therefore predicts other scores than one that was trained locally on the same
+    data: locally, LightGBM finds the bins of all features from a sample of all rows; on a cluster, each worker finds
+    those of some features from a sample of its own rows. Predictions of one model are the same everywhere.
+
+    The trees may differ for two more reasons. LightGBM's workers estimate the number of rows in a leaf from its
+    Hessian: where `min_child_samples` prevents a split, trees may differ a little from those of one process. So they
+    may with `reg_lambda` above 0: where no split of a leaf by a feature has a gain, LightGBM in one process does not
+    try this feature further down, and its workers do.
 
     `fit` takes fewer arguments than that of the local ranker: see its documentation. `objective` cannot be a function,
     and neither can the metrics, because each worker knows only its own queries.

@@ -19,6 +19,10 @@ class XGBoostRanker(DaskRanker):
     partitioned, except through XGBoost's binning of features and the rounding of its sums. With weights, XGBoost's own
     objectives do depend on it, because each worker divides its weights by their mean.
 
+    A model that was trained on a cluster therefore predicts other scores than one that was trained locally on the same
+    data: locally, the bins of a feature come from a summary of all its values, and on a cluster from the merged
+    summaries of the workers, which is not quite the same. Predictions of one model are the same everywhere.
+
     `fit` takes fewer arguments than that of the local ranker: see its documentation. `objective` cannot be a function,
     and neither can the metrics, because each worker knows only its own queries.
 

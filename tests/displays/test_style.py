@@ -3,53 +3,85 @@
 import sys
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
-from artists import overlapping_texts
+from artists import all_legend_texts, overlapping_texts, tick_texts
 
 import boostrank as br
 from boostrank import displays
 from boostrank.displays import style
 
+RANKER = br.LightGBMRanker("softmax", n_estimators=2, n_jobs=1)
+VALIDATION = {"parameter": "num_leaves", "values": [2, 4], "cv": 2}
+# How each display is made, from the fixtures that it needs.
+DISPLAYS = {
+    "CandidatesDisplay": lambda show, get, ax: show.from_estimator(get("chooser"), ax=ax),
+    "ComparisonDisplay": lambda show, get, ax: show.from_comparison(get("comparison"), "ndcg@1", ax=ax),
+    "DCGBreakdownDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), query=1, ax=ax),
+    "FeatureImportanceDisplay": lambda show, get, ax: show.from_estimator(
+        RANKER, *get("data"), cv=2, n_repeats=1, ax=ax
+    ),
+    "GainCalibrationDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
+    "LearningCurveDisplay": lambda show, get, ax: show.from_estimator(
+        RANKER, *get("data"), train_sizes=[1.0], cv=2, ax=ax
+    ),
+    "NDCGCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ks=[1, 5], ax=ax),
+    "PropensityDisplay": lambda show, get, ax: show.from_propensities(br.clicks.Propensities.given([1.0, 0.5]), ax=ax),
+    "QueryGroupDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
+    "TieRangeDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
+    "TrainingCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), ax=ax),
+    "ValidationCurveDisplay": lambda show, get, ax: show.from_estimator(RANKER, *get("data"), **VALIDATION, ax=ax),
+}
+
+
+def check_artists(figure):
+    """Every axis has a label or named rows, texts are apart and inside, legends have texts, data are in the limits."""
+    assert not overlapping_texts(figure)
+    for ax in figure.axes:
+        x_is_shared = len(figure.axes) > 1 and ax is not figure.axes[-1]
+        assert ax.get_xlabel() or x_is_shared
+        assert ax.get_ylabel() or any(text and not text.lstrip("−.").isnumeric() for text in tick_texts(ax.yaxis))
+        for texts in all_legend_texts(ax):
+            assert texts
+            assert all(texts)
+            assert len(set(texts)) == len(texts)
+        for axis, limits in ((0, ax.get_xlim()), (1, ax.get_ylim())):
+            low, high = sorted(limits)
+            points = [
+                line.get_xydata() for line in ax.get_lines() if line.get_transform().contains_branch(ax.transData)
+            ]
+            for values in points:
+                known = values[np.isfinite(values).all(axis=1)]
+                # Lines across the axes are in units of the axes in one of their directions.
+                if len(known) > 2:
+                    assert low <= known[:, axis].min()
+                    assert known[:, axis].max() <= high
+
+
+def test_every_display_is_checked():
+    assert set(DISPLAYS) == {name for name in displays.__all__ if name.endswith("Display")}
+
 
 @pytest.mark.slow
-def test_every_display_draws_onto_given_axes_and_again(ragged, data, rankers, comparison, chooser):
-    labels, scores, qid = ragged
-    ranker = br.LightGBMRanker("softmax", n_estimators=2, n_jobs=1)
-    importance, learning = displays.FeatureImportanceDisplay, displays.LearningCurveDisplay
-    validation = {"parameter": "num_leaves", "values": [2, 4], "cv": 2}
-    kinds = set()
-    for make in (
-        lambda ax: displays.NDCGCurveDisplay.from_predictions(labels, scores, qid, ax=ax),
-        lambda ax: displays.DCGBreakdownDisplay.from_predictions(labels, scores, qid, query=1, ax=ax),
-        lambda ax: displays.TieRangeDisplay.from_predictions(labels, scores, qid, ax=ax),
-        lambda ax: displays.TrainingCurveDisplay.from_estimator(rankers, ax=ax),
-        lambda ax: displays.ComparisonDisplay.from_comparison(comparison, "ndcg@1", ax=ax),
-        lambda ax: displays.CandidatesDisplay.from_estimator(chooser, ax=ax),
-        lambda ax: displays.GainCalibrationDisplay.from_predictions(labels, scores, qid, ax=ax),
-        lambda ax: displays.QueryGroupDisplay.from_predictions(labels, scores, qid, ax=ax),
-        lambda ax: importance.from_estimator(ranker, *data, cv=2, n_repeats=1, ax=ax),
-        lambda ax: learning.from_estimator(ranker, *data, train_sizes=[1.0], cv=2, ax=ax),
-        lambda ax: displays.ValidationCurveDisplay.from_estimator(ranker, *data, **validation, ax=ax),
-        lambda ax: displays.PropensityDisplay.from_propensities(br.clicks.Propensities.given([1.0, 0.5]), ax=ax),
-    ):
-        figure, ax = plt.subplots()
-        display = make(ax)
-        kinds.add(type(display).__name__)
-        assert (display.ax_, display.figure_) == (ax, figure)
-        assert ax.get_xlabel()
-        assert ax.get_ylabel() or ax.get_yticklabels()
-        figure.canvas.draw()
-        assert display.plot().ax_ is not ax
-        assert display.figure_ is not figure
-        assert not overlapping_texts(display.figure_)
-        # A figure that was closed does not change.
-        before = [len(one.get_children()) for one in figure.axes]
-        plt.close("all")
-        display.plot()
-        assert [len(one.get_children()) for one in figure.axes] == before
-        with pytest.raises(TypeError, match="ax must be"):
-            make("axes")
-    assert kinds == {name for name in displays.__all__ if name.endswith("Display")}
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_a_display_draws_onto_given_axes_and_again(name, request):
+    def make(ax):
+        return DISPLAYS[name](getattr(displays, name), request.getfixturevalue, ax)
+
+    figure, ax = plt.subplots(figsize=(8, 7), layout="constrained")
+    display = make(ax)
+    assert (display.ax_, display.figure_) == (ax, figure)
+    check_artists(figure)
+    assert display.plot().ax_ is not ax
+    assert display.figure_ is not figure
+    check_artists(display.figure_)
+    # A figure that was closed does not change.
+    before = [len(one.get_children()) for one in figure.axes]
+    plt.close("all")
+    display.plot()
+    assert [len(one.get_children()) for one in figure.axes] == before
+    with pytest.raises(TypeError, match="ax must be"):
+        make("axes")
 
 
 def test_long_names_of_a_legend_have_a_column_each():
