@@ -1,4 +1,4 @@
-"""The command line: ``boostrank compare | fit | predict | evaluate | check``, one module per command."""
+"""The command line: ``boostrank fit | predict | evaluate | compare | explain | check``, one module per command."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from boostrank import compiled
 from boostrank.cli.check import check
 from boostrank.cli.compare import compare, default_text
 from boostrank.cli.evaluate import evaluate
+from boostrank.cli.explain import explain
 from boostrank.cli.fit import fit
 from boostrank.cli.predict import predict
 
@@ -54,9 +55,13 @@ def options(
     """NDCG-consistent ranking with LightGBM and XGBoost."""
 
 
-app.command(epilog=default_text())(compare)
-for command in (fit, predict, evaluate, check):
-    app.command()(command)
+# In the sequence of the help: train, use, evaluate, compare, understand. The texts are those of the list of commands.
+app.command(short_help="Train a ranker, and save its model.")(fit)
+app.command(short_help="Score documents with a saved model.")(predict)
+app.command(short_help="Measure how good scores or TREC runs are, by NDCG and other measures.")(evaluate)
+app.command(short_help="Train several rankers on the same folds, and compare them.", epilog=default_text())(compare)
+app.command(short_help="Show why a model ranks one document above another.")(explain)
+app.command(short_help="Check whether a loss is consistent with NDCG.")(check)
 
 
 def main() -> None:

@@ -54,6 +54,8 @@ SYNTHETIC_OBJECTIVES = (
     "lambdarank,rank:ndcg,consistent-lambdarank,softmax,logistic,squared,squared/none,softmax/softmax"
 )
 SYNTHETIC_QUERIES = 600
+# Name of the measure of the optimal ranking, which is known for synthetic data.
+EXPECTED_NDCG = "expected ndcg"
 DEFAULT_FOLDS = 5
 
 
@@ -179,16 +181,16 @@ def compare(
         "random_state": seed,
     }
     ours, theirs = make_rankers(names, backend, settings, leaves), load_rankers(ranker or [])
-    extra = {}
+    extra, optimum = {}, None
     if path is None:
         X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
         parts = query_folds(Dataset(X, y, qid), folds, random_state=seed)
 
-        def regret(fold: Fold, scores: Any) -> Any:
-            known = bayes[np.isin(qid, fold.test.qid)]
-            return expected_ndcg(known, scores, fold.test.qid) - expected_ndcg(known, known, fold.test.qid)
+        def known_ndcg(fold: Fold, scores: Any) -> Any:
+            return expected_ndcg(bayes[np.isin(qid, fold.test.qid)], scores, fold.test.qid)
 
-        extra = {"-regret": regret}
+        extra = {EXPECTED_NDCG: known_ndcg}
+        optimum = float(np.mean(expected_ndcg(bayes, bayes, qid)))
         console.print(f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known.")
     else:
         parts = read_letor_folds(path) if path.is_dir() else query_folds(read_letor(path), folds, random_state=seed)
@@ -212,7 +214,7 @@ def compare(
             results=file,
             progress=True,
         )
-    _show(comparison, list(chosen)[-1], output, plot)
+    _show(comparison, list(chosen)[-1], output, plot, optimum)
 
 
 def _counted(count: int, name: str) -> str:
@@ -233,20 +235,19 @@ def _limited_threads(jobs: int, threads: int | None) -> contextlib.AbstractConte
     return joblib.parallel_config("loky", inner_max_num_threads=threads)
 
 
-def _show(comparison: Comparison, plotted: str, output: Path | None, plot: Path | None) -> None:
-    console.print(repr(comparison), highlight=False, markup=False, soft_wrap=True)
-    console.print()
-    if "-regret" in comparison.measures:
-        console.print(
-            "-regret: expected NDCG of the ranking, with gain exp2 and without cutoff, minus that of the optimal "
-            "ranking.",
-            highlight=False,
+def _show(
+    comparison: Comparison, plotted: str, output: Path | None, plot: Path | None, optimum: float | None = None
+) -> None:
+    reports.show_comparison(comparison)
+    if optimum is not None:
+        reports.show_text(
+            f"{EXPECTED_NDCG}: expectation of NDCG over the random labels, with gain exp2 and without cutoff. The "
+            f"optimal ranking has {optimum:.4f}."
         )
-    console.print(
+    reports.show_text(
         "diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over the test "
         "queries of all folds, adjusted for the number of rankers by Holm's method; significant is below 0.05. w/t/l: "
-        "queries won, tied and lost. rounds: mean number of boosting rounds.",
-        highlight=False,
+        "queries won, tied and lost. rounds: mean number of boosting rounds."
     )
     if output is not None:
         write_atomically(output, lambda name: reports.write_table(comparison, name))

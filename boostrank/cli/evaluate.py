@@ -213,14 +213,14 @@ def _last_explained(measures: dict[str, Measure]) -> Measure:
 
 
 def _print_reconciliation(found: Reconciliation) -> None:
-    console.print(f"\n{found.head}", highlight=False)
-    console.print(reports.reconciliation_table(found))
-    console.print(
+    console.print()
+    reports.show_text(found.head)
+    reports.show_table(reports.reconciliation_rows(found), 2, last_is_text=True)
+    reports.show_text(
         "Each row shows what a library computes for these scores, its difference to the value above, and the parts "
         "of this difference. For these parts the settings of boostrank are replaced by those of the library, one "
         "after the other, and each part is the change of the value by one replacement. Where a library has no fixed "
-        "rule for ties, the lowest and the highest possible value are shown.",
-        highlight=False,
+        "rule for ties, the lowest and the highest possible value are shown."
     )
 
 

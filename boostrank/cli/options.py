@@ -20,7 +20,7 @@ from boostrank.surrogates import SURROGATES
 from boostrank.targets import NORMALIZATIONS
 
 # Paths and names may contain brackets or colons, which are no markup.
-console = Console(markup=False, emoji=False)
+console = Console(markup=False, emoji=False, highlight=False)
 error_console = Console(stderr=True, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 DEFAULT_MEASURES = "ndcg@1,ndcg@5,ndcg@10"

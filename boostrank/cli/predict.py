@@ -25,7 +25,7 @@ def predict(
     ] = None,
 ) -> None:
     """Score the documents of a LETOR file, and write one score per line."""
-    ranker = _ranker_of_file(model).load_model(model)
+    ranker = ranker_of_file(model).load_model(model)
     scores = ranker.predict(read_letor(data, n_features=ranker.n_features_in_).X)
     lines = "".join(f"{score!r}\n" for score in scores.tolist())
     if output is None:
@@ -34,7 +34,7 @@ def predict(
         write_atomically(output, lambda name: _write_text(name, lines))
 
 
-def _ranker_of_file(model: Path) -> LightGBMRanker | XGBoostRanker:
+def ranker_of_file(model: Path) -> LightGBMRanker | XGBoostRanker:
     """An unfitted ranker of the backend whose format the file has."""
     with open(require_file(model), "rb") as file:
         head = file.read(5)

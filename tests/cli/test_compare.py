@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import sys
 
 import pandas as pd
@@ -31,16 +32,21 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path):
     assert (tmp_path / "t.md").read_text().startswith("| ranker | ndcg@1 | diff | p (Holm) | ndcg | diff | p (Holm) |")
 
 
-def test_compare_on_synthetic_data_shows_the_regret(run, monkeypatch):
+def test_compare_on_synthetic_data_knows_the_optimal_ranking(run, monkeypatch):
     monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "SYNTHETIC_QUERIES", 30)
     out = run("compare", "--rounds", 3, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm")
     assert "Synthetic data: 30 queries whose optimal ranking is known." in out
-    assert "-regret, compared with lightgbm lambdarank" in out
-    assert "-regret: expected NDCG of the ranking, with gain exp2" in out
+    assert "expected ndcg, compared with lightgbm lambdarank" in out
+    text = " ".join(out.split())
+    assert "expected ndcg: expectation of NDCG over the random labels, with gain exp2 and without cutoff." in text
+    # No ranking is better than the optimal one.
+    (optimum,) = map(float, re.findall(r"The optimal ranking has (0\.\d{4})\.", text))
+    table = out.partition("expected ndcg, compared")[2].splitlines()[3:5]
+    assert all(0.5 < float(line.split()[2]) < optimum for line in table)
     assert "p (Holm): p-value" in out
     assert out.count("lightgbm softmax does not differ significantly from lightgbm lambdarank.") + out.count(
         "Significantly worse than lightgbm lambdarank: lightgbm softmax."
-    ) == len(["ndcg@1", "ndcg@5", "ndcg@10", "-regret"])
+    ) == len(["ndcg@1", "ndcg@5", "ndcg@10", "expected ndcg"])
     # Plain text: no escape codes, also around brackets.
     assert "\x1b" not in out
 
