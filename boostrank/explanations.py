@@ -118,7 +118,7 @@ class Explanation:
             rows = [[row[0], row[1], row[5]] for row in rows]
             rows = [head, *rows, ["expected score", "", expected], ["score", "", scores[0]]]
         else:
-            head = ["feature", "value A", "value B", "contribution A", "contribution B", "difference"]
+            head = ["feature", "value A", "value B", "adds to A", "adds to B", "difference"]
             rows = [head, *rows, ["expected score", "", "", expected, expected, ""]]
             rows.append(["score", "", "", *scores, number(self.difference, "+")])
         return rows

@@ -13,7 +13,8 @@ from boostrank.cli import reports
 from boostrank.cli.data_files import ModelFeatures, read_documents
 from boostrank.cli.options import console, require_folder_of
 from boostrank.cli.predict import ranker_of_file
-from boostrank.explanations import Explanation, explain as explain_ranking, near_ids, number_format
+from boostrank.explanations import Explanation, near_ids, number_format
+from boostrank.explanations import explain as explain_ranking
 from boostrank.files import write_atomically
 
 # Number of documents of the printed ranking, besides those that are explained.
@@ -32,8 +33,8 @@ def explain(
     documents: Annotated[
         str | None,
         typer.Option(
-            help="Ranks of the documents A and B by their scores, such as 1,4 (by default 1,2); or one rank, to explain "
-            "a single score. Rows of the file are in the printed ranking.",
+            help="Ranks of the documents A and B by their scores, such as 1,4 (by default 1,2); or one rank, to "
+            "explain a single score. Rows of the file are in the printed ranking.",
             show_default=False,
         ),
     ] = None,
@@ -136,12 +137,12 @@ def _show(explanation: Explanation, data: Path, top: int) -> None:
     console.print()
     reports.show_text(explanation.head)
     reports.show_table(explanation.text_rows(top), 1)
-    if len(explanation.ranks) == 1:
-        text = "value: of the feature. contribution: SHAP value, what the feature adds to the expected score."
-    else:
-        text = "value: of the feature. contribution: SHAP value, what the feature adds to the score. difference: contribution A minus contribution B; the sum is the difference of the scores."
+    adds = "contribution: SHAP value, what the value of the feature adds to the score. "
+    if len(explanation.ranks) == 2:
+        adds += "difference: contribution A minus contribution B; all differences add up to that of the scores. "
     reports.show_text(
-        f"row: number of the document in {data.name}. {text} expected score: mean of the scores of training documents, as the model stores it."
+        f"{adds}expected score: a mean of the scores of training documents, which the model stores. row: number of the "
+        f"document in {data.name}."
     )
 
 

@@ -8,7 +8,6 @@ import pytest
 from scipy import sparse
 
 import boostrank as br
-from boostrank.cli import reports
 
 
 @pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
