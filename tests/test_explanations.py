@@ -48,7 +48,7 @@ def model(request, data):
 
 
 def test_differences_add_up_to_that_of_the_scores(model, data):
-    X, y, qid = data
+    X, _, qid = data
     X = np.nan_to_num(X) if "gblinear" in repr(model) else X
     scores = model.predict(X)
     for query in np.unique(qid)[:4]:
@@ -109,7 +109,7 @@ def test_names_categories_and_text_ids_of_data_frames(ranker_class, data):
     assert [row["value_a"], row["value_b"]] == [frame["shop"].iloc[i] for i in found.rows]
     scores = ranker.predict(frame)
     np.testing.assert_allclose(found.difference, scores[found.rows[0]] - scores[found.rows[1]], atol=1e-5)
-    with pytest.raises(ValueError, match=r"no query 'q 55' among the 12 queries; near to it: q 5, "):
+    with pytest.raises(ValueError, match=r"no query 'q 55' among the 12 queries; near to it: q 5"):
         explain(ranker, frame, ids, query="q 55")
 
 
@@ -132,7 +132,8 @@ def test_the_printed_table():
     table["value_b"] = [np.nan, "b", 1.0]
     found = Explanation("red shoe", (1, 4), (7, 2), table, 1.0, pd.DataFrame())
     assert repr(found).splitlines() == [
-        "Query red shoe: A, the document at rank 1, has the score 1.350; B, at rank 4, has 1.100. The difference is +0.250.",
+        "Query red shoe: A, the document at rank 1, has the score 1.350; B, at rank 4, has 1.100. The difference is "
+        "+0.250.",
         "feature          value A  value B  adds to A  adds to B  difference",
         "───────────────────────────────────────────────────────────────────",
         "price                9.5  missing      0.250     -0.500      +0.750",

@@ -312,6 +312,9 @@ class Backend(Protocol):
     def feature_names(self, booster: Any) -> list[str] | None:
         """Names of the features; None if the training data had none."""
 
+    def categories(self, booster: Any) -> dict[int, list[Any] | None]:
+        """The categories of each feature that has a categorical type, by its index; None where they are not known."""
+
     def n_features(self, booster: Any) -> int:
         """Number of features."""
 

@@ -340,6 +340,11 @@ def feature_names(booster: Any) -> list[str] | None:
     return None if names is None else [NAMES.decode(name) for name in names]
 
 
+def categories(booster: Any) -> dict[int, list[Any] | None]:
+    """The indices of the categorical features; XGBoost checks their categories itself."""
+    return {i: None for i, kind in enumerate(booster.feature_types or []) if kind == "c"}
+
+
 def n_features(booster: Any) -> int:
     """Number of features."""
     return booster.num_features()

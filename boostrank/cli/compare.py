@@ -22,7 +22,6 @@ from boostrank.cli.options import (
     KOption,
     LeavesOption,
     MeasuresOption,
-    PatienceOption,
     RateOption,
     RoundsOption,
     SeedOption,
@@ -115,7 +114,12 @@ def compare(
     empty: EmptyOption = None,
     k: KOption = None,
     rounds: RoundsOption = 500,
-    patience: PatienceOption = 30,
+    patience: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Stop when NDCG on the validation queries has not improved for this number of rounds."
+        ),
+    ] = 30,
     learning_rate: RateOption = 0.1,
     leaves: LeavesOption = 15,
     folds: Annotated[int, typer.Option(min=3, help="Number of folds of a single file or of the synthetic data.")] = (

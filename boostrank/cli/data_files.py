@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +16,8 @@ from numpy.typing import NDArray
 from boostrank.cli.table_columns import ColumnOptions, Columns
 from boostrank.cli.table_files import TableFile, open_table
 from boostrank.datasets import Dataset, read_letor
+from boostrank.files import open_decompressed
+from boostrank.rankers.features import model_categories
 from boostrank.segments import Floats
 
 #: A query id that is read as a number: the text is that of the number.
@@ -29,19 +33,22 @@ class ModelFeatures(NamedTuple):
     n_features : int
     names : list of str or None
         None if they have no names.
-    categorical : frozenset of str
-        Those that are categories.
+    categories : dict of str to list, or None
+        Those that are categories, with the values that the model knows; None where it is not known.
     """
 
     n_features: int
     names: list[str] | None = None
-    categorical: frozenset[str] = frozenset()
+    categories: Mapping[str, list[Any] | None] = MappingProxyType({})
 
     @classmethod
     def of(cls, ranker: Any) -> Self:
         """The features of a fitted ranker, such as one that was read from a file."""
         names = getattr(ranker, "feature_names_in_", None)
-        return cls(ranker.n_features_in_, None if names is None else [str(name) for name in names])
+        if names is None:
+            return cls(ranker.n_features_in_)
+        texts = [str(name) for name in names]
+        return cls(len(texts), texts, {texts[i]: known for i, known in model_categories(ranker).items()})
 
 
 class Documents(NamedTuple):
@@ -76,8 +83,11 @@ class Documents(NamedTuple):
     @property
     def features(self) -> ModelFeatures:
         """The features, which other files must have too."""
-        categorical = self.X.select_dtypes("category").columns if isinstance(self.X, pd.DataFrame) else ()
-        return ModelFeatures(self.X.shape[1], self.feature_names, frozenset(categorical))
+        categories = {}
+        if isinstance(self.X, pd.DataFrame):
+            of_type = self.X.select_dtypes("category")
+            categories = {str(name): of_type[name].cat.categories.to_list() for name in of_type}
+        return ModelFeatures(self.X.shape[1], self.feature_names, categories)
 
 
 def read_documents(
@@ -145,8 +155,33 @@ def read_documents(
         return _read_letor(path, options, model, others)
     known = model.names if model is not None else None
     columns = options.choose(path, table.names, needs_qid=needs_qid, needs_label=needs_label, known_features=known)
-    categories = options.categories_of(table.names) | (model.categorical if model is not None else set())
+    categories = options.categories_of(table.names) | set(model.categories if model is not None else ())
     return _read_table(table, columns, categories, model, others or [])
+
+
+class JudgedDocuments(NamedTuple):
+    """Labels and query ids of documents.
+
+    Attributes
+    ----------
+    y : ndarray, shape (n_documents,), float64
+    qid : ndarray, shape (n_documents,), int64 or str
+    """
+
+    y: Floats
+    qid: NDArray[Any]
+
+
+def read_judged(path: Path, qid: str | None = None, label: str | None = None) -> JudgedDocuments:
+    """Read labels and query ids as :func:`read_documents` does, and of a table no other columns."""
+    table = open_table(path)
+    if table is None:
+        return JudgedDocuments(*_read_letor(path, ColumnOptions(qid, label), None, None).dataset[1:])
+    columns = ColumnOptions(qid, label).choose(path, table.names, known_features=[])
+    assert columns.qid is not None
+    assert columns.label is not None
+    frame = table.read([columns.qid, columns.label], {columns.qid})
+    return JudgedDocuments(_labels(path, frame[columns.label]), query_ids(path, frame[columns.qid]))
 
 
 def _read_letor(path: Path, options: ColumnOptions, model: ModelFeatures | None, others: list[str] | None) -> Documents:
@@ -173,8 +208,6 @@ def _read_letor(path: Path, options: ColumnOptions, model: ModelFeatures | None,
 
 def _looks_like_table(path: Path) -> bool:
     """Whether the first line has commas or semicolons, and no colon as in ``qid:7``."""
-    from boostrank.files import open_decompressed
-
     with open_decompressed(path) as file:
         line = file.readline(10_000)
     return (b"," in line or b";" in line) and b"qid:" not in line
@@ -183,7 +216,7 @@ def _looks_like_table(path: Path) -> bool:
 def _read_table(
     table: TableFile,
     columns: Columns,
-    categories: set[str] | frozenset[str],
+    categories: set[str],
     model: ModelFeatures | None,
     others: list[str],
 ) -> Documents:
@@ -204,10 +237,36 @@ def _read_table(
     texts = {name for name in wanted if name in categories or name == columns.qid or name not in [*features, *ids]}
     frame = table.read(wanted, texts)
     y = None if columns.label is None else _labels(path, frame[columns.label])
-    qid = None if columns.qid is None else _ids(path, frame[columns.qid])
+    qid = None if columns.qid is None else query_ids(path, frame[columns.qid])
     kept = frame[others] if others else None
     X = frame.drop(columns=[name for name in wanted if name not in features])
-    return Documents(_numbers(path, X, categories), y, qid, features, kept)
+    X = _numbers(path, X, categories)
+    if model is not None:
+        X = _with_categories(path, X, model)
+    return Documents(X, y, qid, features, kept)
+
+
+def _with_categories(path: Path, X: pd.DataFrame, model: ModelFeatures) -> pd.DataFrame:
+    """The features with the categories of the model; others are missing values, of which a warning tells."""
+    changed: dict[str, Any] = {}
+    for name, known in model.categories.items():
+        if known is None:
+            continue
+        by_text = {str(value): value for value in known}
+        texts = [str(value) for value in X[name].cat.categories]
+        unknown = [text for text in texts if text not in by_text]
+        if unknown:
+            shown = ", ".join(map(repr, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
+            warnings.warn(
+                f"{path}: the model does not know {shown} in the column {name!r}: these values count as missing",
+                stacklevel=2,
+            )
+        positions = {text: i for i, text in enumerate(by_text)}
+        # The code of a missing value is -1, the last of these.
+        to_known = np.array([*(positions.get(text, -1) for text in texts), -1])
+        codes = to_known[X[name].cat.codes.to_numpy()]
+        changed[name] = pd.Categorical.from_codes(codes.tolist(), dtype=pd.CategoricalDtype(known))
+    return X.assign(**changed) if changed else X
 
 
 def _labels(path: Path, column: pd.Series) -> Floats:
@@ -218,7 +277,7 @@ def _labels(path: Path, column: pd.Series) -> Floats:
     return column.to_numpy(np.float64)
 
 
-def _ids(path: Path, column: pd.Series) -> NDArray[Any]:
+def query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
     """Query ids: int64 if all of them are such numbers, else str."""
     missing = column.isna().to_numpy()
     if not pd.api.types.is_numeric_dtype(column.dtype):
@@ -244,7 +303,7 @@ def _ids(path: Path, column: pd.Series) -> NDArray[Any]:
     return values[codes]
 
 
-def _numbers(path: Path, X: pd.DataFrame, categories: set[str] | frozenset[str]) -> pd.DataFrame:
+def _numbers(path: Path, X: pd.DataFrame, categories: set[str]) -> pd.DataFrame:
     """The features, in which texts are an error unless they are categories."""
     changed: dict[str, Any] = {}
     wrong = []
@@ -264,14 +323,14 @@ def _numbers(path: Path, X: pd.DataFrame, categories: set[str] | frozenset[str])
 
 
 def _refuse_texts(path: Path, wrong: list[pd.Series]) -> None:
-    names = ", ".join(repr(column.name) for column in wrong[:8]) + (", ..." if len(wrong) > 8 else "")
     first = wrong[0]
     row = _first_text(first)
+    names = ", ".join(repr(column.name) for column in wrong[:8]) + (", ..." if len(wrong) > 8 else "")
+    are = f"the column {names} does not consist of numbers" if len(wrong) == 1 else f"no numbers are in {names}"
     drop = ",".join(str(column.name) for column in wrong[:8])
     raise ValueError(
-        f"{path}: {'the column' if len(wrong) == 1 else 'the columns'} {names} {'is' if len(wrong) == 1 else 'are'} no "
-        f"numbers: row {row + 1} of {first.name!r} has {str(first.iloc[row])[:40]!r}. Leave them out with --drop "
-        f"{drop}, or make them categories with --categorical"
+        f"{path}: {are}: row {row + 1} of {first.name!r} has {str(first.iloc[row])[:40]!r}. Leave out what is no "
+        f"feature (--drop {drop}), or make it categories (--categorical)"
     )
 
 

@@ -12,7 +12,7 @@ from boostrank.query_values import ID_COLUMNS
 #: Names of columns that are taken for query ids or labels if the user names none.
 QID_NAMES, LABEL_NAMES = ID_COLUMNS, ("label", "relevance", "grade")
 #: Names of columns that are probably no features: ids of documents, and the index that pandas writes to CSV files.
-_OTHER_IDS = ("doc_id", "docid", "docno", "did", "document_id", "id", "index", "", "Unnamed: 0")
+_OTHER_IDS = ("doc_id", "docid", "docno", "did", "document_id", "id", "index", "Unnamed: 0")
 _MAX_SHOWN = 12
 
 
@@ -86,8 +86,8 @@ class ColumnOptions(NamedTuple):
             columns that are needed and missing; if there is more than one column with a usual name; and for columns
             that would become features but have the name of an id or of labels.
         """
-        drop, categorical = (_split(given, names) for given in (self.drop, self.categorical))
-        chosen = None if self.features is None else _split(self.features, names)
+        drop, categorical = (split_names(given, names) for given in (self.drop, self.categorical))
+        chosen = None if self.features is None else split_names(self.features, names)
         self._check_options(path, names, chosen, drop, categorical)
         # A feature of the model is no id and no label.
         free = [name for name in names if name not in (*drop, *(chosen or ()), *(known_features or ()))]
@@ -108,7 +108,7 @@ class ColumnOptions(NamedTuple):
 
     def categories_of(self, names: list[str]) -> set[str]:
         """Those of the names that ``--categorical`` has."""
-        return set(_split(self.categorical, names))
+        return set(split_names(self.categorical, names))
 
     def _check_options(
         self, path: Path, names: list[str], features: list[str] | None, drop: list[str], categorical: list[str]
@@ -130,7 +130,7 @@ class ColumnOptions(NamedTuple):
             raise ValueError("give either --features or --drop: columns that --features does not name are left out")
 
 
-def _split(texts: Sequence[str], names: list[str]) -> list[str]:
+def split_names(texts: Sequence[str], names: list[str]) -> list[str]:
     """The names in values of an option, each of them a name or several names separated by commas."""
     found: list[str] = []
     for text in texts:
@@ -190,7 +190,7 @@ def near(name: str, names: list[str]) -> str:
     """Propose a column whose name is similar; empty if there is none."""
     same = [other for other in names if other.strip().lower() == name.strip().lower()]
     found = same or difflib.get_close_matches(name, names, 1)
-    return f", did you mean {found[0]!r}?" if found else ""
+    return f" (did you mean {found[0]!r}?)" if found else ""
 
 
 def _listed(names: list[str]) -> str:

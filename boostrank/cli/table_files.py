@@ -86,12 +86,15 @@ class CsvFile:
             raise ValueError(f"{path}: the file is empty; expected a first line with the names of the columns")
         separators = "\t" if _plain_suffix(path) != ".csv" else ",;\t"
         self._separator = next((one for one in separators if one in line), separators[0])
-        self.names = next(csv.reader([line], delimiter=self._separator))
-        if all(is_finite_text(name) for name in self.names):
+        fields = next(csv.reader([line], delimiter=self._separator))
+        if all(is_finite_text(name) for name in fields):
             raise ValueError(
                 f"{path}: its first line must have the names of the columns; got numbers, {line.strip()[:60]!r}"
             )
+        # Columns without names are not read, such as the index that pandas writes.
+        self.names = [name for name in fields if name]
         _refuse_repeated(path, self.names)
+        self._fields = [name or f"\0{i}" for i, name in enumerate(fields)]
 
     def read(self, columns: list[str], texts: Collection[str] = ()) -> pd.DataFrame:
         """Read some of the columns; see :class:`TableFile`."""
@@ -106,14 +109,14 @@ class CsvFile:
                 encoding="utf-8-sig",
                 header=0,
                 index_col=False,
-                usecols=[self.names.index(name) for name in columns],
-                names=self.names,
+                usecols=[self._fields.index(name) for name in columns],
+                names=self._fields,
                 dtype=dict.fromkeys(texts, str),
                 na_values=numbers,
                 keep_default_na=False,
                 **EXACT_NUMBERS,
             )
-        last = self.names[-1]
+        last = self._fields[-1]
         if table.empty or (last in table and last not in texts and table[last].isna().any()):
             self._refuse_short_rows()
         return table[columns]
@@ -127,9 +130,9 @@ class CsvFile:
         with _described(self.path), self._open() as file:
             rows = csv.reader(file, delimiter=self._separator)
             for row in rows:
-                if row and len(row) < len(self.names):
+                if row and len(row) < len(self._fields):
                     raise ValueError(
-                        f"{self.path}, line {rows.line_num}: expected {len(self.names)} fields as in the first line; "
+                        f"{self.path}, line {rows.line_num}: expected {len(self._fields)} fields as in the first line; "
                         f"got {len(row)}"
                     )
                 n_rows += bool(row)
@@ -205,3 +208,27 @@ def _refuse_repeated(path: Path, names: list[str]) -> None:
     repeated = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
     if repeated is not None:
         raise ValueError(f"{path}: two columns have the name {repeated!r}")
+
+
+def is_table_name(path: Path) -> bool:
+    """Whether a file of this name is written as a table."""
+    return path.suffix in (*CSV_SUFFIXES, *PARQUET_SUFFIXES)
+
+
+def write_table_file(table: pd.DataFrame, path: str) -> None:
+    """Write a table as CSV, TSV or Parquet, by the ending of its name.
+
+    Raises
+    ------
+    ImportError
+        For Parquet, if pyarrow is not installed.
+    """
+    suffix = Path(path).suffix
+    if suffix in PARQUET_SUFFIXES:
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise ImportError("Parquet files are written with pyarrow: pip install pyarrow") from error
+        table.to_parquet(path, index=False, engine="pyarrow")
+    else:
+        table.to_csv(path, index=False, sep="," if suffix == ".csv" else "\t")

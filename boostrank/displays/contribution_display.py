@@ -13,7 +13,7 @@ from boostrank.explanations import Explanation, explain, feature_text, number_fo
 from boostrank.setting_checks import check_count
 
 # Longer texts are shortened.
-_MAX_NAME, _MAX_VALUE = 26, 10
+_MAX_NAME, _MAX_VALUE = 24, 10
 # Share of the axis that is left free at both ends, for the numbers at the bars.
 _MARGIN = 0.2
 
@@ -144,11 +144,11 @@ class ContributionDisplay:
         query = f"query {shortened(found.query, 30)}"
         if len(found.ranks) == 1:
             title = f"{query}: the score of the document at rank {found.ranks[0]}"
-            label = "score; the dashed line is the expected score\nin brackets: value of the feature"
+            label = "score; dashed: the expected score\n(in brackets: value of the feature)"
         else:
             a, b = found.ranks
             title = f"{query}: why rank {a} is {'above' if a < b else 'below'} rank {b}"
-            label = f"score of rank {a} minus score of rank {b}, feature by feature\n"
-            label += f"in brackets: values at rank {a} | rank {b}"
+            label = f"score of rank {a} minus score of rank {b}\n"
+            label += f"(in brackets: values at rank {a} | rank {b})"
         ax.set_title(wrapped(title, 64), fontsize="medium")
         ax.set_xlabel(label)

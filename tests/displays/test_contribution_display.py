@@ -17,7 +17,7 @@ def bars(ax):
 
 
 def test_bars_begin_where_the_one_above_ends_and_add_up(rankers, data):
-    X, y, qid = data
+    X, _, qid = data
     for ranker in rankers.values():
         display = displays.ContributionDisplay.from_estimator(ranker, X, qid, query=2, ranks=(1, 5), n_features=4)
         found, ax = display.explanation, display.ax_
@@ -33,14 +33,14 @@ def test_bars_begin_where_the_one_above_ends_and_add_up(rankers, data):
         first = found.table.iloc[0]
         assert labels[0] == f"feature {first['feature']} ({first['value_a']:.6g} | {first['value_b']:.6g})"
         assert ax.get_title() == "query 2: why rank 1 is above rank 5"
-        assert ax.get_xlabel().startswith("score of rank 1 minus score of rank 5, feature by feature\n")
+        assert ax.get_xlabel().startswith("score of rank 1 minus score of rank 5\n")
         # Bars to the left differ from those to the right also in grey.
         assert {one.get_hatch() for one in ax.patches if one.get_width() < 0} <= {"////"}
         assert not overlapping_texts(display.figure_)
 
 
 def test_the_score_of_one_document_begins_at_the_expected_score(rankers, data):
-    X, y, qid = data
+    X, _, qid = data
     found = explain(rankers["a"], X, qid, query=2, ranks=3)
     display = found.plot(3)
     drawn = bars(display.ax_)
