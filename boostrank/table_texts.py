@@ -20,8 +20,8 @@ _LATEX = {
 }
 
 
-# A width that no table has, and the least width of a column of texts that are longer.
-_UNLIMITED, _MIN_TEXT = 1_000_000, 12
+# A width that no table has, the least width of a column of texts that are longer, and the spaces between columns.
+_UNLIMITED, _MIN_TEXT, _GAP = 1_000_000, 12, 2
 
 
 def text_lines(
@@ -57,7 +57,8 @@ def text_lines(
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         console = Console(file=nowhere, width=_UNLIMITED, color_system=None, force_terminal=False)
         if width is not None:
-            console.width = max(width, console.measure(table).minimum)
+            least = sum(column.min_width or 0 for column in table.columns) + _GAP * (n_columns - 1)
+            console.width = max(width, least)
         with console.capture() as captured:
             console.print(table)
     return [line.rstrip() for line in captured.get().splitlines()]

@@ -53,7 +53,7 @@ def options(
 # In the sequence of the help: train, use, evaluate, compare, understand. The texts are those of the list of commands.
 app.command(short_help="Train a ranker, and save its model.")(fit)
 app.command(short_help="Score documents with a saved model.")(predict)
-app.command(short_help="Measure how good scores or TREC runs are, by NDCG and other measures.")(evaluate)
+app.command(short_help="Compute NDCG and other measures of scores or TREC runs.")(evaluate)
 app.command(short_help="Train several rankers on the same folds, and compare them.", epilog=default_text())(compare)
 app.command(short_help="Show why a model ranks one document above another.")(explain)
 app.command(short_help="Check whether a loss is consistent with NDCG.")(check)

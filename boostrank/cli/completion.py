@@ -43,7 +43,7 @@ def _function(parameters: dict[str, dict[str, Any]]) -> Callable[..., None]:
     made = []
     for name, parameter in parameters.items():
         kind: Any = bool if parameter.get("flag") else list[str] if parameter.get("multiple") else str
-        settings = {"help": parameter.get("help"), "autocompletion": _completer(parameter)}
+        settings: dict[str, Any] = {"help": parameter.get("help"), "autocompletion": _completer(parameter)}
         if "options" in parameter:
             default = typer.Option(False if kind is bool else None, *parameter["options"], **settings)
         else:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import pandas as pd
 import typer
 
 from boostrank.cli import reports
 from boostrank.cli.data_files import ModelFeatures, read_documents
-from boostrank.cli.options import console, require_folder_of
-from boostrank.cli.predict import ranker_of_file
+from boostrank.cli.options import (
+    DataPath,
+    DropOption,
+    FeaturesOption,
+    LabelOption,
+    QidOption,
+    console,
+    require_folder_of,
+)
+from boostrank.cli.predict import ranker_of_file, require_effect
 from boostrank.explanations import Explanation, near_ids, number_format
 from boostrank.explanations import explain as explain_ranking
 from boostrank.files import write_atomically
@@ -25,7 +32,7 @@ def explain(
     model: Annotated[
         Path, typer.Argument(help="Model in LightGBM's or XGBoost's own format, as fit writes it.", show_default=False)
     ],
-    data: Annotated[Path, typer.Argument(help="File of documents: LETOR, CSV, TSV or Parquet.", show_default=False)],
+    data: DataPath,
     query: Annotated[
         str | None,
         typer.Option(help="Id of the query. Required if the file has several queries.", show_default=False),
@@ -41,8 +48,10 @@ def explain(
     top: Annotated[
         int, typer.Option(min=1, help="Number of features to show. All others are summed up in one row.")
     ] = 10,
-    qid: Annotated[str | None, typer.Option(help="Column of a table with the query ids.", show_default=False)] = None,
-    label: Annotated[str | None, typer.Option(help="Column of a table with the labels.", show_default=False)] = None,
+    qid: QidOption = None,
+    label: LabelOption = None,
+    features: FeaturesOption = None,
+    drop: DropOption = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -70,7 +79,10 @@ def explain(
     if plot is not None:
         reports.check_plot_suffix(plot)
     ranker = ranker_of_file(model).load_model(model)
-    found = read_documents(data, qid=qid, label=label, model=ModelFeatures.of(ranker), needs_label=False)
+    known = ModelFeatures.of(ranker)
+    require_effect(known, model, features, drop)
+    columns: dict[str, Any] = {"qid": qid, "label": label, "features": features, "drop": drop}
+    found = read_documents(data, **columns, model=known, needs_label=False)
     assert found.qid is not None
     chosen = find_query(found.qid, query, data)
     # The numbers of features in LETOR files begin with 1.
@@ -137,11 +149,13 @@ def _show(explanation: Explanation, data: Path, top: int) -> None:
     console.print()
     reports.show_text(explanation.head)
     reports.show_table(explanation.text_rows(top), 1)
-    adds = "contribution: SHAP value, what the value of the feature adds to the score. "
+    adds = "what the value of the feature adds to the score, its SHAP value."
     if len(explanation.ranks) == 2:
-        adds += "difference: contribution A minus contribution B; all differences add up to that of the scores. "
+        adds = f"adds to A, adds to B: {adds} difference: of these two; all of them add up to that of the scores."
+    else:
+        adds = f"contribution: {adds}"
     reports.show_text(
-        f"{adds}expected score: a mean of the scores of training documents, which the model stores. row: number of the "
+        f"{adds} expected score: a mean of the scores of training documents, which the model stores. row: number of the "
         f"document in {data.name}."
     )
 
@@ -149,11 +163,12 @@ def _show(explanation: Explanation, data: Path, top: int) -> None:
 def ranking_rows(explanation: Explanation) -> list[list[str]]:
     """Rows of text of the first documents of the query, and of those that are explained, below the head."""
     table = explanation.ranking
-    number = number_format(table["score"].to_numpy(dtype=np.float64))
+    number = number_format(table["score"].tolist())
     names = dict(zip(explanation.ranks, "AB", strict=False))
     has_labels = "label" in table
     rows = [["", "rank", "row", *(["label"] if has_labels else []), "score"]]
     before = 0
+    row: Any
     for row in table[(table["rank"] <= N_RANKED) | table["rank"].isin(names)].itertuples():
         if row.rank > before + 1:
             rows.append(["...", *[""] * (len(rows[0]) - 1)])

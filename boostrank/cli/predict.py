@@ -62,10 +62,7 @@ def predict(
         require_folder_of(output)
     ranker = ranker_of_file(model).load_model(model)
     known = ModelFeatures.of(ranker)
-    if known.names is not None and (features or drop):
-        raise ValueError(
-            f"{'--features' if features else '--drop'} would have no effect: {model} knows its features by their names"
-        )
+    require_effect(known, model, features, drop)
     table = open_table(data)
     kept = split_names(keep or [], table.names if table is not None else [])
     documents = read_documents(
@@ -86,6 +83,14 @@ def predict(
         write_atomically(output, lambda name: write_table_file(result, name))
     else:
         write_atomically(output, lambda name: _write_text(name, _lines(scores)))
+
+
+def require_effect(known: ModelFeatures, model: Path, features: list[str] | None, drop: list[str] | None) -> None:
+    """Raise ValueError if columns are chosen although a model knows its features by name."""
+    if known.names is not None and (features or drop):
+        raise ValueError(
+            f"{'--features' if features else '--drop'} would have no effect: {model} knows its features by their names"
+        )
 
 
 def _table(documents: Documents, scores: Floats) -> pd.DataFrame:

@@ -31,9 +31,13 @@ def test_version(run, monkeypatch, variable, library, status):
 
 
 def test_help_names_the_commands(run):
-    out = run("--help")
-    assert all(command in out for command in ("compare", "fit", "predict", "evaluate", "check"))
-    for command in ("compare", "fit", "predict", "evaluate", "check"):
+    lines = run("--help").splitlines()
+    table = lines[next(i for i, line in enumerate(lines) if "Commands" in line) + 1 : -2]
+    # One line for each, in the sequence in which they are used.
+    commands = ["fit", "predict", "evaluate", "compare", "explain", "check"]
+    assert [line.split()[1] for line in table] == commands
+    assert all(line.rstrip(" │").endswith(".") for line in table)
+    for command in commands:
         assert max(map(len, run(command, "--help").splitlines())) <= 80
 
 
