@@ -155,8 +155,8 @@ def _show(explanation: Explanation, data: Path, top: int) -> None:
     else:
         adds = f"contribution: {adds}"
     reports.show_text(
-        f"{adds} expected score: a mean of the scores of training documents, which the model stores. row: number of the "
-        f"document in {data.name}."
+        f"{adds} expected score: a mean of the scores of training documents, which the model stores. row: number of "
+        f"the document in {data.name}."
     )
 
 
