@@ -252,7 +252,7 @@ def _folds(
     if columns.given and (path is None or is_folder):
         raise ValueError(
             f"{columns.given[0]} is for a CSV, TSV or Parquet file; "
-            + ("DATA is a folder of LETOR folds" if is_folder else "no file is given")
+            + (f"{path} is a folder of LETOR folds" if is_folder else "no file is given")
         )
     if path is not None and is_folder:
         if n_folds is not None:
@@ -264,7 +264,8 @@ def _folds(
     X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
     optimum = float(np.mean(expected_ndcg(bayes, bayes, qid)))
     console.print(
-        f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known. Its {EXPECTED} is {optimum:.4f}.",
+        f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known; it has the {EXPECTED} "
+        f"{optimum:.4f}.",
         highlight=False,
     )
 
