@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 from collections.abc import Mapping
@@ -121,7 +122,8 @@ def read_documents(
         Features that `X` must have. If both they and the columns have names, `X` has these columns in this sequence,
         and other columns are not read.
     needs_qid, needs_label : bool, default True
-        Whether it is an error if a table has no such column.
+        Whether it is an error if a table has no such column. If they are not needed and not named, query ids are not
+        read, and labels only if all of them are numbers.
     others : list of str, optional
         Columns of a table to read besides, unchanged.
 
@@ -155,8 +157,12 @@ def read_documents(
         return _read_letor(path, options, model, others)
     known = model.names if model is not None else None
     columns = options.choose(path, table.names, needs_qid=needs_qid, needs_label=needs_label, known_features=known)
+    if not needs_qid and qid is None:
+        # A column that nobody needs may have any values.
+        columns = columns._replace(qid=None)
     categories = options.categories_of(table.names) | set(model.categories if model is not None else ())
-    return _read_table(table, columns, categories, model, others or [])
+    may_lack_labels = not needs_label and label is None
+    return _read_table(table, columns, categories, model, others or [], may_lack_labels)
 
 
 class JudgedDocuments(NamedTuple):
@@ -219,6 +225,7 @@ def _read_table(
     categories: set[str],
     model: ModelFeatures | None,
     others: list[str],
+    may_lack_labels: bool,
 ) -> Documents:
     path, features = table.path, columns.features
     if model is not None and model.names is None:
@@ -236,7 +243,10 @@ def _read_table(
     wanted = list(dict.fromkeys([*features, *ids, *others]))
     texts = {name for name in wanted if name in categories or name == columns.qid or name not in [*features, *ids]}
     frame = table.read(wanted, texts)
-    y = None if columns.label is None else _labels(path, frame[columns.label])
+    y = None
+    if columns.label is not None:
+        with contextlib.suppress(*([ValueError] if may_lack_labels else [])):
+            y = _labels(path, frame[columns.label])
     qid = None if columns.qid is None else query_ids(path, frame[columns.qid])
     kept = frame[others] if others else None
     X = frame.drop(columns=[name for name in wanted if name not in features])

@@ -23,6 +23,7 @@ MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "n/a", "NaN", "nan", "-nan", "NULL",
 CSV_SUFFIXES, PARQUET_SUFFIXES = (".csv", ".tsv", ".tab"), (".parquet", ".pq")
 #: Column in which pandas keeps an index without a name in Parquet files.
 _PANDAS_INDEX = "__index_level_"
+_BLOCK = 2**20
 
 
 class TableFile(Protocol):
@@ -102,7 +103,8 @@ class CsvFile:
         with _described(self.path), open_decompressed(self.path) as file, warnings.catch_warnings():
             # Types that differ between blocks of rows are those of a column that is not numeric.
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-            warnings.simplefilter("error", pd.errors.ParserWarning)
+            # Rows with too many fields are an error below.
+            warnings.simplefilter("ignore", pd.errors.ParserWarning)
             table = pd.read_csv(
                 file,
                 sep=self._separator,
@@ -116,28 +118,35 @@ class CsvFile:
                 keep_default_na=False,
                 **EXACT_NUMBERS,
             )
-        last = self._fields[-1]
-        if table.empty or (last in table and last not in texts and table[last].isna().any()):
-            self._refuse_short_rows()
+        self._check_fields(len(table))
         return table[columns]
 
-    def _refuse_short_rows(self) -> None:
-        """Raise ValueError for rows with fewer fields than names, such as in a file that was cut off.
+    def _check_fields(self, n_rows: int) -> None:
+        """Raise ValueError for rows with fewer or more fields than names, such as in a file that was cut off.
 
-        pandas reads the missing fields as missing values.
+        pandas reads missing fields as missing values, and leaves out those that are too many.
         """
-        n_rows = 0
+        n_separators, separator, has_quotes = 0, self._separator.encode(), False
+        with _described(self.path), open_decompressed(self.path) as content:
+            while block := content.read(_BLOCK):
+                n_separators += block.count(separator)
+                has_quotes |= b'"' in block
+        # Quoted fields may contain separators. Other files need not be read line by line, which would take longer.
+        if has_quotes or n_separators != (n_rows + 1) * (len(self._fields) - 1):
+            self._check_lines()
+        if not n_rows:
+            raise ValueError(f"{self.path}: the table has no rows")
+
+    def _check_lines(self) -> None:
+        n_fields = len(self._fields)
         with _described(self.path), self._open() as file:
             rows = csv.reader(file, delimiter=self._separator)
             for row in rows:
-                if row and len(row) < len(self._fields):
+                if row and len(row) != n_fields:
                     raise ValueError(
-                        f"{self.path}, line {rows.line_num}: expected {len(self._fields)} fields as in the first line; "
-                        f"got {len(row)}"
+                        f"{self.path}, line {rows.line_num}: expected {n_fields} fields as in the first line; got "
+                        f"{len(row)}"
                     )
-                n_rows += bool(row)
-        if n_rows < 2:
-            raise ValueError(f"{self.path}: the table has no rows")
 
     @contextmanager
     def _open(self) -> Iterator[IO[str]]:
@@ -155,8 +164,6 @@ def _described(path: Path) -> Iterator[None]:
     except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error) as error:
         text = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         raise ValueError(f"{path} cannot be read as a table: {text}") from error
-    except pd.errors.ParserWarning:
-        raise ValueError(f"{path} cannot be read as a table: its rows have more fields than its first line") from None
 
 
 class ParquetFile:
