@@ -29,7 +29,8 @@ _MAX_SHOWN, _MAX_SEARCHED = 3, 20_000
 class Explanation:
     """Contributions of the features to the scores of two documents A and B of a query, or of one document A.
 
-    Made by :func:`explain`; printing it shows the features with the largest differences.
+    Made by :func:`explain`; printing it shows the features with the largest differences, and
+    :class:`boostrank.displays.ContributionDisplay` draws them.
 
     Attributes
     ----------
@@ -122,12 +123,6 @@ class Explanation:
             rows = [head, *rows, ["expected score", "", "", expected, expected, ""]]
             rows.append(["score", "", "", *scores, number(self.difference, "+")])
         return rows
-
-    def plot(self, n_features: int = 10, ax: Any = None) -> Any:
-        """Plot the differences; returns a :class:`boostrank.displays.ContributionDisplay`."""
-        from boostrank.displays import ContributionDisplay
-
-        return ContributionDisplay(self, n_features).plot(ax)
 
     def __repr__(self) -> str:
         return "\n".join([self.head, *text_lines(self.text_rows())])

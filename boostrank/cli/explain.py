@@ -95,7 +95,10 @@ def explain(
         write_atomically(output, lambda name: reports.write_rows(explanation.table, rows, n_texts, name))
         console.print(f"table: {output}", soft_wrap=True)
     if plot is not None:
-        write_atomically(plot, lambda name: reports.write_figure(explanation.plot(top).figure_, name))
+        from boostrank.displays import ContributionDisplay
+
+        display = ContributionDisplay(explanation, top).plot()
+        write_atomically(plot, lambda name: reports.write_figure(display.figure_, name))
         console.print(f"plot: {plot}", soft_wrap=True)
 
 

@@ -22,9 +22,9 @@ _MARGIN = 0.2
 class ContributionDisplay:
     """Contributions of the features to the difference of the scores of two documents, as bars that add up to it.
 
-    Created by :meth:`from_estimator`, or by ``boostrank.explain(...).plot()``. Each bar begins where the one above it
-    ends. The last bar is the difference of the scores, or the score where one document is explained, whose first bar
-    begins at the expected score.
+    Created by :meth:`from_estimator`, or for an explanation by ``ContributionDisplay(boostrank.explain(...)).plot()``.
+    Each bar begins where the one above it ends. The last bar is the difference of the scores, or the score where one
+    document is explained, whose first bar begins at the expected score.
 
     Attributes
     ----------

@@ -79,7 +79,7 @@ def test_help_lists_the_default_objectives_and_their_trainings(run):
 
 def test_the_default_objectives_on_data_are_few_and_the_footer_names_all(run, folder, monkeypatch):
     out = run("compare", folder, "--rounds", 1, "--measures", "ndcg@5")
-    names = [line.split("  ")[0] for line in out.splitlines()[2:10]]
+    names = [line.split("  ")[0] for line in out.splitlines()[3:11]]
     losses = ("consistent-lambdarank", "softmax", "pairwise-exponential")
     both = [f"{library} {loss}" for loss in losses for library in ("lightgbm", "xgboost")]
     assert names == ["lightgbm lambdarank", "xgboost rank:ndcg", *both]

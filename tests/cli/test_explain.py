@@ -6,7 +6,7 @@ import pytest
 from artists import overlapping_texts
 
 import boostrank as br
-from boostrank.explanations import Explanation
+from boostrank.displays import ContributionDisplay
 
 SETTINGS = {"n_estimators": 5, "n_jobs": 1, "random_state": 0}
 
@@ -57,8 +57,8 @@ def test_files(run, folder, model, ranker, data, tmp_path, monkeypatch):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     X, _, qid = data
-    drawn, plot = [], Explanation.plot
-    monkeypatch.setattr(Explanation, "plot", lambda *arguments: drawn.append(plot(*arguments)) or drawn[-1])
+    drawn, plot = [], ContributionDisplay.plot
+    monkeypatch.setattr(ContributionDisplay, "plot", lambda *given: drawn.append(plot(*given)) or drawn[-1])
     files = ["--output", tmp_path / "t.csv", "--plot", tmp_path / "p.png"]
     out = run("explain", model, folder / "all.txt", "--query", 7, "--top", 4, *files)
     assert out.endswith(f"table: {tmp_path / 't.csv'}\nplot: {tmp_path / 'p.png'}\n")

@@ -42,7 +42,7 @@ def test_bars_begin_where_the_one_above_ends_and_add_up(rankers, data):
 def test_the_score_of_one_document_begins_at_the_expected_score(rankers, data):
     X, _, qid = data
     found = explain(rankers["a"], X, qid, query=2, ranks=3)
-    display = found.plot(3)
+    display = displays.ContributionDisplay(found, 3).plot()
     drawn = bars(display.ax_)
     np.testing.assert_allclose(drawn[0, 0], found.expected_score)
     np.testing.assert_allclose([drawn[-2].sum(), drawn[-1, 1]], found.scores[0])
