@@ -53,7 +53,7 @@ class ModelFeatures(NamedTuple):
 
 
 class Documents(NamedTuple):
-    """What a file says about documents.
+    """The content of a file of documents.
 
     Attributes
     ----------
