@@ -39,6 +39,7 @@ from boostrank.backends.xgboost_callbacks import (
 from boostrank.backends.xgboost_callbacks import without_validation as without_validation
 from boostrank.backends.xgboost_device import on_device
 from boostrank.backends.xgboost_documents import from_document, to_document
+from boostrank.backends.xgboost_features import categories as categories
 from boostrank.backends.xgboost_features import check_categories as check_categories
 from boostrank.backends.xgboost_features import (
     check_same_missing,
@@ -338,11 +339,6 @@ def feature_names(booster: Any) -> list[str] | None:
     """Names of the features; None if the training data had none."""
     names = booster.feature_names
     return None if names is None else [NAMES.decode(name) for name in names]
-
-
-def categories(booster: Any) -> dict[int, list[Any] | None]:
-    """The indices of the categorical features; XGBoost checks their categories itself."""
-    return {i: None for i, kind in enumerate(booster.feature_types or []) if kind == "c"}
 
 
 def n_features(booster: Any) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from boostrank.cli.table_columns import ColumnOptions, Columns
+from boostrank.cli.table_columns import ColumnOptions, Columns, listed, near
 from boostrank.cli.table_files import TableFile, open_table
 from boostrank.datasets import Dataset, read_letor
 from boostrank.files import open_decompressed
@@ -53,7 +53,7 @@ class ModelFeatures(NamedTuple):
 
 
 class Documents(NamedTuple):
-    """What a file says about documents.
+    """The content of a file of documents.
 
     Attributes
     ----------
@@ -155,6 +155,9 @@ def read_documents(
     table = open_table(path)
     if table is None:
         return _read_letor(path, options, model, others)
+    absent = next((name for name in others or () if name not in table.names), None)
+    if absent is not None:
+        raise ValueError(f"--keep: {path} has no column {absent!r}{near(absent, table.names)}; {listed(table.names)}")
     known = model.names if model is not None else None
     columns = options.choose(path, table.names, needs_qid=needs_qid, needs_label=needs_label, known_features=known)
     if not needs_qid and qid is None:

@@ -92,7 +92,7 @@ class Stopping:
         }
 
     def results(self, ranker: Any) -> Iterator[str]:
-        """What the training has found, one line for each kind of result."""
+        """Describe the results of the training, one line for each kind of result."""
         if self.objective == AUTO:
             changed = {"objective": ranker.objective_, **ranker.best_params_}
             yield "chosen: " + ", ".join(f"{name}={value}" for name, value in changed.items())

@@ -100,7 +100,7 @@ class ColumnOptions(NamedTuple):
         if chosen is None:
             _refuse_ids(path, features, qid, label)
         if not features:
-            raise ValueError(f"{path} has no columns that are features; {_listed(names)}")
+            raise ValueError(f"{path} has no columns that are features; {listed(names)}")
         unused = [name for name in categorical if name not in features]
         if unused:
             raise ValueError(f"--categorical {unused[0]}: this column is no feature")
@@ -120,7 +120,7 @@ class ColumnOptions(NamedTuple):
         for option, given in [*roles.items(), ("--categorical", categorical)]:
             for name in given:
                 if name not in names:
-                    raise ValueError(f"{option}: {path} has no column {name!r}{near(name, names)}; {_listed(names)}")
+                    raise ValueError(f"{option}: {path} has no column {name!r}{near(name, names)}; {listed(names)}")
                 if option in roles:
                     other = role_of.setdefault(name, option)
                     if other != option or given.count(name) > 1:
@@ -152,8 +152,7 @@ def _usual(
         )
     if not found and is_needed:
         raise ValueError(
-            f"{path} has no column {_quoted(usual, 'or')}: name the column of the {what} with {option}; "
-            f"{_listed(names)}"
+            f"{path} has no column {_quoted(usual, 'or')}: name the column of the {what} with {option}; {listed(names)}"
         )
     return found[0] if found else None
 
@@ -181,7 +180,7 @@ def _known(path: Path, names: list[str], known: list[str]) -> list[str]:
         shown = _quoted(missing[:_MAX_SHOWN]) + ("" if len(missing) <= _MAX_SHOWN else ", ...")
         raise ValueError(
             f"{path} lacks {len(missing)} of the {len(known)} features of the model: {shown}"
-            f"{near(missing[0], names)}; {_listed(names)}"
+            f"{near(missing[0], names)}; {listed(names)}"
         )
     return list(known)
 
@@ -193,7 +192,8 @@ def near(name: str, names: list[str]) -> str:
     return f" (did you mean {found[0]!r}?)" if found else ""
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """The names of the columns of a table, for messages."""
     shown = ", ".join(repr(name) for name in names[:_MAX_SHOWN])
     more = f", ... ({len(names)} in all)" if len(names) > _MAX_SHOWN else ""
     return f"its columns are {shown}{more}"

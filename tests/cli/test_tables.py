@@ -205,6 +205,9 @@ def test_tables_of_scores_are_written_and_evaluated(run, files, table, tmp_path)
     error = run("evaluate", files / "t.csv", tmp_path / "reversed.csv", code=2)
     assert "the scores must have the sequence of the documents" in error
     assert "must have a column 'score'" in run("evaluate", files / "t.csv", files / "t.csv", code=2)
+    error = run("predict", tmp_path / "m", files / "t.csv", "--keep", "Age", "--output", tmp_path / "s.csv", code=2)
+    assert "--keep: " in error
+    assert "has no column 'Age' (did you mean 'age'?); its columns are 'price', 'query'" in error
     error = run("predict", tmp_path / "m", files / "t.csv", "--keep", "age", code=2)
     assert "--keep needs --output with a name that ends in .csv" in error
 
