@@ -12,6 +12,7 @@ that share a line do not import each other. A test reads this list and checks it
     rankings, gain_counts    documents of queries, ranked by their scores; counts of documents by their gain
     arrays                   arrays from the arguments of public functions, without silent conversions
     html_tables              HTML tables of results, for notebooks
+    table_texts              tables for the terminal, in Markdown and in LaTeX
     setting_checks           checks of counts, numbers in a range, names out of a list, and numbers in files
     files                    files that are written atomically, or read although they are compressed
     frames                   query ids and features of DataFrames
@@ -37,6 +38,7 @@ that share a line do not import each other. A test reads this list and checks it
     objective                a loss bound to data: gradient and Hessian of every boosting round
     device_objective         an objective on a GPU
     estimators               rankers of LightGBM, XGBoost and CatBoost, which take query ids, and other estimators
+    explanations             why a document is ranked above another one
     model_selection          splits and folds by query, cross-validation and grid search
     backends                 LightGBM and XGBoost, the only modules that import these libraries
     rankers                  estimators in the style of scikit-learn
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
         write_letor,
         write_run,
     )
+    from boostrank.explanations import explain
     from boostrank.metrics import evaluate, get_measure, make_scorer, ndcg_score
     from boostrank.metrics.expected_ndcg import expected_ndcg
     from boostrank.metrics.reconcile import reconcile
@@ -107,6 +110,7 @@ __all__ = [
     "evaluate",
     "evaluate_run",
     "expected_ndcg",
+    "explain",
     "get_measure",
     "grid_search",
     "lightgbm_metric",
@@ -152,6 +156,7 @@ _MODULES = {
         "write_letor",
         "write_run",
     ),
+    "explanations": ("explain",),
     "metrics": ("evaluate", "get_measure", "make_scorer", "ndcg_score"),
     "metrics.expected_ndcg": ("expected_ndcg",),
     "metrics.reconcile": ("reconcile",),

@@ -97,6 +97,9 @@ importance = displays.FeatureImportanceDisplay.from_estimator(ranker, X, y, qid,
 save(importance, "feature_importance")
 most = importance.table.iloc[0]
 print(f"Feature {most['feature']} counts most: NDCG@10 decreases by {most['mean']:.4f} if it is permuted.")
+why = br.explain(rankers["softmax"], test.X, test.qid, query=worst)
+save(displays.ContributionDisplay(why, n_features=6).plot(), "contributions")
+print(f"In query {worst}, feature {why.table['feature'][0]} makes the largest difference between ranks 1 and 2.")
 chooser = br.LightGBMRanker("auto", n_estimators=30, num_leaves=7, n_jobs=1, random_state=0).fit(*train)
 save(displays.CandidatesDisplay.from_estimator(chooser), "candidates")
 print(f'The objective "auto" chooses {chooser.objective_}.')

@@ -10,9 +10,9 @@ from scipy import stats
 
 import boostrank as br
 from boostrank.comparison import Comparison
-from boostrank.comparison.table_texts import latex_table, markdown_table
 from boostrank.metrics.query_groups import ALL_QUERIES
 from boostrank.significance import bootstrap_interval, effect_size, holm
+from boostrank.table_texts import latex_table, markdown_table
 
 MEASURES = ["nDCG@10", "P(rel=2)@5", "AP"]
 
@@ -197,8 +197,8 @@ def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
     first = repr(comparison).split("\n\n")[0].splitlines()
     assert first[0] == "nDCG@10, compared with bm25_base"
     assert first[1].split() == ["run", "mean", "diff", "p", "(Holm)", "w/t/l"]
-    assert first[3].split() == ["dense", *comparison.cells("dense", "nDCG@10")]
-    assert " ".join(first[5:]) == comparison.conclusion("nDCG@10")
+    assert first[4].split() == ["dense", *comparison.cells("dense", "nDCG@10")]
+    assert " ".join(first[6:]) == comparison.conclusion("nDCG@10")
     better = "Significantly better than bm25_base: dense. The other does not differ significantly."
     assert comparison.conclusion("nDCG@10") == better
     assert all(line == line.rstrip() for line in first)
@@ -212,8 +212,8 @@ def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
     lines = text[3].splitlines()
     assert lines[0] == "nDCG@10 by group, compared with bm25_base"
     row = grouped.groups[(grouped.groups["group"] == "short") & (grouped.groups["metric"] == "nDCG@10")].iloc[1]
-    assert lines[6].split()[:3] == ["dense", f"{row['mean']:.4f}", f"{row['difference']:+.4f}"]
-    assert [line.split()[0] for line in lines[2:]] == [
+    assert lines[7].split()[:3] == ["dense", f"{row['mean']:.4f}", f"{row['difference']:+.4f}"]
+    assert [line.split()[0] for line in lines[3:]] == [
         *("long", "dense", "other", "short", "dense", "other", "all", "dense", "other")
     ]
 

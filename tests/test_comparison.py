@@ -98,10 +98,10 @@ def test_texts_of_a_comparison_have_its_numbers(comparison):
     assert first.startswith("ndcg@1, compared with softmax\nranker")
     lines = second.splitlines()
     assert lines[0] == "ndcg@10, compared with softmax"
-    assert lines[3].split() == ["squared", mean, difference, p_value, wins, "10"]
-    assert lines[2].split()[2:] == ["10"]
-    assert len({len(line) for line in lines[1:4]}) == 1
-    assert lines[4:] == [result.conclusion("ndcg@10")]
+    assert lines[4].split() == ["squared", mean, difference, p_value, wins, "10"]
+    assert lines[3].split()[2:] == ["10"]
+    assert len({len(line) for line in lines[1:5]}) == 1
+    assert lines[5:] == [result.conclusion("ndcg@10")]
     markdown = result.to_markdown().splitlines()
     assert markdown[0] == "| ranker | ndcg@1 | diff | p (Holm) | ndcg@10 | diff | p (Holm) | win/tie/loss | rounds |"
     assert markdown[1].count("|") == markdown[0].count("|")

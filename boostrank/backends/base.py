@@ -298,10 +298,7 @@ class Backend(Protocol):
         """Number of the leaf of each tree in which each row ends, shape (n_documents, n_trees)."""
 
     def contributions(self, booster: Any, X: Any, rounds: range | None = None) -> Any:
-        """SHAP values of the features, and the expected score in the last column, which together sum to the score.
-
-        An ndarray of float64, or a matrix in CSR format for sparse `X`, of shape (n_documents, n_features + 1).
-        """
+        """SHAP values and, last, the expected score, shape (n_documents, n_features + 1); CSR if `X` is sparse."""
 
     def base_score(self, booster: Any) -> float:
         """The score that every prediction contains beside the trees of its rounds."""
@@ -311,6 +308,9 @@ class Backend(Protocol):
 
     def feature_names(self, booster: Any) -> list[str] | None:
         """Names of the features; None if the training data had none."""
+
+    def categories(self, booster: Any) -> dict[int, list[Any] | None]:
+        """The categories of each feature that has a categorical type, by its index; None where they are not known."""
 
     def n_features(self, booster: Any) -> int:
         """Number of features."""

@@ -312,6 +312,13 @@ def feature_names(booster: Any) -> list[str] | None:
     return None if names == unnamed else [NAMES.decode(name) for name in names]
 
 
+def categories(booster: Any) -> dict[int, list[Any] | None]:
+    """The categories of each feature that was a column of a categorical type, by its index."""
+    known, indices = booster.pandas_categorical or [], booster.params.get("categorical_feature") or []
+    is_known = isinstance(indices, list) and len(indices) == len(known)
+    return dict(zip(sorted(indices), known, strict=True)) if is_known else {}
+
+
 def n_features(booster: Any) -> int:
     """Number of features."""
     return booster.num_feature()

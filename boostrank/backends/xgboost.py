@@ -39,6 +39,7 @@ from boostrank.backends.xgboost_callbacks import (
 from boostrank.backends.xgboost_callbacks import without_validation as without_validation
 from boostrank.backends.xgboost_device import on_device
 from boostrank.backends.xgboost_documents import from_document, to_document
+from boostrank.backends.xgboost_features import categories as categories
 from boostrank.backends.xgboost_features import check_categories as check_categories
 from boostrank.backends.xgboost_features import (
     check_same_missing,

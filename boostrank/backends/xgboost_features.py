@@ -104,3 +104,8 @@ def adopt_missing(booster: Any, parameters: Mapping[str, Any]) -> None:
 def missing_number_of(booster: Any) -> float:
     """The number that means a missing value in predictions."""
     return float(booster.attr(MISSING_ATTRIBUTE) or math.nan)
+
+
+def categories(booster: Any) -> dict[int, list[Any] | None]:
+    """The indices of the categorical features; XGBoost checks their categories itself."""
+    return {i: None for i, kind in enumerate(booster.feature_types or []) if kind == "c"}

@@ -1,73 +1,31 @@
-"""The command line: ``boostrank compare | fit | predict | evaluate | check``, one module per command."""
+"""The command line: ``boostrank fit | predict | evaluate | compare | explain | check``, one module per command."""
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from rich.console import Console
-from rich.text import Text
-
-from boostrank import compiled
-from boostrank.cli.check import check
-from boostrank.cli.compare import compare, default_text
-from boostrank.cli.evaluate import evaluate
-from boostrank.cli.fit import fit
-from boostrank.cli.predict import predict
-
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def print_versions(wanted: bool) -> None:
-    """Print the version of boostrank, whether its compiled library is used, and the versions of other libraries."""
-    if not wanted:
-        return
-    for name in ("boostrank", "lightgbm", "xgboost", "numpy"):
-        try:
-            typer.echo(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            typer.echo(f"{name}: not installed")
-    typer.echo(f"compiled library: {compiled.status()}")
-    raise typer.Exit
-
-
-@app.callback()
-def options(
-    _: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=print_versions,
-            is_eager=True,
-            help="Print versions, and whether the compiled library is used.",
-        ),
-    ] = False,
-) -> None:
-    """NDCG-consistent ranking with LightGBM and XGBoost."""
-
-
-app.command(epilog=default_text())(compare)
-for command in (fit, predict, evaluate, check):
-    app.command()(command)
+#: Environment variable with which shells ask for completions.
+COMPLETE = "_BOOSTRANK_COMPLETE"
 
 
 def main() -> None:
     """Run the command line; after an error print one line that says what is wrong, and exit with code 2."""
+    if COMPLETE in os.environ:
+        # Shells wait for completions at every press of a key, so that the commands are not imported for them.
+        from boostrank.cli.completion import completion_app
+
+        completion_app()(prog_name="boostrank")
+    from boostrank.cli.app import app
+
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             app()
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
-        message = Text.assemble(("error:", "bold red"), f" {_message(error)}")
-        Console(stderr=True).print(message, highlight=False, soft_wrap=True)
+        _print_to_stderr("error:", "bold red", _message(error))
         sys.exit(2)
 
 
@@ -81,9 +39,15 @@ def _message(error: Exception) -> str:
 
 def _show_warning(message: Warning | str, *place: Any, **options: Any) -> None:
     """Print the text of a warning without the line of code that it comes from."""
-    text = Text.assemble(("warning:", "bold yellow"), f" {message}")
+    _print_to_stderr("warning:", "bold yellow", str(message))
+
+
+def _print_to_stderr(label: str, style: str, message: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
     console = Console(stderr=True)
     with console.capture() as captured:
-        console.print(text, highlight=False, soft_wrap=True)
+        console.print(Text.assemble((label, style), f" {message}"), highlight=False, soft_wrap=True)
     # Through `sys.stderr`, which a progress bar replaces: the text comes above the bar, and not into its line.
     sys.stderr.write(captured.get())

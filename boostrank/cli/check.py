@@ -64,7 +64,14 @@ def check(
     discount: Annotated[
         DiscountName, typer.Option(help="Discount of a rank: 1 / log2(1 + rank) (log2) or 1 / rank (zipf).")
     ] = DiscountName.log2,
-    distributions: Annotated[int, typer.Option(min=1, help="Approximate number of label distributions to try.")] = 1600,
+    distributions: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Number of random label distributions to try. The counterexamples of the paper are tried too, and "
+            "distributions similar to the worst ones that are found.",
+        ),
+    ] = 1600,
     seed: SeedOption = 0,
 ) -> None:
     """Search for label distributions on which a loss is not consistent with NDCG.

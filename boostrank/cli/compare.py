@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,17 +13,22 @@ import typer
 from threadpoolctl import threadpool_limits
 
 from boostrank.cli import reports
+from boostrank.cli.data_files import read_documents
 from boostrank.cli.interruption import kept_results
 from boostrank.cli.options import (
     DEFAULT_MEASURES,
     Backend,
     BackendOption,
+    CategoricalOption,
+    DropOption,
     EmptyOption,
+    FeaturesOption,
     GainOption,
     KOption,
+    LabelOption,
     LeavesOption,
     MeasuresOption,
-    PatienceOption,
+    QidOption,
     RateOption,
     RoundsOption,
     SeedOption,
@@ -34,14 +40,17 @@ from boostrank.cli.options import (
     require_folder_of,
 )
 from boostrank.cli.ranker_file import load_rankers
+from boostrank.cli.table_columns import ColumnOptions
 from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
-from boostrank.datasets import Dataset, Fold, read_letor, read_letor_folds
+from boostrank.datasets import Dataset, Fold, read_letor_folds
 from boostrank.datasets.synthetic import make_ranking
 from boostrank.files import write_atomically
+from boostrank.losses import DEFAULT_LOSS
 from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
 from boostrank.rankers.bagging_members import threads_per_member
+from boostrank.segments import Floats
 from boostrank.surrogates import SURROGATES
 
 NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")
@@ -55,10 +64,15 @@ SYNTHETIC_OBJECTIVES = (
 )
 SYNTHETIC_QUERIES = 600
 DEFAULT_FOLDS = 5
+# Objectives on a user's data: LambdaMART of both libraries, the default loss, and two that look at the list otherwise.
+DATA_OBJECTIVES = f"lambdarank,rank:ndcg,{DEFAULT_LOSS},softmax,pairwise-exponential"
+ALL = "all"
+#: Name of the measure of rankings of synthetic data.
+EXPECTED = "expected ndcg"
 
 
-def default_objectives() -> str:
-    """Objectives to compare on a user's data: native ones, surrogates, and inconsistent losses."""
+def all_objectives() -> str:
+    """Objectives of ``--objectives all``: native ones, surrogates, and inconsistent losses."""
     return ",".join([*NATIVE, *(name for name in SURROGATES if name not in LEFT_OUT), *INCONSISTENT])
 
 
@@ -73,11 +87,15 @@ def default_jobs(n_folds: int) -> int:
 def default_text() -> str:
     """The default objectives, and how many trainings they are, for --help."""
     texts = []
-    for data, objectives in (("synthetic data", SYNTHETIC_OBJECTIVES), ("your data", default_objectives())):
+    for start, objectives in (
+        ("Default objectives on synthetic data", SYNTHETIC_OBJECTIVES),
+        ("Default objectives on your data", DATA_OBJECTIVES),
+        (f"--objectives {ALL}", all_objectives()),
+    ):
         n_rankers = len(make_rankers(objectives, Backend.both, {}, 15))
         texts.append(
-            f"Default objectives on {data}: {objectives.replace(',', ', ')}. With both libraries these are {n_rankers} "
-            f"rankers, and on {DEFAULT_FOLDS} folds {DEFAULT_FOLDS * n_rankers} trainings."
+            f"{start}: {objectives.replace(',', ', ')}. With both libraries these are {n_rankers} rankers, and on "
+            f"{DEFAULT_FOLDS} folds {DEFAULT_FOLDS * n_rankers} trainings."
         )
     return "\n\n".join(texts)
 
@@ -85,8 +103,17 @@ def default_text() -> str:
 def compare(
     path: Annotated[
         Path | None,
-        typer.Argument(help="Folder of LETOR folds, or one LETOR file. By default synthetic data.", show_default=False),
+        typer.Argument(
+            help="Folder of LETOR folds (Fold1/train.txt, ...), or one LETOR, CSV, TSV or Parquet file, whose queries "
+            "are divided into folds at random. By default synthetic data.",
+            show_default=False,
+        ),
     ] = None,
+    qid: QidOption = None,
+    label: LabelOption = None,
+    features: FeaturesOption = None,
+    drop: DropOption = None,
+    categorical: CategoricalOption = None,
     backend: BackendOption = Backend.both,
     objectives: Annotated[
         str | None,
@@ -94,8 +121,8 @@ def compare(
             help="Objectives, separated by commas: surrogates (softmax), surrogates with other targets "
             "(softmax/softmax is ListNet), losses of edges (edge-logistic), and objectives of LightGBM (lambdarank) or "
             "XGBoost (rank:ndcg), which run on their own library only, and auto, which chooses one of several by "
-            "cross-validation over the training queries. The first one is the baseline. The defaults are "
-            "listed below.",
+            "cross-validation over the training queries; or all. The first one is the baseline. The defaults, and "
+            "what all stands for, are listed below.",
             show_default=False,
         ),
     ] = None,
@@ -113,12 +140,22 @@ def compare(
     empty: EmptyOption = None,
     k: KOption = None,
     rounds: RoundsOption = 500,
-    patience: PatienceOption = 30,
+    patience: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Stop when NDCG on the validation queries has not improved for this number of rounds."
+        ),
+    ] = 30,
     learning_rate: RateOption = 0.1,
     leaves: LeavesOption = 15,
-    folds: Annotated[int, typer.Option(min=3, help="Number of folds of a single file or of the synthetic data.")] = (
-        DEFAULT_FOLDS
-    ),
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            min=3,
+            help=f"Number of folds of a single file or of the synthetic data. By default {DEFAULT_FOLDS}.",
+            show_default=False,
+        ),
+    ] = None,
     seed: SeedOption = 0,
     jobs: Annotated[
         int | None,
@@ -149,7 +186,8 @@ def compare(
     ] = None,
     output: Annotated[Path | None, typer.Option(help="File to write the table to: .csv, .json, .md or .tex.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Image file for a plot of the differences in the last of --measures.")
+        Path | None,
+        typer.Option(help="Image file for a plot of the differences to the baseline in the last of --measures."),
     ] = None,
 ) -> None:
     """Train rankers on the same folds and compare them on the test queries, by default by NDCG.
@@ -169,7 +207,8 @@ def compare(
     if results is not None:
         require_folder_of(results)
     # Before the data are read: a wrong name is an error at once.
-    names = objectives or (default_objectives() if path else SYNTHETIC_OBJECTIVES)
+    names = objectives or (DATA_OBJECTIVES if path else SYNTHETIC_OBJECTIVES)
+    names = all_objectives() if names == ALL else names
     settings = {
         **given(gain=gain),
         "k": k,
@@ -179,19 +218,8 @@ def compare(
         "random_state": seed,
     }
     ours, theirs = make_rankers(names, backend, settings, leaves), load_rankers(ranker or [])
-    extra = {}
-    if path is None:
-        X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
-        parts = query_folds(Dataset(X, y, qid), folds, random_state=seed)
-
-        def regret(fold: Fold, scores: Any) -> Any:
-            known = bayes[np.isin(qid, fold.test.qid)]
-            return expected_ndcg(known, scores, fold.test.qid) - expected_ndcg(known, known, fold.test.qid)
-
-        extra = {"-regret": regret}
-        console.print(f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known.")
-    else:
-        parts = read_letor_folds(path) if path.is_dir() else query_folds(read_letor(path), folds, random_state=seed)
+    columns = ColumnOptions(qid, label, features, drop or (), categorical or ())
+    parts, extra = _folds(path, columns, folds, seed)
     jobs = default_jobs(len(parts)) if jobs is None else jobs
     threads = threads_per_member(jobs, jobs) if threads is None else threads
     for one in ours.values():
@@ -212,7 +240,40 @@ def compare(
             results=file,
             progress=True,
         )
-    _show(comparison, list(chosen)[-1], output, plot)
+    n_more = len(make_rankers(all_objectives(), backend, {}, leaves)) if path and not objectives else 0
+    _show(comparison, list(chosen)[-1], output, plot, n_more)
+
+
+def _folds(
+    path: Path | None, columns: ColumnOptions, n_folds: int | None, seed: int
+) -> tuple[list[Fold], dict[str, Callable[[Fold, Floats], Floats]]]:
+    """The folds of a folder, a file or synthetic data, and measures that only these data have."""
+    is_folder = path is not None and path.is_dir()
+    if columns.given and (path is None or is_folder):
+        raise ValueError(
+            f"{columns.given[0]} is for a CSV, TSV or Parquet file; "
+            + (f"{path} is a folder of LETOR folds" if is_folder else "no file is given")
+        )
+    if path is not None and is_folder:
+        if n_folds is not None:
+            raise ValueError(f"--folds {n_folds} would have no effect: {path} is a folder, which has its own folds")
+        return read_letor_folds(path), {}
+    n_folds = DEFAULT_FOLDS if n_folds is None else n_folds
+    if path is not None:
+        return query_folds(read_documents(path, **columns._asdict()).dataset, n_folds, random_state=seed), {}
+    X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
+    optimum = float(np.mean(expected_ndcg(bayes, bayes, qid)))
+    console.print(
+        f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known; it has the {EXPECTED} "
+        f"{optimum:.4f}.",
+        highlight=False,
+    )
+
+    def expected(fold: Fold, scores: Floats) -> Floats:
+        values: Floats = expected_ndcg(bayes[np.isin(qid, fold.test.qid)], scores, fold.test.qid)
+        return values
+
+    return query_folds(Dataset(X, y, qid), n_folds, random_state=seed), {EXPECTED: expected}
 
 
 def _counted(count: int, name: str) -> str:
@@ -233,21 +294,20 @@ def _limited_threads(jobs: int, threads: int | None) -> contextlib.AbstractConte
     return joblib.parallel_config("loky", inner_max_num_threads=threads)
 
 
-def _show(comparison: Comparison, plotted: str, output: Path | None, plot: Path | None) -> None:
-    console.print(repr(comparison), highlight=False, markup=False, soft_wrap=True)
-    console.print()
-    if "-regret" in comparison.measures:
-        console.print(
-            "-regret: expected NDCG of the ranking, with gain exp2 and without cutoff, minus that of the optimal "
-            "ranking.",
-            highlight=False,
+def _show(comparison: Comparison, plotted: str, output: Path | None, plot: Path | None, n_more: int) -> None:
+    reports.show_comparison(comparison)
+    if EXPECTED in comparison.measures:
+        reports.show_text(
+            f"{EXPECTED}: the NDCG of a ranking that is expected over all labels which its documents may have, with "
+            "gain exp2 and without cutoff. What it lacks of that of the optimal ranking is the regret."
         )
-    console.print(
+    reports.show_text(
         "diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over the test "
         "queries of all folds, adjusted for the number of rankers by Holm's method; significant is below 0.05. w/t/l: "
-        "queries won, tied and lost. rounds: mean number of boosting rounds.",
-        highlight=False,
+        "queries won, tied and lost. rounds: mean number of boosting rounds."
     )
+    if n_more:
+        reports.show_text(f"These are the default objectives. --objectives {ALL} compares {n_more} rankers.")
     if output is not None:
         write_atomically(output, lambda name: reports.write_table(comparison, name))
         console.print(f"table: {output}", highlight=False, soft_wrap=True)

@@ -8,13 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from boostrank.cli import reports
+from boostrank.cli.data_files import JudgedDocuments, read_judged
 from boostrank.cli.evaluate_runs import Outputs, compare_several, evaluate_one, show_values
 from boostrank.cli.group_files import named_option, read_groups
 from boostrank.cli.options import (
+    DATA_HELP,
     DEFAULT_MEASURES,
     MEASURES_HELP,
     EmptyOption,
     GainOption,
+    LabelOption,
+    QidOption,
     QueriesName,
     SubtopicsName,
     TiesName,
@@ -23,24 +27,26 @@ from boostrank.cli.options import (
     given,
     parse_measures,
 )
-from boostrank.datasets import read_letor
-from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, check_scores, reconcile
+from boostrank.cli.score_files import read_scores
+from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, reconcile
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.queries import Queries
 from boostrank.runs.evaluation import TREC_EVAL
-from boostrank.setting_checks import is_finite_text
 
 RUN_MEASURES = "nDCG@10,AP,RR"
 
 
 def evaluate(
-    data: Annotated[
-        Path | None, typer.Argument(help="LETOR file, plain or compressed by gzip.", show_default=False)
-    ] = None,
+    data: Annotated[Path | None, typer.Argument(help=DATA_HELP, show_default=False)] = None,
     scores: Annotated[
         Path | None,
-        typer.Argument(help="File with one score per line, as predict writes it.", show_default=False),
+        typer.Argument(
+            help="File with one score per line, or a table with a column score, as predict writes them.",
+            show_default=False,
+        ),
     ] = None,
+    qid: QidOption = None,
+    label: LabelOption = None,
     qrels: Annotated[
         Path | None, typer.Option(help="TREC file of relevance judgments, to evaluate runs.", show_default=False)
     ] = None,
@@ -128,14 +134,14 @@ def evaluate(
         ),
     ] = False,
 ) -> None:
-    """Print measures of scores for the documents of a LETOR file, or of TREC runs.
+    """Print measures of scores for documents, or of TREC runs.
 
     Give either DATA and SCORES, or --qrels and one --run or several.
     --gain and --empty, and --ties for SCORES, apply to those measures
     that have such a setting.
     """
     of_runs = _is_of_runs(data, scores, qrels, run)
-    for_scores = {"explain": explain or None}
+    for_scores = {"explain": explain or None, "qid": qid, "label": label}
     for_runs = {"unjudged": unjudged, "queries": queries, "subtopics": subtopics}
     for_several = {"baseline": baseline, "seed": seed, "plot": plot}
     if of_runs:
@@ -159,7 +165,7 @@ def evaluate(
         if qrels is None or not run:
             assert data is not None
             assert scores is not None
-            _evaluate_scores(data, scores, chosen, groups, files, explain)
+            _evaluate_scores(read_judged(data, qid, label), data, scores, chosen, groups, files, explain)
             return
         options = {"ties": TREC_EVAL, "queries": None, **given(ties=ties, **for_runs)}
         if len(run) == 1:
@@ -185,11 +191,16 @@ def _refuse(options: dict[str, Any], needed: str) -> None:
 
 
 def _evaluate_scores(
-    data: Path, scores: Path, measures: dict[str, Measure], groups: Any, files: Outputs, explain: bool
+    dataset: JudgedDocuments,
+    data: Path,
+    scores: Path,
+    measures: dict[str, Measure],
+    groups: Any,
+    files: Outputs,
+    explain: bool,
 ) -> None:
     explained = _last_explained(measures) if explain else None
-    dataset = read_letor(data)
-    values = _read_scores(scores)
+    values = read_scores(scores, dataset.qid)
     if len(values) != len(dataset.y):
         raise ValueError(f"{scores} has {len(values)} scores for the {len(dataset.y)} documents of {data}")
     # Query ids in files of groups are text.
@@ -213,23 +224,12 @@ def _last_explained(measures: dict[str, Measure]) -> Measure:
 
 
 def _print_reconciliation(found: Reconciliation) -> None:
-    console.print(f"\n{found.head}", highlight=False)
-    console.print(reports.reconciliation_table(found))
-    console.print(
+    console.print()
+    reports.show_text(found.head)
+    reports.show_table(reports.reconciliation_rows(found), 2, last_is_text=True)
+    reports.show_text(
         "Each row shows what a library computes for these scores, its difference to the value above, and the parts "
         "of this difference. For these parts the settings of boostrank are replaced by those of the library, one "
         "after the other, and each part is the change of the value by one replacement. Where a library has no fixed "
-        "rule for ties, the lowest and the highest possible value are shown.",
-        highlight=False,
+        "rule for ties, the lowest and the highest possible value are shown."
     )
-
-
-def _read_scores(path: Path) -> Any:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: it is not text in UTF-8; expected one score per line") from None
-    for number, line in enumerate(lines, 1):
-        if line.strip() and not is_finite_text(line):
-            raise ValueError(f"{path}, line {number}: {line[:40]!r} is not a finite score")
-    return check_scores([float(line) for line in lines if line.strip()])

@@ -12,7 +12,6 @@ import pandas as pd
 from boostrank.cli import reports
 from boostrank.cli.options import console, require_folder_of
 from boostrank.comparison import Comparison, compare_runs
-from boostrank.comparison.table_texts import text_lines
 from boostrank.datasets import read_qrels, read_run
 from boostrank.datasets.trec_tables import QUERY
 from boostrank.files import write_atomically
@@ -96,7 +95,7 @@ def show_values(
     """
     n_texts = 1 if isinstance(result, dict) else 2
     if isinstance(result, dict):
-        console.print(reports.measure_table(measures, list(result.values()), changed))
+        reports.show_table(reports.measure_rows(measures, list(result.values()), changed), last_is_text=True)
         table = pd.DataFrame({"metric": list(result), "value": list(result.values())})
         rows = [["measure", "value"], *([name, f"{value:.6f}"] for name, value in result.items())]
     else:
@@ -104,9 +103,10 @@ def show_values(
         for name in measures:
             console.print(f"{name} by {GROUP}", highlight=False)
             shown = [row[1:] for row in rows if row[0] in (name, rows[0][0])]
-            console.print("\n".join(text_lines(shown)) + "\n", highlight=False, soft_wrap=True)
+            reports.show_table(shown)
+            console.print()
         sums = " Counts are sums." if any(getattr(measure, "is_sum", False) for measure in measures.values()) else ""
-        console.print(f"95% interval: that of the mean, by Student's t distribution.{sums}", highlight=False)
+        reports.show_text(f"95% interval: that of the mean, by Student's t distribution.{sums}")
     if output is not None:
         write_atomically(output, lambda path: reports.write_rows(table, rows, n_texts, path))
         console.print(f"table: {output}", highlight=False, soft_wrap=True)
@@ -151,13 +151,12 @@ def compare_several(
 
 
 def _show(comparison: Comparison, plotted: str, files: Outputs) -> None:
-    console.print(repr(comparison), highlight=False, soft_wrap=True)
+    reports.show_comparison(comparison)
     n_tests = "runs" if comparison.groups is None else "runs, and by group for that of groups and runs"
-    console.print(
-        "\ndiff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over queries, "
+    reports.show_text(
+        "diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over queries, "
         f"adjusted by Holm's method for the number of {n_tests}; significant is below 0.05. w/t/l: queries won, tied "
-        "and lost.",
-        highlight=False,
+        "and lost."
     )
     if files.table is not None:
         write_atomically(files.table, lambda path: reports.write_table(comparison, path))

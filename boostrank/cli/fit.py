@@ -7,26 +7,34 @@ from typing import Annotated
 
 import typer
 
+from boostrank.backends.progress import BAR
+from boostrank.cli.data_files import read_documents
 from boostrank.cli.options import (
     Backend,
-    BackendOption,
+    CategoricalOption,
     DataPath,
+    DropOption,
+    FeaturesOption,
     GainOption,
     KOption,
+    LabelOption,
     LeavesOption,
-    PatienceOption,
+    QidOption,
     RateOption,
     SeedOption,
+    SingleBackend,
     console,
+    error_console,
     given,
     make_rankers,
     parse_measure,
     parse_rounds,
     require_folder_of,
 )
-from boostrank.datasets import read_letor
+from boostrank.cli.stopping import EnsembleName, Stopping
 from boostrank.losses import DEFAULT_LOSS
-from boostrank.rankers.settings import AUTO
+from boostrank.queries import Queries
+from boostrank.rankers.settings import DEFAULT_PATIENCE
 
 
 def fit(
@@ -34,6 +42,11 @@ def fit(
     model: Annotated[
         Path, typer.Argument(help="File to write the model to, in its backend's own format.", show_default=False)
     ],
+    qid: QidOption = None,
+    label: LabelOption = None,
+    features: FeaturesOption = None,
+    drop: DropOption = None,
+    categorical: CategoricalOption = None,
     objective: Annotated[
         str,
         typer.Option(
@@ -42,17 +55,39 @@ def fit(
             "cross-validation over the training queries."
         ),
     ] = DEFAULT_LOSS,
-    backend: BackendOption = Backend.lightgbm,
+    backend: Annotated[SingleBackend, typer.Option(help="Boosting library.")] = SingleBackend.lightgbm,
     validation: Annotated[
         Path | None,
         typer.Option(
-            help="LETOR file of validation queries. Without it there is no early stopping.", show_default=False
+            help="File of validation queries, by which the number of rounds is chosen (early stopping). Of a table, "
+            "the columns have the names of those of TRAIN.",
+            show_default=False,
         ),
     ] = None,
+    validation_fraction: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share of the training queries, above 0 and below 1, that is held out at random in place of "
+            "--validation.",
+            show_default=False,
+        ),
+    ] = None,
+    refit: Annotated[
+        bool,
+        typer.Option(
+            "--refit",
+            help="After early stopping by --validation-fraction, train on all queries with the number of rounds that "
+            "was found.",
+        ),
+    ] = False,
     eval_metric: Annotated[
         str | None,
         typer.Option(
-            help="Measure for early stopping, such as map@10; by default NDCG with --k and --gain.", show_default=False
+            help="Measure by which the number of rounds is chosen, such as map@10; by default NDCG with --k and "
+            "--gain.",
+            show_default=False,
         ),
     ] = None,
     gain: GainOption = None,
@@ -64,38 +99,85 @@ def fit(
             "queries."
         ),
     ] = "100",
-    patience: PatienceOption = 50,
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Stop when the measure of validation queries, or its mean over folds, has not improved for this "
+            f"number of rounds. By default {DEFAULT_PATIENCE} where there are such queries.",
+            show_default=False,
+        ),
+    ] = None,
+    ensemble: Annotated[
+        EnsembleName | None,
+        typer.Option(
+            help="folds: the model is the mean of those of the folds of a cross-validation over the training queries.",
+            show_default=False,
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Number of folds for --objective auto (3 by default), --rounds auto and --ensemble folds (5).",
+            show_default=False,
+        ),
+    ] = None,
     learning_rate: RateOption = 0.1,
     leaves: LeavesOption = 31,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Number of threads. By default all processors.", show_default=False)
+    ] = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Train a ranker on a LETOR file and save the model in its backend's own format."""
+    """Train a ranker, and save the model in its library's own format.
+
+    The data are a LETOR file, or a table with a column for the query
+    ids, one for the labels, and features in the other columns. The model
+    keeps the names of the features.
+    """
     measure = parse_measure("--eval-metric", eval_metric, given(gain=gain)) if eval_metric else None
-    n_rounds = parse_rounds(rounds)
-    if n_rounds == AUTO and validation is not None:
-        raise ValueError("give either --rounds auto or --validation, by which the number of rounds is chosen")
-    if measure is not None and validation is None and AUTO not in (n_rounds, objective):
-        raise ValueError("--eval-metric needs --validation: without validation queries there is no early stopping")
+    stopping = Stopping(
+        objective,
+        parse_rounds(rounds),
+        validation,
+        validation_fraction,
+        refit,
+        patience,
+        measure,
+        ensemble,
+        folds,
+    )
+    stopping.check()
     settings = {
         **given(gain=gain),
+        **stopping.parameters(),
         "k": k,
-        "n_estimators": n_rounds,
-        "early_stopping_rounds": patience if validation or n_rounds == AUTO else None,
         "learning_rate": learning_rate,
+        "n_jobs": threads,
         "random_state": seed,
     }
-    rankers = make_rankers(objective, backend, settings, leaves)
+    rankers = make_rankers(objective, Backend(backend.value), settings, leaves)
     if len(rankers) != 1:
-        raise ValueError(
-            f"fit trains one model, but {objective!r} with --backend {backend} asks for {len(rankers)}: "
-            f"{', '.join(rankers)}"
-        )
+        raise ValueError(f"fit trains one model, but --objective {objective!r} has several; see boostrank compare")
     (ranker,) = rankers.values()
     require_folder_of(model)
-    data = read_letor(train)
-    parts = [tuple(read_letor(validation, n_features=data.X.shape[1]))] if validation else None
-    ranker.fit(*data, eval_set=parts, eval_metric=measure).save_model(model)
-    if objective == AUTO:
-        changed = {"objective": ranker.objective_, **ranker.best_params_}
-        console.print("chosen: " + ", ".join(f"{name}={value}" for name, value in changed.items()))
-    console.print(f"{model}: {ranker.best_iteration_} rounds, {data.X.shape[1]} features, {len(data.y)} documents")
+    data = read_documents(train, qid=qid, label=label, features=features, drop=drop, categorical=categorical)
+    dataset = data.dataset
+    parts = None
+    if validation is not None:
+        parts = [tuple(read_documents(validation, qid=qid, label=label, model=data.features).dataset)]
+    if stopping.uses_folds:
+        error_console.print("cross-validation over the training queries ...")
+    verbose = BAR if console.is_terminal and not console.is_dumb_terminal else False
+    ranker.fit(*dataset, eval_set=parts, eval_metric=measure, verbose=verbose)
+    ranker.save_model(model)
+    for line in stopping.results(ranker):
+        console.print(line, highlight=False, soft_wrap=True)
+    n_queries = Queries.from_qid(dataset.qid).n_queries
+    console.print(
+        f"{model}: {ranker.best_iteration_} rounds, {ranker.n_features_in_} features, {len(dataset.y)} documents of "
+        f"{n_queries} queries",
+        highlight=False,
+        soft_wrap=True,
+    )

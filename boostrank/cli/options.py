@@ -11,6 +11,7 @@ from rich.console import Console
 
 from boostrank.backends.lightgbm import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
 from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
+from boostrank.cli.table_columns import LABEL_NAMES, QID_NAMES
 from boostrank.losses import LOSSES
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
 from boostrank.metrics.measure_names import name_in_other_case, parse_name
@@ -20,7 +21,7 @@ from boostrank.surrogates import SURROGATES
 from boostrank.targets import NORMALIZATIONS
 
 # Paths and names may contain brackets or colons, which are no markup.
-console = Console(markup=False, emoji=False)
+console = Console(markup=False, emoji=False, highlight=False)
 error_console = Console(stderr=True, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 DEFAULT_MEASURES = "ndcg@1,ndcg@5,ndcg@10"
@@ -32,6 +33,13 @@ class Backend(StrEnum):
     lightgbm = "lightgbm"
     xgboost = "xgboost"
     both = "both"
+
+
+class SingleBackend(StrEnum):
+    """Boosting libraries, of which one is chosen."""
+
+    lightgbm = "lightgbm"
+    xgboost = "xgboost"
 
 
 class GainName(StrEnum):
@@ -80,7 +88,48 @@ class SubtopicsName(StrEnum):
     max = "max"
 
 
-DataPath = Annotated[Path, typer.Argument(help="LETOR file, plain or compressed by gzip.", show_default=False)]
+DATA_HELP = "LETOR, CSV, TSV or Parquet file; all but Parquet may be compressed by gzip."
+DataPath = Annotated[Path, typer.Argument(help=DATA_HELP, show_default=False)]
+QidOption = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Column of a CSV, TSV or Parquet file with the query ids. By default {', '.join(QID_NAMES)}, whichever "
+        "the file has.",
+        show_default=False,
+    ),
+]
+LabelOption = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Column of a CSV, TSV or Parquet file with the relevance labels. By default {', '.join(LABEL_NAMES)}, "
+        "whichever the file has.",
+        show_default=False,
+    ),
+]
+FeaturesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Columns of a CSV, TSV or Parquet file that are features, separated by commas, or one in each of several "
+        "such options. By default all that are neither query ids nor labels.",
+        show_default=False,
+    ),
+]
+DropOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Columns of a CSV, TSV or Parquet file that are not read, such as ids of documents, separated as for "
+        "--features.",
+        show_default=False,
+    ),
+]
+CategoricalOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Features of a CSV, TSV or Parquet file that are categories, separated as for --features. Features that "
+        "are texts must be named here, except columns of dictionaries in Parquet files.",
+        show_default=False,
+    ),
+]
 BackendOption = Annotated[Backend, typer.Option(help="Boosting library.")]
 GainOption = Annotated[
     GainName | None,
@@ -113,10 +162,6 @@ def parse_rounds(text: str) -> int | str:
 
 
 RoundsOption = Annotated[int, typer.Option(min=1, help="Maximum number of boosting rounds.")]
-PatienceOption = Annotated[
-    int,
-    typer.Option(min=1, help="Stop when the measure of validation queries has not improved for this number of rounds."),
-]
 RateOption = Annotated[float, typer.Option(min=1e-6, help="Learning rate.")]
 LeavesOption = Annotated[int, typer.Option(min=2, help="Maximum number of leaves of a tree.")]
 KOption = Annotated[

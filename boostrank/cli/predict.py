@@ -6,13 +6,18 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 import typer
 
 from boostrank.backends.model_files import require_file
-from boostrank.cli.options import DataPath
-from boostrank.datasets import read_letor
+from boostrank.cli.data_files import Documents, ModelFeatures, read_documents
+from boostrank.cli.options import DataPath, DropOption, FeaturesOption, QidOption, require_folder_of
+from boostrank.cli.score_files import QID, SCORE
+from boostrank.cli.table_columns import split_names
+from boostrank.cli.table_files import is_table_name, open_table, write_table_file
 from boostrank.files import write_atomically
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
+from boostrank.segments import Floats
 
 
 def predict(
@@ -20,21 +25,89 @@ def predict(
         Path, typer.Argument(help="Model in LightGBM's or XGBoost's own format, as fit writes it.", show_default=False)
     ],
     data: DataPath,
+    qid: QidOption = None,
+    features: FeaturesOption = None,
+    drop: DropOption = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns of DATA, such as ids of documents, to copy to an output that is a table, separated by "
+            "commas.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option(help="File to write the scores to. By default standard output.")
+        Path | None,
+        typer.Option(
+            help="File to write the scores to, one a line. If its name ends in .csv, .tsv or .parquet, it is a table "
+            "with the columns qid and score. By default standard output.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
-    """Score the documents of a LETOR file, and write one score per line."""
-    ranker = _ranker_of_file(model).load_model(model)
-    scores = ranker.predict(read_letor(data, n_features=ranker.n_features_in_).X)
-    lines = "".join(f"{score!r}\n" for score in scores.tolist())
+    """Score documents, and write one score per line, in the sequence of DATA.
+
+    If the model knows its features by name, the columns of a table may
+    have any sequence, and other columns are not read. Labels are not
+    needed.
+    """
+    makes_table = output is not None and is_table_name(output)
+    for name, value, is_used, needed in (
+        ("--qid", qid, makes_table, "--output with a name that ends in .csv, .tsv or .parquet"),
+        ("--keep", keep, makes_table, "--output with a name that ends in .csv, .tsv or .parquet"),
+    ):
+        if value and not is_used:
+            raise ValueError(f"{name} needs {needed}: it would have no effect")
+    if output is not None:
+        require_folder_of(output)
+    ranker = ranker_of_file(model).load_model(model)
+    known = ModelFeatures.of(ranker)
+    require_effect(known, model, features, drop)
+    table = open_table(data)
+    kept = split_names(keep or [], table.names if table is not None else [])
+    documents = read_documents(
+        data,
+        qid=qid,
+        features=features,
+        drop=drop,
+        model=known,
+        needs_qid=makes_table,
+        needs_label=False,
+        others=kept,
+    )
+    scores = ranker.predict(documents.X)
     if output is None:
-        sys.stdout.write(lines)
+        sys.stdout.write(_lines(scores))
+    elif makes_table:
+        result = _table(documents, scores)
+        write_atomically(output, lambda name: write_table_file(result, name))
     else:
-        write_atomically(output, lambda name: _write_text(name, lines))
+        write_atomically(output, lambda name: _write_text(name, _lines(scores)))
 
 
-def _ranker_of_file(model: Path) -> LightGBMRanker | XGBoostRanker:
+def require_effect(known: ModelFeatures, model: Path, features: list[str] | None, drop: list[str] | None) -> None:
+    """Raise ValueError if columns are chosen although a model knows its features by name."""
+    if known.names is not None and (features or drop):
+        raise ValueError(
+            f"{'--features' if features else '--drop'} would have no effect: {model} knows its features by their names"
+        )
+
+
+def _table(documents: Documents, scores: Floats) -> pd.DataFrame:
+    """Query ids, columns that are kept and scores."""
+    kept = pd.DataFrame() if documents.others is None else documents.others
+    for name in (QID, SCORE):
+        if name in kept:
+            raise ValueError(f"--keep {name}: the output has a column of this name already")
+    columns = {str(name): kept[name].to_numpy() for name in kept}
+    return pd.DataFrame({QID: documents.qid, **columns, SCORE: scores})
+
+
+def _lines(scores: Floats) -> str:
+    return "".join(f"{score!r}\n" for score in scores.tolist())
+
+
+def ranker_of_file(model: Path) -> LightGBMRanker | XGBoostRanker:
     """An unfitted ranker of the backend whose format the file has."""
     with open(require_file(model), "rb") as file:
         head = file.read(5)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from rich.text import Text
 
+from boostrank.cli.options import console
 from boostrank.comparison import Comparison
-from boostrank.comparison.table_texts import latex_table, markdown_table
 from boostrank.metrics import Measure, Reconciliation
+from boostrank.table_texts import latex_table, markdown_table, text_lines
 
 SUFFIXES = (".csv", ".json", ".md", ".tex")
-MAX_METRIC_WIDTH = 23
+# Longer lines are hard to read.
+MAX_TEXT_WIDTH = 80
 
 
 def write_table(comparison: Comparison, path: str | Path) -> None:
@@ -73,23 +75,59 @@ def check_plot_suffix(path: Path) -> None:
 
 def write_plot(comparison: Comparison, measure: str, path: str | Path) -> None:
     """Plot the differences in a measure into an image file."""
+    write_figure(comparison.plot(measure).figure_, path)
+
+
+def write_figure(figure: Any, path: str | Path) -> None:
+    """Write a figure of matplotlib into an image file, and close it."""
     from boostrank.displays import import_pyplot
 
-    figure = comparison.plot(measure).figure_
     # Without a format, matplotlib adds a suffix to a path that has none.
     figure.savefig(path, dpi=150, format=Path(path).suffix[1:] or "png")
     import_pyplot().close(figure)
 
 
-def measure_table(measures: dict[str, Measure], values: list[float], changed: Mapping[str, str] | None = None) -> Table:
+def show_table(rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text: bool = False) -> None:
+    """Print a table in the style of all commands; see :func:`boostrank.table_texts.text_lines`.
+
+    On a terminal long texts continue on the next line, and the head is bold. Elsewhere each row is one line, however
+    long, so that other programs can read it.
+    """
+    width = console.width if console.is_terminal else None
+    if width is None:
+        rows = [[cell.replace("\n", "; ") for cell in row] for row in rows]
+    lines = text_lines(rows, n_texts, width, last_is_text=last_is_text)
+    n_head = next(i for i, line in enumerate(lines) if set(line) == {"─"})
+    console.print(Text("\n".join(lines[:n_head]), style="bold"), soft_wrap=True)
+    console.print(Text("\n".join(lines[n_head:])), soft_wrap=True)
+
+
+def show_text(text: str) -> None:
+    """Print a paragraph, with lines as wide as the terminal, or of 80 characters elsewhere."""
+    width = min(console.width, MAX_TEXT_WIDTH) if console.is_terminal else MAX_TEXT_WIDTH
+    # Names of rankers have hyphens, and stay whole; so do paths.
+    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
+    console.print("\n".join(lines), soft_wrap=True)
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Print the tables of a comparison, each with the measure above it and a conclusion in words below it."""
+    for title, rows, n_texts, conclusion in comparison.text_tables():
+        console.print(title)
+        show_table(rows, n_texts)
+        if conclusion:
+            show_text(conclusion)
+        console.print()
+
+
+def measure_rows(
+    measures: dict[str, Measure], values: list[float], changed: Mapping[str, str] | None = None
+) -> list[list[str]]:
     """Values and settings of measures, a row each; `changed` replaces the values of settings that measures have."""
-    table = Table()
-    table.add_column("measure", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("settings")
+    rows = [["measure", "value", "settings"]]
     for (name, measure), value in zip(measures.items(), values, strict=True):
-        table.add_row(name, f"{value:.6f}", _settings_text(vars(measure) | _known(changed or {}, measure)))
-    return table
+        rows.append([name, f"{value:.6f}", _settings_text(vars(measure) | _known(changed or {}, measure))])
+    return rows
 
 
 def _known(settings: Mapping[str, str], measure: Measure) -> dict[str, str]:
@@ -105,17 +143,7 @@ def _settings_text(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
-def reconciliation_table(reconciliation: Reconciliation) -> Table:
-    """Values of other libraries and why they differ, for a terminal of 80 columns."""
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("library", no_wrap=True)
-    # Longer names continue on the next line, so that there is space for the parts of the difference.
-    longest = max(map(len, reconciliation.table["metric"]))
-    table.add_column("metric", overflow="fold", min_width=min(longest, MAX_METRIC_WIDTH), max_width=MAX_METRIC_WIDTH)
-    for head in ("value", "diff"):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("because of")
-    for row in reconciliation.rows:
-        # Each part has a line of its own; in one paragraph a line could break inside a part.
-        table.add_row(*row[:-1], row[-1].replace("; ", "\n"))
-    return table
+def reconciliation_rows(reconciliation: Reconciliation) -> list[list[str]]:
+    """Values of other libraries and why they differ, below the head; each part of a difference has its own line."""
+    head = ["library", "metric", "value", "diff", "because of"]
+    return [head, *([*row[:-1], row[-1].replace("; ", "\n")] for row in reconciliation.rows)]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from boostrank.comparison.table_texts import latex_table, markdown_table, text_lines
 from boostrank.html_tables import html_table
+from boostrank.table_texts import latex_table, markdown_table, text_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,15 @@ MIN_SHOWN_P = 0.001
 LEVEL = 0.05
 # Width of a line of text.
 WIDTH = 80
+
+
+class TextTable(NamedTuple):
+    """A printed table: a line above it, its rows with the head, the number of columns of text, and a text below it."""
+
+    title: str
+    rows: list[list[str]]
+    n_texts: int
+    conclusion: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,10 +132,24 @@ class Comparison:
         return " ".join(parts)
 
     def __repr__(self) -> str:
-        texts = [self._text_table(measure) for measure in self.measures]
-        if self.groups is not None:
-            texts += [self._text_table_by_group(measure) for measure in self.measures]
+        texts = []
+        for title, rows, n_texts, conclusion in self.text_tables():
+            # Names of rankers have hyphens, and stay whole.
+            words = textwrap.wrap(conclusion, WIDTH, break_on_hyphens=False, break_long_words=False)
+            texts.append("\n".join([title, *text_lines(rows, n_texts), *words]))
         return "\n\n".join(texts)
+
+    def text_tables(self) -> Iterator[TextTable]:
+        """The printed tables: one for each measure, and then one by group for each measure if there are groups."""
+        for measure in self.measures:
+            rows = [[self.kind, *self.heads], *([name, *self.cells(name, measure)] for name in self.names)]
+            title = f"{measure}, compared with {self.baseline}"
+            yield TextTable(title, rows, 1, self.conclusion(measure))
+        for measure in self.measures if self.groups is not None else []:
+            rows = [row[1:] for row in self._group_rows(measure)]
+            # The group stands in its first line only.
+            shown = [["", "", *row[2:]] if row[:2] == before[:2] else row for before, row in itertools.pairwise(rows)]
+            yield TextTable(f"{measure} by group, compared with {self.baseline}", [rows[0], *shown], 3, "")
 
     def _repr_html_(self) -> str:
         """The printed tables as HTML, for notebooks."""
@@ -203,19 +227,6 @@ class Comparison:
             for _, row in of_measure.iterrows():
                 rows.append([chosen, str(row["group"]), str(row["queries"]), row[self.kind], *_cells(row)])
         return rows
-
-    def _text_table(self, measure: str) -> str:
-        rows = [[self.kind, *self.heads], *([name, *self.cells(name, measure)] for name in self.names)]
-        lines = [f"{measure}, compared with {self.baseline}", *text_lines(rows, 1)]
-        # Names of rankers have hyphens, and stay whole.
-        lines += textwrap.wrap(self.conclusion(measure), WIDTH, break_on_hyphens=False, break_long_words=False)
-        return "\n".join(lines)
-
-    def _text_table_by_group(self, measure: str) -> str:
-        rows = [row[1:] for row in self._group_rows(measure)]
-        # The group stands in its first line only.
-        shown = [["", "", *row[2:]] if row[:2] == before[:2] else row for before, row in itertools.pairwise(rows)]
-        return "\n".join([f"{measure} by group, compared with {self.baseline}", *text_lines([rows[0], *shown], 3)])
 
 
 def _cells(row: pd.Series) -> list[str]:

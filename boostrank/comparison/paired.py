@@ -105,6 +105,7 @@ def compare(
     >>> print(comparison)  # doctest: +ELLIPSIS
     ndcg@10, compared with lambdarank
     ranker  mean  diff  p (Holm)  w/t/l  rounds
+    ───...
     lambdarank  0...  10
     softmax  0...  10
     Significantly worse than lambdarank: softmax.

@@ -97,12 +97,14 @@ def compare_runs(
     >>> print(comparison)
     RR, compared with bm25
     run      mean     diff  p (Holm)  w/t/l
+    ───────────────────────────────────────
     bm25   0.8333
     dense  0.8333  +0.0000     1.000  1/1/1
     dense does not differ significantly from bm25.
     <BLANKLINE>
     nDCG@1, compared with bm25
     run      mean     diff  p (Holm)  w/t/l
+    ───────────────────────────────────────
     bm25   0.5000
     dense  0.6667  +0.1667     1.000  2/0/1
     dense does not differ significantly from bm25.

@@ -37,8 +37,8 @@ _INTEGER = r"[+-]?[0-9]{1,18}"
 _BLANKS = b" \t\r\n"
 # A column for a field that is too many.
 _BEYOND = "beyond"
-# The default of older versions of pandas rounds some numbers to a neighbour.
-_EXACT: dict[str, Any] = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
+#: How pandas reads numbers exactly: the default of older versions rounds some numbers to a neighbour.
+EXACT_NUMBERS: dict[str, Any] = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
 
 
 def read_qrels(path: Path) -> pd.DataFrame:
@@ -229,7 +229,7 @@ def _read_csv(content: bytes, columns: list[str], dtype: Any, usecols: list[str]
             na_filter=False,
             quoting=csv.QUOTE_NONE,
             encoding="utf-8",
-            **_EXACT,
+            **EXACT_NUMBERS,
         )
 
 

@@ -8,6 +8,7 @@ from boostrank.displays.breakdown_display import DCGBreakdownDisplay
 from boostrank.displays.calibration_display import GainCalibrationDisplay
 from boostrank.displays.candidates_display import CandidatesDisplay
 from boostrank.displays.comparison_display import ComparisonDisplay
+from boostrank.displays.contribution_display import ContributionDisplay
 from boostrank.displays.importance_display import FeatureImportanceDisplay
 from boostrank.displays.learning_display import LearningCurveDisplay
 from boostrank.displays.ndcg_curve_display import NDCGCurveDisplay
@@ -21,6 +22,7 @@ from boostrank.displays.validation_display import ValidationCurveDisplay
 __all__ = [
     "CandidatesDisplay",
     "ComparisonDisplay",
+    "ContributionDisplay",
     "DCGBreakdownDisplay",
     "FeatureImportanceDisplay",
     "GainCalibrationDisplay",

@@ -19,6 +19,7 @@ from boostrank.metrics.reconciled_values import ReconciledValues
 from boostrank.metrics.registry import get_measure
 from boostrank.segments import Floats
 from boostrank.setting_checks import is_count
+from boostrank.table_texts import text_lines
 from boostrank.weights import query_weights
 
 if TYPE_CHECKING:
@@ -97,9 +98,7 @@ class Reconciliation:
 
     def __repr__(self) -> str:
         rows = [("library", "metric", "value", "diff", "because"), *self.rows]
-        width = [max(len(row[i]) for row in rows) for i in range(4)]
-        lines = (f"{a:<{width[0]}}  {b:<{width[1]}}  {c:>{width[2]}}  {d:>{width[3]}}  {e}" for a, b, c, d, e in rows)
-        return "\n".join([self.head, *(line.rstrip() for line in lines)])
+        return "\n".join([self.head, *text_lines(rows, 2, last_is_text=True)])
 
     def _repr_html_(self) -> str:
         """The printed table as HTML, for notebooks."""
@@ -174,6 +173,7 @@ def reconcile(
     >>> reconcile([2, 0, 1, 1, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], k=3)
     NDCG@3 = 0.9057 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 0 of them empty, 0 of one document
     library       metric                            value     diff  because
+    ─────────────────────────────────────────────────────────────────────────────────────────────────────────
     scikit-learn  ndcg_score(k=3)                  0.9050  -0.0008  linear gain -0.0008
     LightGBM      ndcg@3                           0.9820  +0.0762  ties by row +0.0762
     XGBoost       ndcg@3                           0.9820  +0.0762  ties by row +0.0762
@@ -190,6 +190,7 @@ def reconcile(
     >>> reconcile([1, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], "mrr@3")
     MRR@3 = 0.3750 (relevant from 1, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
     library       metric                  value     diff  because
+    ──────────────────────────────────────────────────────────────────────────────
     CatBoost      MRR:top=3              0.2500  -0.1250  ties worst -0.1250
     pytrec_eval   recip_rank             0.2500  -0.1250  ties by name -0.1250
     ranx          mrr@3                  0.5000  +0.1250  ties by row +0.1250

@@ -54,6 +54,12 @@ class TrainingFeatures(BaseEstimator):
             del ranker.feature_names_in_
 
 
+def model_categories(ranker: Any) -> dict[int, list[Any] | None]:
+    """The categories of each categorical feature of a fitted ranker by its index; None where they are not known."""
+    found: dict[int, list[Any] | None] = ranker._backend.categories(ranker.booster_)
+    return found
+
+
 def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     """Check features, and convert them to a type that the boosting libraries take.
 

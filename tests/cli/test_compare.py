@@ -31,16 +31,20 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path):
     assert (tmp_path / "t.md").read_text().startswith("| ranker | ndcg@1 | diff | p (Holm) | ndcg | diff | p (Holm) |")
 
 
-def test_compare_on_synthetic_data_shows_the_regret(run, monkeypatch):
+def test_compare_on_synthetic_data_shows_the_expected_ndcg(run, monkeypatch):
     monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "SYNTHETIC_QUERIES", 30)
     out = run("compare", "--rounds", 3, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm")
-    assert "Synthetic data: 30 queries whose optimal ranking is known." in out
-    assert "-regret, compared with lightgbm lambdarank" in out
-    assert "-regret: expected NDCG of the ranking, with gain exp2" in out
+    assert "Synthetic data: 30 queries whose optimal ranking is known; it has the expected ndcg 0." in " ".join(
+        out.split()
+    )
+    assert "expected ndcg, compared with lightgbm lambdarank" in out
+    assert "expected ndcg: the NDCG of a ranking that is expected over all labels" in out
+    assert "-regret" not in out
+    assert "--objectives all" not in out
     assert "p (Holm): p-value" in out
     assert out.count("lightgbm softmax does not differ significantly from lightgbm lambdarank.") + out.count(
         "Significantly worse than lightgbm lambdarank: lightgbm softmax."
-    ) == len(["ndcg@1", "ndcg@5", "ndcg@10", "-regret"])
+    ) == len(["ndcg@1", "ndcg@5", "ndcg@10", "expected ndcg"])
     # Plain text: no escape codes, also around brackets.
     assert "\x1b" not in out
 
@@ -64,13 +68,30 @@ def test_the_plot_is_of_the_last_measure_that_was_asked_for(run, monkeypatch, tm
 def test_help_lists_the_default_objectives_and_their_trainings(run):
     module = importlib.import_module("boostrank.cli.compare")
     text = " ".join(run("compare", "--help").split())
-    for data, objectives in (
-        ("synthetic data", module.SYNTHETIC_OBJECTIVES),
-        ("your data", module.default_objectives()),
+    for start, objectives in (
+        ("Default objectives on synthetic data", module.SYNTHETIC_OBJECTIVES),
+        ("Default objectives on your data", module.DATA_OBJECTIVES),
+        ("--objectives all", module.all_objectives()),
     ):
         n = len(make_rankers(objectives, Backend.both, {}, 15))
-        listed = f"Default objectives on {data}: {objectives.replace(',', ', ')}. With both libraries these are {n} "
+        listed = f"{start}: {objectives.replace(',', ', ')}. With both libraries these are {n} "
         assert f"{listed}rankers, and on 5 folds {5 * n} trainings." in text
+
+
+def test_the_default_objectives_on_data_are_few_and_the_footer_names_all(run, folder, monkeypatch):
+    out = run("compare", folder, "--rounds", 1, "--measures", "ndcg@5")
+    names = [line.split("  ")[0] for line in out.splitlines()[3:11]]
+    losses = ("consistent-lambdarank", "softmax", "pairwise-exponential")
+    both = [f"{library} {loss}" for loss in losses for library in ("lightgbm", "xgboost")]
+    assert names == ["lightgbm lambdarank", "xgboost rank:ndcg", *both]
+    n_all = len(make_rankers(importlib.import_module("boostrank.cli.compare").all_objectives(), Backend.both, {}, 15))
+    assert f"These are the default objectives. --objectives all compares {n_all} rankers." in out
+    made = []
+    module = importlib.import_module("boostrank.cli.compare")
+    monkeypatch.setattr(module, "make_rankers", lambda names, *rest: made.append(names) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run("compare", folder, "--objectives", "all")
+    assert made == [module.all_objectives()]
 
 
 THREADS = """
@@ -121,16 +142,16 @@ def test_jobs_and_threads_share_the_processors(monkeypatch):
     assert module._at_a_time(5, 2) == "5 at a time with 2 threads each"
 
 
-def test_default_objectives_follow_the_registry(monkeypatch):
+def test_all_objectives_follow_the_registry(monkeypatch):
     module = importlib.import_module("boostrank.cli.compare")
-    known, objectives = set(module.SURROGATES), module.default_objectives().split(",")
+    known, objectives = set(module.SURROGATES), module.all_objectives().split(",")
     assert known - set(objectives) == set(module.LEFT_OUT)
     assert objectives[0] == "lambdarank"
-    rankers = make_rankers(module.default_objectives(), Backend.both, {}, 15)
+    rankers = make_rankers(module.all_objectives(), Backend.both, {}, 15)
     n_surrogates, n_native, n_controls = len(known) - len(module.LEFT_OUT), 3, 3
     assert len(rankers) == 2 * (n_surrogates + n_controls) + n_native
     monkeypatch.setattr(module, "SURROGATES", {**module.SURROGATES, "new": None})
-    assert "new" in module.default_objectives().split(",")
+    assert "new" in module.all_objectives().split(",")
 
 
 OWN = """

@@ -31,9 +31,13 @@ def test_version(run, monkeypatch, variable, library, status):
 
 
 def test_help_names_the_commands(run):
-    out = run("--help")
-    assert all(command in out for command in ("compare", "fit", "predict", "evaluate", "check"))
-    for command in ("compare", "fit", "predict", "evaluate", "check"):
+    lines = run("--help").splitlines()
+    table = lines[next(i for i, line in enumerate(lines) if "Commands" in line) + 1 : -2]
+    # One line for each, in the sequence in which they are used.
+    commands = ["fit", "predict", "evaluate", "compare", "explain", "check"]
+    assert [line.split()[1] for line in table] == commands
+    assert all(line.rstrip(" │").endswith(".") for line in table)
+    for command in commands:
         assert max(map(len, run(command, "--help").splitlines())) <= 80
 
 
@@ -68,7 +72,20 @@ def test_help_names_the_commands(run):
         ("compare --plot TMP/p.xls", "the file of a plot must end in one of"),
         ("compare --rounds 0", "rounds"),
         ("fit DATA TMP/no/model", "there is no folder"),
-        ("fit DATA TMP/m --backend both", "fit trains one model"),
+        ("fit DATA TMP/m --objective lambdarank,softmax", "fit trains one model"),
+        ("fit DATA TMP/m --backend both", "'both' is not one of 'lightgbm',"),
+        ("fit DATA TMP/m --patience 3", "--patience needs --validation, --validation-fraction, --rounds auto"),
+        ("fit DATA TMP/m --refit", "--refit needs --validation-fraction"),
+        ("fit DATA TMP/m --refit --validation DATA", "--refit needs --validation-fraction"),
+        ("fit DATA TMP/m --folds 3", "--folds needs --objective auto, --rounds auto or --ensemble"),
+        ("fit DATA TMP/m --validation-fraction 1", "--validation-fraction must be above 0 and below 1; got 1"),
+        ("fit DATA TMP/m --validation-fraction .2 --validation DATA", "give either --validation or --validation-fr"),
+        ("fit DATA TMP/m --ensemble folds --validation DATA", "give either --ensemble folds or --validation,"),
+        ("fit DATA TMP/m --qid query", "--qid is for tables, and"),
+        ("compare --qid query", "--qid is for a CSV, TSV or Parquet file; no file is given"),
+        ("compare FOLDER --drop a", "--drop is for a CSV, TSV or Parquet file;"),
+        ("compare FOLDER --folds 3", "--folds 3 would have no effect"),
+        ("evaluate --label grade --qrels DATA --run DATA", "--label grade needs DATA and SCORES"),
         ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
         ("evaluate DATA TMP/scores", "line 2"),
         ("evaluate DATA TMP/one_score", "one_score has 1 scores for the"),
@@ -84,7 +101,9 @@ def test_bad_input_is_one_line_and_exit_code_2(run, folder, tmp_path, arguments,
     (tmp_path / "broken.txt").write_text("1 qid:1 1:0.5\nx qid:1 1:0.5\n")
     (tmp_path / "scores").write_text("0.5\nnan\n")
     (tmp_path / "one_score").write_text("0.5\n")
-    filled = arguments.replace("TMP", str(tmp_path)).replace("DATA", str(folder / "all.txt"))
+    filled = (
+        arguments.replace("FOLDER", str(folder)).replace("TMP", str(tmp_path)).replace("DATA", str(folder / "all.txt"))
+    )
     error = run(*filled.split(), code=2)
     assert message in " ".join(error.split())
 

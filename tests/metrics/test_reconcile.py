@@ -229,22 +229,23 @@ def test_the_printed_text_gives_the_reasons(ragged):
         f"NDCG@5 = {found.value:.4f} (exp2 gain, log2 discount, ties averaged, empty 0): 30 quer"
     )
     assert lines[1].split() == ["library", "metric", "value", "diff", "because"]
-    assert len(lines) == 2 + len(CONVENTIONS_OF_NDCG)
+    assert len(lines) == 3 + len(CONVENTIONS_OF_NDCG)
     lightgbm = found.table.iloc[1]
-    assert lines[3].split()[:4] == ["LightGBM", "ndcg@5", f"{lightgbm['value']:.4f}", f"{lightgbm['difference']:+.4f}"]
-    assert lines[3].endswith(f"empty 1 {lightgbm['from_empty']:+.4f}; ties by row {lightgbm['from_ties']:+.4f}")
+    assert lines[4].split()[:4] == ["LightGBM", "ndcg@5", f"{lightgbm['value']:.4f}", f"{lightgbm['difference']:+.4f}"]
+    assert lines[4].endswith(f"empty 1 {lightgbm['from_empty']:+.4f}; ties by row {lightgbm['from_ties']:+.4f}")
     assert "linear gain, rank^-0.5 discount," in br.reconcile(*ragged, gain="linear", discount=("power", 0.5)).head
     uncut = br.reconcile(*ragged, gain=np.sqrt, discount=lambda r: 1 / r)
     assert uncut.head.startswith(f"NDCG = {uncut.value:.4f} (sqrt gain, <lambda> discount, ties averaged, empty 0): ")
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.value = 0
-    refused = repr(br.reconcile([0.5, 1], [1, 0], [0, 0], k=10)).splitlines()[3].split(None, 4)
+    refused = repr(br.reconcile([0.5, 1], [1, 0], [0, 0], k=10)).splitlines()[4].split(None, 4)
     assert refused == ["LightGBM", "ndcg@10", "-", "-", "takes only labels that are whole numbers from 0 to 30"]
 
 
 def test_the_columns_of_the_printed_text_are_aligned(ragged):
     for found in (br.reconcile(*ragged, k=5), br.reconcile([1, 0], [1, 0], [0, 0])):
-        head, *lines = repr(found).splitlines()[1:]
+        head, rule, *lines = repr(found).splitlines()[1:]
+        assert set(rule) == {"─"}
         starts = [head.index(name) for name in ("metric", "because")]
         ends = [head.index(name) + len(name) for name in ("value", "diff")]
         for line, (library, metric, value, difference, because) in zip(lines, found.rows, strict=True):

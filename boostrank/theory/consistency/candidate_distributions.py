@@ -30,16 +30,31 @@ def max_label(dcg: DCG) -> int:
 
 
 def candidates(n_distributions: int, dcg: DCG, top: int, random: np.random.Generator) -> Iterator[DistributionBatch]:
-    """Draw about `n_distributions` distributions of labels up to `top`, in one batch for each number of documents."""
-    paper = [distribution for distribution in PAPER_DISTRIBUTIONS if distribution.labels.max() <= top]
-    share = max(1, n_distributions // (4 * len(SIZES)))
-    for m in SIZES:
-        grades, binary = (random.integers(0, highest + 1, size=(share, 3, m)) for highest in (top, min(top, 1)))
-        batches = [_batch(labels, random.dirichlet(np.ones(3), size=share)) for labels in (grades, binary)]
-        batches.append(_rare_gains(share, m, top, random))
-        batches.append(_near_ties(share, m, top, dcg, random))
-        known = [distribution for distribution in paper if distribution.n_documents == m]
-        yield DistributionBatch.concatenate([DistributionBatch.of(known), *batches] if known else batches)
+    """Draw `n_distributions` distributions of labels up to `top`, in one batch for each number of documents.
+
+    The numbers of documents have equal shares, and so have the four kinds. What is left over goes to the first of them,
+    and a number of documents without a share has no batch.
+    """
+    n_cells = 4 * len(SIZES)
+    for i, m in enumerate(SIZES):
+        # The remainder goes to the first kind with every number of documents, then to the second kind, and so on.
+        places = np.arange(4) * len(SIZES) + i
+        counts = n_distributions // n_cells + (places < n_distributions % n_cells)
+        grades, binary = (
+            random.integers(0, highest + 1, size=(count, 3, m))
+            for count, highest in zip(counts[:2], (top, min(top, 1)), strict=True)
+        )
+        drawn = [labels for labels in (grades, binary) if len(labels)]
+        batches = [_batch(labels, random.dirichlet(np.ones(3), size=len(labels))) for labels in drawn]
+        batches += [_rare_gains(counts[2], m, top, random)] if counts[2] else []
+        batches += [_near_ties(counts[3], m, top, dcg, random)] if counts[3] else []
+        if counts.any():
+            yield DistributionBatch.concatenate(batches)
+
+
+def paper_distributions(top: int) -> list[LabelDistribution]:
+    """The counterexamples of the paper that have no labels above `top`."""
+    return [distribution for distribution in PAPER_DISTRIBUTIONS if distribution.labels.max() <= top]
 
 
 def neighbours(distribution: LabelDistribution, n: int, top: int, random: np.random.Generator) -> DistributionBatch:

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from boostrank.dcg import DCG
 from boostrank.html_tables import html_table
 from boostrank.segments import Floats
 from boostrank.surrogates import Surrogate, is_consistent
 from boostrank.theory.consistency.label_distributions import LabelDistribution
+
+
+class SearchCounts(NamedTuple):
+    """Numbers of distributions that a search tried.
+
+    Attributes
+    ----------
+    n_random : int
+        Drawn at random.
+    n_paper : int
+        Counterexamples of the paper.
+    n_given : int
+        Given by the user.
+    n_similar : int
+        Similar to those with the largest regret, which were examined last.
+    """
+
+    n_random: int = 0
+    n_paper: int = 0
+    n_given: int = 0
+    n_similar: int = 0
+
+    def __str__(self) -> str:
+        texts = ("random", "of the paper", "given", "similar to the worst")
+        return ", ".join(f"{count} {text}" for count, text in zip(self, texts, strict=True) if count)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +53,7 @@ class ConsistencyReport:
     metric : DCG
         Gain, discount and cutoff of the NDCG in which regret is measured.
     n_distributions : int
-        Number of distributions that were examined.
+        Number of distributions that were examined: for which the minimum was found.
     n_unsolved : int
         Number of distributions that were left out because no minimum was found.
     counterexample : LabelDistribution or None
@@ -41,6 +66,9 @@ class ConsistencyReport:
     loss_gap : float
         For the counterexample, how much larger the least expected loss is among the scores that sort the documents as
         `bayes` does. It is positive, and 0 without a counterexample.
+    counts : SearchCounts
+        Numbers of the distributions that were tried, by their origin. Their sum is `n_distributions`, `n_unsolved` and
+        `n_outside` together.
 
     Examples
     --------
@@ -48,7 +76,8 @@ class ConsistencyReport:
     >>> check_consistency("squared", n_distributions=100)
     Squared() with targets 'dcg'
     no counterexample to consistency with NDCG
-    99 distributions searched; the loss declares that it is consistent
+    distributions searched: 100 random, 3 of the paper
+    the loss declares that it is consistent
     """
 
     surrogate: Surrogate
@@ -64,11 +93,17 @@ class ConsistencyReport:
     best_ndcg: float = 0.0
     regret: float = 0.0
     loss_gap: float = 0.0
+    counts: SearchCounts = field(default_factory=SearchCounts)
 
     @property
     def consistent(self) -> bool:
         """Whether no counterexample was found."""
         return self.counterexample is None
+
+    @property
+    def n_outside(self) -> int:
+        """Number of distributions that were left out because their targets are not within the loss's bounds."""
+        return sum(self.counts) - self.n_distributions - self.n_unsolved
 
     @property
     def declared(self) -> bool:
@@ -114,10 +149,14 @@ class ConsistencyReport:
         return f"{name}, with the targets of {str(self.targets_dcg).upper()}"
 
     def _number_searched(self) -> str:
+        lines = [f"distributions searched: {self.counts}"]
+        low, high = self.surrogate.target_bounds
+        if self.n_outside:
+            lines.append(f"{self.n_outside} of these left out, because their targets are not in [{low:g}, {high:g}]")
+        if self.n_unsolved:
+            lines.append(f"{self.n_unsolved} of these left out, because no minimum was found")
         declares = "declares" if self.declared else "does not declare"
-        text = f"{self.n_distributions} distributions searched; the loss {declares} that it is consistent"
-        unsolved = f"\n{self.n_unsolved} more left out, because no minimum was found"
-        return text + (unsolved if self.n_unsolved else "")
+        return "\n".join([*lines, f"the loss {declares} that it is consistent"])
 
 
 def _row(values: Floats) -> str:

@@ -26,8 +26,13 @@ from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import check_count
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.targets import Normalize
-from boostrank.theory.consistency.candidate_distributions import candidates, max_label, neighbours
-from boostrank.theory.consistency.consistency_report import ConsistencyReport
+from boostrank.theory.consistency.candidate_distributions import (
+    candidates,
+    max_label,
+    neighbours,
+    paper_distributions,
+)
+from boostrank.theory.consistency.consistency_report import ConsistencyReport, SearchCounts
 from boostrank.theory.consistency.label_distributions import DistributionBatch, LabelDistribution
 from boostrank.theory.consistency.minimizers import minimize_numerically, within_bounds
 from boostrank.theory.consistency.newton import SOLVED_TOLERANCE, ExpectedLoss
@@ -190,7 +195,8 @@ def check_consistency(
     distributions : sequence of LabelDistribution, optional
         More distributions to examine, of any number of documents.
     n_distributions : int, default 1600
-        Approximate number of distributions to draw.
+        Number of random distributions to draw. Those of the paper, `distributions`, and those that are similar to the
+        ones with the largest regret are examined besides; the report has the number of each.
     random_state : int, Generator or None, default 0
 
     Returns
@@ -224,7 +230,8 @@ def check_consistency(
     random, top = np.random.default_rng(random_state), min(max_label(search.dcg), max_label(search.metric))
     if not isinstance(normalize, str):
         top = min(top, 1)
-    batches = [*_by_size(distributions), *candidates(int(n_distributions), search.metric, top, random)]
+    known = [*distributions, *paper_distributions(top)]
+    batches = [*_by_size(known), *candidates(int(n_distributions), search.metric, top, random)]
     _check_bounds(search, batches)
     examined = [search.examine(batch) for batch in batches]
     _check_solved(search, examined)
@@ -232,7 +239,9 @@ def check_consistency(
     for _ in range(N_CLIMBS):
         for parent in _worst_by_size(examined):
             examined.append(search.examine(neighbours(parent, n_neighbours, top, random)))
-    return _report(search, examined)
+    n_similar = n_neighbours * (len(examined) - len(batches))
+    counts = SearchCounts(int(n_distributions), len(known) - len(distributions), len(distributions), n_similar)
+    return _report(search, examined, counts)
 
 
 def _worst_by_size(examined: list[_Examined]) -> list[LabelDistribution]:
@@ -245,7 +254,7 @@ def _worst_by_size(examined: list[_Examined]) -> list[LabelDistribution]:
     return [distribution for _, distribution in worst.values()]
 
 
-def _report(search: _Search, examined: list[_Examined]) -> ConsistencyReport:
+def _report(search: _Search, examined: list[_Examined], counts: SearchCounts) -> ConsistencyReport:
     """The report of the counterexample with the largest regret that is confirmed, or of none."""
     n_solved, n_unsolved = sum(each.n_solved for each in examined), sum(each.n_unsolved for each in examined)
     settings = (search.surrogate, search.normalize, search.dcg, search.metric)
@@ -259,9 +268,9 @@ def _report(search: _Search, examined: list[_Examined]) -> ConsistencyReport:
             best = float(one.expected_ndcg(bayes, search.metric)[0])
             shown = search.surrogate.representative(scores[None])[0]
             numbers = best - float(regret), best, float(regret), gap
-            return ConsistencyReport(*settings, n_solved, n_unsolved, one[0], shown, bayes[0], *numbers)
+            return ConsistencyReport(*settings, n_solved, n_unsolved, one[0], shown, bayes[0], *numbers, counts)
     # No regret was confirmed: the scores found are not minimizers, so that their distributions count as unsolved.
-    return ConsistencyReport(*settings, n_solved - len(found), n_unsolved + len(found))
+    return ConsistencyReport(*settings, n_solved - len(found), n_unsolved + len(found), counts=counts)
 
 
 def _check_bounds(search: _Search, batches: list[DistributionBatch]) -> None:

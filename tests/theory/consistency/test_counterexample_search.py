@@ -225,7 +225,7 @@ def test_what_only_seems_a_minimum_is_no_counterexample():
     assert wrong.consistent
     assert wrong.n_unsolved > honest.n_unsolved
     assert honest.n_distributions > 10 > wrong.n_distributions
-    assert "more left out" in repr(wrong)
+    assert f"{wrong.n_unsolved} of these left out, because no minimum was found" in repr(wrong)
 
 
 def test_the_report_states_what_a_surrogate_declares_and_does_not_rely_on_it():
@@ -364,10 +364,27 @@ def test_what_cannot_be_examined_is_an_error():
 
 
 def test_targets_out_of_bounds_are_left_out():
-    report = check_consistency("logistic", "none", **FEW)
+    report = check_consistency("logistic", "none", n_distributions=160)
     assert not report.consistent
     assert report.counterexample.labels.max() == 1
-    assert report.n_distributions < check_consistency("logistic", "sum", **FEW).n_distributions - 40
+    assert 160 > report.n_outside > 80
+    assert f"{report.n_outside} of these left out, because their targets are not in [0, 1]" in repr(report)
+    assert check_consistency("logistic", "sum", **FEW).n_outside == 0
+
+
+@pytest.mark.parametrize("n", [1, 7, 16, 50, 100])
+def test_the_report_counts_exactly_the_distributions_that_were_asked_for(n):
+    report = check_consistency("squared", n_distributions=n)
+    assert report.counts == (n, 3, 0, 0)
+    assert (report.n_distributions, report.n_unsolved, report.n_outside) == (n + 3, 0, 0)
+    assert f"distributions searched: {n} random, 3 of the paper\n" in repr(report)
+    report = check_consistency("squared", "none", n_distributions=n, distributions=[SECTION_3_2_1])
+    random, paper, given, similar = report.counts
+    assert (random, paper, given) == (n, 3, 1)
+    assert similar > 0
+    assert similar % (1 + int(0.06 * n)) == 0
+    assert sum(report.counts) == report.n_distributions
+    assert f"{n} random, 3 of the paper, 1 given, {similar} similar to the worst\n" in repr(report)
 
 
 def test_consistency_in_the_limit_of_cosine_and_profiled_losses_is_not_lost_to_rounding():

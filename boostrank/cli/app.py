@@ -1,0 +1,59 @@
+"""The application: its commands, in the sequence of the help, and the options of all of them."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import typer
+
+from boostrank import compiled
+from boostrank.cli.check import check
+from boostrank.cli.compare import compare, default_text
+from boostrank.cli.evaluate import evaluate
+from boostrank.cli.explain import explain
+from boostrank.cli.fit import fit
+from boostrank.cli.predict import predict
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def print_versions(wanted: bool) -> None:
+    """Print the version of boostrank, whether its compiled library is used, and the versions of other libraries."""
+    if not wanted:
+        return
+    for name in ("boostrank", "lightgbm", "xgboost", "numpy"):
+        try:
+            typer.echo(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            typer.echo(f"{name}: not installed")
+    typer.echo(f"compiled library: {compiled.status()}")
+    raise typer.Exit
+
+
+@app.callback()
+def options(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=print_versions,
+            is_eager=True,
+            help="Print versions, and whether the compiled library is used.",
+        ),
+    ] = False,
+) -> None:
+    """NDCG-consistent ranking with LightGBM and XGBoost."""
+
+
+# In the sequence of the help: train, use, evaluate, compare, understand. The texts are those of the list of commands.
+app.command(short_help="Train a ranker, and save its model.")(fit)
+app.command(short_help="Score documents with a saved model.")(predict)
+app.command(short_help="Compute NDCG and other measures of scores or TREC runs.")(evaluate)
+app.command(short_help="Train several rankers on the same folds, and compare them.", epilog=default_text())(compare)
+app.command(short_help="Show why a model ranks one document above another.")(explain)
+app.command(short_help="Check whether a loss is consistent with NDCG.")(check)

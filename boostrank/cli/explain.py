@@ -1,0 +1,183 @@
+"""``boostrank explain``: why one document of a query is ranked above another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+
+from boostrank.cli import reports
+from boostrank.cli.data_files import ModelFeatures, read_documents
+from boostrank.cli.options import (
+    DataPath,
+    DropOption,
+    FeaturesOption,
+    LabelOption,
+    QidOption,
+    console,
+    require_folder_of,
+)
+from boostrank.cli.predict import ranker_of_file, require_effect
+from boostrank.explanations import Explanation, near_ids, number_format
+from boostrank.explanations import explain as explain_ranking
+from boostrank.files import write_atomically
+
+# Number of documents of the printed ranking, besides those that are explained.
+N_RANKED = 10
+
+
+def explain(
+    model: Annotated[
+        Path, typer.Argument(help="Model in LightGBM's or XGBoost's own format, as fit writes it.", show_default=False)
+    ],
+    data: DataPath,
+    query: Annotated[
+        str | None,
+        typer.Option(help="Id of the query. Required if the file has several queries.", show_default=False),
+    ] = None,
+    documents: Annotated[
+        str | None,
+        typer.Option(
+            help="Ranks of the documents A and B by their scores, such as 1,4 (by default 1,2); or one rank, to "
+            "explain a single score. Rows of the file are in the printed ranking.",
+            show_default=False,
+        ),
+    ] = None,
+    top: Annotated[
+        int, typer.Option(min=1, help="Number of features to show. All others are summed up in one row.")
+    ] = 10,
+    qid: QidOption = None,
+    label: LabelOption = None,
+    features: FeaturesOption = None,
+    drop: DropOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to write the table to: .csv, .json, .md or .tex. CSV and JSON have all features.",
+            show_default=False,
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Image file for a plot of the contributions.", show_default=False)
+    ] = None,
+) -> None:
+    """Explain why one document of a query is ranked above another.
+
+    The difference of their scores is the sum of contributions of the
+    features, which are the SHAP values that LightGBM and XGBoost compute. A
+    query of one document has no other: its score is explained, from the
+    expected score on. Features of a LETOR file have its numbers.
+    """
+    ranks = None if documents is None else parse_ranks(documents)
+    for path in (output, plot):
+        if path is not None:
+            require_folder_of(path)
+    if output is not None:
+        reports.check_table_suffix(output)
+    if plot is not None:
+        reports.check_plot_suffix(plot)
+    ranker = ranker_of_file(model).load_model(model)
+    known = ModelFeatures.of(ranker)
+    require_effect(known, model, features, drop)
+    columns: dict[str, Any] = {"qid": qid, "label": label, "features": features, "drop": drop}
+    found = read_documents(data, **columns, model=known, needs_label=False)
+    assert found.qid is not None
+    chosen = find_query(found.qid, query, data)
+    # The numbers of features in LETOR files begin with 1.
+    unnamed = range(1, found.X.shape[1] + 1) if found.feature_names is None else None
+    names = unnamed if getattr(ranker, "feature_names_in_", None) is None else ranker.feature_names_in_
+    explanation = explain_ranking(ranker, found.X, found.qid, query=chosen, ranks=ranks, y=found.y, feature_names=names)
+    _show(explanation, data, top)
+    if output is not None:
+        rows, n_texts = explanation.text_rows(top), 2 if len(explanation.ranks) == 1 else 3
+        write_atomically(output, lambda name: reports.write_rows(explanation.table, rows, n_texts, name))
+        console.print(f"table: {output}", soft_wrap=True)
+    if plot is not None:
+        from boostrank.displays import ContributionDisplay
+
+        display = ContributionDisplay(explanation, top).plot()
+        write_atomically(plot, lambda name: reports.write_figure(display.figure_, name))
+        console.print(f"plot: {plot}", soft_wrap=True)
+
+
+def parse_ranks(text: str) -> list[int]:
+    """The ranks of ``--documents``, one or two.
+
+    Examples
+    --------
+    >>> parse_ranks("1, 4")
+    [1, 4]
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) > 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise ValueError(f"--documents must be one rank or two, counted from 1, such as 1,4; got {text!r}")
+    if len(set(parts)) < len(parts):
+        raise ValueError(f"--documents must name different ranks; got {text!r}")
+    return [int(part) for part in parts]
+
+
+def find_query(ids: Any, text: str | None, path: Path) -> Any:
+    """The id among `ids`, which are numbers or texts, that the user wrote as text.
+
+    Raises
+    ------
+    ValueError
+        If there is no such id, or if `text` is None and there are several.
+    """
+    known = pd.unique(ids)
+    counted = f"{path} has {len(known)} queries"
+    if text is None:
+        if len(known) == 1:
+            return known[0]
+        raise ValueError(f"--query is needed: {counted}, such as {', '.join(map(str, known[:3]))}")
+    same = known[known.astype(str) == text]
+    if not len(same) and known.dtype.kind in "iu" and text.strip().lstrip("+-").isdecimal():
+        # 007 is 7.
+        same = known[known == int(text)]
+    if not len(same):
+        raise ValueError(
+            f"--query: there is no query {text!r}; {counted}, near to it {', '.join(near_ids(known, text))}"
+        )
+    return same[0]
+
+
+def _show(explanation: Explanation, data: Path, top: int) -> None:
+    """Print the ranking, the sentence and the table of contributions."""
+    n_documents = len(explanation.ranking)
+    counted = "1 document" if n_documents == 1 else f"{n_documents} documents, ranked by score"
+    console.print(f"query {explanation.query}: {counted}", soft_wrap=True)
+    reports.show_table(ranking_rows(explanation))
+    console.print()
+    reports.show_text(explanation.head)
+    reports.show_table(explanation.text_rows(top), 1)
+    adds = "what the value of the feature adds to the score, its SHAP value."
+    if len(explanation.ranks) == 2:
+        adds = f"adds to A, adds to B: {adds} difference: of these two; all of them add up to that of the scores."
+    else:
+        adds = f"contribution: {adds}"
+    reports.show_text(
+        f"{adds} expected score: a mean of the scores of training documents, which the model stores. row: number of "
+        f"the document in {data.name}."
+    )
+
+
+def ranking_rows(explanation: Explanation) -> list[list[str]]:
+    """Rows of text of the first documents of the query, and of those that are explained, below the head."""
+    table = explanation.ranking
+    number = number_format(table["score"].tolist())
+    names = dict(zip(explanation.ranks, "AB", strict=False))
+    has_labels = "label" in table
+    rows = [["", "rank", "row", *(["label"] if has_labels else []), "score"]]
+    before = 0
+    row: Any
+    for row in table[(table["rank"] <= N_RANKED) | table["rank"].isin(names)].itertuples():
+        if row.rank > before + 1:
+            rows.append(["...", *[""] * (len(rows[0]) - 1)])
+        before = row.rank
+        label = [f"{row.label:g}"] if has_labels else []
+        rows.append([names.get(row.rank, ""), str(row.rank), str(row.row + 1), *label, number(row.score)])
+    if before < len(table):
+        rows.append(["...", *[""] * (len(rows[0]) - 1)])
+    return rows

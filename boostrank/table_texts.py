@@ -1,0 +1,146 @@
+"""Tables of cells as plain text, in Markdown and in LaTeX."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence, Set
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
+
+
+# A width that no table has, the least width of a column of texts that are longer, and the spaces between columns.
+_UNLIMITED, _MIN_TEXT, _GAP = 1_000_000, 12, 2
+
+
+def text_lines(
+    rows: Sequence[Sequence[str]], n_texts: int = 1, width: int | None = None, *, last_is_text: bool = False
+) -> list[str]:
+    r"""Lines of plain text of a table, with a line of "─" below its head.
+
+    Parameters
+    ----------
+    rows : sequence of sequences of str
+        All of the same length; the first one is the head. A cell may have several lines.
+    n_texts : int, default 1
+        Number of the first columns that are texts, and are aligned left; the others are numbers, and aligned right.
+    width : int, optional
+        Texts continue on the next line where the table would be wider. Numbers stay whole, so that a table of many
+        numbers is wider nevertheless. By default no text continues on the next line.
+    last_is_text : bool, default False
+        Whether the last column has texts too.
+
+    Examples
+    --------
+    >>> print("\n".join(text_lines([["run", "AP"], ["a", "0.5"]])))
+    run   AP
+    ────────
+    a    0.5
+    """
+    # rich is imported on use, because importing it takes time.
+    from rich.console import Console
+
+    n_columns = len(rows[0])
+    texts = {*range(n_texts), *([n_columns - 1] if last_is_text else [])}
+    table = _rich_table(rows, texts)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        console = Console(file=nowhere, width=_UNLIMITED, color_system=None, force_terminal=False)
+        if width is not None:
+            least = sum(column.min_width or 0 for column in table.columns) + _GAP * (n_columns - 1)
+            console.width = max(width, least)
+        with console.capture() as captured:
+            console.print(table)
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def _rich_table(rows: Sequence[Sequence[str]], texts: Set[int]) -> Table:
+    """The table for rich, with texts in the columns of these numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for i, column in enumerate(zip(*rows, strict=True)):
+        widest = max(cell_len(line) for cell in column for line in cell.split("\n"))
+        if i in texts:
+            table.add_column(Text(column[0]), overflow="fold", min_width=min(widest, _MIN_TEXT))
+        else:
+            table.add_column(Text(column[0]), justify="right", no_wrap=True, min_width=widest)
+    for row in rows[1:]:
+        # Cells may contain brackets, which are no markup.
+        table.add_row(*map(Text, row))
+    return table
+
+
+def markdown_table(rows: Sequence[Sequence[str]], n_texts: int = 1) -> str:
+    r"""Make a Markdown table of rows of text, the first of which is the head.
+
+    Parameters
+    ----------
+    rows : sequence of sequences of str
+        All of the same length.
+    n_texts : int, default 1
+        Number of the first columns that are texts, and are aligned left; the others are numbers.
+
+    Examples
+    --------
+    >>> print(markdown_table([["run", "AP"], ["a|b", "0.5"]]), end="")
+    | run | AP |
+    |---|---:|
+    | a\|b | 0.5 |
+    """
+    line = "|" + "---|" * n_texts + "---:|" * (len(rows[0]) - n_texts)
+    texts = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([texts[0], line, *texts[1:]]) + "\n"
+
+
+def latex_table(rows: Sequence[Sequence[str]], n_texts: int = 1) -> str:
+    r"""Make a LaTeX table of rows of text, the first of which is the head; parameters are those of `markdown_table`.
+
+    It needs the package booktabs. Characters that have a meaning in LaTeX are escaped, and numbers with a sign are in
+    math mode, so that a minus is no hyphen.
+
+    Examples
+    --------
+    >>> print(latex_table([["run", "diff"], ["a_1", "-0.5"]]), end="")
+    \begin{tabular}{lr}
+    \toprule
+    run & diff \\
+    \midrule
+    a\_1 & $-0.5$ \\
+    \bottomrule
+    \end{tabular}
+    """
+    lines = [
+        " & ".join([*map(escape_latex, row[:n_texts]), *map(_latex_number, row[n_texts:])]) + r" \\" for row in rows
+    ]
+    columns = "l" * n_texts + "r" * (len(rows[0]) - n_texts)
+    parts = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+    return "\n".join([*parts, r"\end{tabular}"]) + "\n"
+
+
+def escape_latex(text: str) -> str:
+    r"""Escape the characters that have a meaning in LaTeX.
+
+    Examples
+    --------
+    >>> print(escape_latex("50% of a_b"))
+    50\% of a\_b
+    """
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def _latex_number(text: str) -> str:
+    return f"${text}$" if text[:1] in ("+", "-", "<") else escape_latex(text)

@@ -1,0 +1,124 @@
+"""The command `explain`: its text, its files, and queries and documents as users name them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from artists import overlapping_texts
+
+import boostrank as br
+from boostrank.displays import ContributionDisplay
+
+SETTINGS = {"n_estimators": 5, "n_jobs": 1, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def ranker(data):
+    return br.LightGBMRanker(**SETTINGS).fit(*data)
+
+
+@pytest.fixture(scope="module")
+def model(ranker, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model.txt"
+    ranker.save_model(path)
+    return path
+
+
+def test_the_text_and_the_table(run, folder, model, ranker, data, tmp_path):
+    X, y, qid = data
+    out = run("explain", model, folder / "all.txt", "--query", 7, "--documents", "2,12", "--top", 3)
+    found = br.explain(ranker, X, qid, query=7, ranks=(2, 12), y=y, feature_names=range(1, X.shape[1] + 1))
+    lines = out.splitlines()
+    n = len(found.ranking)
+    assert lines[0] == f"query 7: {n} documents, ranked by score"
+    assert (lines[1].split(), set(lines[2])) == (["rank", "row", "label", "score"], {"─"})
+    # Ten documents, the one at rank 12 and the gaps; rows of the file begin with 1.
+    ranked = [line.split() for line in lines[3 : lines.index("")]]
+    scores = found.ranking["score"]
+    assert ranked[0] == ["1", *_cells(found, 0)]
+    assert ranked[1] == ["A", "2", *_cells(found, 1)]
+    assert ranked[10:] == [["..."], ["B", "12", *_cells(found, 11)], *([["..."]] if n > 12 else [])]
+    assert scores.is_monotonic_decreasing
+    text = " ".join(out.split())
+    assert found.head in text
+    assert "adds to A adds to B difference" in text
+    top = found.table.iloc[0]
+    row = next(line.split() for line in lines if line.startswith(f"feature {top['feature']} "))
+    assert row[-1] == f"{top['difference']:+.4f}" or abs(float(row[-1]) - top["difference"]) < 1e-3
+    assert f"{X.shape[1] - 3} other features" in out
+    assert "row: number of the document in all.txt." in text
+
+
+def _cells(found, i):
+    row = found.ranking.iloc[i]
+    return [str(int(row["row"]) + 1), f"{row['label']:g}", f"{row['score']:.4f}"]
+
+
+def test_files(run, folder, model, ranker, data, tmp_path, monkeypatch):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    X, _, qid = data
+    drawn, plot = [], ContributionDisplay.plot
+    monkeypatch.setattr(ContributionDisplay, "plot", lambda *given: drawn.append(plot(*given)) or drawn[-1])
+    files = ["--output", tmp_path / "t.csv", "--plot", tmp_path / "p.png"]
+    out = run("explain", model, folder / "all.txt", "--query", 7, "--top", 4, *files)
+    assert out.endswith(f"table: {tmp_path / 't.csv'}\nplot: {tmp_path / 'p.png'}\n")
+    scores = np.sort(ranker.predict(X[qid == 7]))[::-1]
+    table = pd.read_csv(tmp_path / "t.csv")
+    assert table["difference"].sum() == pytest.approx(scores[0] - scores[1])
+    assert set(table["feature"]) == set(range(1, X.shape[1] + 1))
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+    (display,) = drawn
+    assert display.ax_.get_title() == "query 7: why rank 1 is above rank 2"
+    FigureCanvasAgg(display.figure_)
+    assert not overlapping_texts(display.figure_)
+    run("explain", model, folder / "all.txt", "--query", 7, "--output", tmp_path / "t.md")
+    head = "| feature | value A | value B | adds to A | adds to B | difference |"
+    assert (tmp_path / "t.md").read_text().startswith(f"{head}\n|---|---|---|---:|---:|---:|\n")
+
+
+def test_tables_with_names_categories_and_text_ids(run, data, tmp_path):
+    X, y, qid = data
+    shop = pd.Categorical(np.array(["red", "blue"])[y.astype(int) % 2])
+    frame = pd.DataFrame({"price": X[:, 0], "size": X[:, 1]}).assign(shop=shop)
+    ranker = br.XGBoostRanker(**SETTINGS).fit(frame, y, qid)
+    ranker.save_model(tmp_path / "model.json")
+    frame.assign(query=[f"shoe {i}" for i in qid], grade=y).to_csv(tmp_path / "d.csv", index=False)
+    out = run("explain", tmp_path / "model.json", tmp_path / "d.csv", "--query", "shoe 7", "--documents", 1)
+    assert out.startswith(f"query shoe 7: {(qid == 7).sum()} documents, ranked by score\n")
+    (row,) = (line.split() for line in out.splitlines() if line.startswith("shop "))
+    assert row[1] in ("red", "blue")
+    assert "feature value contribution" in " ".join(out.split())
+    error = run("explain", tmp_path / "model.json", tmp_path / "d.csv", "--query", "shoe7", code=2)
+    assert "there is no query 'shoe7'; " in error
+    assert " has 60 queries, near to it shoe 7, " in error
+
+
+def test_one_document_is_explained_from_the_expected_score(run, model, data, tmp_path):
+    X, y, qid = data
+    br.write_letor(tmp_path / "one.txt", X[:1], y[:1], qid[:1])
+    lines = run("explain", model, tmp_path / "one.txt").splitlines()
+    assert lines[0] == "query 0: 1 document"
+    assert [line for line in lines if line.startswith("expected score ")]
+    assert "value B" not in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("", "--query is needed: DATA has 60 queries, such as 0, 1, 2"),
+        ("--query 77", "--query: there is no query '77'; DATA has 60 queries, near to it 59, 58, 57"),
+        ("--query shoe", "there is no query 'shoe'; DATA has 60 queries, near to it 0, 1, 2"),
+        ("--query 007 --documents 1,999", "query 7 has the ranks 1 to"),
+        ("--query 7 --documents 0,1", "--documents must be one rank or two, counted from 1, such as 1,4; got '0,1'"),
+        ("--query 7 --documents 1,2,3", "--documents must be one rank or two"),
+        ("--query 7 --documents 3,3", "--documents must name different ranks; got '3,3'"),
+        ("--query 7 --plot p.xls", "the file of a plot must end in one of"),
+        ("--query 7 --output t.xls", "the file of a table must end in one of"),
+        ("--query 7 --output no/t.csv", "there is no folder"),
+        ("--query 7 --label grade", "--label"),
+    ],
+)
+def test_bad_input(run, folder, model, options, message):
+    path = str(folder / "all.txt")
+    error = run("explain", model, path, *options.split(), code=2)
+    assert message.replace("DATA", path) in " ".join(error.split())

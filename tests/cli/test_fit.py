@@ -1,0 +1,55 @@
+"""The command `fit`: what it says about validation queries, and early stopping."""
+
+import re
+
+import pytest
+
+import boostrank as br
+
+
+@pytest.fixture
+def quick():
+    return ["--threads", 1, "--learning-rate", 0.5]
+
+
+def test_the_best_value_of_the_validation_queries_is_printed(run, folder, tmp_path, quick):
+    train, vali = folder / "Fold1" / "train.txt", folder / "Fold1" / "vali.txt"
+    out = run("fit", train, tmp_path / "m", "--validation", vali, "-k", 5, "--patience", 4, *quick, width=200)
+    found = re.fullmatch(r"validation: ndcg@5 (0\.\d{4}) with (\d+) rounds, the best of (\d+)\n(.*)\n", out)
+    value, n_best, n_trained = float(found[1]), int(found[2]), int(found[3])
+    assert n_trained == n_best + 4 < 100
+    ranker = br.LightGBMRanker().load_model(tmp_path / "m")
+    assert ranker.best_iteration_ == n_best
+    X, y, qid = br.read_letor(vali, n_features=ranker.n_features_in_)
+    assert br.ndcg_score(y, ranker.predict(X), qid, k=5) == pytest.approx(value, abs=1e-4)
+    n_queries = len(set(br.read_letor(train).qid))
+    assert f"of {n_queries} queries" in found[4]
+
+
+def test_held_out_queries_and_training_on_all(run, folder, tmp_path, quick):
+    quick = [*quick, "--validation-fraction", 0.3, "--patience", 3]
+    held_out = run("fit", folder / "all.txt", tmp_path / "a", *quick, width=200).splitlines()
+    refit = run("fit", folder / "all.txt", tmp_path / "b", "--refit", *quick, width=200).splitlines()
+    assert held_out[0] == refit[0]
+    n_rounds = re.search(r"with (\d+) rounds", held_out[0])[1]
+    assert refit[1] == f"trained again on all queries with {n_rounds} rounds"
+    assert (tmp_path / "a").read_bytes() != (tmp_path / "b").read_bytes()
+    short = run("fit", folder / "all.txt", tmp_path / "a", *quick, "--rounds", 1, width=200)
+    assert "with all 1 rounds (more may be better: --rounds)" in short
+
+
+def test_rounds_and_models_of_folds(run, folder, tmp_path, quick):
+    quick = [*quick, "--rounds", "auto", "--folds", 3, "--patience", 3, "--eval-metric", "map"]
+    out = run("fit", folder / "all.txt", tmp_path / "a", *quick, width=200)
+    found = re.match(r"cross-validation: map (0\.\d{4}) with (\d+) rounds, the best of (\d+), mean over folds\n", out)
+    assert int(found[3]) == int(found[2]) + 3
+    assert f"a: {found[2]} rounds" in out
+    out = run("fit", folder / "all.txt", tmp_path / "b", *quick, "--ensemble", "folds", width=200)
+    assert out.startswith(found[0])
+    assert f"b: {3 * int(found[2])} rounds" in out
+
+
+def test_without_validation_nothing_is_said_about_it(run, folder, tmp_path, quick):
+    out = run("fit", folder / "all.txt", tmp_path / "m", "--rounds", 2, *quick, width=200)
+    n_documents = len(br.read_letor(folder / "all.txt").y)
+    assert out == f"{tmp_path / 'm'}: 2 rounds, 10 features, {n_documents} documents of 60 queries\n"
