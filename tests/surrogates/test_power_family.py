@@ -255,7 +255,7 @@ def test_no_counterexample_of_consistency_is_found(a, monkeypatch):
     monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
     report = check_consistency(Power(a), n_distributions=60)
     assert report.consistent, report
-    # With a < 0 the loss is flat far from its minimum, where rounding, which depends on the processor, can end the search.
+    # With a < 0 the loss is flat far from its minimum, where rounding, which differs by processor, can end the search.
     assert report.n_unsolved <= (10 if a < 0 else 0)
     assert not check_consistency(Power(a), "none", n_distributions=60).consistent
 
