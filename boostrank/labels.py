@@ -6,7 +6,7 @@ All kinds have the interface of :class:`Labels`, so that estimators, objectives 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -222,7 +222,7 @@ class Clicks(Labels):
         )
 
     def take(self, rows: Any) -> Clicks:
-        return Clicks(self.values[rows])
+        return replace(self, values=self.values[rows])
 
     def group(self, queries: Queries) -> Clicks:
         self.values.check_qid(queries.qid)

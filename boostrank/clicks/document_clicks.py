@@ -81,6 +81,11 @@ class DocumentClicks:
         raise ValueError("relevance labels are needed, one number for each document, but got clicks")
 
     @property
+    def shape(self) -> tuple[int]:
+        """The shape (n_documents,)."""
+        return (len(self),)
+
+    @property
     def relevance(self) -> Floats:
         """As :attr:`boostrank.ClickLabels.relevance`."""
         relevance: Floats = self.records["relevance"]
