@@ -70,6 +70,8 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
         raise ValueError("the table has the columns 'click' and 'clicks': leave one of them out")
     clicks = "click" if "click" in frame else "clicks"
     _require(frame, "position", clicks)
+    if not len(frame):
+        raise ValueError("the table has no lines: a click log needs at least one impression")
     for name in ("qid", "document"):
         missing = frame[name].isna().to_numpy() if name in frame else np.zeros(0, dtype=bool)
         if missing.any():
