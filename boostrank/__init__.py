@@ -28,10 +28,10 @@ that share a line do not import each other. A test reads this list and checks it
     preferences              labels that are preferences between documents, and losses of their edges
     surrogates               surrogate losses of NDCG
     losses                   all losses by name
+    clicks                   click logs, click models, and what clicks say about relevance
     metrics                  measures of rankings, and scorers for scikit-learn
     runs                     measures of retrieved documents, given relevance judgments
     significance             paired tests, intervals, corrections for many comparisons, and power analysis
-    clicks                   click logs, click models, and what clicks say about relevance
     theory                   consistency of losses, and NDCG on long lists
     labels                   relevance, preferences or clicks: one interface for all kinds of labels
     bound_loss               the base class of losses that are bound to data

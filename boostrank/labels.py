@@ -6,15 +6,15 @@ All kinds have the interface of :class:`Labels`, so that estimators, objectives 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.clicks import ClickDCG, ClickLabels, ClickLog
+from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
 from boostrank.dcg import DCG, check_relevance
-from boostrank.metrics import Measure
+from boostrank.metrics import ClickDCG, Measure
 from boostrank.metrics.agreement import Agreement
 from boostrank.metrics.ndcg import NDCG
 from boostrank.preferences import EDGE_LOSSES, PreferenceGraph
@@ -68,6 +68,11 @@ class Labels(ABC):
     def weighted(self, weights: ArrayLike | None) -> ArrayLike | None:
         """Weights of queries or documents, multiplied with those that the labels have themselves, if they have any."""
         return weights
+
+    @property
+    def kept(self) -> Bools | None:
+        """Rows to train and to evaluate on, shape (n_documents,); None for all."""
+        return None
 
     def compared(self, queries: Queries) -> Bools:
         """Whether each grouped query counts where rankers are compared: it has a relevant document, or impressions.
@@ -173,15 +178,19 @@ class Preferences(Labels):
 class Clicks(Labels):
     """Clicks on documents."""
 
-    values: ClickLabels
+    values: ClickLabels | DocumentClicks
 
     @property
     def per_document(self) -> Floats:
         return np.zeros(len(self))
 
     @property
+    def kept(self) -> Bools | None:
+        return self.values.kept
+
+    @property
     def differ(self) -> bool:
-        estimates = self.values.estimates.relevance
+        estimates = self.values.relevance
         return bool((estimates != estimates[0]).any())
 
     def require_relevance(self, objective: Any) -> Floats:
@@ -213,7 +222,7 @@ class Clicks(Labels):
         )
 
     def take(self, rows: Any) -> Clicks:
-        return Clicks(self.values[rows])
+        return replace(self, values=self.values[rows])
 
     def group(self, queries: Queries) -> Clicks:
         self.values.check_qid(queries.qid)
@@ -249,6 +258,6 @@ def as_labels(y: Any) -> Labels:
             "y is a ClickLog, whose clicks depend on the positions: pass boostrank.ClickLabels(log, propensities), or "
             "ClickLabels(log, 1.0) to take clicks for relevance"
         )
-    if isinstance(y, ClickLabels):
+    if isinstance(y, (ClickLabels, DocumentClicks)):
         return Clicks(y)
     return Preferences(y) if isinstance(y, PreferenceGraph) else Relevance(check_relevance(y))

@@ -66,16 +66,15 @@ class GroupedData:
 
     def take(self, chosen: Bools) -> GroupedData:
         """Return the data of the queries in `chosen`, a mask of shape (n_queries,)."""
-        rows = np.flatnonzero(self.queries.repeat(chosen))
-        sizes, ids = self.queries.sizes[chosen], self.queries.ids[chosen]
-        return GroupedData(
-            _safe_indexing(self.X, rows),
-            self.labels.take(rows),
-            Queries.from_sizes(sizes, ids),
-            None if self.weights is None else self.weights[rows],
-            None if self.init_score is None else self.init_score[rows],
-            None if self.position is None else self.position[rows],
-        )
+        return self.take_documents(self.queries.repeat(chosen))
+
+    def take_documents(self, chosen: Bools) -> GroupedData:
+        """Return the data of the documents in `chosen`, a mask of shape (n_documents,)."""
+        rows, sizes = np.flatnonzero(chosen), self.queries.sum(chosen.astype(np.int64))
+        queries = Queries.from_sizes(sizes[sizes > 0], self.queries.ids[sizes > 0])
+        per_row: list[Any] = [self.weights, self.init_score, self.position]
+        taken = [None if values is None else values[rows] for values in per_row]
+        return GroupedData(_safe_indexing(self.X, rows), self.labels.take(rows), queries, *taken)
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,8 @@ class ValidationSet:
     metrics : list of BoundMetric
         The metrics, bound to `data`.
     is_training : bool, default False
-        Whether it has the rows of the training data. It then does not decide on early stopping, unless it is the only
-        set. With initial scores, `data` may be another object than the training data.
+        Whether it has the rows of the training data. It decides on early stopping only if there is no other set. With
+        initial scores, `data` may be another object than the training data.
     """
 
     name: str

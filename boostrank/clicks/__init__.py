@@ -1,12 +1,12 @@
 """Learning from clicks: click logs, click models, simulated clicks, propensities, relevance and gains from clicks."""
 
-from boostrank.clicks.click_dcg import ClickDCG
 from boostrank.clicks.click_labels import ClickLabels
 from boostrank.clicks.click_log import ClickLog
 from boostrank.clicks.click_models import Cascade, ClickModel, PositionBased, TrustBias, get_click_model
 from boostrank.clicks.click_tables import from_table
 from boostrank.clicks.click_targets import click_targets, session_targets
 from boostrank.clicks.counterfactual import CounterfactualEstimate, evaluate
+from boostrank.clicks.document_clicks import DocumentClicks
 from boostrank.clicks.expectation_maximization import em_propensities
 from boostrank.clicks.harvesting import harvest_propensities
 from boostrank.clicks.propensities import Propensities
@@ -16,11 +16,11 @@ from boostrank.clicks.swaps import swap_propensities
 
 __all__ = [
     "Cascade",
-    "ClickDCG",
     "ClickLabels",
     "ClickLog",
     "ClickModel",
     "CounterfactualEstimate",
+    "DocumentClicks",
     "PositionBased",
     "Propensities",
     "RelevanceEstimates",

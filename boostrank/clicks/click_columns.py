@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,23 @@ def document_ids(documents: ArrayLike, n_documents: int) -> NDArray[Any]:
     if ids.shape != (n_documents,):
         raise ValueError(f"documents must have one id for each of the {n_documents} rows of qid; got shape {ids.shape}")
     return ids
+
+
+def common_documents(documents_of_logs: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
+    """The documents of those logs of the same rows that have any; raise ValueError if they are different."""
+    known = {i: ids.astype(object) for i, ids in enumerate(documents_of_logs) if ids is not None}
+    if not known:
+        return None
+    first = min(known)
+    for i, documents in known.items():
+        differ = documents != known[first]
+        if differ.any():
+            row = int(np.argmax(differ))
+            raise ValueError(
+                f"logs[{i}] belongs to other rows than logs[{first}]: document {str(documents[row])!r} of row {row} is "
+                f"{str(known[first][row])!r} there"
+            )
+    return documents_of_logs[first]
 
 
 def summed(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> tuple[Ints, ...]:

@@ -14,9 +14,9 @@ from boostrank.clicks.click_models import get_click_model
 from boostrank.clicks.click_targets import CLICK_NORMALIZATIONS, ClickNormalize, click_targets
 from boostrank.clicks.counterfactual import Unit, session_weights
 from boostrank.clicks.relevance_estimates import (
-    NOT_SHOWN,
+    NOT_SHOWN_OR_DROP,
     Method,
-    NotShown,
+    NotShownOrDrop,
     RelevanceEstimates,
     entry_weights,
     estimate_relevance,
@@ -25,7 +25,7 @@ from boostrank.clicks.relevance_estimates import (
 )
 from boostrank.dcg import DCG
 from boostrank.queries import Queries
-from boostrank.segments import Floats
+from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import check_choice
 
 
@@ -45,7 +45,7 @@ class ClickLabels:
     binary here, and its parameter `normalize` must keep its default. Objectives of the boosting libraries and losses of
     preferences need other labels.
 
-    **Evaluation.** Early stopping, ``ranker.score`` and cross-validation use :class:`boostrank.clicks.ClickDCG`, the
+    **Evaluation.** Early stopping, ``ranker.score`` and cross-validation use :class:`boostrank.metrics.ClickDCG`, the
     self-normalized estimate of DCG that :func:`boostrank.clicks.evaluate` computes, with the settings of this object.
 
     Parameters
@@ -60,9 +60,11 @@ class ClickLabels:
         DCG, and for NDCG with any distribution of relevances.
     method, clip
         As in :func:`boostrank.clicks.click_targets`.
-    not_shown : {"error", "irrelevant"}, default "error"
+    not_shown : {"error", "drop", "irrelevant"}, default "error"
         What to do with rows that were never shown, of queries that have impressions: raise an error that names one of
-        them, or count them as not relevant. In an evaluation, only documents at ranks that count matter.
+        them; leave them out, so that rankers are trained and evaluated on the documents that were shown; or count them
+        as not relevant. In an evaluation, only documents at ranks that count matter. With ``"drop"`` rankers copy the
+        rows of `X` that are left, and an evaluation says nothing about where the scores rank the other documents.
     average : {"sessions", "queries"}, default "sessions"
         Whether queries have weights in proportion to their number of sessions, or equal weights, in the training and in
         evaluations. In a log of counts, the number of sessions of a query is the largest number of impressions of a
@@ -90,14 +92,14 @@ class ClickLabels:
     normalize: ClickNormalize = "independent"
     method: Method = "auto"
     clip: float = 0.0
-    not_shown: NotShown = "error"
+    not_shown: NotShownOrDrop = "error"
     average: Unit = "sessions"
 
     def __post_init__(self) -> None:
         if not isinstance(self.log, ClickLog):
             raise TypeError(f"log must be a ClickLog; got {type(self.log).__name__}")
         check_choice("normalize", self.normalize, CLICK_NORMALIZATIONS)
-        check_choice("not_shown", self.not_shown, NOT_SHOWN)
+        check_choice("not_shown", self.not_shown, NOT_SHOWN_OR_DROP)
         check_choice("average", self.average, ("sessions", "queries"))
         object.__setattr__(self, "model", get_click_model(self.model))
         # This checks the other settings, and whether the model fits the log.
@@ -133,7 +135,7 @@ class ClickLabels:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise ValueError(
             "relevance labels are needed, one number for each document, but got ClickLabels: clicks are evaluated by "
-            "boostrank.clicks.ClickDCG or boostrank.clicks.evaluate, and targets() are numbers"
+            "the measure 'click-dcg@10' or by boostrank.clicks.evaluate, and targets() are numbers"
         )
 
     @cached_property
@@ -141,6 +143,29 @@ class ClickLabels:
         """Unbiased estimates of the relevance of each row, 0 for rows that were never shown; they may be negative."""
         settings: dict[str, Any] = {"method": self.method, "clip": self.clip}
         return estimate_relevance(self.log, self.model, **settings, bounded=False, not_shown="irrelevant")
+
+    @property
+    def relevance(self) -> Floats:
+        """Estimated probability of relevance of each row, shape (n_documents,); see :attr:`estimates`."""
+        return self.estimates.relevance
+
+    @property
+    def kept(self) -> Bools | None:
+        """Rows that are not left out, shape (n_documents,); None if none is."""
+        if self.not_shown != "drop" or self.log.shown.all():
+            return None
+        return self.log.shown
+
+    @property
+    def lacks_support(self) -> Bools:
+        """Rows of which nothing is known, and which are errors where they matter, shape (n_documents,).
+
+        None is one with ``not_shown="irrelevant"``. Rows that are left out are none either.
+        """
+        if self.not_shown == "irrelevant":
+            return np.zeros(len(self), dtype=bool)
+        lacks = ~self.estimates.shown & self.queries.ungroup(self.queries.repeat(self.query_weights > 0.0))
+        return lacks if self.kept is None else lacks & self.kept
 
     @cached_property
     def query_weights(self) -> Floats:
@@ -153,6 +178,7 @@ class ClickLabels:
         These are the targets of :func:`boostrank.clicks.click_targets`. Those of ``normalize="sessions"``, which are
         means over sessions, are set to 0 where they are negative, because surrogates are not bounded below for negative
         targets. This bias tends to 0 with the number of sessions (:mod:`boostrank.theory.click_feedback.feedback`, 6).
+        Those of rows that ``not_shown="drop"`` leaves out are 0.
 
         Parameters
         ----------
@@ -162,8 +188,7 @@ class ClickLabels:
         Raises
         ------
         ValueError
-            If `not_shown` is ``"error"``, and a row of a query with impressions was never shown; and as
-            :func:`boostrank.clicks.click_targets`.
+            If a row is in :attr:`lacks_support`; and as :func:`boostrank.clicks.click_targets`.
 
         Warns
         -----
@@ -171,15 +196,23 @@ class ClickLabels:
             If rows have more clicks than rows that are always relevant would have, by more than four standard
             deviations: the probabilities of the model are then too small. Not for cascade models.
         """
-        settings: dict[str, Any] = {"method": self.method, "clip": self.clip, "not_shown": self.not_shown}
+        kept = self.kept
+        if kept is not None:
+            of_all = np.zeros(len(self))
+            of_all[kept] = self[kept].targets(dcg)
+            return of_all
         warn_of_excess(self.log, self.model)
+        settings: dict[str, Any] = {"method": self.method, "clip": self.clip, "not_shown": "irrelevant"}
         if self.normalize != "sessions":
-            if self.not_shown == "error":
-                has_no_weight = self.queries.ungroup(self.queries.repeat(self.query_weights == 0.0))
-                require_shown(self.log, self.estimates.shown | has_no_weight)
-            settings["not_shown"] = "irrelevant"
+            require_shown(self.log, ~self.lacks_support, "or pass not_shown='drop' or not_shown='irrelevant'")
+        elif self.not_shown != "irrelevant":
+            settings["not_shown"] = "error"
         targets = click_targets(self.log, self.model, normalize=self.normalize, dcg=dcg, **settings)
         return np.maximum(targets, 0.0)
+
+    def name_of_row(self, row: int) -> str:
+        """A row of `X` as messages name it, with its document and its query."""
+        return self.log.name_of_row(row)
 
     def check_qid(self, qid: ArrayLike) -> None:
         """Raise ValueError if `qid` are not the query ids of the log."""

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.clicks.click_columns import check_columns, document_ids, session_ids_of, summed, whole_numbers
+from boostrank.arrays import as_array
+from boostrank.clicks.click_columns import (
+    check_columns,
+    common_documents,
+    document_ids,
+    session_ids_of,
+    summed,
+    whole_numbers,
+)
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Ints, Segments
 
@@ -153,10 +161,9 @@ class ClickLog:
         session_ids: NDArray[Any] | None = None,
         documents: NDArray[Any] | None = None,
     ) -> ClickLog:
-        """Make a log of complete sessions, whose arguments are not checked.
+        """Make a log of complete sessions, as :func:`boostrank.simulate_clicks` does.
 
-        Every session shows its rows at the positions 1, 2, ... in the sequence of the entries. This is for code that
-        makes valid sessions, such as :func:`boostrank.simulate_clicks`.
+        Every session shows its rows at the positions 1, 2, ... in the sequence of the entries.
 
         Parameters
         ----------
@@ -168,9 +175,22 @@ class ClickLog:
         session_ids : ndarray, shape (n_sessions,), optional
             By default 0, 1, ...
         documents : ndarray, shape (n_documents,), optional
+
+        Raises
+        ------
+        ValueError
+            As :class:`ClickLog`.
         """
-        ids = np.arange(sessions.n_segments) if session_ids is None else session_ids
-        return cls._of(queries, row, sessions.positions + 1, clicks, np.ones_like(row), sessions, ids, documents)
+        rows = whole_numbers(row, "row", sessions.n_rows)
+        columns = [rows, sessions.positions + 1, whole_numbers(clicks, "clicks", len(rows)), np.ones_like(rows)]
+        check_columns(queries.n_documents, *columns)
+        ids = np.arange(sessions.n_segments) if session_ids is None else as_array(session_ids, "session_ids")
+        if ids.shape != (sessions.n_segments,):
+            raise ValueError(f"session_ids must have one id for each of the {sessions.n_segments} sessions")
+        names = None if documents is None else document_ids(documents, queries.n_documents)
+        log = cls._of(queries, *columns, sessions, ids, names)
+        log._check_sessions()
+        return log
 
     @classmethod
     def concatenate(cls, logs: Sequence[ClickLog]) -> ClickLog:
@@ -186,7 +206,8 @@ class ClickLog:
         Raises
         ------
         ValueError
-            If there is no log, if the logs have different query ids, or if only some of them have sessions.
+            If there is no log, if the logs have different ids of queries or documents, or if only some of them have
+            sessions.
 
         Examples
         --------
@@ -204,12 +225,13 @@ class ClickLog:
                 raise ValueError(f"logs[{i}] belongs to other rows than logs[0]: its query ids are different")
             if (log.sessions is None) != (first.sessions is None):
                 raise ValueError(f"logs[{i}] and logs[0] must both have sessions, or neither; use aggregate()")
+        documents = common_documents([log.documents for log in logs])
         columns = [np.concatenate(parts) for parts in zip(*(log._columns for log in logs), strict=True)]
         if first.sessions is None:
-            return cls._of(first.queries, *summed(len(first), *columns), None, None, first.documents)
+            return cls._of(first.queries, *summed(len(first), *columns), None, None, documents)
         sizes = np.concatenate([log.sessions.sizes for log in logs if log.sessions is not None])
         sessions = Segments.from_sizes(sizes)
-        return cls._of(first.queries, *columns, sessions, np.arange(len(sizes)), first.documents)
+        return cls._of(first.queries, *columns, sessions, np.arange(len(sizes)), documents)
 
     @property
     def n_documents(self) -> int:

@@ -70,6 +70,8 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
         raise ValueError("the table has the columns 'click' and 'clicks': leave one of them out")
     clicks = "click" if "click" in frame else "clicks"
     _require(frame, "position", clicks)
+    if not len(frame):
+        raise ValueError("the table has no lines: a click log needs at least one impression")
     for name in ("qid", "document"):
         missing = frame[name].isna().to_numpy() if name in frame else np.zeros(0, dtype=bool)
         if missing.any():
@@ -78,13 +80,20 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
         qid, rows, documents = _rows_by_number(frame, qid, documents)
     else:
         _require(frame, "qid", "document")
-        if qid is None:
-            if documents is not None:
-                raise ValueError("documents are ids of the rows of qid: pass qid too")
-            qid, documents = _pairs(frame)
-        if documents is None:
+        if qid is None and documents is not None:
+            raise ValueError("documents are ids of the rows of qid: pass qid too")
+        if qid is not None and documents is None:
             raise ValueError("the table has no column 'row': pass the document id of each row of X as documents=")
-        rows = _rows_by_id(frame, qid, documents)
+        pairs, of_line = _pairs(frame)
+        if qid is None:
+            # Grouped by query, in the sequence of their first appearance.
+            by_query = np.argsort(pairs["qid"].factorize()[0], kind="stable")
+            rows = np.empty_like(by_query)
+            rows[by_query] = np.arange(len(by_query))
+            qid, documents = (pairs[name].to_numpy()[by_query] for name in ("qid", "document"))
+        else:
+            rows = _rows_by_id(pairs, of_line, qid, documents)
+        rows = rows[of_line]
     counts = [frame[name].to_numpy() if name in frame else None for name in ("impressions", "session")]
     return ClickLog(qid, rows, frame["position"].to_numpy(), frame[clicks].to_numpy(), *counts, documents=documents)
 
@@ -153,30 +162,33 @@ def _check_ids(frame: pd.DataFrame, rows: NDArray[Any], ids: NDArray[Any], name:
         )
 
 
-def _pairs(frame: pd.DataFrame) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Query id and document id of each different pair, by first appearance, grouped by query."""
-    pairs = frame[["qid", "document"]].drop_duplicates()
-    query = pairs["qid"].factorize()[0]
-    pairs = pairs.iloc[np.argsort(query, kind="stable")]
-    return pairs["qid"].to_numpy(), pairs["document"].to_numpy()
+def _pairs(frame: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+    """The different pairs of qid and document, by first appearance, and the number of the pair of each line."""
+    import pandas as pd
+
+    codes, levels = zip(*(frame[name].factorize() for name in ("qid", "document")), strict=True)
+    of_line, pairs = pd.factorize(codes[0] * len(levels[1]) + codes[1])
+    ids = (levels[0].take(pairs // len(levels[1])), levels[1].take(pairs % len(levels[1])))
+    return pd.DataFrame({"qid": ids[0], "document": ids[1]}), of_line
 
 
-def _rows_by_id(frame: pd.DataFrame, qid: ArrayLike, documents: ArrayLike) -> NDArray[Any]:
-    """The row of X that has the query id and the document id of each line."""
+def _rows_by_id(pairs: pd.DataFrame, of_line: NDArray[np.int64], qid: ArrayLike, documents: Any) -> NDArray[np.int64]:
+    """The row of X that has the query id and the document id of each pair."""
     import pandas as pd
 
     ids = [pd.Index(as_array(qid, "qid")), pd.Index(as_array(documents, "documents"))]
     if len(ids[0]) != len(ids[1]):
         raise ValueError(f"documents has {len(ids[1])} ids for {len(ids[0])} rows of qid")
-    codes, wanted = joint_codes(ids, [pd.Index(frame[name].to_numpy()) for name in ("qid", "document")])
+    codes, wanted = joint_codes(ids, [pd.Index(pairs[name].to_numpy()) for name in ("qid", "document")])
     rows = pd.Index(codes)
     if not rows.is_unique:
         row = int(np.argmax(rows.duplicated()))
         raise ValueError(f"several rows of X have the query {str(ids[0][row])!r} and the document {str(ids[1][row])!r}")
     found: NDArray[Any] = rows.get_indexer(pd.Index(wanted))
     if (found < 0).any():
-        line = int(np.argmin(found))
-        query, document = frame["qid"].iloc[line], frame["document"].iloc[line]
+        pair = int(np.argmin(found))
+        line = int(np.argmax(of_line == pair))
+        query, document = pairs["qid"].iloc[pair], pairs["document"].iloc[pair]
         raise ValueError(
             f"no row of X has the query {str(query)!r} and the document {str(document)!r} of line {line} of the table"
         )

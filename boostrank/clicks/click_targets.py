@@ -95,6 +95,10 @@ given the features, the bias stays. ``"sessions"`` has no bias, and is the only 
 with different intents. Use it where sessions are many, queries show few relevant documents, and most of the
 propensities are above 1/2.
 
+The targets of ``"none"`` are clipped to [0, 1] too, because most surrogates are not bounded below for negative targets,
+and some need targets up to 1. :func:`boostrank.clicks.estimate_relevance` with ``bounded=False`` has no such bias. It
+is one where a document has few impressions: an estimate above 1 is cut, and one of 0 stays.
+
 Clipping ``p_j`` at ``tau <= 1/2`` (parameter `clip`) replaces the variance ``sigma_j^2`` of ``t_j`` by at most ``1 /
 tau - 1``, and ``E[t_j | r]`` by ``x_j r_j`` with ``x_j = min(1, p_j / tau)``. The target then has the expectation
 ``u_i`` at the independent thinning of ``r``: that of a user for whom a relevant document stays relevant with

@@ -46,7 +46,7 @@ are not included.
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,10 +58,11 @@ from boostrank.clicks.click_log import ClickLog, check_log
 from boostrank.clicks.click_models import Cascade, get_click_model
 from boostrank.clicks.click_targets import session_targets, sessions_of_queries
 from boostrank.clicks.relevance_estimates import (
-    NOT_SHOWN,
+    NOT_SHOWN_OR_DROP,
     EntryWeights,
     Method,
     NotShown,
+    NotShownOrDrop,
     entry_weights,
     estimate_relevance,
 )
@@ -110,7 +111,7 @@ def evaluate(
     discount: Discount = "log2",
     method: Method = "auto",
     clip: float = 0.0,
-    not_shown: NotShown = "error",
+    not_shown: NotShownOrDrop = "error",
     level: float = 0.95,
 ) -> CounterfactualEstimate:
     """Estimate from clicks how good the ranking by new scores is, with a confidence interval.
@@ -140,9 +141,10 @@ def evaluate(
         As in :class:`boostrank.dcg.DCG`.
     method, clip
         As in :func:`boostrank.clicks.click_targets`.
-    not_shown : {"error", "irrelevant"}, default "error"
-        What to do with documents at ranks that count that were never shown: raise an error that names one of them, or
-        count them as not relevant. For NDCG, also with documents that are missing in a session.
+    not_shown : {"error", "drop", "irrelevant"}, default "error"
+        What to do with documents at ranks that count that were never shown: raise an error that names one of them,
+        leave all documents that were never shown out of the ranking, or count them as not relevant. For NDCG, a
+        document that is missing in a session is an error, unless it is ``"irrelevant"``.
     level : float in (0, 1), default 0.95
 
     Returns
@@ -181,13 +183,16 @@ def evaluate(
             f"scores must be one finite number for each of the {len(log)} rows of the log; got shape {values.shape}"
             + ("" if np.isfinite(values).all() else ", and not all are finite")
         )
+    check_choice("not_shown", not_shown, NOT_SHOWN_OR_DROP)
+    if not_shown == "drop" and not log.shown.all():
+        log, values = log[log.shown], values[log.shown]
+        queries = log.queries
     discounts = queries.ungroup(discounts_of_documents(dcg, queries.group(values), queries))
-    check_choice("not_shown", not_shown, NOT_SHOWN)
     estimates = estimate_relevance(log, model, method=method, clip=clip, bounded=False, not_shown="irrelevant")
     weights = session_weights(log, average)
     counts = queries.ungroup(queries.repeat(weights > 0.0))
     without = ~estimates.shown & counts & (discounts > 0.0)
-    if not_shown == "error":
+    if not_shown != "irrelevant":
         require_support(log, without)
     if name == "dcg":
         entry = entry_weights(log, model, method, clip)
@@ -197,19 +202,27 @@ def evaluate(
     else:
         if method != "auto":
             raise ValueError(f"method={method!r} is not used for NDCG; leave it out")
-        targets = session_targets(log, model, dcg=dcg, clip=clip, not_shown=not_shown)
+        of_sessions: NotShown = "irrelevant" if not_shown == "irrelevant" else "error"
+        targets = session_targets(log, model, dcg=dcg, clip=clip, not_shown=of_sessions)
         total, influences = _of_sessions(log, targets * discounts[log.row], weights, model, clip, self_normalized, by)
     return _with_interval(total, influences, by, level, int(np.count_nonzero(without)))
 
 
-def require_support(log: ClickLog, without: Bools) -> None:
+class NamedRows(Protocol):
+    """A click log, click labels, or records of clicks: rows that have names in messages."""
+
+    def name_of_row(self, row: int) -> str:
+        """A row as messages name it."""
+
+
+def require_support(rows: NamedRows, without: Bools) -> None:
     """Raise ValueError that names the first of the rows in `without`, which matter and were never shown, if any."""
     if without.any():
         raise ValueError(
             f"{np.count_nonzero(without)} documents at ranks that count have no support: "
-            f"{log.name_of_row(int(np.argmax(without)))} was never shown where it may be examined, so that its "
-            "relevance is not known. Pass not_shown='irrelevant' to count such documents as not relevant, or a smaller "
-            "cutoff"
+            f"{rows.name_of_row(int(np.argmax(without)))} was never shown where it may be examined, so that its "
+            "relevance is not known. Pass not_shown='irrelevant' to count such documents as not relevant, "
+            "not_shown='drop' to leave them out of the ranking, or a smaller cutoff"
         )
 
 

@@ -82,6 +82,9 @@ Method = Literal["auto", "expected-clicks", "inverse-propensity"]
 NotShown = Literal["error", "irrelevant"]
 METHODS: tuple[str, ...] = get_args(Method)
 NOT_SHOWN: tuple[str, ...] = get_args(NotShown)
+# The same where rows may be left out, too.
+NotShownOrDrop = Literal["error", "drop", "irrelevant"]
+NOT_SHOWN_OR_DROP: tuple[str, ...] = get_args(NotShownOrDrop)
 # Number of clicks above the largest expectation that is not explained by chance, in standard deviations, and for counts
 # so small that they are not normal also in clicks.
 MAX_DEVIATIONS = 4.0

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from boostrank import compiled
+from boostrank.clicks import ClickLabels
 from boostrank.datasets import Dataset, Fold
 
 # Packages whose code is identified by their version, by the name of their distribution.
@@ -39,7 +40,10 @@ class UnknownIdentityError(ValueError):
 
 
 def data_hash(fold: Fold) -> str:
-    """A hash of the rows of a fold to train on, to validate on and to test on: features, labels and query ids."""
+    """A hash of the rows of a fold to train on, to validate on and to test on: features, labels and query ids.
+
+    Raises UnknownIdentityError for clicks with a click model of a user whose identity is not known.
+    """
     return str(joblib.hash([_arrays(part) for part in fold[1:] if part is not None], hash_name="sha1"))
 
 
@@ -96,8 +100,19 @@ def _arrays(data: Dataset) -> tuple[Any, ...]:
     if sparse.issparse(X):
         # A matrix remembers whether its indices are sorted once it was asked, which is no difference of the data.
         X = X.tocsr()
-        return X.shape, X.data, X.indices, X.indptr, data.y, data.qid
-    return (np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X), data.y, data.qid
+        return X.shape, X.data, X.indices, X.indptr, _labels(data.y), data.qid
+    return (np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X), _labels(data.y), data.qid
+
+
+def _labels(y: Any) -> Any:
+    """Labels in one form for all of the same content: clicks remember what was computed from them, and names."""
+    if not isinstance(y, ClickLabels):
+        return y
+    log = y.log
+    columns = [log.qid, log.row, log.position, log.clicks, log.impressions]
+    sessions = None if log.sessions is None else log.sessions.indptr
+    others = [getattr(y, field.name) for field in dataclasses.fields(y) if field.name != "log"]
+    return columns, sessions, settings(others)
 
 
 def _value(value: Any) -> Any:

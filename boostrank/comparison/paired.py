@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.comparison.comparison import Comparison
 from boostrank.comparison.progress_display import ProgressDisplay
 from boostrank.comparison.saved_results import SavedResults
 from boostrank.comparison.summary import check_measure_names, summarize
 from boostrank.comparison.trainings import FinishedTraining, Training, run_trainings
 from boostrank.datasets import Fold
-from boostrank.metrics import Measure, evaluate, named_measures
+from boostrank.labels import as_labels
+from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.segments import Floats
 from boostrank.setting_checks import is_count
@@ -23,7 +25,7 @@ def compare(
     rankers: Mapping[str, Any],
     folds: Iterable[Fold],
     *,
-    measures: str | Measure | Iterable[Any] | Mapping[str, Any] = ("ndcg@1", "ndcg@5", "ndcg@10"),
+    measures: str | Measure | Iterable[Any] | Mapping[str, Any] | None = None,
     baseline: str | None = None,
     extra_measures: Mapping[str, Callable[[Fold, Floats], Floats]] | None = None,
     n_permutations: int = 10_000,
@@ -45,11 +47,13 @@ def compare(
         the validation queries if they stop early; and any other estimator with `fit` and `predict`, which gets query
         ids if its `fit` takes `qid`. Pipelines may end with any of these.
     folds : iterable of Fold
-        Result of :func:`boostrank.read_letor_folds` or :func:`boostrank.query_folds`. If a fold has no validation data,
-        a fifth of its training queries is used for validation instead of training.
-    measures : list of str or Measure, or dict of str to them, default ("ndcg@1", "ndcg@5", "ndcg@10")
-        As in :func:`boostrank.evaluate`. :func:`boostrank.get_measure` makes measures with other settings, such as
-        ``get_measure("ndcg@10", gain="linear")``.
+        The labels `y` of their parts are relevance labels or :class:`boostrank.ClickLabels`. Result of
+        :func:`boostrank.read_letor_folds` or :func:`boostrank.query_folds`. If a fold has no validation data, a fifth
+        of its training queries is used for validation instead of training.
+    measures : list of str or Measure, or dict of str to them, optional
+        As in :func:`boostrank.evaluate`; by default "ndcg@1", "ndcg@5" and "ndcg@10", and if the test labels are
+        ClickLabels "click-dcg@1", "click-dcg@5" and "click-dcg@10". :func:`boostrank.get_measure` makes measures with
+        other settings, such as ``get_measure("ndcg@10", gain="linear")``.
     baseline : str, optional
         Name of the ranker to compare with; the first one by default.
     extra_measures : dict of str to callable, optional
@@ -81,12 +85,21 @@ def compare(
     -------
     Comparison
 
+    Notes
+    -----
+    Rankers that learn from clicks are compared on ``query_folds(Dataset(X, clicks, clicks.qid))`` by estimates from the
+    clicks on the test queries, or with ``query_folds(..., test_labels=y)`` by true labels. The value of a query in the
+    measure "click-dcg" is its term in the estimate of its fold (:class:`boostrank.metrics.ClickDCG`). All rankers of a
+    fold have the same divisor, so that the paired tests are those of the terms. Queries with more sessions count more,
+    unless the ClickLabels have ``average="queries"``, and queries without impressions are ties. Errors of the
+    propensities are not in the p-values: they are the same for all rankers, but a wrong click model may favour one.
+
     Raises
     ------
     ValueError
-        If `baseline` is not the name of a ranker, if a measure has the name of another column, such as "fold", if
-        `n_jobs` is 0 or no integer, if `results` is a file with other content, and as :func:`boostrank.get_measure` for
-        `measures`.
+        If `baseline` is not the name of a ranker, if the test labels are not of the kind that a measure needs, if a
+        measure has the name of another column, such as "fold", if `n_jobs` is 0 or no integer, if `results` is a file
+        with other content, and as :func:`boostrank.get_measure` for `measures`.
     OSError
         If the file `results` cannot be read or written, and if the process of a training ends unexpectedly.
 
@@ -117,8 +130,10 @@ def compare(
         raise ValueError(f"baseline must be one of the rankers {', '.join(rankers)}; got {baseline!r}")
     if n_jobs is not None and (not is_count(n_jobs) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None or an integer that is not 0; got {n_jobs!r}")
-    measures, extra_measures = named_measures(measures, "arrays"), extra_measures or {}
+    folds, extra_measures = list(folds), extra_measures or {}
+    measures = named_measures(_default_measures(folds) if measures is None else measures, "arrays")
     check_measure_names([*measures, *extra_measures])
+    _check_test_labels(measures, folds)
     saved = None if results is None else SavedResults(results)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]
     trainings = [Training(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
@@ -143,3 +158,21 @@ def compare(
     per_query = pd.concat(in_sequence, ignore_index=True)[["ranker", "fold", "query", "rounds", *columns]]
     table = summarize(per_query, columns, list(rankers), baseline, n_permutations, random_state)
     return Comparison(table, per_query, baseline)
+
+
+def _default_measures(folds: Sequence[Fold]) -> list[str]:
+    of_clicks = bool(folds) and isinstance(folds[0].test.y, ClickLabels)
+    return [f"{'click-dcg' if of_clicks else 'ndcg'}@{k}" for k in (1, 5, 10)]
+
+
+def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:
+    """Raise ValueError for test labels of another kind than a measure needs, before the first training."""
+    for fold in folds:
+        y = fold.test.y
+        if isinstance(y, (ClickLabels, ClickLog)):
+            as_labels(y)
+        for measure in measures.values():
+            if isinstance(y, ClickLabels):
+                measure.bind(y, y.queries)
+            elif isinstance(measure, ClickDCG):
+                measure.checked(y)

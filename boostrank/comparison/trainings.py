@@ -100,9 +100,9 @@ def _identities(trainings: Sequence[Training]) -> list[TrainingIdentity | None]:
     identities: list[TrainingIdentity | None] = []
     for training in trainings:
         fold = training.fold
-        if id(fold) not in hashes:
-            hashes[id(fold)] = data_hash(fold)
         try:
+            if id(fold) not in hashes:
+                hashes[id(fold)] = data_hash(fold)
             described = settings(training.ranker)
         except (UnknownIdentityError, RecursionError):
             identities.append(None)

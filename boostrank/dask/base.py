@@ -10,7 +10,6 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-import dask.dataframe as dd
 import numpy as np
 from distributed import Client
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import warn_without_splits
+from boostrank.dask.columns import check_columns, columns_to_colocate, default_measure, is_clicks, queries_with_rows
 from boostrank.dask.lazy_prediction import predict_lazily
 from boostrank.dask.lazy_weights import computed_query_weights, is_per_document
 from boostrank.dask.partitions import (
@@ -25,19 +25,19 @@ from boostrank.dask.partitions import (
     colocate_queries,
     find_lazy_qid,
     is_collection,
-    require_collection,
     submit,
 )
-from boostrank.dask.rows import as_rows
+from boostrank.dask.rows import as_rows, plain_ids
 from boostrank.dask.training import ClusterSpecification, Endpoint, Selection
 from boostrank.dask.workers import find_client, train_on_workers
+from boostrank.dcg import DCG
 from boostrank.frames import QID, require_qid
+from boostrank.labels import as_labels
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.metrics import Measure
 from boostrank.metrics.err import ExpectedReciprocalRank
-from boostrank.metrics.ndcg import NDCG
 from boostrank.rankers.base import BoostedRanker
-from boostrank.rankers.features import TrainingFeatures, check_features
+from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import FitOptions, Settings, is_function
 from boostrank.segments import Bools, Floats
 
@@ -122,21 +122,23 @@ class DaskRanker(BaseEstimator):
         ----------
         X : dask Array or DataFrame, shape (n_documents, n_features)
             As for the local ranker. Categories of a DataFrame must be known.
-        y : dask Array or Series, shape (n_documents,)
+        y : dask Array or Series, shape (n_documents,), or ClickLabels
             Relevance labels, 0 or more. All collections must be partitioned alike; arrays with known chunks are
-            rechunked where they are not. ClickLabels are no collection: pass their `targets()` as labels, and their
-            `query_weights` as `sample_weight`, to a ranker with ``normalize="none"`` and ``gain="linear"``.
+            rechunked where they are not. Or ClickLabels of all rows, in the sequence of the partitions of X, which this
+            process holds: it computes targets, estimates and weights from the log, and each worker gets those of its
+            documents. No worker gets the log.
         qid : dask Array or Series, shape (n_documents,)
             Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
-            (which is no feature then) or an index named "qid".
+            (which is no feature then) or an index named "qid", or when y is ClickLabels.
         sample_weight : dask Array or Series, shape (n_documents,), or array of shape (n_queries,), optional
             Weights of documents, or of queries in order of first appearance, which are no Series. They are relative,
             as for the local ranker.
         eval_set : list of (X, y, qid), optional
-            Validation sets of dask collections, called "valid_0", "valid_1", ... They are evaluated over the queries of
-            all workers in every round; the last one decides on early stopping.
+            Validation sets of dask collections, where y may be ClickLabels, called "valid_0", "valid_1", ... They are
+            evaluated over the queries of all workers in every round; the last one decides on early stopping.
         eval_metric : str, Measure, or list of these, optional
-            The metrics of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`. ERR needs its
+            The metrics of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`, and for
+            ClickLabels "click-dcg" with its `k` and `discount`. ERR needs its
             `max_grade`, because each worker knows the labels of its own queries only.
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping; the first one by default.
@@ -152,14 +154,14 @@ class DaskRanker(BaseEstimator):
         RuntimeError
             If a worker is lost. The ranker stays as it was, and the cluster can be used further.
         """
-        X, qid = find_lazy_qid(X, qid)
-        qid = require_qid(qid, f"{type(self).__name__}.fit")
         settings = self._checked_settings(eval_set, early_stopping_metric)
         local, features, random_state = self.local, TrainingFeatures(), settings.random_state()
-        _check_columns(features, X, reset=True)
+        dcg = settings.dcg
+        X, labels, qid = columns_to_colocate(X, y, qid, f"{type(self).__name__}.fit", dcg)
+        check_columns(features, X, reset=True)
         client = find_client(self.client)
         per_document = sample_weight if is_per_document(sample_weight, X) else None
-        data = colocate_queries(client, X, y, qid, per_document)
+        data = colocate_queries(client, X, labels, qid, per_document)
         self._check_size(data.n_documents)
         weights = None
         if sample_weight is not None and per_document is None:
@@ -167,18 +169,27 @@ class DaskRanker(BaseEstimator):
         validation = []
         for i, triple in enumerate(eval_set or []):
             with _prefixed_errors(f"eval_set[{i}]"):
-                validation.append(_selections(_colocate_triple(client, triple, features)))
-        kept = settings.kept_queries(data.n_queries, random_state)
+                validation.append(_colocate_triple(client, triple, features))
+        present = queries_with_rows(y)
+        kept = settings.kept_queries(data.n_queries if present is None else int(present.sum()), random_state)
+        sets = [y] if kept is not None else [triple[1] for triple in eval_set or []]
+        to_train = present
         if kept is not None:
-            validation = [_selections(data, ~kept)]
+            present = np.ones(data.n_queries, dtype=bool) if present is None else present
+            to_train = np.zeros(data.n_queries, dtype=bool)
+            to_train[present] = kept
+            validation = [_selections(data, present & ~to_train)]
         options = FitOptions(eval_metric, early_stopping_metric)
         specification = settings.for_features(features).specification(random_state, options)
         _check_metrics(specification.metrics)
-        cluster = ClusterSpecification(local._backend, specification, self._endpoint_class)
-        trained = train_on_workers(client, cluster, _selections(data, kept, weights), validation)
+        if is_clicks(y) and specification.native_objective is not None:
+            as_labels(y).require_relevance(specification.native_objective)
+        defaults = tuple(default_measure(labels, dcg) for labels in sets)
+        cluster = ClusterSpecification(local._backend, specification, self._endpoint_class, defaults)
+        trained = train_on_workers(client, cluster, _selections(data, to_train, weights), validation)
         if settings.values["refit"]:
             again = replace(cluster, training=specification.for_refit(local._backend, trained.best_iteration))
-            booster = train_on_workers(client, again, _selections(data, None, weights), []).booster
+            booster = train_on_workers(client, again, _selections(data, present, weights), []).booster
             trained = trained._replace(booster=booster)
         warn_without_splits(local._backend, trained.booster, data.labels_differ)
         local._set_fitted(trained, features)
@@ -206,7 +217,7 @@ class DaskRanker(BaseEstimator):
             return self.local.predict(X, **options)
         local = self.to_local()
         has_qid_feature = QID in getattr(local, "feature_names_in_", ())
-        _check_columns(local, X if has_qid_feature else find_lazy_qid(X, None)[0])
+        check_columns(local, X if has_qid_feature else find_lazy_qid(X, None)[0])
         return predict_lazily(local, X, options)
 
     # For help() and metadata routing.
@@ -254,6 +265,8 @@ class DaskRanker(BaseEstimator):
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Mean NDCG@k over queries, also over those that lie in several partitions; see the local ranker's `score`.
 
+        For ClickLabels it is "click-dcg@k". Then the scores of all documents are fetched to this process.
+
         Parameters
         ----------
         X, y, qid
@@ -266,8 +279,11 @@ class DaskRanker(BaseEstimator):
         if not is_collection(X):
             return self.local.score(X, y, qid)
         _, qid = find_lazy_qid(X, qid)
+        client, measure = find_client(self.client), default_measure(y, DCG(self.k, self.gain, self.discount))
+        if is_clicks(y):
+            ids = None if qid is None else plain_ids(client.compute(qid).result())
+            return float(measure(y, np.asarray(client.compute(self.predict(X)).result()), ids))
         qid = require_qid(qid, f"{type(self).__name__}.score")
-        client, measure = find_client(self.client), NDCG(k=self.k, gain=self.gain, discount=self.discount)
         colocated = colocate_queries(client, self.predict(X), y, qid)
         sums = [submit(client, part.worker, _sum_of_measure, part.rows, measure) for part in colocated.parts]
         return float(sum(client.gather(sums)) / colocated.n_queries)
@@ -327,14 +343,14 @@ def _prefixed_errors(argument: str) -> Iterator[None]:
         raise kind(f"{argument}: {error}") from error
 
 
-def _colocate_triple(client: Client, triple: Any, features: TrainingFeatures) -> Partitions:
+def _colocate_triple(client: Client, triple: Any, features: TrainingFeatures) -> list[Selection]:
     """One element of `eval_set`, with each of its queries on one worker."""
     if not isinstance(triple, (tuple, list)) or len(triple) not in (2, 3):
         raise ValueError(f"must be a tuple (X, y, qid); got {type(triple).__name__}")
     X, y, *rest = triple
-    X, qid = find_lazy_qid(X, rest[0] if rest else None)
-    _check_columns(features, X)
-    return colocate_queries(client, X, y, require_qid(qid, "eval_set"))
+    X, labels, qid = columns_to_colocate(X, y, rest[0] if rest else None, "eval_set", None)
+    check_columns(features, X)
+    return _selections(colocate_queries(client, X, labels, qid), queries_with_rows(y))
 
 
 def _check_metrics(metrics: Sequence[Any]) -> None:
@@ -350,23 +366,6 @@ def _check_metrics(metrics: Sequence[Any]) -> None:
                 f"eval_metric {str(metric)!r} needs max_grade on a cluster, because each worker knows the labels of "
                 f"its own queries only: get_measure({str(metric)!r}, max_grade=...)"
             )
-
-
-def _check_columns(known: Any, X: Any, reset: bool = False) -> None:
-    """Check number and names of the features of a collection against those of `known`, or learn them."""
-    require_collection("X", X)
-    if isinstance(X, dd.DataFrame):
-        unknown = [name for name in X.select_dtypes("category").columns if not X[name].cat.known]
-        if unknown:
-            raise ValueError(
-                f"the categories of {unknown} are not known to Dask, and may differ between partitions: use "
-                "X.categorize()"
-            )
-        check_features(known, X._meta, reset=reset)
-    elif getattr(X, "ndim", None) != 2:
-        raise ValueError(f"X must be a dask Array or DataFrame of two dimensions; got {type(X).__name__}")
-    else:
-        check_features(known, np.zeros((1, X.shape[1])), reset=reset)
 
 
 def _selections(data: Partitions, chosen: Bools | None = None, weights: Floats | None = None) -> list[Selection]:

@@ -23,7 +23,7 @@ from xgboost.tracker import RabitTracker
 
 from boostrank.arrays import rescale_extreme
 from boostrank.bound_loss import BoundLoss, unit_scale
-from boostrank.metrics import BoundMeasure, Measure
+from boostrank.metrics import BoundMeasure, ClickDCG, Measure
 from boostrank.objective import EdgeObjective, Objective
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
@@ -139,10 +139,21 @@ class GlobalMeasure(BoundMeasure):
 
     def mean(self, scores: NDArray[Any]) -> float:
         """Mean over the queries of all workers, which must all call it."""
-        values = self.per_query(scores)
-        values = values[~np.isnan(values)]
-        total, n_queries = allreduce_sum([values.sum(), len(values)])
-        return float(total / n_queries)
+        sums, error = (0.0, 0.0), None
+        try:
+            sums = sums if self._own is None else self._own.sums(scores)
+        except ValueError as problem:
+            # The other workers wait for the sums of this one.
+            error = problem
+        total, divisor, n_errors = allreduce_sum([*sums, error is not None])
+        if n_errors > 0:
+            raise StoppedError("another worker stopped") if error is None else error
+        if isinstance(self.measure, ClickDCG) and not divisor > 0.0:
+            raise ValueError(
+                f"{self.measure} is not defined for a validation set: the estimated number of relevant documents is "
+                f"{divisor:g}. Use a log with more clicks, or more queries to validate on"
+            )
+        return float(total / divisor)
 
 
 def global_rescale(weights: Floats) -> Floats:

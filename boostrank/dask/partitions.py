@@ -16,14 +16,27 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 from distributed import Client, Future, wait
+from numpy.typing import NDArray
 
-from boostrank.clicks import ClickLabels, ClickLog
-from boostrank.dask.rows import PartitionSummary, concatenate, split_rows, summarize
+from boostrank.arrays import check_lengths
+from boostrank.dask.rows import PartitionSummary, concatenate, n_rows, split_rows, summarize
 from boostrank.frames import QID
 from boostrank.segments import Bools, Ints
 
 #: No partition grows beyond this multiple of the mean size, or of the largest size before, whichever is larger.
 MAX_GROWTH = 1.25
+
+
+@dataclass(frozen=True, eq=False)
+class LocalColumn:
+    """An array of this process with one value for each row of a data set on the cluster.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_documents,)
+    """
+
+    values: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -75,12 +88,6 @@ def is_collection(values: Any) -> bool:
 
 def require_collection(name: str, values: Any) -> None:
     """Refuse values of the argument `name` that Dask does not hold."""
-    if isinstance(values, (ClickLabels, ClickLog)):
-        raise TypeError(
-            f"{name} must be a dask Array or Series; got {type(values).__name__}, which a cluster does not hold. Pass "
-            "targets() of ClickLabels as y, and their query_weights as sample_weight, to a ranker with "
-            "normalize='none' and gain='linear': that is the same loss"
-        )
     if not is_collection(values):
         raise TypeError(
             f"{name} must be a dask Array, DataFrame or Series; got {type(values).__name__}. For data in this process "
@@ -105,7 +112,8 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     ----------
     client : distributed.Client
     X : dask Array or DataFrame, shape (n_documents, n_features), or (n_documents,) for scores
-    y, qid : dask Array or Series, shape (n_documents,)
+    y, qid : dask Array or Series, shape (n_documents,), or LocalColumn
+        Of a column of this process, each worker gets the part that belongs to its rows.
     weights : dask Array or Series, shape (n_documents,), optional
 
     Raises
@@ -117,7 +125,8 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     columns = {"X": X, "y": y, "qid": qid}
     if weights is not None:
         columns["sample_weight"] = weights
-    blocks = _align(columns)
+    local = {name: column.values for name, column in columns.items() if isinstance(column, LocalColumn)}
+    blocks = _align({name: column for name, column in columns.items() if name not in local})
     computed = client.compute([block for column in blocks.values() for block in column])
     wait(computed)
     for future in computed:
@@ -125,8 +134,11 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
             # Raises the error of the task.
             future.result()
     n_parts = len(blocks["X"])
-    parts = [computed[i::n_parts] for i in range(n_parts)]
-    workers = _holders(client, [part[0] for part in parts])
+    futures = {name: computed[i * n_parts : (i + 1) * n_parts] for i, name in enumerate(blocks)}
+    workers = _holders(client, futures["X"])
+    if local:
+        futures |= _send(client, local, futures["X"], workers)
+    parts = [[futures[name][i] for name in columns] for i in range(n_parts)]
     summaries = client.gather([submit(client, worker, summarize, parts[i], i) for i, worker in enumerate(workers)])
     sizes = np.concatenate([summary.sizes for summary in summaries])
     if len(sizes) == 0:
@@ -188,6 +200,22 @@ def _align(columns: dict[str, Any]) -> dict[str, list[Any]]:
                 "(repartition, rechunk), or let them be columns of one DataFrame"
             )
     return blocks
+
+
+def _send(
+    client: Client, columns: dict[str, NDArray[Any]], X: list[Future], workers: list[str]
+) -> dict[str, list[Future]]:
+    """Send the part of each column that belongs to each partition of `X` to the worker that holds the partition."""
+    sizes = client.gather([submit(client, worker, n_rows, part) for worker, part in zip(workers, X, strict=True)])
+    check_lengths(sum(sizes), **{name: len(values) for name, values in columns.items()})
+    pieces = {name: np.split(values, np.cumsum(sizes)[:-1]) for name, values in columns.items()}
+    sent: dict[str, list[Any]] = {name: [None] * len(X) for name in columns}
+    for worker in sorted(set(workers)):
+        places = [(name, i) for name in columns for i in range(len(X)) if workers[i] == worker]
+        futures = client.scatter([pieces[name][i] for name, i in places], workers=[worker], hash=False)
+        for (name, i), future in zip(places, futures, strict=True):
+            sent[name][i] = future
+    return sent
 
 
 def _blocks(values: Any, X: Any) -> list[Any]:

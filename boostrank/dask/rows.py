@@ -12,11 +12,14 @@ from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
 from boostrank.arrays import check_lengths
+from boostrank.clicks import DocumentClicks
+from boostrank.clicks.document_clicks import RECORD
+from boostrank.dask.click_records import ClickRecords
 from boostrank.frames import is_pandas
-from boostrank.labels import as_labels
+from boostrank.labels import Labels, as_labels
 from boostrank.queries import Queries
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.segments import Ints
+from boostrank.segments import Floats, Ints
 from boostrank.weights import document_weights
 
 
@@ -27,6 +30,7 @@ class Rows(NamedTuple):
     ----------
     X : features of shape (n_rows, n_features), or scores of shape (n_rows,)
     relevance : ndarray, shape (n_rows,)
+        Labels; or records of clicks (:class:`boostrank.clicks.DocumentClicks`).
     qid : ndarray, shape (n_rows,)
     weights : ndarray, shape (n_rows,), or None
         Weights of documents.
@@ -115,8 +119,8 @@ def summarize(part: list[Any], number: int) -> PartitionSummary:
             return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), False, (np.inf, -np.inf))
         if rows.X.ndim == 2:
             TrainingFeatures().learn(rows.X)
-        labels = as_labels(rows.relevance).per_document
         queries = Queries.from_qid(rows.qid)
+        labels = _numbers(rows)
         # All weights of one partition may be 0.
         weighted = rows.weights is None or bool(rows.weights.any())
         if rows.weights is not None and weighted:
@@ -124,6 +128,33 @@ def summarize(part: list[Any], number: int) -> PartitionSummary:
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from error
     return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, weighted, (labels.min(), labels.max()))
+
+
+def labels_of(rows: Rows) -> Labels:
+    """The labels of the rows of one partition."""
+    if rows.relevance.dtype != RECORD:
+        return as_labels(rows.relevance)
+    return ClickRecords(DocumentClicks(rows.relevance, Queries.from_qid(rows.qid)))
+
+
+def n_rows(X: Any) -> int:
+    """Number of rows of the features of one partition."""
+    return int(X.shape[0])
+
+
+def _numbers(rows: Rows) -> Floats:
+    """The labels of the rows, or the targets that were made from clicks, checked."""
+    if rows.relevance.dtype != RECORD:
+        return as_labels(rows.relevance).per_document
+    differ = pd.util.hash_array(rows.qid) != rows.relevance["query"]
+    if differ.any():
+        row = int(np.argmax(differ))
+        raise ValueError(
+            f"qid differs from the query ids of the click log, at row {rows.relevance['row'][row]}, where it is "
+            f"{str(rows.qid[row])!r}: the rows of the log must be those of X, in the same sequence"
+        )
+    targets: Floats = rows.relevance["target"]
+    return targets
 
 
 def split_rows(part: list[Any], targets: Ints) -> dict[int, Rows]:

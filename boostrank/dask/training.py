@@ -28,6 +28,7 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.custom_functions import BoundMetric
 from boostrank.bound_loss import BoundLoss, Float32s
+from boostrank.dask.click_records import ClickRecords
 from boostrank.dask.collective import (
     GlobalMeasure,
     StoppedError,
@@ -38,14 +39,14 @@ from boostrank.dask.collective import (
     use_global_start,
 )
 from boostrank.dask.partitions import Partition
-from boostrank.dask.rows import as_rows, stack
+from boostrank.dask.rows import as_rows, labels_of, stack
 from boostrank.frames import is_pandas
-from boostrank.labels import Relevance
+from boostrank.labels import Labels, Relevance
 from boostrank.metrics import Measure
 from boostrank.objective import EdgeObjective
 from boostrank.queries import Queries
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.grouping import group_data
+from boostrank.rankers.grouping import GivenRows, group_data
 from boostrank.segments import Bools, Floats
 from boostrank.threads import use_threads
 from boostrank.weights import DOCUMENT_WEIGHTS, require_equal_weights
@@ -95,11 +96,23 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class ClusterSpecification:
-    """The specification of a training for all workers: with its backend, and the class of their endpoints."""
+    """The specification of a training for all workers.
+
+    Attributes
+    ----------
+    backend : Backend
+    training : TrainingSpecification
+    endpoint : type
+        Class of the endpoints of the workers.
+    default_measures : tuple of Measure
+        The measure of each validation set where `training` has no metrics: a worker may have no part of a set, and does
+        not know the kind of its labels then.
+    """
 
     backend: Backend
     training: TrainingSpecification
     endpoint: type[Endpoint]
+    default_measures: tuple[Measure, ...] = ()
 
 
 @dataclass
@@ -151,7 +164,7 @@ def prepare(cluster: ClusterSpecification, selections: list[list[Any]], validati
     """
     data = _assemble(selections)
     cluster.backend.check_categories(data.X, cluster.training.parameters)
-    sets = [_validation(cluster.training, data, f"valid_{i}", part) for i, part in enumerate(validation)]
+    sets = [_validation(cluster, data, i, part) for i, part in enumerate(validation)]
     return Prepared(data, _bind(cluster, data), sets)
 
 
@@ -211,9 +224,9 @@ def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
 
 
 def _validation(
-    specification: TrainingSpecification, data: GroupedData, name: str, selections: list[list[Any]]
+    cluster: ClusterSpecification, data: GroupedData, number: int, selections: list[list[Any]]
 ) -> ValidationSet:
-    """The part of one validation set that this worker has, and the measures of the whole set.
+    """The part of the validation set `number` that this worker has, and the measures of the whole set.
 
     A worker that has no part scores one row of its training data instead, which does not count.
     """
@@ -221,11 +234,11 @@ def _validation(
     if part is None:
         part = GroupedData(_first_row(data.X), Relevance(np.zeros(1)), Queries.from_sizes([1]))
     metrics: list[BoundMetric] = []
-    for measure in specification.metrics or (part.labels.default_measure(specification.dcg),):
+    for measure in cluster.training.metrics or cluster.default_measures[number : number + 1]:
         assert isinstance(measure, Measure)
         own = measure.bind(part.labels.values, part.queries) if selections else None
         metrics.append(GlobalMeasure(measure, part.queries, own))
-    return ValidationSet(name, part, metrics)
+    return ValidationSet(f"valid_{number}", part, metrics)
 
 
 def _assemble(selections: list[list[Any]]) -> GroupedData:
@@ -234,22 +247,33 @@ def _assemble(selections: list[list[Any]]) -> GroupedData:
     sizes = np.concatenate([part.queries.sizes for part in parts])
     ids = np.concatenate([part.queries.ids for part in parts])
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
-    return GroupedData(
-        _features([part.X for part in parts]),
-        Relevance(np.concatenate([part.labels.per_document for part in parts])),
-        Queries(Queries.from_sizes(sizes).indptr, ids),
-        weights,
+    queries = Queries(Queries.from_sizes(sizes).indptr, ids)
+    records = [part.labels for part in parts if isinstance(part.labels, ClickRecords)]
+    labels: Labels = (
+        ClickRecords.concatenate(records, queries)
+        if records
+        else Relevance(np.concatenate([part.labels.per_document for part in parts]))
     )
+    return GroupedData(_features([part.X for part in parts]), labels, queries, weights)
 
 
 def _grouped(part: Sequence[Any], chosen: Bools | None, query_weights: Floats | None) -> GroupedData:
     """The chosen queries of one partition."""
     rows = as_rows(part)
-    data = group_data(TrainingFeatures().learn(rows.X), rows.relevance, rows.qid)
+    labels, weights = labels_of(rows), None
+    data = group_data(TrainingFeatures().learn(rows.X), labels, rows.qid)
+    given = GivenRows.of(data, labels, rows.qid)
     if query_weights is not None:
-        data = replace(data, weights=data.queries.repeat(query_weights))
+        weights = given.queries.repeat(query_weights)
     elif rows.weights is not None:
-        data = replace(data, weights=data.queries.group(np.asarray(rows.weights, dtype=np.float64)))
+        weights = given.queries.group(np.asarray(rows.weights, dtype=np.float64))
+    if weights is not None and given.kept is not None:
+        weights = weights[given.kept]
+    if isinstance(data.labels, ClickRecords):
+        of_clicks = data.queries.repeat(data.labels.values.query_weights)
+        weights = of_clicks if weights is None else weights * of_clicks
+    data = replace(data, weights=weights)
+    chosen = None if chosen is None else chosen[given.query_numbers]
     return data if chosen is None or chosen.all() else data.take(chosen)
 
 

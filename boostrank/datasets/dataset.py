@@ -26,8 +26,8 @@ class Dataset(NamedTuple):
     ----------
     X : ndarray or scipy.sparse.csr_matrix, shape (n_documents, n_features), float64 or float32
         Features.
-    y : ndarray, shape (n_documents,), float64
-        Relevance labels.
+    y : ndarray, shape (n_documents,), float64; or PreferenceGraph or ClickLabels
+        Relevance labels; or preferences, or clicks.
     qid : ndarray, shape (n_documents,), int64 or str
         Query of each document.
 
@@ -44,16 +44,24 @@ class Dataset(NamedTuple):
 
     def take(self, rows: Any) -> Dataset:
         """Return the data set of the given rows (row numbers, a slice or a mask)."""
-        return Dataset(_safe_indexing(self.X, rows), np.asarray(self.y)[rows], np.asarray(self.qid)[rows])
+        # Preferences and clicks are no arrays, and take rows themselves.
+        y = self.y if self._has_other_labels else np.asarray(self.y)
+        return Dataset(_safe_indexing(self.X, rows), y[rows], np.asarray(self.qid)[rows])
+
+    @property
+    def _has_other_labels(self) -> bool:
+        return hasattr(self.y, "queries")
 
     def _repr_html_(self) -> str:
         """Numbers of documents, queries, features and labels as an HTML table, for notebooks."""
         queries = Queries.from_qid(self.qid)
-        labels, counts = np.unique(np.asarray(self.y), return_counts=True)
         rows = [["documents", f"{queries.n_documents:,}"], ["queries", f"{queries.n_queries:,}"]]
         rows += [["documents of a query", range_text(queries.sizes)], ["features", f"{self.X.shape[1]:,}"]]
         kind = f"{type(self.X).__name__}, {self.X.dtype}" if hasattr(self.X, "dtype") else type(self.X).__name__
         rows += [["type of the features", kind]]
+        if self._has_other_labels:
+            return html_table([*rows, ["labels", repr(self.y)]], "Dataset", has_head=False)
+        labels, counts = np.unique(np.asarray(self.y), return_counts=True)
         if len(labels) <= MAX_LABELS:
             shares = zip(labels, counts, strict=True)
             rows += [[f"label {label:g}", f"{count:,} ({count / len(self.y):.1%})"] for label, count in shares]

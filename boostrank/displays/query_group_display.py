@@ -26,7 +26,7 @@ from boostrank.displays.style import (
     wrapped,
 )
 from boostrank.metrics import Measure, get_measure
-from boostrank.metrics.input_checks import refuse_preferences, require_ids
+from boostrank.metrics.input_checks import refuse_other_labels, require_ids
 from boostrank.metrics.ndcg import NDCG
 from boostrank.metrics.query_groups import QueryGroups, group_means, query_groups
 from boostrank.queries import Queries
@@ -143,7 +143,7 @@ class QueryGroupDisplay:
             As :func:`boostrank.evaluate`; and for more than 40 groups, a number that is out of range, and a `name`
             beside a mapping.
         """
-        refuse_preferences(y_true, "QueryGroupDisplay")
+        refuse_other_labels(y_true, "QueryGroupDisplay")
         check_count("n_groups", n_groups)
         check_count("n_worst", n_worst, smallest=0)
         scores, chosen = named(y_score, name, "scores", "y_score"), get_measure(measure)

@@ -5,6 +5,7 @@ from boostrank.metrics.auc import auc_score
 from boostrank.metrics.average_precision import average_precision_score
 from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.bpref import bpref_score
+from boostrank.metrics.click_dcg import ClickDCG
 from boostrank.metrics.err import err_score
 from boostrank.metrics.expected_ndcg import expected_ndcg
 from boostrank.metrics.input_checks import check_scores
@@ -32,6 +33,7 @@ __all__ = [
     "EMPTY",
     "MEASURES",
     "BoundMeasure",
+    "ClickDCG",
     "Empty",
     "Measure",
     "RankingScorer",

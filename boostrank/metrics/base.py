@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import DCG, Ties, check_relevance
 from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.metrics.input_checks import labels_scores_queries, refuse_preferences
+from boostrank.metrics.input_checks import labels_scores_queries, refuse_other_labels
 from boostrank.metrics.query_mean import Empty, QueryMean, check_empty
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
@@ -110,6 +110,15 @@ class BoundMeasure(ABC):
     @abstractmethod
     def mean(self, scores: NDArray[Any]) -> float:
         """Weighted mean over queries at finite grouped `scores`."""
+
+    def sums(self, scores: NDArray[Any]) -> tuple[float, float]:
+        """Numerator and denominator of the mean without weights, at finite grouped `scores`.
+
+        Both add up over parts of the queries, which may lie on several machines.
+        """
+        values = self.per_query(scores)
+        values = values[~np.isnan(values)]
+        return float(values.sum()), float(len(values))
 
     def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
         """A list of one result: the name of the measure, its mean at finite grouped `scores`, and True.
@@ -271,12 +280,11 @@ class QueryMeasure(Measure):
 
     def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
         """Labels and scores, checked and grouped, and their queries."""
-        refuse_preferences(y_true, str(self))
         return labels_scores_queries(y_true, y_score, qid, str(self))
 
     def _checked(self, labels: Any) -> Any:
         """Grouped labels, checked."""
-        refuse_preferences(labels, str(self))
+        refuse_other_labels(labels, str(self))
         return check_relevance(labels)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.arrays import as_array, real_array_as_floats
+from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
 from boostrank.dcg import check_relevance
 from boostrank.frames import require_qid
 from boostrank.preferences import PreferenceGraph
@@ -23,6 +24,7 @@ def labels_scores_queries(
 
     If `qid` is None, it raises ValueError, in which `measure` is the name of the function that got no query ids.
     """
+    refuse_other_labels(y_true, measure)
     relevance, scores = check_relevance(y_true, "y_true"), check_scores(y_score, "y_score")
     queries = Queries.from_qid(require_ids(qid, measure))
     check_lengths(y_true=len(relevance), y_score=len(scores), qid=queries.n_documents)
@@ -53,10 +55,16 @@ def preferences_scores_queries(
     return graph.grouped, graph.queries.group(scores), graph.queries
 
 
-def refuse_preferences(labels: object, measure: str) -> None:
-    """Raise ValueError for a PreferenceGraph, because `measure` needs relevance labels."""
+def refuse_other_labels(labels: object, measure: str) -> None:
+    """Raise ValueError for a PreferenceGraph and for clicks, because `measure` needs relevance labels."""
     if isinstance(labels, PreferenceGraph):
         raise ValueError(f"{measure} needs relevance labels; the measure of preferences is 'agreement'")
+    if isinstance(labels, (ClickLabels, ClickLog, DocumentClicks)):
+        cutoff = "".join(measure.partition("@")[1:])
+        raise ValueError(
+            f"{measure} needs relevance labels, one number for each document; got {type(labels).__name__}. The measure "
+            f"of ClickLabels is 'click-dcg{cutoff}', an estimate from the clicks"
+        )
 
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:

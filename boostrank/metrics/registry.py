@@ -17,6 +17,7 @@ from boostrank.metrics.auc import AUC
 from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
 from boostrank.metrics.bpref import BinaryPreference
+from boostrank.metrics.click_dcg import ClickDCG
 from boostrank.metrics.compatibility import Compatibility
 from boostrank.metrics.counts import NumberOfQueries, NumberOfRelevant, NumberOfRetrieved
 from boostrank.metrics.err import ExpectedReciprocalRank
@@ -80,6 +81,8 @@ _CLASSES: tuple[type[QueryMeasure], ...] = (
 )
 #: Classes of measures by the name that :func:`get_measure` takes.
 MEASURES: Mapping[str, type[QueryMeasure]] = MappingProxyType({measure.name: measure for measure in _CLASSES})
+# The measure of clicks is no mean of values of queries, but has a name too.
+_BY_NAME: Mapping[str, type[QueryMeasure | ClickDCG]] = {**MEASURES, ClickDCG.name: ClickDCG}
 
 
 def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> Measure:
@@ -99,7 +102,8 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         "insq", "bpm", "sdcg" and "nerr8" to "nerr11"; and those of judgments for subtopics, "alpha_dcg", "alpha_ndcg",
         "err_ia", "nerr_ia", "nrbp", "nnrbp", "map_ia", "precision_ia" and "subtopic_recall". Or a name of ir_measures,
         such as ``"nDCG@10"``, ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, with its conventions: the gain of nDCG is the
-        label itself, and the largest grade of ERR is 4. Or a measure whose settings are to be changed. Or a function
+        label itself, and the largest grade of ERR is 4. Or ``"click-dcg"``, with or without a cutoff, the measure of
+        ClickLabels. Or a measure whose settings are to be changed. Or a function
         ``(y_true, y_score, qid, **settings)`` that returns a larger value for a better ranking.
     **settings
         Settings of the measure, which are arguments of the function of the metric. For instance those of
@@ -134,20 +138,20 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     if isinstance(measure, str) and (parsed := parse_name(measure)) is not None:
         measure, settings = parsed.name, {**parsed.settings, **settings}
     name, at, cutoff = measure.partition("@") if isinstance(measure, str) else ("", "", "")
-    if name not in MEASURES or bool(at) != _is_cutoff(cutoff):
+    if name not in _BY_NAME or bool(at) != _is_cutoff(cutoff):
         raise ValueError(
-            f"measure must be a Measure, a function, one of {', '.join(MEASURES)}, with a cutoff as in 'ndcg@10', or a "
+            f"measure must be a Measure, a function, one of {', '.join(_BY_NAME)}, with a cutoff as in 'ndcg@10', or a "
             f"name of ir_measures, such as 'nDCG@10'; got {given!r}{name_in_other_case(given)}"
         )
-    if isinstance(given, str) and "@" in given and MEASURES[name].at not in _settings_of(MEASURES[name]):
+    if isinstance(given, str) and "@" in given and _BY_NAME[name].at not in _settings_of(_BY_NAME[name]):
         raise TypeError(f"{given!r} has a cutoff, which the measure {name!r} does not take; leave it out")
     if at:
-        setting = MEASURES[name].at
+        setting = _BY_NAME[name].at
         if setting in settings:
             raise ValueError(f"{measure!r} has its cutoff in the name; got {setting}={settings[setting]!r} too")
         settings = {setting: int(cutoff) if cutoff.isdecimal() else float(cutoff), **settings}
-    _check_names(MEASURES[name], settings)
-    return MEASURES[name](**settings)
+    _check_names(_BY_NAME[name], settings)
+    return _BY_NAME[name](**settings)
 
 
 def named_measures(
@@ -188,7 +192,7 @@ def named_measures(
                 raise ValueError(f"two measures are called {name!r}: pass a dict of measures by different names")
             named[name] = measure
     for measure in named.values():
-        if needed is not None and isinstance(measure, QueryMeasure):
+        if needed is not None and isinstance(measure, (QueryMeasure, ClickDCG)):
             measure.check_domain(needed)
     return named
 
@@ -208,7 +212,8 @@ def evaluate(
     Parameters
     ----------
     y_true, y_score, qid, sample_weight
-        See :func:`boostrank.ndcg_score`. For ``"agreement"`` the labels may be a PreferenceGraph.
+        See :func:`boostrank.ndcg_score`. For ``"agreement"`` the labels may be a PreferenceGraph, and for
+        ``"click-dcg"`` they are ClickLabels.
     measures : str, Measure or callable, or list or dict of them, default ("ndcg@10",)
         Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such as "ndcg@10".
     per_query : bool, default False
@@ -362,13 +367,13 @@ def _changed(measure: Measure, settings: dict[str, Any]) -> Measure:
         return measure
     if isinstance(measure, FunctionMeasure):
         return FunctionMeasure(measure.function, {**measure.settings, **settings})
-    if not isinstance(measure, QueryMeasure):
+    if not isinstance(measure, (QueryMeasure, ClickDCG)):
         raise TypeError(f"the settings of {measure!r} cannot be changed; make another measure")
     _check_names(type(measure), settings)
     return replace(measure, **settings)
 
 
-def _check_names(measure: type[QueryMeasure], settings: Mapping[str, Any]) -> None:
+def _check_names(measure: type[QueryMeasure | ClickDCG], settings: Mapping[str, Any]) -> None:
     """Raise TypeError for a setting that the measure does not have."""
     known = _settings_of(measure)
     for name in settings:
@@ -378,7 +383,7 @@ def _check_names(measure: type[QueryMeasure], settings: Mapping[str, Any]) -> No
             )
 
 
-def _settings_of(measure: type[QueryMeasure]) -> list[str]:
+def _settings_of(measure: type[QueryMeasure | ClickDCG]) -> list[str]:
     return [setting.name for setting in fields(measure)]
 
 

@@ -20,7 +20,7 @@ from boostrank.dcg import DCG
 from boostrank.estimators import accept_qid, n_rounds, unwrap
 from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
-from boostrank.metrics import Measure, make_scorer
+from boostrank.metrics import ClickDCG, Measure, make_scorer
 from boostrank.metrics.scorers import RankingScorer
 from boostrank.model_selection.splits import QueryKFold
 from boostrank.preferences import PreferenceGraph
@@ -111,7 +111,8 @@ def cross_validate(
     scoring : str, Measure or scorer, or list or dict of them, optional
         Measures as in :func:`boostrank.get_measure`, or scorers as those of :func:`boostrank.make_scorer`. Each element
         of a list, and each name of a dict, is a score in the result. The default is "ndcg@10", for a PreferenceGraph
-        "agreement", and for ClickLabels the measure ``boostrank.clicks.ClickDCG(k=10)``.
+        "agreement", and for ClickLabels
+        "click-dcg@10".
     params : dict, optional
         Other arguments of the ranker's `fit`, such as `sample_weight`: weights of queries, in the sequence in which
         they first appear, or of documents. Each fold gets the weights of its rows. The weights are used in training,
@@ -130,7 +131,7 @@ def cross_validate(
     ------
     ValueError
         If there are no query ids, if a fold has rows of one query both to train and to test on, for weights that are
-        invalid, and if `scoring` needs relevance and `y` is a PreferenceGraph or ClickLabels.
+        invalid, and if `scoring` needs other labels than `y` are: relevance, a PreferenceGraph or ClickLabels.
 
     Examples
     --------
@@ -298,10 +299,13 @@ def _scorers(scoring: Any, y: Any, ranker: Any) -> dict[str, Any]:
     scorers = {
         name: make_scorer(scorer) if isinstance(scorer, (str, Measure)) else scorer for name, scorer in scoring.items()
     }
-    for scorer in scorers.values():
-        if labels is not None and isinstance(scorer, RankingScorer):
+    # In the scorers of a fold, scikit-learn makes warnings of errors.
+    for measure in [scorer.measure for scorer in scorers.values() if isinstance(scorer, RankingScorer)]:
+        if labels is not None:
             grouped = labels.group(labels.values.queries)
-            scorer.measure.bind(grouped.values, grouped.values.queries)
+            measure.bind(grouped.values, grouped.values.queries)
+        elif isinstance(measure, ClickDCG):
+            measure.checked(y)
     last = ranker[-1] if isinstance(ranker, Pipeline) else ranker
     is_ranker = "qid" in inspect.signature(last.fit).parameters
     return {**scorers, "n_estimators": _n_estimators} if is_ranker else scorers

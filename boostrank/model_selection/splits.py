@@ -143,7 +143,7 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> 
     return queries.take(shuffled[n_held:]), queries.take(shuffled[:n_held])
 
 
-def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0) -> list[Fold]:
+def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test_labels: Any = None) -> list[Fold]:
     """Make folds of a data set for training, validation and test, none of which cuts a query.
 
     The queries are divided at random into `n_splits` parts of equal numbers of queries. Each fold has one part to test
@@ -156,6 +156,9 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0) -> l
         Number of folds, at least 3.
     random_state : int, RandomState or None, default 0
         Seed of the division.
+    test_labels : array-like, shape (n_documents,), optional
+        Labels of all rows for the parts to test on, in place of ``data.y``. With ClickLabels as ``data.y`` and the true
+        labels here, rankers learn from clicks and stop early by them, and are judged by the true labels.
 
     Returns
     -------
@@ -164,7 +167,7 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0) -> l
     Raises
     ------
     ValueError
-        If `n_splits` is below 3 or above the number of queries.
+        If `n_splits` is below 3 or above the number of queries, and if `test_labels` has another number of rows.
 
     Examples
     --------
@@ -177,11 +180,13 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0) -> l
     check_count("n_splits", n_splits, smallest=3)
     splitter = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     tests = [test for _, test in splitter.split(data.qid, groups=data.qid)]
+    to_test = data if test_labels is None else data._replace(y=test_labels)
+    check_lengths(len(data.qid), **{"y" if test_labels is None else "test_labels": len(to_test.y)})
     folds = []
     for i, test in enumerate(tests):
         validation = tests[(i + 1) % n_splits]
         train = np.setdiff1d(np.arange(len(data.qid)), np.concatenate([test, validation]))
-        folds.append(Fold(f"Fold{i + 1}", *(data.take(rows) for rows in (train, validation, test))))
+        folds.append(Fold(f"Fold{i + 1}", data.take(train), data.take(validation), to_test.take(test)))
     return folds
 
 

@@ -25,7 +25,7 @@ from boostrank.rankers.bagging_members import (
 )
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.grouping import features_and_qid, group_data
+from boostrank.rankers.grouping import GivenRows, features_and_qid, group_data
 from boostrank.rankers.settings import Settings, as_random_state, is_function
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_count, is_count
@@ -87,8 +87,8 @@ class BaggedRanker(BaseEstimator):
     oob_scores_ : ndarray of float64, shape (n_queries,)
         NDCG@k of `oob_prediction_` for each query, in the sequence in which queries first appear in `qid`, with the
         ranker's `gain`, `discount` and `k`; agreement if the labels are preferences; for ClickLabels the terms of
-        :class:`boostrank.clicks.ClickDCG`, whose mean is the measure. NaN for queries that all members were trained on,
-        and for those for which the measure is undefined. If the members stopped early on their out-of-bag queries,
+        :class:`boostrank.metrics.ClickDCG`, whose mean is the measure. NaN for queries that all members were trained
+        on, and for those for which the measure is undefined. If the members stopped early on their out-of-bag queries,
         these values are somewhat too high: they chose the number of rounds.
     oob_score_ : float
         The mean of `oob_scores_` over the queries with a value; NaN if there is none.
@@ -202,14 +202,15 @@ class BaggedRanker(BaseEstimator):
         )
         average = self._average([member.ranker for member in members], features)
         scores = mean_out_of_bag_scores(data.queries, samples, [member.scores for member in members])
-        self.oob_scores_ = self._score_queries(data, scores)
-        self.oob_prediction_ = data.queries.ungroup(scores)
+        given = GivenRows.of(data, y, ids)
+        self.oob_scores_ = given.of_queries(self._score_queries(data, scores))
+        self.oob_prediction_ = given.ungroup(scores)
         self.estimators_ = [member.ranker for member in members]
-        self.estimators_samples_ = [sample.drawn for sample in samples]
+        self.estimators_samples_ = [given.query_numbers[sample.drawn] for sample in samples]
         self.ranker_ = average
         features.copy_to(self)
         for ranker in (self, average):
-            remember_training_queries(ranker, data.queries)
+            remember_training_queries(ranker, given.queries)
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:

@@ -27,7 +27,7 @@ from boostrank.rankers.automatic import choose
 from boostrank.rankers.candidates import CandidatesMixin
 from boostrank.rankers.eval_sets import EvalArguments, EvalSet, as_eval_set
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.grouping import features_and_qid, group_data
+from boostrank.rankers.grouping import GivenRows, features_and_qid, group_data
 from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
 from boostrank.rankers.single_training import train, train_on_kept
@@ -136,7 +136,7 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
             Metrics of validation sets: names and measures as in :func:`boostrank.get_measure`, and functions ``(y,
             scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in LightGBM. The default is NDCG with
             the ranker's `k`, `gain` and `discount`, agreement if the labels are preferences, and for ClickLabels the
-            measure :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`.
+            measure :class:`boostrank.metrics.ClickDCG` with the ranker's `k` and `discount`.
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping, and in trainings on folds; the first one by default.
         callbacks : list, optional
@@ -214,15 +214,16 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         if choice is not None:
             self._trained_objective = choice.candidate.objective
             self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
-        remember_training_queries(self, data.queries)
+        # Rows that the labels leave out are no rows that a splitter cut off.
+        remember_training_queries(self, GivenRows.of(data, y, ids).queries)
         return self
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Mean NDCG@k of the predicted scores, with this ranker's `gain`, `discount` and `k`.
 
         It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is that of
-        :func:`boostrank.metrics.agreement_score`, and if `y` is ClickLabels, that of :class:`boostrank.clicks.ClickDCG`
-        with this ranker's `k` and `discount`.
+        :func:`boostrank.metrics.agreement_score`, and if `y` is ClickLabels, that of
+        :class:`boostrank.metrics.ClickDCG` with this ranker's `k` and `discount`.
 
         Parameters
         ----------

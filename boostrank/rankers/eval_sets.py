@@ -47,7 +47,8 @@ class EvalPart:
 
         `data` and `features` are those of the training. If this set is the training data, they are grouped already.
         """
-        if self.is_training and self.init_score is None and data.init_score is None:
+        is_complete = self.sample_weight is None or data.queries.n_documents == len(self.y)
+        if self.is_training and is_complete and self.init_score is None and data.init_score is None:
             grouped, weights = data, self._weights_of_training(data)
         else:
             grouped = self._grouped(features)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.arrays import as_array, as_floats, check_lengths
 from boostrank.backends.base import GroupedData
+from boostrank.clicks import ClickLabels
 from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.frames import find_qid, require_qid
-from boostrank.labels import as_labels
+from boostrank.labels import Labels, as_labels
 from boostrank.queries import Queries
-from boostrank.segments import Ints
+from boostrank.segments import Bools, Floats, Ints
 from boostrank.weights import document_weights
 
 
@@ -67,6 +69,8 @@ def group_data(
 ) -> GroupedData:
     """Check labels, query ids, weights, initial scores and positions, and group them and the features by query.
 
+    Rows that the labels leave out are not in the result.
+
     Parameters
     ----------
     X : ndarray, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
@@ -97,7 +101,54 @@ def group_data(
         if isinstance(X, FeatureFiles):
             raise ValueError(_not_adjacent(queries))
         X = _safe_indexing(X, queries.permutation)
-    return GroupedData(X, labels.group(queries), queries, weights, scores, positions)
+    data = GroupedData(X, labels.group(queries), queries, weights, scores, positions)
+    kept = data.labels.kept
+    return data if kept is None else data.take_documents(kept)
+
+
+@dataclass(frozen=True)
+class GivenRows:
+    """All rows that were given to ``fit``, of which the labels may leave some out; see :attr:`Labels.kept`.
+
+    Attributes
+    ----------
+    queries : Queries
+        Queries of all rows.
+    kept : ndarray of bool, shape (n_documents,), or None
+        Mask of the grouped rows that were not left out; None if none was.
+    """
+
+    queries: Queries
+    kept: Bools | None
+
+    @classmethod
+    def of(cls, data: GroupedData, y: Any, qid: ArrayLike) -> GivenRows:
+        """The rows of the arguments `y` and `qid` of :func:`group_data`, whose result is `data`."""
+        kept = as_labels(y).kept if isinstance(y, (Labels, ClickLabels)) else None
+        if kept is None:
+            return cls(data.queries, None)
+        queries = Queries.from_qid(qid)
+        return cls(queries, queries.group(kept))
+
+    @property
+    def query_numbers(self) -> Ints:
+        """Number among all queries of each query that has rows left."""
+        if self.kept is None:
+            return np.arange(self.queries.n_queries)
+        return np.flatnonzero(self.queries.sum(self.kept.astype(np.int64)))
+
+    def ungroup(self, values: Floats) -> Floats:
+        """Values of all rows from grouped values of those that are left; NaN for the others."""
+        if self.kept is not None:
+            left, values = values, np.full(len(self.kept), np.nan)
+            values[self.kept] = left
+        return self.queries.ungroup(values)
+
+    def of_queries(self, values: Floats) -> Floats:
+        """Values of all queries from those of the queries that have rows left; NaN for the others."""
+        all_values = np.full(self.queries.n_queries, np.nan)
+        all_values[self.query_numbers] = values
+        return all_values
 
 
 def _not_adjacent(queries: Queries) -> str:

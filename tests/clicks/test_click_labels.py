@@ -108,8 +108,10 @@ def test_targets_of_sessions_need_sessions():
 
 def test_they_are_no_array_of_numbers():
     labels = br.ClickLabels(simulated(), 1.0)
-    for use in (np.asarray, lambda y: br.ndcg_score(y, np.arange(8.0), QID), lambda y: br.evaluate(y, np.arange(8.0))):
-        with pytest.raises(ValueError, match=r"got ClickLabels: clicks are evaluated by boostrank.clicks.ClickDCG"):
+    with pytest.raises(ValueError, match="got ClickLabels: clicks are evaluated by the measure 'click-dcg@10'"):
+        np.asarray(labels)
+    for use in (lambda y: br.ndcg_score(y, np.arange(8.0), QID), lambda y: br.evaluate(y, np.arange(8.0))):
+        with pytest.raises(ValueError, match=r"^ndcg(@10)? needs relevance labels.*got ClickLabels.*'click-dcg(@10)?'"):
             use(labels)
     with pytest.raises(ValueError, match="qid differs from the query ids of the click log"):
         labels.check_qid(QID[::-1])

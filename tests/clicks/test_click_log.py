@@ -8,6 +8,8 @@ import pytest
 
 import boostrank as br
 from boostrank.clicks import ClickLog
+from boostrank.queries import Queries
+from boostrank.segments import Segments
 
 QID = ["a", "b", "a", "b", "a"]
 EVENTS = {
@@ -235,3 +237,31 @@ def test_public_names():
     assert br.ClickLog is ClickLog
     assert repr(ClickLog(**GOOD)) == ("ClickLog(n_documents=3, n_queries=2, n_entries=3, n_impressions=3, n_clicks=1)")
     assert len(ClickLog(**GOOD)) == 3
+
+
+def test_complete_sessions_are_checked():
+    queries, sessions = Queries.from_qid(["a", "a", "b"]), Segments.from_sizes([2, 1])
+    log = ClickLog.of_sessions(queries, [1, 0, 2], [1, 0, 0], sessions)
+    assert entries(log) == entries(ClickLog(["a", "a", "b"], [1, 0, 2], [1, 2, 1], [1, 0, 0], session=[0, 0, 1]))
+    for row, clicks, settings, message in (
+        ([1, 0, 3], [0, 0, 0], {}, r"row\[2\] is 3, but rows are numbered from 0 to 2"),
+        ([1, 0], [0, 0], {}, r"row must be an array of one number per entry, shape \(3,\)"),
+        ([1, 0, 2], [2, 0, 0], {}, r"clicks\[0\] is 2, but impressions\[0\] is 1"),
+        ([1, 1, 2], [0, 0, 0], {}, "session '0' shows row 1 of query 'a' twice"),
+        ([1, 2, 0], [0, 0, 0], {"session_ids": ["s", "t"]}, "session 's' has documents of several queries"),
+        ([1, 0, 2], [0, 0, 0], {"session_ids": [5]}, "one id for each of the 2 sessions"),
+        ([1, 0, 2], [0, 0, 0], {"documents": [5]}, "one id for each of the 3 rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ClickLog.of_sessions(queries, row, clicks, sessions, **settings)
+
+
+@pytest.mark.parametrize("session", [None, [0, 0]])
+def test_logs_of_the_same_documents_are_concatenated(session):
+    settings = {"row": [0, 1], "position": [1, 2], "clicks": [1, 0], "session": session}
+    known, unknown, other = (ClickLog([5, 5], **settings, documents=ids) for ids in (["x", "y"], None, ["x", "z"]))
+    for logs in ([known, unknown], [unknown, known], [unknown, known, known]):
+        assert ClickLog.concatenate(logs).documents.tolist() == ["x", "y"]
+    assert ClickLog.concatenate([unknown, unknown]).documents is None
+    with pytest.raises(ValueError, match=r"logs\[2\] belongs to other rows than logs\[1\]: document 'z' of row 1"):
+        ClickLog.concatenate([unknown, known, other])

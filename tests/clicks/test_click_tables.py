@@ -118,3 +118,8 @@ def without(table, name):
 def test_invalid_tables_are_named(table, settings, message):
     with pytest.raises(ValueError, match=message):
         from_table(table, **settings)
+
+
+def test_a_table_without_lines_is_an_error():
+    with pytest.raises(ValueError, match="the table has no lines"):
+        from_table({"qid": [], "document": [], "position": [], "click": []})

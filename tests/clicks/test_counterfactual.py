@@ -232,7 +232,7 @@ def test_invalid_arguments_are_named():
         ({"by": "rows"}, "by must be one of"),
         ({"average": "rows"}, "average must be one of"),
         ({"level": 1.0}, "level must be"),
-        ({"not_shown": "drop"}, "not_shown must be one of"),
+        ({"not_shown": "zero"}, "not_shown must be one of"),
         ({"measure": "ndcg", "method": "inverse-propensity"}, "is not used for NDCG"),
         ({"scores": SCORES[:3]}, "one finite number for each of the 9 rows"),
         ({"scores": SCORES * np.nan}, "and not all are finite"),

@@ -187,19 +187,6 @@ def test_bad_data_are_errors_that_name_them(client, rows, data, small):
     assert set(client.nthreads()) == workers
 
 
-def test_clicks_are_passed_as_targets_and_weights(ranker_class, client, rows, data, small, small_local):
-    local, (X, y, qid) = small_local(ranker_class), data
-    log = br.simulate_clicks(y, X[:, 0], qid, depth=None, n_sessions=5000, random_state=0).log
-    labels = br.ClickLabels(log, ("power", 1.0))
-    ranker = small(ranker_class, normalize="none", gain="linear")
-    for clicks in (labels, log):
-        with pytest.raises(TypeError, match=r"y must be a dask.*got Click.*Pass targets\(\) of ClickLabels as y"):
-            ranker.fit(rows[0], clicks, rows[2])
-    targets = da.from_array(labels.targets(), chunks=rows[0].chunks[0])
-    ranker.fit(rows[0], targets, rows[2], sample_weight=labels.query_weights)
-    np.testing.assert_allclose(ranker.local.predict(X), local.fit(X, labels).predict(X), atol=1e-5)
-
-
 def test_choices_by_folds_are_only_local(rows, small):
     X, y, qid = rows
     for settings in ({"objective": "auto"}, {"n_estimators": "auto"}, {"ensemble": "folds"}):

@@ -16,6 +16,7 @@ from scipy.stats import spearmanr
 import boostrank as br
 import boostrank.dask as bd
 from boostrank.dask.training import ClusterSpecification, Endpoint, prepare
+from boostrank.metrics.ndcg import NDCG
 from boostrank.queries import Queries
 from boostrank.rankers.settings import FitOptions
 from boostrank.threads import n_threads
@@ -32,7 +33,8 @@ def prepared(part, ranker=None, validation=(), chosen=None, query_weights=None, 
     """The training of a worker that has one partition."""
     ranker = br.LightGBMRanker("softmax") if ranker is None else ranker
     specification = ranker._settings().specification(np.random.RandomState(0), FitOptions(eval_metric))
-    cluster = ClusterSpecification(ranker._backend, specification, Endpoint)
+    measures = (NDCG(),) * len(validation)
+    cluster = ClusterSpecification(ranker._backend, specification, Endpoint, measures)
     return prepare(cluster, [[part, chosen, query_weights]], list(validation))
 
 

@@ -5,8 +5,9 @@ import pytest
 from clicks.test_click_labels import QID, TRUST, simulated
 
 import boostrank as br
-from boostrank.clicks import Cascade, ClickDCG, ClickLog, evaluate
+from boostrank.clicks import Cascade, ClickLog, evaluate
 from boostrank.labels import as_labels
+from boostrank.metrics import ClickDCG
 
 SCORES = np.array([1.0, 3.0, 2.0, 1.0, 2.0, 5.0, 4.0, 0.0])
 MODELS = {"positions": (1.0, 0.8, 0.6, 0.5), "trust": TRUST, "cascade": Cascade(0.5)}
@@ -118,7 +119,10 @@ def test_names_and_use_as_a_measure():
     labels = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5))
     measure = ClickDCG(2, discount=["power", 0.5])
     assert br.get_measure(measure) is measure
-    assert eval(repr(measure)) == measure
+    assert eval(repr(measure), {"get_measure": br.get_measure}) == measure
+    assert br.get_measure("click-dcg@2", discount=("power", 0.5)) == measure
+    assert br.get_measure("click-dcg") == ClickDCG()
+    assert br.get_measure(ClickDCG(), k=5) == ClickDCG(5)
     assert hash(measure) == hash(ClickDCG(2, discount=("power", 0.5)))
     assert br.evaluate(labels, SCORES, measures=[ClickDCG(2)]) == {"click-dcg@2": ClickDCG(2)(labels, SCORES)}
     table = br.evaluate(labels, SCORES, measures={"dcg": ClickDCG(2)}, per_query=True)
