@@ -27,7 +27,7 @@ Intervals are 95% intervals of Student's distribution, over folds and seeds, of 
 
 import re
 import warnings
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import matplotlib
@@ -52,8 +52,8 @@ from boostrank.displays import import_pyplot, style
 
 N_FOLDS, BASE_POLICY, BASE_MODEL = 5, "weak", "position-based"
 CLICKS = (100, 1_000, 10_000, 100_000, 1_000_000)
-#: The number of clicks with which policies and click models are varied.
-N_VARIED = 10_000
+#: The numbers of clicks with which policies and click models are varied.
+VARIED = (10_000, 100_000, 1_000_000)
 FULL, LOGGED = "full labels", "logging policy"
 #: Lines of the picture: colour, marker, dashes.
 LINES = {
@@ -68,44 +68,47 @@ LINES = {
 MIN_LOSS, MAX_LOSS, TICKS = 0.001, 0.4, (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 
 
-def run(data, fold, policy, model, n_clicks, seed, max_sessions):
-    """One job: NDCG@10 of all methods on one log; with 0 clicks, of full labels and of the logging policy."""
+def run(data, fold, policy, model, n_clicks, seed, group, max_sessions):
+    """One job: NDCG@10 of a group of methods on one log; with 0 clicks, of full labels and of the logging policy."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        record = {"propensities": None, "logged": 0}
+        logged = 0
         if n_clicks:
             experiment = Experiment(data, fold, policy, model, n_clicks, seed, max_sessions)
-            values = {name: ndcg(experiment.test, method(experiment)) for name, method in METHODS.items()}
-            record["logged"] = experiment.log.n_clicks
-            if experiment.estimated is not None:
-                record["propensities"] = list(experiment.estimated.propensities)
+            values = {name: ndcg(experiment.test, method(experiment)) for name, method in METHODS[group].items()}
+            logged = experiment.log.n_clicks
         else:
             train, test = read_part(data, fold)
             values = {FULL: ndcg(test, fit_on_labels(train, seed).predict(test.X))}
             values[LOGGED] = logging_policy(data, fold, policy, seed)[1]
     names = {"data": data_name(data), "fold": fold, "policy": policy, "model": model, "clicks": n_clicks, "seed": seed}
-    return {**names, **record, "max_sessions": max_sessions, "ndcg@10": values, "versions": versions(PACKAGES)}
+    record = {"logged": logged, "max_sessions": max_sessions, "ndcg@10": values, "versions": versions(PACKAGES)}
+    return {**names, **record}
 
 
-def grid(full):
-    """Policy, click model and number of clicks of each cell; the base first."""
-    cells = [(BASE_POLICY, BASE_MODEL, n) for n in CLICKS]
-    if full:
-        others = product(POLICIES, CLICK_MODELS, CLICKS)
-    else:
-        others = [*product(POLICIES, [BASE_MODEL], [N_VARIED]), *product([BASE_POLICY], CLICK_MODELS, [N_VARIED])]
-    return list(dict.fromkeys([*cells, *others]))
+def grid(sizes):
+    """Policy, click model and number of clicks of each cell that varies one of the policy and the click model."""
+    others = [(policy, BASE_MODEL) for policy in POLICIES] + [(BASE_POLICY, model) for model in CLICK_MODELS]
+    pairs = [pair for pair in others if pair != (BASE_POLICY, BASE_MODEL)]
+    return [(*pair, n) for n in sizes for pair in pairs]
 
 
 def jobs_of(arguments):
-    """File and arguments of each job: the base, then the other cells, each one fold after the other."""
-    cells = grid(arguments.full)
-    labels = dict.fromkeys((policy, BASE_MODEL, 0) for policy, _, _ in cells)
+    """File and arguments of each job.
+
+    The base comes first, and what takes most time last: the methods of the libraries on the most clicks and in the
+    other cells. An incomplete run has complete folds.
+    """
+    most, most_others = arguments.sessions
+    labels = [(policy, BASE_MODEL, 0) for policy in POLICIES]
+    base, others = [(BASE_POLICY, BASE_MODEL, n) for n in CLICKS], grid(VARIED)
+    parts = [("labels", labels, 0), ("ours", base, 0), ("libraries", base[:-1], most), ("ours", others, 0)]
+    parts += [("libraries", base[-1:], most), ("libraries", others, most_others)]
     jobs = {}
-    for part in ([*labels, *cells[: len(CLICKS)]], cells[len(CLICKS) :]):
-        for seed, fold, data, cell in product(range(arguments.seeds), range(N_FOLDS), arguments.data, part):
-            name = re.sub(r"[^\w.-]+", "_", "-".join(map(str, (data_name(data), *cell, fold, seed))))
-            jobs[arguments.runs / f"{name}.json"] = (data, fold, *cell, seed, arguments.sessions)
+    for seed, (group, cells, limit) in product(range(arguments.seeds), parts):
+        for fold, data, cell in product(range(N_FOLDS), arguments.data, cells):
+            name = re.sub(r"[^\w.-]+", "_", "-".join(map(str, (data_name(data), *cell, fold, seed, group))))
+            jobs[arguments.runs / f"{name}.json"] = (data, fold, *cell, seed, group, limit)
     return jobs
 
 
@@ -136,7 +139,7 @@ def summarize(rows):
     margin = stats.t.ppf(0.975, table["runs"] - 1) * table["spread"] / np.sqrt(table["runs"])
     table["low"], table["high"] = table["difference"] - margin, table["difference"] + margin
     table = table.drop(columns="spread")
-    places = [[FULL, LOGGED, *METHODS], list(CLICK_MODELS), list(POLICIES)]
+    places = [[FULL, LOGGED, *chain.from_iterable(METHODS.values())], list(CLICK_MODELS), list(POLICIES)]
     order = [table[name].map(values.index) for name, values in zip(("method", "model", "policy"), places, strict=True)]
     return table.iloc[np.lexsort([order[0], table["clicks"], order[1], order[2], table["data"]])].reset_index(drop=True)
 
@@ -180,9 +183,13 @@ def main():
     parser.add_argument("--runs", type=Path, required=True, help="folder with one file for each job")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument(
-        "--sessions", type=int, default=10_000, help="most sessions with clicks that the methods of the libraries get"
+        "--sessions",
+        type=int,
+        nargs=2,
+        default=(100_000, 20_000),
+        metavar=("BASE", "OTHERS"),
+        help="most sessions with clicks that the libraries get, with the base policy and click model and with others",
     )
-    parser.add_argument("--full", action="store_true", help="all policies, click models and numbers of clicks")
     parser.add_argument("--jobs", type=int, default=1, help="jobs at the same time, of one thread each")
     parser.add_argument("--report", action="store_true", help="only tables and picture of the files that are there")
     arguments = parser.parse_args()

@@ -10,6 +10,7 @@ from boostrank.clicks.counterfactual import CounterfactualEstimate, evaluate
 from boostrank.clicks.expectation_maximization import em_propensities
 from boostrank.clicks.harvesting import harvest_propensities
 from boostrank.clicks.propensities import Propensities
+from boostrank.clicks.regression_em import regression_em_propensities
 from boostrank.clicks.relevance_estimates import RelevanceEstimates, estimate_relevance
 from boostrank.clicks.simulated_clicks import SimulatedClicks, simulate_clicks
 from boostrank.clicks.swaps import swap_propensities
@@ -33,6 +34,7 @@ __all__ = [
     "from_table",
     "get_click_model",
     "harvest_propensities",
+    "regression_em_propensities",
     "session_targets",
     "simulate_clicks",
     "swap_propensities",
