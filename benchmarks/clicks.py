@@ -1,6 +1,6 @@
 """NDCG@10 on true labels of rankers that learn from clicks, by number of clicks: ours, LightGBM's and XGBoost's.
 
-python benchmarks/clicks.py DATA ... --runs FOLDER [--seeds 1] [--full] [--sessions 10000] [--jobs 1]
+python benchmarks/clicks.py DATA ... --runs FOLDER [--seeds 1] [--sessions 100000 20000] [--jobs 1]
                             [--report] [--output FOLDER]
 
 DATA is a folder of LETOR folds (MQ2008), one LETOR file (cut into five folds), or the word "synthetic": queries whose
@@ -12,14 +12,19 @@ measured on the true labels of the test queries.
 
 naive clicks              our ranker on click-through rates
 ours                      our ranker on estimates of relevance, with propensities that are true, estimated from the
-                          same log, or wrong: position ** -0.5 and position ** -2 in place of position ** -1
+                          same log ("estimated": intervention harvesting; EM with one relevance for each document;
+                          regression EM), or wrong: position ** -0.5 and position ** -2 in place of position ** -1
+ours, est. trust bias     the same with a trust-bias model that is estimated from the same log
 ours, ..., for ...        with other targets than those of NDCG with binary, independent relevances: those of DCG, or
                           those of NDCG in which the estimates of relevance are grades
-LightGBM, XGBoost         their LambdaMART on single sessions with clicks, of at most 10,000; with `position`, with
-                          `lambdarank_unbiased`, or without a correction
+LightGBM, XGBoost         their LambdaMART on single sessions with clicks; with `position`, with `lambdarank_unbiased`,
+                          or without a correction. Equal sessions are one session with a weight for LightGBM, which
+                          gives the same loss; XGBoost ignores weights in its estimate of position biases, so that it
+                          gets single sessions. Limits for the time: --sessions single or different sessions
 
-In trust bias and cascade models, "true" is the true model, and "estimated" is the position-based model. The reduced
-grid varies the number of clicks, the logging policy and the click model one at a time; --full varies them together.
+In trust bias and cascade models, "true" is the true model, and "estimated" is the position-based model. The grid varies
+the number of clicks with the base policy and click model, and with 1e4, 1e5 and 1e6 clicks either the logging policy or
+the click model.
 Each job is a file in FOLDER, so that an interrupted run continues where it stopped; other --sessions need another
 FOLDER. With --report no job is run.
 Intervals are 95% intervals of Student's distribution, over folds and seeds, of the difference to full labels.
@@ -103,7 +108,7 @@ def jobs_of(arguments):
     labels = [(policy, BASE_MODEL, 0) for policy in POLICIES]
     base, others = [(BASE_POLICY, BASE_MODEL, n) for n in CLICKS], grid(VARIED)
     parts = [("labels", labels, 0), ("ours", base, 0), ("libraries", base[:-1], most), ("ours", others, 0)]
-    parts += [("libraries", base[-1:], most), ("libraries", others, most_others)]
+    parts += [("libraries", base[-1:], most), ("estimates", [*base, *others], 0), ("libraries", others, most_others)]
     jobs = {}
     for seed, (group, cells, limit) in product(range(arguments.seeds), parts):
         for fold, data, cell in product(range(N_FOLDS), arguments.data, cells):
@@ -170,7 +175,8 @@ def plot(table, path):
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     title = (
         "Learning from clicks on the lists of two weak rankers: lower is better. Bands: 95% intervals.\n"
-        f"LightGBM and XGBoost learn from at most {table.attrs['max_sessions']:,} sessions with clicks."
+        f"XGBoost learns from at most {table.attrs['max_sessions']:,} sessions with clicks, LightGBM from as many "
+        "different ones."
     )
     figure.suptitle(title, fontsize="medium")
     figure.savefig(path, dpi=120)
@@ -199,7 +205,9 @@ def main():
     results = read_results(arguments.runs)
     rows = tidy(results)
     table = summarize(rows)
-    table.attrs["max_sessions"] = max(one["max_sessions"] for one in results)
+    for name, where in (("max_sessions", True), ("max_others", False)):
+        at_base = [one for one in results if ((one["policy"], one["model"]) == (BASE_POLICY, BASE_MODEL)) == where]
+        table.attrs[name] = max((one["max_sessions"] for one in at_base), default=0)
     publish(
         table,
         "clicks",
@@ -207,7 +215,9 @@ def main():
         title="NDCG@10 on true labels of rankers that learn from clicks, and the difference to full labels",
         seeds=", ".join(map(str, sorted(rows["seed"].unique()))),
         notes=[
-            f"LightGBM and XGBoost learn from at most {table.attrs['max_sessions']} sessions with clicks",
+            f"LightGBM and XGBoost learn from at most {table.attrs['max_sessions']} sessions with clicks where policy "
+            f"and model are {BASE_POLICY} and {BASE_MODEL}, and from at most {table.attrs['max_others']} elsewhere; "
+            "equal sessions count once for LightGBM, which gets them with weights",
             *(f"runs were made with {text}" for text in sorted({one["versions"] for one in results})),
         ],
     )

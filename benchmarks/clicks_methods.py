@@ -19,8 +19,10 @@ from boostrank.clicks import (
     PositionBased,
     em_propensities,
     estimate_relevance,
+    estimate_trust_bias,
     get_click_model,
     harvest_propensities,
+    regression_em_propensities,
 )
 from boostrank.model_selection import with_validation
 
@@ -30,6 +32,8 @@ POLICIES = ("random", "weak", "good")
 CLICK_MODELS = ("position-based", "cascade", "trust-bias")
 SYNTHETIC_QUERIES = 600
 ROUNDS = 100
+#: Trees of the classifier of regression EM.
+N_TREES = 50
 
 
 @lru_cache(maxsize=2)
@@ -126,13 +130,18 @@ class Experiment:
         """The same as counts, from which estimates of relevance take less time."""
         return self.shown_sessions.aggregate()
 
-    def estimated(self, method):
-        """The position-based model with propensities that a method estimates from the log.
+    @property
+    def shown_features(self):
+        """The features of the rows that were shown."""
+        return self.train.X[self.log.shown]
+
+    def estimated(self, name):
+        """A click model that is estimated from the log, by its name in `ESTIMATES`.
 
         Without evidence in the log it is the model without a correction.
         """
         try:
-            return method(self.shown_counts).extended(DEPTH).click_model()
+            return ESTIMATES[name](self)
         except ValueError:
             return PositionBased(1.0)
 
@@ -186,11 +195,11 @@ def ours(experiment, model, targets="independent", make=br.LightGBMRanker):
     if model == "true":
         model = experiment.model
     elif model in ESTIMATES:
-        model = experiment.estimated(ESTIMATES[model])
+        model = experiment.estimated(model)
     else:
         model = PositionBased(model)
     log = experiment.shown_sessions if isinstance(model, Cascade) else experiment.shown_counts
-    X = experiment.train.X[experiment.log.shown]
+    X = experiment.shown_features
     settings = {"n_estimators": ROUNDS, "random_state": experiment.seed, "n_jobs": 1}
     if make is br.LightGBMRanker:
         settings["verbosity"] = -1
@@ -229,8 +238,20 @@ def xgboost_unbiased(experiment):
     return ranker.predict(experiment.test.X)
 
 
-#: Names of the estimates of propensities in `METHODS`.
-ESTIMATES = {"harvested": harvest_propensities, "EM": em_propensities}
+def regression_em(experiment):
+    """The propensities of regression EM with small trees."""
+    trees = lightgbm.LGBMClassifier(n_estimators=N_TREES, num_leaves=8, n_jobs=1, random_state=0, verbosity=-1)
+    log, X = experiment.shown_counts, experiment.shown_features
+    return regression_em_propensities(log, X, trees, tolerance=0.01, random_state=0)
+
+
+#: Functions of an experiment that estimate a click model.
+ESTIMATES = {
+    "harvested": lambda experiment: harvest_propensities(experiment.shown_counts).extended(DEPTH).click_model(),
+    "EM": lambda experiment: em_propensities(experiment.shown_counts).extended(DEPTH).click_model(),
+    "regression EM": lambda experiment: regression_em(experiment).extended(DEPTH).click_model(),
+    "trust bias": lambda experiment: estimate_trust_bias(experiment.shown_counts).click_model(),
+}
 #: Functions of an experiment that return scores of the test queries, by group: each group of a log is one job.
 METHODS = {
     "ours": {
@@ -243,6 +264,10 @@ METHODS = {
         "ours, true, for DCG": partial(ours, model="true", targets="none"),
         "ours, true, for NDCG of grades": partial(ours, model="true", targets="grades"),
         "ours, estimated, on XGBoost": partial(ours, model="harvested", make=br.XGBoostRanker),
+    },
+    "estimates": {
+        "ours, regression EM": partial(ours, model="regression EM"),
+        "ours, estimated trust bias": partial(ours, model="trust bias"),
     },
     "libraries": {
         "LightGBM lambdarank": partial(lightgbm_lambdarank, with_positions=False),

@@ -14,6 +14,7 @@ from boostrank.clicks.regression_em import regression_em_propensities
 from boostrank.clicks.relevance_estimates import RelevanceEstimates, estimate_relevance
 from boostrank.clicks.simulated_clicks import SimulatedClicks, simulate_clicks
 from boostrank.clicks.swaps import swap_propensities
+from boostrank.clicks.trust_estimates import TrustBiasEstimate, estimate_trust_bias
 
 __all__ = [
     "Cascade",
@@ -27,9 +28,11 @@ __all__ = [
     "RelevanceEstimates",
     "SimulatedClicks",
     "TrustBias",
+    "TrustBiasEstimate",
     "click_targets",
     "em_propensities",
     "estimate_relevance",
+    "estimate_trust_bias",
     "evaluate",
     "from_table",
     "get_click_model",

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from boostrank.clicks.click_log import ClickLog
-from boostrank.clicks.expectation_maximization import NEAR_ONE, SMALLEST
+from boostrank.clicks.expectation_maximization import NEAR_ONE
 from boostrank.clicks.interventions import Shown
 from boostrank.clicks.propensities import Propensities
-from boostrank.segments import Bools, Floats, Ints
+from boostrank.clicks.regression_steps import RegressionStep, State
+from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import check_count, check_number
 
-# Limits of predicted relevance, so that its logarithms are finite and there is no certainty.
-MIN_RELEVANCE, MAX_RELEVANCE = 1e-6, 0.999
-MAX_START = 0.9
 # Propensities of all positions but the first in the second start.
 SECOND_START = 0.8
 # Propensities of the positions that are not fixed to 1, in a new start.
 BELOW_ONE = 0.99
 MIN_BOOTSTRAP = 20
-# Newton's method for the propensities finds them in fewer steps.
-NEWTON_STEPS = 50
-# The largest factor by which an extrapolation prolongs the change of two EM steps.
-MAX_EXTRAPOLATION = 32.0
-# A difference of results from two starts that is at least this, relative to the propensity, is named.
-MAX_START_DIFFERENCE = 0.1
+# Samples start from the estimate. Steps that end too near to it would give errors that are too small.
+BOOTSTRAP_ACCURACY = 4.0
+# A difference of results from two starts that is above this, relative to the propensity, is named. EM takes small
+# steps, so that both starts end some tolerances before the same point.
+MAX_START_DIFFERENCE, MAX_START_TOLERANCES = 0.1, 20.0
 
 
 def regression_em_propensities(
@@ -114,7 +110,8 @@ def regression_em_propensities(
     ConvergenceWarning
         If EM did not converge in `max_iterations` steps.
     UserWarning
-        If the results of both starts differ by more than a tenth, so that the log does not identify the propensities.
+        If the results of both starts differ by more than a tenth, and by more than 20 times `tolerance`, so that the
+        log does not identify the propensities.
 
     References
     ----------
@@ -132,8 +129,8 @@ def regression_em_propensities(
     >>> X, qid = random.standard_normal((1000, 2)), np.repeat(np.arange(200), 5)
     >>> y = (X[:, 0] + random.standard_normal(1000) > 0.5).astype(int)
     >>> log = br.simulate_clicks(y, X.sum(axis=1), qid, n_sessions=20_000, noise=0.1, random_state=0).log
-    >>> regression_em_propensities(log, X, LogisticRegression(), random_state=0)
-    Propensities(1: 1, 2: 0.483, 3: 0.308, 4: 0.24, 5: 0.2; method='regression EM', n_impressions=100000, n_clicks=22656)
+    >>> regression_em_propensities(log, X, LogisticRegression(), random_state=0)  # doctest: +ELLIPSIS
+    Propensities(1: 1, 2: 0.483, 3: 0.308, 4: 0.24, 5: 0.2; method='regression EM', ...)
     """
     for name, value, smallest in (("n_folds", n_folds, 1), ("max_iterations", max_iterations, 1)):
         check_count(name, value, smallest)
@@ -144,7 +141,7 @@ def regression_em_propensities(
     shown = Shown.of_log(log, max_position)
     _check_features(log, X, classifier)
     supported, reasons = _with_clicks(shown)
-    problem = _Problem.of_entries(shown.at_positions(supported), X, classifier, n_folds, random_state)
+    problem = RegressionStep.of_entries(shown.at_positions(supported), X, classifier, n_folds, random_state)
     found = _from_two_starts(problem, max_iterations, tolerance)
     values = np.full(len(supported), np.nan)
     values[supported] = found.state.propensity / found.state.propensity[0]
@@ -189,159 +186,19 @@ def _with_clicks(shown: Shown) -> tuple[Bools, dict[int, str]]:
     }
 
 
-class _State(NamedTuple):
-    """Propensities by position, and predicted relevances by row that was shown."""
-
-    propensity: Floats
-    relevance: Floats
-
-    def extrapolated(self, first: _State, second: _State) -> _State:
-        """The point to which this state and two EM steps from it seem to tend."""
-        points = [(np.log(state.propensity), special.logit(state.relevance)) for state in (self, first, second)]
-        before, after = ([y - x for x, y in zip(*pair, strict=True)] for pair in (points[:2], points[1:]))
-        change = float(np.sqrt(((after[0] - before[0]) ** 2).sum()))
-        length = float(np.sqrt((before[0] ** 2).sum())) / change if change > 0 else 1.0
-        length = min(max(1.0, length), MAX_EXTRAPOLATION)
-        p, g = (
-            x + 2.0 * length * one + length**2 * (other - one)
-            for x, one, other in zip(points[0], before, after, strict=True)
-        )
-        return _State(np.exp(np.clip(p, np.log(SMALLEST), 0.0)), special.expit(g))
-
-
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """What EM needs about the rows that were shown.
-
-    Attributes
-    ----------
-    shown : Shown
-    X : features of the rows that were shown
-    classifier : estimator
-    query : ndarray of int64, shape (n_rows,)
-        Number of the query of each row, from 0.
-    fold : ndarray of int64, shape (n_rows,)
-    n_folds : int
-    weight : ndarray of float64, shape (n_rows,)
-        How often each row counts, which is not 1 in bootstrap samples.
-    random : Generator
-    """
-
-    shown: Shown
-    X: Any
-    classifier: Any
-    query: Ints
-    fold: Ints
-    n_folds: int
-    weight: Floats
-    random: np.random.Generator
-
-    @classmethod
-    def of_entries(cls, shown: Shown, X: Any, classifier: Any, n_folds: int, random_state: Any) -> _Problem:
-        from sklearn.utils import _safe_indexing
-
-        random = np.random.default_rng(random_state)
-        starts = shown.rows.starts
-        queries, query = np.unique(shown.query[starts], return_inverse=True)
-        if len(queries) < n_folds:
-            raise ValueError(
-                f"n_folds must not be above the number of queries with impressions, {len(queries)}; got {n_folds}"
-            )
-        fold = random.permutation(len(queries))[query] % n_folds
-        features = _safe_indexing(np.asarray(X) if isinstance(X, list) else X, shown.row[starts])
-        return cls(shown, features, classifier, query, fold, n_folds, np.ones(len(starts)), random)
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.query)
-
-    def mean_relevance(self, propensity: Floats) -> Floats:
-        """The same relevance for each row, with which all impressions together have as many clicks as in the log."""
-        shown = self.shown
-        examined = (shown.impressions * propensity[shown.position - 1]).sum()
-        mean = np.clip(shown.clicks.sum() / examined, MIN_RELEVANCE, MAX_START)
-        return np.full(self.n_rows, mean)
-
-    def step(self, state: _State, fixed: int) -> tuple[_State, float]:
-        """The state after one EM step, in which the propensity of one position stays; its log-likelihood."""
-        shown, rows = self.shown, self.shown.rows
-        p, g = state.propensity[shown.position - 1], rows.repeat(state.relevance)
-        without = shown.impressions - shown.clicks
-        relevant = rows.sum(shown.clicks + without * g * (1.0 - p) / (1.0 - p * g))
-        relevance = self._predict(relevant, rows.sum(shown.impressions).astype(np.float64))
-        g, weight = rows.repeat(relevance), rows.repeat(self.weight)
-        propensity = _maximize(shown, g, weight, state.propensity, fixed)
-        rate = propensity[shown.position - 1] * g
-        value = (weight * (shown.clicks * np.log(rate) + without * np.log1p(-rate))).sum()
-        return _State(propensity, relevance), float(value)
-
-    def _predict(self, relevant: Floats, impressions: Floats) -> Floats:
-        """Relevance of each row, by classifiers that are fitted to the expected numbers of relevant impressions."""
-        found = np.empty(self.n_rows)
-        for part in range(self.n_folds):
-            predicted = self.fold == part
-            fitted = ~predicted if self.n_folds > 1 else predicted
-            found[predicted] = self._fit_predict(fitted, predicted, relevant, impressions)
-        return np.clip(found, MIN_RELEVANCE, MAX_RELEVANCE)
-
-    def _fit_predict(self, fitted: Bools, predicted: Bools, relevant: Floats, impressions: Floats) -> Floats:
-        from sklearn.base import clone
-        from sklearn.utils import _safe_indexing
-
-        rows = np.flatnonzero(fitted)
-        weights = np.concatenate([relevant, impressions - relevant]) * np.tile(self.weight, 2)
-        labels = np.repeat([1, 0], len(rows))
-        weights = weights[np.concatenate([rows, rows + self.n_rows])]
-        rows, kept = np.tile(rows, 2), weights > 0
-        model = clone(self.classifier).fit(
-            _safe_indexing(self.X, rows[kept]), labels[kept], sample_weight=weights[kept]
-        )
-        probabilities = model.predict_proba(_safe_indexing(self.X, np.flatnonzero(predicted)))
-        if probabilities.shape[1] < 2:
-            return np.full(np.count_nonzero(predicted), float(model.classes_[0]))
-        relevance: Floats = np.asarray(probabilities, dtype=np.float64)[:, 1]
-        return relevance
-
-
-def _maximize(shown: Shown, g: Floats, weight: Floats, start: Floats, fixed: int) -> Floats:
-    """The propensities up to 1 that maximize the likelihood for given relevances, by Newton's method.
-
-    With ``t = log p_k``, the likelihood is concave in ``t``. Its derivative is ``sum c - (n - c) x / (1 - x)`` with ``x
-    = p_k g``, and minus its second derivative is ``sum (n - c) x / (1 - x)^2``.
-    """
-    position, n_positions = shown.position - 1, shown.n_positions
-    without = weight * (shown.impressions - shown.clicks)
-    clicks = np.bincount(position, weight * shown.clicks, n_positions)
-    logs = np.log(start)
-    for _ in range(NEWTON_STEPS):
-        x = np.exp(logs)[position] * g
-        missed = without * x / (1.0 - x)
-        score = clicks - np.bincount(position, missed, n_positions)
-        curvature = np.bincount(position, missed / (1.0 - x), n_positions)
-        step = np.clip(score / np.maximum(curvature, SMALLEST), -1.0, 1.0)
-        step[fixed] = 0.0
-        following = np.clip(logs + step, np.log(SMALLEST), 0.0)
-        done = np.abs(following - logs).max() < 1e-9
-        logs = following
-        if done:
-            break
-    propensity: Floats = np.exp(logs)
-    return propensity
-
-
 class _Maximum(NamedTuple):
-    state: _State
+    state: State
     value: float
     converged: bool
 
 
-def _from_two_starts(problem: _Problem, max_iterations: int, tolerance: float) -> _Maximum:
+def _from_two_starts(problem: RegressionStep, max_iterations: int, tolerance: float) -> _Maximum:
     """The result of the first start; warn if it did not converge, or if that of the second start differs."""
     n_positions = problem.shown.n_positions
     nearly_equal = np.full(n_positions, SECOND_START)
     nearly_equal[0] = 1.0
     one, other = (
-        _run(problem, _State(start, problem.mean_relevance(start)), max_iterations, tolerance)
+        _run(problem, State(start, problem.mean_relevance(start)), max_iterations, tolerance)
         for start in (1.0 / np.arange(1.0, n_positions + 1.0), nearly_equal)
     )
     if not (one.converged and other.converged):
@@ -353,9 +210,10 @@ def _from_two_starts(problem: _Problem, max_iterations: int, tolerance: float) -
             ConvergenceWarning,
             stacklevel=3,
         )
+        return one
     values = [found.state.propensity / found.state.propensity[0] for found in (one, other)]
     difference = np.abs(np.log(values[0] / values[1]))
-    if difference.max() > MAX_START_DIFFERENCE:
+    if difference.max() > max(MAX_START_DIFFERENCE, MAX_START_TOLERANCES * tolerance):
         k = int(np.argmax(difference))
         warnings.warn(
             f"the propensity of position {k + 1} of the positions with clicks is {values[0][k]:.3g} or "
@@ -367,7 +225,7 @@ def _from_two_starts(problem: _Problem, max_iterations: int, tolerance: float) -
     return one
 
 
-def _run(problem: _Problem, state: _State, max_iterations: int, tolerance: float) -> _Maximum:
+def _run(problem: RegressionStep, state: State, max_iterations: int, tolerance: float) -> _Maximum:
     """EM from a state. The largest propensity is fixed to 1; if another one becomes 1, that one is fixed."""
     fixed = int(np.argmax(state.propensity))
     found = _fixed_point(problem, state, fixed, max_iterations, tolerance)
@@ -376,13 +234,13 @@ def _run(problem: _Problem, state: _State, max_iterations: int, tolerance: float
         propensity = np.minimum(found.state.propensity, BELOW_ONE)
         following = int(np.argmax(np.where(np.arange(len(propensity)) == fixed, 0.0, found.state.propensity)))
         propensity[following] = 1.0
-        start = _State(propensity, found.state.relevance)
+        start = State(propensity, found.state.relevance)
         other = _fixed_point(problem, start, following, max_iterations, tolerance)
         found = max(found, other, key=lambda maximum: maximum.value)
     return found
 
 
-def _fixed_point(problem: _Problem, state: _State, fixed: int, max_iterations: int, tolerance: float) -> _Maximum:
+def _fixed_point(problem: RegressionStep, state: State, fixed: int, max_iterations: int, tolerance: float) -> _Maximum:
     value = -np.inf
     for _ in range(0, max_iterations, 3):
         first, _ = problem.step(state, fixed)
@@ -399,7 +257,7 @@ def _fixed_point(problem: _Problem, state: _State, fixed: int, max_iterations: i
 
 
 def _bootstrap_errors(
-    problem: _Problem, found: _State, n_samples: int, max_iterations: int, tolerance: float
+    problem: RegressionStep, found: State, n_samples: int, max_iterations: int, tolerance: float
 ) -> Floats:
     """Standard deviations of propensities over samples of queries, in which a query counts as often as it is drawn."""
     n_queries = int(problem.query.max()) + 1
@@ -407,7 +265,7 @@ def _bootstrap_errors(
     samples = np.empty((n_samples, len(found.propensity)))
     for i, count in enumerate(counts):
         sample = replace(problem, weight=count[problem.query].astype(np.float64))
-        p = _run(sample, found, max_iterations, tolerance).state.propensity
+        p = _run(sample, found, max_iterations, tolerance / BOOTSTRAP_ACCURACY).state.propensity
         samples[i] = p / p[0]
     errors: Floats = samples.std(axis=0, ddof=1)
     return errors
