@@ -62,6 +62,9 @@ def regression_em_propensities(
     The log cannot show that. If documents were shown at several positions,
     :func:`~boostrank.clicks.harvest_propensities` makes neither assumption, and its errors are known.
 
+    *The classifier* should have enough trees to follow relevance, since propensities of low positions are too small
+    otherwise, and `n_folds` of at least 2: with one part, trees that fit the clicks of single rows make them too large.
+
     *If features determine the position*, nothing can be estimated, and results of both starts differ. That gives a
     warning.
 

@@ -44,7 +44,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RegressionStep:
-    """What EM needs about the rows that were shown.
+    """The rows that were shown, with all that a step of EM needs about them.
 
     Attributes
     ----------

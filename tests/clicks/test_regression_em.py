@@ -79,6 +79,7 @@ def test_features_that_determine_the_position_are_named():
         regression_em_propensities(log, X, LogisticRegression(C=1e4), random_state=0)
 
 
+@pytest.mark.slow
 def test_parts_of_queries_protect_against_fitting_the_noise():
     log, X = world(1, 1500)
     classifier = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)

@@ -1,4 +1,4 @@
-"""What a log says about trust bias: a counterexample to identification, exact counts and simulations."""
+"""Trust bias from a log: a counterexample to identification, exact counts and simulations."""
 
 import numpy as np
 import pytest
