@@ -1,6 +1,6 @@
 """NDCG@10 on true labels of rankers that learn from clicks, by number of clicks: ours, LightGBM's and XGBoost's.
 
-python benchmarks/clicks.py DATA ... --runs FOLDER [--seeds 1] [--full] [--sessions 10000] [--jobs 1]
+python benchmarks/clicks.py DATA ... --runs FOLDER [--seeds 1] [--sessions 100000 20000] [--jobs 1]
                             [--report] [--output FOLDER]
 
 DATA is a folder of LETOR folds (MQ2008), one LETOR file (cut into five folds), or the word "synthetic": queries whose
@@ -12,14 +12,19 @@ measured on the true labels of the test queries.
 
 naive clicks              our ranker on click-through rates
 ours                      our ranker on estimates of relevance, with propensities that are true, estimated from the
-                          same log, or wrong: position ** -0.5 and position ** -2 in place of position ** -1
+                          same log ("estimated": intervention harvesting; EM with one relevance for each document;
+                          regression EM), or wrong: position ** -0.5 and position ** -2 in place of position ** -1
+ours, est. trust bias     the same with a trust-bias model that is estimated from the same log
 ours, ..., for ...        with other targets than those of NDCG with binary, independent relevances: those of DCG, or
                           those of NDCG in which the estimates of relevance are grades
-LightGBM, XGBoost         their LambdaMART on single sessions with clicks, of at most 10,000; with `position`, with
-                          `lambdarank_unbiased`, or without a correction
+LightGBM, XGBoost         their LambdaMART on single sessions with clicks; with `position`, with `lambdarank_unbiased`,
+                          or without a correction. Equal sessions are one session with a weight for LightGBM, which
+                          gives the same loss; XGBoost ignores weights in its estimate of position biases, so that it
+                          gets single sessions. Limits for the time: --sessions single or different sessions
 
-In trust bias and cascade models, "true" is the true model, and "estimated" is the position-based model. The reduced
-grid varies the number of clicks, the logging policy and the click model one at a time; --full varies them together.
+In trust bias and cascade models, "true" is the true model, and "estimated" is the position-based model. The grid varies
+the number of clicks with the base policy and click model, and with 1e4, 1e5 and 1e6 clicks either the logging policy or
+the click model.
 Each job is a file in FOLDER, so that an interrupted run continues where it stopped; other --sessions need another
 FOLDER. With --report no job is run.
 Intervals are 95% intervals of Student's distribution, over folds and seeds, of the difference to full labels.
@@ -27,7 +32,7 @@ Intervals are 95% intervals of Student's distribution, over folds and seeds, of 
 
 import re
 import warnings
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import matplotlib
@@ -52,8 +57,8 @@ from boostrank.displays import import_pyplot, style
 
 N_FOLDS, BASE_POLICY, BASE_MODEL = 5, "weak", "position-based"
 CLICKS = (100, 1_000, 10_000, 100_000, 1_000_000)
-#: The number of clicks with which policies and click models are varied.
-N_VARIED = 10_000
+#: The numbers of clicks with which policies and click models are varied.
+VARIED = (10_000, 100_000, 1_000_000)
 FULL, LOGGED = "full labels", "logging policy"
 #: Lines of the picture: colour, marker, dashes.
 LINES = {
@@ -68,44 +73,47 @@ LINES = {
 MIN_LOSS, MAX_LOSS, TICKS = 0.001, 0.4, (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 
 
-def run(data, fold, policy, model, n_clicks, seed, max_sessions):
-    """One job: NDCG@10 of all methods on one log; with 0 clicks, of full labels and of the logging policy."""
+def run(data, fold, policy, model, n_clicks, seed, group, max_sessions):
+    """One job: NDCG@10 of a group of methods on one log; with 0 clicks, of full labels and of the logging policy."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        record = {"propensities": None, "logged": 0}
+        logged = 0
         if n_clicks:
             experiment = Experiment(data, fold, policy, model, n_clicks, seed, max_sessions)
-            values = {name: ndcg(experiment.test, method(experiment)) for name, method in METHODS.items()}
-            record["logged"] = experiment.log.n_clicks
-            if experiment.estimated is not None:
-                record["propensities"] = list(experiment.estimated.propensities)
+            values = {name: ndcg(experiment.test, method(experiment)) for name, method in METHODS[group].items()}
+            logged = experiment.log.n_clicks
         else:
             train, test = read_part(data, fold)
             values = {FULL: ndcg(test, fit_on_labels(train, seed).predict(test.X))}
             values[LOGGED] = logging_policy(data, fold, policy, seed)[1]
     names = {"data": data_name(data), "fold": fold, "policy": policy, "model": model, "clicks": n_clicks, "seed": seed}
-    return {**names, **record, "max_sessions": max_sessions, "ndcg@10": values, "versions": versions(PACKAGES)}
+    record = {"logged": logged, "max_sessions": max_sessions, "ndcg@10": values, "versions": versions(PACKAGES)}
+    return {**names, **record}
 
 
-def grid(full):
-    """Policy, click model and number of clicks of each cell; the base first."""
-    cells = [(BASE_POLICY, BASE_MODEL, n) for n in CLICKS]
-    if full:
-        others = product(POLICIES, CLICK_MODELS, CLICKS)
-    else:
-        others = [*product(POLICIES, [BASE_MODEL], [N_VARIED]), *product([BASE_POLICY], CLICK_MODELS, [N_VARIED])]
-    return list(dict.fromkeys([*cells, *others]))
+def grid(sizes):
+    """Policy, click model and number of clicks of each cell that varies one of the policy and the click model."""
+    others = [(policy, BASE_MODEL) for policy in POLICIES] + [(BASE_POLICY, model) for model in CLICK_MODELS]
+    pairs = [pair for pair in others if pair != (BASE_POLICY, BASE_MODEL)]
+    return [(*pair, n) for n in sizes for pair in pairs]
 
 
 def jobs_of(arguments):
-    """File and arguments of each job: the base, then the other cells, each one fold after the other."""
-    cells = grid(arguments.full)
-    labels = dict.fromkeys((policy, BASE_MODEL, 0) for policy, _, _ in cells)
+    """File and arguments of each job.
+
+    The base comes first, and what takes most time last: the methods of the libraries on the most clicks and in the
+    other cells. An incomplete run has complete folds.
+    """
+    most, most_others = arguments.sessions
+    labels = [(policy, BASE_MODEL, 0) for policy in POLICIES]
+    base, others = [(BASE_POLICY, BASE_MODEL, n) for n in CLICKS], grid(VARIED)
+    parts = [("labels", labels, 0), ("ours", base, 0), ("libraries", base[:-1], most), ("ours", others, 0)]
+    parts += [("libraries", base[-1:], most), ("estimates", [*base, *others], 0), ("libraries", others, most_others)]
     jobs = {}
-    for part in ([*labels, *cells[: len(CLICKS)]], cells[len(CLICKS) :]):
-        for seed, fold, data, cell in product(range(arguments.seeds), range(N_FOLDS), arguments.data, part):
-            name = re.sub(r"[^\w.-]+", "_", "-".join(map(str, (data_name(data), *cell, fold, seed))))
-            jobs[arguments.runs / f"{name}.json"] = (data, fold, *cell, seed, arguments.sessions)
+    for seed, (group, cells, limit) in product(range(arguments.seeds), parts):
+        for fold, data, cell in product(range(N_FOLDS), arguments.data, cells):
+            name = re.sub(r"[^\w.-]+", "_", "-".join(map(str, (data_name(data), *cell, fold, seed, group))))
+            jobs[arguments.runs / f"{name}.json"] = (data, fold, *cell, seed, group, limit)
     return jobs
 
 
@@ -136,7 +144,7 @@ def summarize(rows):
     margin = stats.t.ppf(0.975, table["runs"] - 1) * table["spread"] / np.sqrt(table["runs"])
     table["low"], table["high"] = table["difference"] - margin, table["difference"] + margin
     table = table.drop(columns="spread")
-    places = [[FULL, LOGGED, *METHODS], list(CLICK_MODELS), list(POLICIES)]
+    places = [[FULL, LOGGED, *chain.from_iterable(METHODS.values())], list(CLICK_MODELS), list(POLICIES)]
     order = [table[name].map(values.index) for name, values in zip(("method", "model", "policy"), places, strict=True)]
     return table.iloc[np.lexsort([order[0], table["clicks"], order[1], order[2], table["data"]])].reset_index(drop=True)
 
@@ -167,7 +175,8 @@ def plot(table, path):
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     title = (
         "Learning from clicks on the lists of two weak rankers: lower is better. Bands: 95% intervals.\n"
-        f"LightGBM and XGBoost learn from at most {table.attrs['max_sessions']:,} sessions with clicks."
+        f"XGBoost learns from at most {table.attrs['max_sessions']:,} sessions with clicks, LightGBM from as many "
+        "different ones."
     )
     figure.suptitle(title, fontsize="medium")
     figure.savefig(path, dpi=120)
@@ -180,9 +189,13 @@ def main():
     parser.add_argument("--runs", type=Path, required=True, help="folder with one file for each job")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument(
-        "--sessions", type=int, default=10_000, help="most sessions with clicks that the methods of the libraries get"
+        "--sessions",
+        type=int,
+        nargs=2,
+        default=(100_000, 20_000),
+        metavar=("BASE", "OTHERS"),
+        help="most sessions with clicks that the libraries get, with the base policy and click model and with others",
     )
-    parser.add_argument("--full", action="store_true", help="all policies, click models and numbers of clicks")
     parser.add_argument("--jobs", type=int, default=1, help="jobs at the same time, of one thread each")
     parser.add_argument("--report", action="store_true", help="only tables and picture of the files that are there")
     arguments = parser.parse_args()
@@ -192,7 +205,9 @@ def main():
     results = read_results(arguments.runs)
     rows = tidy(results)
     table = summarize(rows)
-    table.attrs["max_sessions"] = max(one["max_sessions"] for one in results)
+    for name, where in (("max_sessions", True), ("max_others", False)):
+        at_base = [one for one in results if ((one["policy"], one["model"]) == (BASE_POLICY, BASE_MODEL)) == where]
+        table.attrs[name] = max((one["max_sessions"] for one in at_base), default=0)
     publish(
         table,
         "clicks",
@@ -200,7 +215,9 @@ def main():
         title="NDCG@10 on true labels of rankers that learn from clicks, and the difference to full labels",
         seeds=", ".join(map(str, sorted(rows["seed"].unique()))),
         notes=[
-            f"LightGBM and XGBoost learn from at most {table.attrs['max_sessions']} sessions with clicks",
+            f"LightGBM and XGBoost learn from at most {table.attrs['max_sessions']} sessions with clicks where policy "
+            f"and model are {BASE_POLICY} and {BASE_MODEL}, and from at most {table.attrs['max_others']} elsewhere; "
+            "equal sessions count once for LightGBM, which gets them with weights",
             *(f"runs were made with {text}" for text in sorted({one["versions"] for one in results})),
         ],
     )

@@ -13,7 +13,17 @@ import xgboost
 from workloads import SYNTHETIC, read_folds, training_queries
 
 import boostrank as br
-from boostrank.clicks import Cascade, ClickLog, PositionBased, estimate_relevance, get_click_model, harvest_propensities
+from boostrank.clicks import (
+    Cascade,
+    ClickLog,
+    PositionBased,
+    em_propensities,
+    estimate_relevance,
+    estimate_trust_bias,
+    get_click_model,
+    harvest_propensities,
+    regression_em_propensities,
+)
 from boostrank.model_selection import with_validation
 
 #: Documents of a result list, and the probability that an irrelevant document is relevant to a user.
@@ -22,6 +32,8 @@ POLICIES = ("random", "weak", "good")
 CLICK_MODELS = ("position-based", "cascade", "trust-bias")
 SYNTHETIC_QUERIES = 600
 ROUNDS = 100
+#: Trees of the classifier of regression EM.
+N_TREES = 50
 
 
 @lru_cache(maxsize=2)
@@ -118,25 +130,57 @@ class Experiment:
         """The same as counts, from which estimates of relevance take less time."""
         return self.shown_sessions.aggregate()
 
-    @cached_property
-    def estimated(self):
-        """The position-based model with propensities estimated from the log; None where the log has no evidence."""
+    @property
+    def shown_features(self):
+        """The features of the rows that were shown."""
+        return self.train.X[self.log.shown]
+
+    def estimated(self, name):
+        """A click model that is estimated from the log, by its name in `ESTIMATES`.
+
+        Without evidence in the log it is the model without a correction.
+        """
         try:
-            return harvest_propensities(self.shown_counts).extended(DEPTH).click_model()
+            return ESTIMATES[name](self)
         except ValueError:
-            return None
+            return PositionBased(1.0)
 
     @cached_property
-    def sessions_with_clicks(self):
-        """Rows, positions, clicks and sizes of the sessions with clicks, of at most `max_sessions`, drawn at random."""
+    def with_clicks(self):
+        """The sessions with clicks, of which some are the same: same documents, positions and clicks."""
         sessions = self.log.sessions
-        chosen = np.flatnonzero(sessions.sum(self.log.clicks))
+        return np.flatnonzero(sessions.sum(self.log.clicks))
+
+    def some_sessions(self):
+        """Rows, positions, clicks and sizes of at most `max_sessions` sessions with clicks, drawn at random."""
+        chosen = self.with_clicks
         if len(chosen) > self.max_sessions:
             chosen = np.random.default_rng(self.seed).choice(chosen, self.max_sessions, replace=False)
+        return self._entries(np.sort(chosen))
+
+    def different_sessions(self):
+        """Rows, positions, clicks, sizes and frequencies of the different sessions with clicks.
+
+        There are at most `max_sessions` of them; further ones are left out at random.
+        """
+        sessions, log = self.log.sessions, self.log
+        random = np.random.default_rng(self.seed)
+        # Equal sessions have equal sums of random numbers, and others do not, but for chance in 64 bits.
+        codes = random.integers(2**63, size=(2, log.n_documents), dtype=np.uint64)[log.clicks, log.row]
+        codes *= random.integers(2**63, size=log.n_positions, dtype=np.uint64)[log.position - 1] | np.uint64(1)
+        keys = np.add.reduceat(codes, sessions.starts)[self.with_clicks]
+        _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+        if len(first) > self.max_sessions:
+            kept = random.choice(len(first), self.max_sessions, replace=False)
+            first, counts = first[kept], counts[kept]
+        order = np.argsort(first)
+        return *self._entries(self.with_clicks[first[order]]), counts[order]
+
+    def _entries(self, chosen):
+        sessions, log = self.log.sessions, self.log
         mask = np.zeros(sessions.n_segments, dtype=bool)
         mask[chosen] = True
         entries = sessions.repeat(mask)
-        log = self.log
         return log.row[entries], log.position[entries], log.clicks[entries], sessions.sizes[mask]
 
 
@@ -148,10 +192,14 @@ def ours(experiment, model, targets="independent", make=br.LightGBMRanker):
     `targets` is the parameter `normalize` of :class:`boostrank.ClickLabels`; or "grades" for NDCG in which the
     estimated relevance of a document is its grade: gains are divided by the ideal DCG of the estimates.
     """
-    model = {"true": experiment.model, "estimated": experiment.estimated or 1.0}.get(model, model)
-    model = PositionBased(model) if isinstance(model, (float, tuple)) else model
+    if model == "true":
+        model = experiment.model
+    elif model in ESTIMATES:
+        model = experiment.estimated(model)
+    else:
+        model = PositionBased(model)
     log = experiment.shown_sessions if isinstance(model, Cascade) else experiment.shown_counts
-    X = experiment.train.X[experiment.log.shown]
+    X = experiment.shown_features
     settings = {"n_estimators": ROUNDS, "random_state": experiment.seed, "n_jobs": 1}
     if make is br.LightGBMRanker:
         settings["verbosity"] = -1
@@ -164,34 +212,66 @@ def ours(experiment, model, targets="independent", make=br.LightGBMRanker):
 
 
 def lightgbm_lambdarank(experiment, *, with_positions):
-    """LightGBM's lambdarank with its default parameters on single sessions, with its argument `position` or without."""
-    row, position, clicks, sizes = experiment.sessions_with_clicks
+    """LightGBM's lambdarank on the different sessions, with its argument `position` or without.
+
+    A session that occurs n times has the weight n, which gives the same gradients, Hessians and position biases as n
+    copies. Copies would count n times for `min_data_in_leaf`, so its default of 20 is divided by the mean weight.
+    """
+    row, position, clicks, sizes, counts = experiment.different_sessions()
     given = {"position": position - 1} if with_positions else {}
-    data = lightgbm.Dataset(experiment.train.X[row], clicks, group=sizes, params={"verbosity": -1}, **given)
+    settings = {"weight": np.repeat(counts, sizes), "group": sizes, "params": {"verbosity": -1}}
+    data = lightgbm.Dataset(experiment.train.X[row], clicks, **settings, **given)
     settings = {"objective": "lambdarank", "num_threads": 1, "verbosity": -1, "seed": experiment.seed}
+    settings["min_data_in_leaf"] = max(1, round(20 / counts.mean()))
     return lightgbm.train(settings, data, ROUNDS).predict(experiment.test.X)
 
 
 def xgboost_unbiased(experiment):
-    """XGBoost's rank:ndcg with `lambdarank_unbiased` on single sessions, at the learning rate of the others."""
-    row, _, clicks, sizes = experiment.sessions_with_clicks
+    """XGBoost's rank:ndcg with `lambdarank_unbiased` on single sessions, at the learning rate of the others.
+
+    Its estimate of position biases ignores weights, so that equal sessions cannot be replaced by one with a weight.
+    """
+    row, _, clicks, sizes = experiment.some_sessions()
     settings = {"lambdarank_unbiased": True, "learning_rate": 0.1, "n_estimators": ROUNDS}
     ranker = xgboost.XGBRanker(objective="rank:ndcg", n_jobs=1, random_state=experiment.seed, **settings)
     ranker.fit(experiment.train.X[row], clicks, qid=np.repeat(np.arange(len(sizes)), sizes))
     return ranker.predict(experiment.test.X)
 
 
-#: Functions of an experiment that return scores of the test queries.
+def regression_em(experiment):
+    """The propensities of regression EM with small trees."""
+    trees = lightgbm.LGBMClassifier(n_estimators=N_TREES, num_leaves=8, n_jobs=1, random_state=0, verbosity=-1)
+    log, X = experiment.shown_counts, experiment.shown_features
+    return regression_em_propensities(log, X, trees, tolerance=0.01, random_state=0)
+
+
+#: Functions of an experiment that estimate a click model.
+ESTIMATES = {
+    "harvested": lambda experiment: harvest_propensities(experiment.shown_counts).extended(DEPTH).click_model(),
+    "EM": lambda experiment: em_propensities(experiment.shown_counts).extended(DEPTH).click_model(),
+    "regression EM": lambda experiment: regression_em(experiment).extended(DEPTH).click_model(),
+    "trust bias": lambda experiment: estimate_trust_bias(experiment.shown_counts).click_model(),
+}
+#: Functions of an experiment that return scores of the test queries, by group: each group of a log is one job.
 METHODS = {
-    "naive clicks": partial(ours, model=1.0),
-    "ours, true": partial(ours, model="true"),
-    "ours, estimated": partial(ours, model="estimated"),
-    "ours, exponent 0.5": partial(ours, model=("power", 0.5)),
-    "ours, exponent 2": partial(ours, model=("power", 2.0)),
-    "ours, true, for DCG": partial(ours, model="true", targets="none"),
-    "ours, true, for NDCG of grades": partial(ours, model="true", targets="grades"),
-    "ours, estimated, on XGBoost": partial(ours, model="estimated", make=br.XGBoostRanker),
-    "LightGBM lambdarank": partial(lightgbm_lambdarank, with_positions=False),
-    "LightGBM position": partial(lightgbm_lambdarank, with_positions=True),
-    "XGBoost unbiased": xgboost_unbiased,
+    "ours": {
+        "naive clicks": partial(ours, model=1.0),
+        "ours, true": partial(ours, model="true"),
+        "ours, estimated": partial(ours, model="harvested"),
+        "ours, EM": partial(ours, model="EM"),
+        "ours, exponent 0.5": partial(ours, model=("power", 0.5)),
+        "ours, exponent 2": partial(ours, model=("power", 2.0)),
+        "ours, true, for DCG": partial(ours, model="true", targets="none"),
+        "ours, true, for NDCG of grades": partial(ours, model="true", targets="grades"),
+        "ours, estimated, on XGBoost": partial(ours, model="harvested", make=br.XGBoostRanker),
+    },
+    "estimates": {
+        "ours, regression EM": partial(ours, model="regression EM"),
+        "ours, estimated trust bias": partial(ours, model="trust bias"),
+    },
+    "libraries": {
+        "LightGBM lambdarank": partial(lightgbm_lambdarank, with_positions=False),
+        "LightGBM position": partial(lightgbm_lambdarank, with_positions=True),
+        "XGBoost unbiased": xgboost_unbiased,
+    },
 }

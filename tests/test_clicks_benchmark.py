@@ -2,9 +2,11 @@
 
 import importlib.util
 import itertools
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
+import lightgbm
 import numpy as np
 import pytest
 from scipy import stats
@@ -26,6 +28,7 @@ def _small(monkeypatch):
     """Few rounds, and as few queries as allow splits with one in a hundred."""
     monkeypatch.setattr(methods, "SYNTHETIC_QUERIES", 400)
     monkeypatch.setattr(methods, "ROUNDS", 3)
+    monkeypatch.setattr(methods, "N_TREES", 2)
     caches = (methods.read_part, methods.logging_policy)
     for function in caches:
         function.cache_clear()
@@ -78,7 +81,7 @@ def test_a_good_policy_does_not_rank_the_queries_it_learned_from(monkeypatch):
 def test_libraries_get_single_sessions_with_clicks():
     log = methods.simulate("synthetic", 0, "weak", "cascade", 500, 0)
     all_sessions, few = (
-        methods.Experiment("synthetic", 0, "weak", "cascade", 500, 0, n).sessions_with_clicks for n in (10_000, 50)
+        methods.Experiment("synthetic", 0, "weak", "cascade", 500, 0, n).some_sessions() for n in (10_000, 50)
     )
     assert len(few[3]) == 50
     assert len(all_sessions[3]) == np.count_nonzero(log.sessions.sum(log.clicks))
@@ -92,35 +95,89 @@ def test_libraries_get_single_sessions_with_clicks():
     assert all_sessions[2].sum() == log.n_clicks
 
 
+def entries_of(row, position, clicks, sizes):
+    """The rows, positions and clicks of each session."""
+    parts = np.split(np.stack([row, position, clicks], axis=1), np.cumsum(sizes)[:-1])
+    return [tuple(map(tuple, part.tolist())) for part in parts]
+
+
 @pytest.mark.usefixtures("_small")
-def test_a_job_has_a_value_of_each_method():
-    record = benchmark.run("synthetic", 0, "weak", "position-based", 3_000, 0, 1_000)
-    assert list(record["ndcg@10"]) == list(methods.METHODS)
-    values = np.array(list(record["ndcg@10"].values()))
-    assert ((values > 0.4) & (values < 1)).all()
+def test_different_sessions_have_the_frequencies_of_all_sessions():
+    experiment = methods.Experiment("synthetic", 0, "weak", "position-based", 3_000, 0, 10_000)
+    *columns, counts = experiment.different_sessions()
+    assert dict(zip(entries_of(*columns), counts.tolist(), strict=True)) == Counter(
+        entries_of(*experiment.some_sessions())
+    )
+    assert counts.max() > 3
+    experiment.max_sessions = 20
+    *columns, counts = experiment.different_sessions()
+    assert len(columns[3]) == len(counts) == 20
+
+
+def test_lightgbm_takes_weights_for_equal_sessions():
+    # What clicks_methods.lightgbm_lambdarank says about weights, with every document in leaves of its own.
+    random = np.random.default_rng(0)
+    X, clicks = random.integers(0, 5, (400, 4)).astype(float), random.random(400) < 0.2
+    position, counts = np.tile(np.arange(10), 40), random.integers(1, 9, 40)
+    copies = np.concatenate([np.arange(10 * q, 10 * q + 10) for q in np.repeat(np.arange(40), counts)])
+
+    def scores(rows, n_queries, **weight):
+        data = lightgbm.Dataset(
+            X[rows], clicks[rows].astype(int), group=np.full(n_queries, 10), position=position[rows],
+            params={"verbosity": -1, "min_data_in_bin": 1}, **weight,
+        )  # fmt: skip
+        settings = {"objective": "lambdarank", "num_threads": 1, "verbosity": -1, "min_data_in_leaf": 0}
+        return lightgbm.train(settings, data, 10).predict(X)
+
+    merged = scores(np.arange(400), 40, weight=np.repeat(counts, 10).astype(float))
+    np.testing.assert_allclose(merged, scores(copies, counts.sum()), atol=1e-5)
+    assert np.abs(merged - scores(np.arange(400), 40)).max() > 0.01
+
+
+@pytest.mark.usefixtures("_small")
+def test_jobs_have_a_value_of_each_method():
+    values = {}
+    for group, ways in methods.METHODS.items():
+        record = benchmark.run("synthetic", 0, "weak", "position-based", 3_000, 0, group, 1_000)
+        assert list(record["ndcg@10"]) == list(ways)
+        assert record["logged"] > 2_500
+        values.update(record["ndcg@10"])
+    assert all(0.4 < value < 1 for value in values.values())
     # Corrections, targets and libraries differ.
-    assert len(set(values)) > 8
-    assert len(record["propensities"]) == methods.DEPTH
-    assert abs(record["propensities"][1] - 0.5) < 0.15
-    labels = benchmark.run("synthetic", 0, "weak", "position-based", 0, 0, 1_000)
+    assert len(set(values.values())) > 9
+    labels = benchmark.run("synthetic", 0, "weak", "position-based", 0, 0, "labels", 0)
     assert list(labels["ndcg@10"]) == [benchmark.FULL, benchmark.LOGGED]
 
 
-def test_estimated_is_naive_where_the_log_has_no_evidence(monkeypatch):
+@pytest.mark.usefixtures("_small")
+def test_estimated_propensities_are_near_the_truth():
+    experiment = methods.Experiment("synthetic", 0, "weak", "position-based", 20_000, 0, 1_000)
+    for name in ("harvested", "EM"):
+        assert abs(experiment.estimated(name).affine(2)[0][1] - 0.5) < 0.1
+
+
+def test_estimated_is_naive_where_the_log_has_no_evidence():
     log = br.ClickLog([1, 1, 2, 2], [0, 1, 2, 3], [1, 2, 1, 2], [1, 0, 1, 0], session=[0, 0, 1, 1])
-    experiment = SimpleNamespace(shown_counts=log)
-    assert methods.Experiment.estimated.func(experiment) is None
+    experiment = SimpleNamespace(shown_counts=log, shown_features=np.zeros((4, 1)))
+    for name in methods.ESTIMATES:
+        assert methods.Experiment.estimated(experiment, name) == br.clicks.PositionBased(1.0)
 
 
-def test_reduced_grid_varies_one_factor_at_a_time():
-    reduced, full = benchmark.grid(False), benchmark.grid(True)
+def test_the_grid_varies_one_factor_at_a_time():
     base = (benchmark.BASE_POLICY, benchmark.BASE_MODEL)
-    assert [cell[2] for cell in reduced[: len(benchmark.CLICKS)]] == list(benchmark.CLICKS)
-    assert all(cell[:2] == base for cell in reduced[: len(benchmark.CLICKS)])
-    for policy, model, _ in reduced:
-        assert policy == base[0] or model == base[1]
-    assert set(full) == set(itertools.product(methods.POLICIES, methods.CLICK_MODELS, benchmark.CLICKS))
-    assert set(reduced) < set(full)
+    cells = benchmark.grid([10, 20])
+    assert len(cells) == len(set(cells)) == 8
+    for policy, model, _ in cells:
+        assert (policy == base[0]) != (model == base[1])
+
+
+def test_every_cell_has_jobs_of_all_groups(tmp_path):
+    arguments = SimpleNamespace(data=["synthetic"], seeds=2, sessions=(50, 20), runs=tmp_path)
+    jobs = benchmark.jobs_of(arguments)
+    n_cells = len(benchmark.CLICKS) + len(benchmark.grid(benchmark.VARIED))
+    assert len(jobs) == 2 * benchmark.N_FOLDS * (3 + n_cells * len(methods.METHODS))
+    limits = {(job[-2], job[2:4] == (benchmark.BASE_POLICY, benchmark.BASE_MODEL), job[-1]) for job in jobs.values()}
+    assert {one for one in limits if one[0] == "libraries"} == {("libraries", True, 50), ("libraries", False, 20)}
 
 
 def test_differences_are_to_full_labels_of_the_same_fold_and_seed():

@@ -10,9 +10,11 @@ from boostrank.clicks.document_clicks import DocumentClicks
 from boostrank.clicks.expectation_maximization import em_propensities
 from boostrank.clicks.harvesting import harvest_propensities
 from boostrank.clicks.propensities import Propensities
+from boostrank.clicks.regression_em import regression_em_propensities
 from boostrank.clicks.relevance_estimates import RelevanceEstimates, estimate_relevance
 from boostrank.clicks.simulated_clicks import SimulatedClicks, simulate_clicks
 from boostrank.clicks.swaps import swap_propensities
+from boostrank.clicks.trust_estimates import TrustBiasEstimate, estimate_trust_bias
 
 __all__ = [
     "Cascade",
@@ -26,13 +28,16 @@ __all__ = [
     "RelevanceEstimates",
     "SimulatedClicks",
     "TrustBias",
+    "TrustBiasEstimate",
     "click_targets",
     "em_propensities",
     "estimate_relevance",
+    "estimate_trust_bias",
     "evaluate",
     "from_table",
     "get_click_model",
     "harvest_propensities",
+    "regression_em_propensities",
     "session_targets",
     "simulate_clicks",
     "swap_propensities",

@@ -1,0 +1,171 @@
+"""Regression EM: against plain EM, in simulations with known propensities, and where it must fail."""
+
+import warnings
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from boostrank.clicks import ClickLog, PositionBased, em_propensities, regression_em_propensities, simulate_clicks
+
+N_QUERIES, DEPTH = 120, 5
+TRUTH = 1 / np.arange(1, DEPTH + 1)
+
+
+def world(seed, n_sessions=12_000, *, known_to_ranker=0.0):
+    """A log of the lists of one ranker, and features that determine relevance but for noise.
+
+    The ranker is the first feature, and `known_to_ranker` times the noise.
+    """
+    random = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(N_QUERIES), 8)
+    X, noise = random.standard_normal((len(qid), 3)), random.standard_normal(len(qid))
+    gamma = 1 / (1 + np.exp(1.0 - X[:, 0] - X[:, 1] - noise))
+    scores = X[:, 0] + known_to_ranker * noise
+    settings = {"model": PositionBased(), "depth": DEPTH, "n_sessions": n_sessions, "random_state": seed}
+    return simulate_clicks(np.ones(len(qid)), scores, qid, relevance=lambda y: gamma, **settings).log, X
+
+
+def test_one_deterministic_ranker_is_enough():
+    log, X = world(0, 40_000)
+    found = regression_em_propensities(log.aggregate(), X, LogisticRegression(), tolerance=0.005, random_state=0)
+    assert found.method == "regression EM"
+    assert np.isnan(found.standard_errors).all()
+    np.testing.assert_allclose(found.values / TRUTH, 1, atol=0.1)
+    with pytest.raises(ValueError, match="cannot tell propensity from relevance"):
+        em_propensities(log)
+
+
+@pytest.mark.slow
+def test_trees_of_lightgbm():
+    log, X = world(0)
+    trees = lightgbm.LGBMClassifier(n_estimators=30, num_leaves=6, learning_rate=0.2, n_jobs=1, verbosity=-1)
+    found = regression_em_propensities(log, X, trees, tolerance=0.01, random_state=0)
+    np.testing.assert_allclose(found.values / TRUTH, 1, atol=0.25)
+
+
+def test_a_classifier_of_every_row_gives_plain_em():
+    # A tree without limits on the row number predicts each row by its own clicks.
+    random = np.random.default_rng(0)
+    gamma = random.uniform(0.2, 0.9, 12)
+    log = simulate_clicks(
+        np.ones(12), np.zeros(12), np.repeat([0, 1, 2], 4), model=PositionBased(), n_sessions=4000,
+        policy=("plackett-luce", 1.0), relevance=lambda y: gamma, random_state=0,
+    ).log  # fmt: skip
+    tree = DecisionTreeClassifier(random_state=0)
+    found = regression_em_propensities(log, np.arange(12)[:, None], tree, n_folds=1, tolerance=1e-5)
+    np.testing.assert_allclose(found.values, em_propensities(log).values, rtol=2e-3)
+
+
+def test_what_only_the_ranker_knows_gives_too_small_propensities():
+    log, X = world(0, known_to_ranker=1.0)
+    found = regression_em_propensities(log, X, LogisticRegression(), random_state=0)
+    assert (found.values / TRUTH)[[2, 4]].max() < 0.85
+
+
+def test_features_that_determine_the_position_are_named():
+    log, _ = world(0)
+    counts = log.aggregate()
+    X = np.zeros((len(log), DEPTH))
+    X[counts.row, counts.position - 1] = 1.0
+    with pytest.warns(UserWarning, match=r"position \d of .* depending on the start: .* Leave out such features"):
+        regression_em_propensities(log, X, LogisticRegression(C=1e4), random_state=0)
+
+
+@pytest.mark.slow
+def test_parts_of_queries_protect_against_fitting_the_noise():
+    log, X = world(1, 1500)
+    classifier = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
+    settings = {"max_iterations": 60, "tolerance": 0.02, "random_state": 0}
+    with warnings.catch_warnings():
+        # Without folds, both starts give different results.
+        warnings.simplefilter("ignore")
+        same, other = (
+            regression_em_propensities(log, X, classifier, n_folds=n, **settings).values / TRUTH - 1 for n in (1, 3)
+        )
+    assert same[1:].mean() > 0.2
+    assert np.abs(other).mean() < 0.7 * np.abs(same).mean()
+
+
+@pytest.mark.slow
+def test_bootstrap_errors_are_those_of_samples_of_queries():
+    # With a constant relevance, propensities are ratios of click rates.
+    log, X = world(0, 3000)
+    counts = log.aggregate()
+    found = regression_em_propensities(
+        log, X, DummyClassifier(), n_folds=1, n_bootstrap=100, tolerance=1e-3, random_state=0
+    )
+    np.testing.assert_allclose(found.values, ratios(counts, np.ones(N_QUERIES)), rtol=0.02)
+    samples = np.random.default_rng(1).multinomial(N_QUERIES, np.full(N_QUERIES, 1 / N_QUERIES), size=2000)
+    expected = np.std([ratios(counts, sample) for sample in samples], axis=0)
+    assert found.standard_errors[0] == 0
+    np.testing.assert_allclose(found.standard_errors[1:], expected[1:], rtol=0.25)
+
+
+def ratios(counts, weight):
+    """Click rates relative to position 1, with a weight for each query."""
+    weight, position = weight[counts.query], counts.position - 1
+    rates = np.bincount(position, weight * counts.clicks) / np.bincount(position, weight * counts.impressions)
+    return rates / rates[0]
+
+
+def test_forms_of_features_and_logs_give_the_same_result():
+    log, X = world(0, 3000)
+    settings = {"tolerance": 0.02, "random_state": 0}
+    expected = regression_em_propensities(log, X, LogisticRegression(), **settings).values
+    for form in (X.tolist(), pd.DataFrame(X), sparse.csr_matrix(X)):
+        found = regression_em_propensities(log, form, LogisticRegression(), **settings).values
+        np.testing.assert_allclose(found, expected, rtol=0.05)
+    counts = regression_em_propensities(log.aggregate(), X, LogisticRegression(), **settings)
+    np.testing.assert_array_equal(counts.values, expected)
+
+
+def test_another_position_may_have_the_largest_propensity():
+    log, X = world(0)
+    first = {1: 2, 2: 1}
+    swapped = ClickLog(log.qid, log.row, [first.get(r, r) for r in log.position.tolist()], log.clicks)
+    found, expected = (
+        regression_em_propensities(one, X, LogisticRegression(), tolerance=0.01, random_state=0)
+        for one in (swapped.aggregate(), log.aggregate())
+    )
+    np.testing.assert_allclose(found.values[1], 1 / expected.values[1], rtol=0.1)
+    np.testing.assert_allclose(found.values[2:], expected.values[2:] / expected.values[1], rtol=0.1)
+
+
+def test_positions_without_clicks_are_named():
+    log, X = world(0, 3000)
+    kept = log.position != 4
+    part = ClickLog(
+        log.qid, *(x[kept] for x in (log.row, log.position)), np.where(log.position == 3, 0, log.clicks)[kept]
+    )
+    found = regression_em_propensities(part, X, LogisticRegression(), tolerance=0.05, random_state=0)
+    assert found.not_estimated == {3: "no clicks there", 4: "nothing was shown there"}
+    assert np.isnan(found.values[2:4]).all()
+    with pytest.raises(ValueError, match="no clicks at any position but the first"):
+        regression_em_propensities(ClickLog([1, 1], [0, 1], [1, 2], [1, 0]), X[:2], LogisticRegression())
+    with pytest.raises(ValueError, match="no clicks at position 1"):
+        regression_em_propensities(ClickLog([1, 1], [0, 1], [1, 2], [0, 1]), X[:2], LogisticRegression())
+
+
+def test_bad_arguments_are_named():
+    log, X = world(0, 300)
+    for classifier in (LinearRegression(), KNeighborsClassifier(), "trees"):
+        with pytest.raises(TypeError, match="must have predict_proba and take sample_weight"):
+            regression_em_propensities(log, X, classifier)
+    with pytest.raises(ValueError, match="X has 10 rows, but the log belongs to 960"):
+        regression_em_propensities(log, X[:10], LogisticRegression())
+    with pytest.raises(TypeError, match="log must be a ClickLog"):
+        regression_em_propensities(X, X, LogisticRegression())
+    bad = ({"n_folds": 0}, {"n_folds": 500}, {"n_bootstrap": 5}, {"n_bootstrap": -1}, {"max_iterations": 0})
+    for settings in (*bad, {"tolerance": 0}, {"max_position": 1}):
+        with pytest.raises(ValueError, match=next(iter(settings))):
+            regression_em_propensities(log, X, LogisticRegression(), **settings)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 3 steps"):
+        regression_em_propensities(log, X, LogisticRegression(), max_iterations=3, random_state=0)
