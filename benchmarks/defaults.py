@@ -39,6 +39,8 @@ LOSSES = {
     "softmax, exact Hessian": br.surrogates.Power(0, hessian="exact"),
     "consistent-lambdarank, exact Hessian": br.surrogates.ConsistentLambdaRank(hessian="exact"),
     "consistent-lambdarank, all pairs": br.surrogates.ConsistentLambdaRank(truncation=None),
+    "consistent-lambdarank, first 10 ranks": br.surrogates.ConsistentLambdaRank(truncation=10),
+    "consistent-lambdarank, not divided": br.surrogates.ConsistentLambdaRank(divide_by_distance=False),
 }
 #: The losses that are also trained with the penalties of the library.
 WITH_BOTH_PENALTIES = ("pairwise-exponential", "softmax", DEFAULT_LOSS)
@@ -54,7 +56,18 @@ OTHERS = {
         {"reg_lambda": 0.0, "path_smooth": 20.0},
         {"reg_lambda": 100.0},
         {"feature_fraction_bynode": 0.5},
+        {"feature_fraction_bynode": 0.7},
         {"num_leaves": 15},
+        # The shape of the trees of XGBoost, with our penalties there.
+        {"num_leaves": 63, "max_depth": 6, "min_child_weight": 20.0},
+        {"k": 10},
+        {"learning_rate": 0.05, "n_estimators": 200},
+        {"max_bin": 63},
+        {"min_child_samples": 5},
+        {"min_child_samples": 50},
+        {"path_smooth": 20.0},
+        {"subsample": 0.7, "subsample_freq": 1},
+        {"subsample": 0.7, "subsample_freq": 1, "feature_fraction_bynode": 0.5},
     ],
     "xgboost": [
         {"learning_rate": 0.3},
