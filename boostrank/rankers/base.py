@@ -217,7 +217,9 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         remember_training_queries(self, data.queries)
         return self
 
-    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+    def score(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Mean NDCG@k of the predicted scores, with this ranker's `gain`, `discount` and `k`.
 
         It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is that of
@@ -228,11 +230,14 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         ----------
         X, y, qid
             As in :meth:`fit`.
+        sample_weight : array-like, optional
+            Weights of the queries in the mean, as in :func:`boostrank.ndcg_score`. The ``score`` of a scikit-learn
+            Pipeline passes them on with metadata routing.
 
         Raises
         ------
         ValueError
-            If there are no query ids, and for labels, query ids or features that are invalid.
+            If there are no query ids, and for labels, query ids, weights or features that are invalid.
 
         Warns
         -----
@@ -244,7 +249,7 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         qid = require_qid(found, f"{type(self).__name__}.score")
         warn_of_cut_queries(self, qid)
         measure = as_labels(y).default_measure(DCG(self.k, self.gain, self.discount))
-        return float(measure(y, self.predict(X), qid))
+        return float(measure(y, self.predict(X), qid, sample_weight=sample_weight))
 
     def get_feature_importances(self, importance_type: str | None = None) -> pd.Series:
         """Importances of the features, sorted so that the largest is first.
