@@ -1,6 +1,6 @@
 """Which loss and which parameters the rankers should have by default: NDCG@10 on held-out training queries.
 
-python benchmarks/defaults.py DATA ... --runs FOLDER [--splits 1] [--jobs 2] [--only CANDIDATES]
+python benchmarks/defaults.py DATA ... --runs FOLDER [--splits 1] [--jobs 2] [--only CANDIDATES [--table NAME]]
 
 DATA as for quality.py. In each fold, the queries that are not for testing are divided `--splits` times at random into
 three quarters to train on and one quarter to hold out; test queries are not used. Each candidate is trained with the
@@ -11,7 +11,7 @@ Queries without a relevant document are left out. "worse" is the number of real 
 below minus two standard errors.
 
 To add a candidate, add a row to a table; only what is new is trained. With `--only`, a few candidates are compared on
-many divisions; the table is then defaults_few.csv.
+many divisions; the table is then defaults_few.csv, or NAME.csv.
 """
 
 import itertools
@@ -182,13 +182,14 @@ def main():
     parser.add_argument(
         "--only", type=chosen, help='such as "xgboost:LambdaMART:; xgboost:softmax:reg_lambda=1.0", with the baseline'
     )
+    parser.add_argument("--table", help="name of the table; by default defaults, or defaults_few with --only")
     arguments = parser.parse_args()
     run_jobs(run, jobs_of(arguments), arguments.jobs)
     table = difference_table(read_results(arguments.runs))
     differences = [name for name in table if f"{name}_se" in table]
     publish(
         table,
-        "defaults_few" if arguments.only else "defaults",
+        arguments.table or ("defaults_few" if arguments.only else "defaults"),
         arguments.output,
         title="Differences of NDCG@10 to the LambdaMART of the library on held-out training queries",
         seeds=", ".join(map(str, range(arguments.splits))),
