@@ -1,6 +1,6 @@
 """Which loss and which parameters the rankers should have by default: NDCG@10 on held-out training queries.
 
-python benchmarks/defaults.py DATA ... --runs FOLDER [--splits 1] [--jobs 2] [--only CANDIDATES]
+python benchmarks/defaults.py DATA ... --runs FOLDER [--splits 1] [--jobs 2] [--only CANDIDATES [--table NAME]]
 
 DATA as for quality.py. In each fold, the queries that are not for testing are divided `--splits` times at random into
 three quarters to train on and one quarter to hold out; test queries are not used. Each candidate is trained with the
@@ -11,7 +11,7 @@ Queries without a relevant document are left out. "worse" is the number of real 
 below minus two standard errors.
 
 To add a candidate, add a row to a table; only what is new is trained. With `--only`, a few candidates are compared on
-many divisions; the table is then defaults_few.csv.
+many divisions; the table is then defaults_few.csv, or NAME.csv.
 """
 
 import itertools
@@ -39,6 +39,8 @@ LOSSES = {
     "softmax, exact Hessian": br.surrogates.Power(0, hessian="exact"),
     "consistent-lambdarank, exact Hessian": br.surrogates.ConsistentLambdaRank(hessian="exact"),
     "consistent-lambdarank, all pairs": br.surrogates.ConsistentLambdaRank(truncation=None),
+    "consistent-lambdarank, first 10 ranks": br.surrogates.ConsistentLambdaRank(truncation=10),
+    "consistent-lambdarank, not divided": br.surrogates.ConsistentLambdaRank(divide_by_distance=False),
 }
 #: The losses that are also trained with the penalties of the library.
 WITH_BOTH_PENALTIES = ("pairwise-exponential", "softmax", DEFAULT_LOSS)
@@ -54,7 +56,18 @@ OTHERS = {
         {"reg_lambda": 0.0, "path_smooth": 20.0},
         {"reg_lambda": 100.0},
         {"feature_fraction_bynode": 0.5},
+        {"feature_fraction_bynode": 0.7},
         {"num_leaves": 15},
+        # The shape of the trees of XGBoost, with our penalties there.
+        {"num_leaves": 63, "max_depth": 6, "min_child_weight": 20.0},
+        {"k": 10},
+        {"learning_rate": 0.05, "n_estimators": 200},
+        {"max_bin": 63},
+        {"min_child_samples": 5},
+        {"min_child_samples": 50},
+        {"path_smooth": 20.0},
+        {"subsample": 0.7, "subsample_freq": 1},
+        {"subsample": 0.7, "subsample_freq": 1, "feature_fraction_bynode": 0.5},
     ],
     "xgboost": [
         {"learning_rate": 0.3},
@@ -169,13 +182,14 @@ def main():
     parser.add_argument(
         "--only", type=chosen, help='such as "xgboost:LambdaMART:; xgboost:softmax:reg_lambda=1.0", with the baseline'
     )
+    parser.add_argument("--table", help="name of the table; by default defaults, or defaults_few with --only")
     arguments = parser.parse_args()
     run_jobs(run, jobs_of(arguments), arguments.jobs)
     table = difference_table(read_results(arguments.runs))
     differences = [name for name in table if f"{name}_se" in table]
     publish(
         table,
-        "defaults_few" if arguments.only else "defaults",
+        arguments.table or ("defaults_few" if arguments.only else "defaults"),
         arguments.output,
         title="Differences of NDCG@10 to the LambdaMART of the library on held-out training queries",
         seeds=", ".join(map(str, range(arguments.splits))),

@@ -71,10 +71,9 @@ class Method(NamedTuple):
     validates_itself: bool = False
 
 
-def bagged(**parameters):
+def bagged(make, **parameters):
     """The mean of ten rankers on samples of the training queries."""
-    seed = parameters["random_state"]
-    return br.BaggedRanker(br.LightGBMRanker(**parameters), n_estimators=10, random_state=seed)
+    return br.BaggedRanker(make(**parameters), n_estimators=10, random_state=parameters["random_state"])
 
 
 def power(make, exponent, **parameters):
@@ -98,17 +97,19 @@ PEERS = [
     Method("CatBoostRanker", "catboost", False, catboost.CatBoostRanker),
 ]
 
+MANY_TREES = {"n_estimators": 1000, "learning_rate": 0.01}
+
 UNTUNED = [
     *PEERS,
     Method("LightGBMRanker", "lightgbm", True, br.LightGBMRanker),
     Method("XGBoostRanker", "xgboost", True, br.XGBoostRanker),
     Method("LightGBMRanker auto", "lightgbm", True, partial(br.LightGBMRanker, "auto")),
     Method("XGBoostRanker auto", "xgboost", True, partial(br.XGBoostRanker, "auto")),
-    # The bag has 1000 trees. A single ranker with as many needs smaller steps.
-    Method("BaggedRanker", "lightgbm", True, bagged),
-    Method(
-        "LightGBMRanker 1000 trees", "lightgbm", True, partial(br.LightGBMRanker, n_estimators=1000, learning_rate=0.01)
-    ),
+    # A bag has 1000 trees. A single ranker with as many needs smaller steps.
+    Method("BaggedRanker", "lightgbm", True, partial(bagged, br.LightGBMRanker)),
+    Method("LightGBMRanker 1000 trees", "lightgbm", True, partial(br.LightGBMRanker, **MANY_TREES)),
+    Method("BaggedRanker of XGBoostRanker", "xgboost", True, partial(bagged, br.XGBoostRanker)),
+    Method("XGBoostRanker 1000 trees", "xgboost", True, partial(br.XGBoostRanker, **MANY_TREES)),
 ]
 
 

@@ -1,6 +1,6 @@
 """Tables and picture of the runs of quality.py.
 
-python benchmarks/quality_report.py FOLDER [--output FOLDER]
+python benchmarks/quality_report.py FOLDER [--output FOLDER] [--keep]
 
 Everything is NDCG@10 of test queries, each the mean over seeds; queries without a relevant document are left out. A
 method is left out of a data set if the runs of some of its folds are missing. Intervals are 95% intervals of the
@@ -15,19 +15,25 @@ which all data sets have the same weight. Its interval is of resamples of the qu
 random signs of the differences of all queries. Won and lost are the data sets on which it is significantly better and
 worse, at 5%, and with "_holm" after Holm's correction for the number of data sets. "best peer" is on each data set the
 peer with the best mean on its test queries, which is not known in advance. Synthetic data have rows of their own.
+"detectable" is the true mean difference that a test at 5% finds with a probability of 80%, with these queries.
+
+With --keep, rows for which there are no runs are those of the present tables. This is refused if a method that has both
+runs and rows has not the same mean NDCG@10 on each data set in both.
 
 The picture has the differences in the protocol "untuned".
 """
 
 import itertools
+from functools import partial
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pandas as pd
+import quality_kept
 from jobs import read_results
 from quality_methods import LAMBDARANK, PROTOCOLS, RANK_NDCG
-from reporting import make_parser, picture_path, publish
+from reporting import FOLDER, make_parser, picture_path, publish
 from workloads import SYNTHETIC
 
 import boostrank as br
@@ -36,6 +42,8 @@ from boostrank.significance import bootstrap_interval, holm
 from boostrank.significance.bootstrap import resampled_means
 
 LEVEL, N_RESAMPLES = 0.05, 10_000
+#: A difference of this many standard errors is found with a probability of 80% by a two-sided test at 5%.
+ERRORS_DETECTABLE, ERRORS_OF_INTERVAL = 2.80, 1.96
 BEST_PEER = "best peer"
 #: The panels of the picture: a baseline, and the methods whose differences to it are shown.
 PANELS = {
@@ -203,14 +211,8 @@ def of_protocol(runs, protocol):
     return part.iloc[np.lexsort([part["method"].map(known.index), part["data"]])]
 
 
-def main():
-    parser = make_parser(__doc__)
-    parser.add_argument("folder", type=Path, help="the folder of the runs of quality.py")
-    arguments = parser.parse_args()
-    matplotlib.use("Agg")
-    runs = pd.DataFrame(read_results(arguments.folder))
-    about = {"seeds": ", ".join(map(str, sorted(runs["seed"].unique())))}
-    about["notes"] = [f"runs were made with {text}" for text in runs["versions"].unique()]
+def tables_of(runs):
+    """The tables by data set, ``{protocol: table}``, and the headline."""
     tables, heads = {}, []
     for protocol in PROTOCOLS:
         part = of_protocol(runs, protocol)
@@ -225,10 +227,33 @@ def main():
             head.insert(0, "protocol", protocol)
             head.insert(1, "kind", kind)
             heads.append(head)
+    return tables, pd.concat(heads)
+
+
+def table_name(protocol):
+    """Name of the file of a protocol, without suffix."""
+    return f"quality_{protocol.replace('-', '_')}"
+
+
+def main():
+    parser = make_parser(__doc__)
+    parser.add_argument("folder", type=Path, help="the folder of the runs of quality.py")
+    parser.add_argument("--keep", action="store_true", help="keep rows of the present tables that have no runs")
+    arguments = parser.parse_args()
+    matplotlib.use("Agg")
+    runs = pd.DataFrame(read_results(arguments.folder))
+    about = {"seeds": ", ".join(map(str, sorted(runs["seed"].unique())))}
+    about["notes"] = [f"runs were made with {text}" for text in runs["versions"].unique()]
+    tables, heads = tables_of(runs)
+    if arguments.keep:
+        read = partial(quality_kept.read, arguments.output or FOLDER / "results")
+        tables = {name: quality_kept.keep_by_set(table, read(table_name(name)), name) for name, table in tables.items()}
+        heads = quality_kept.keep_headline(heads, read("quality_headline"), BEST_PEER)
+        about["notes"].append("rows of methods that were not run again are those of the table before")
     for protocol, table in tables.items():
         title = f"NDCG@10 of each method, and its difference to LambdaMART; protocol {protocol!r}"
-        publish(table, f"quality_{protocol.replace('-', '_')}", arguments.output, title=title, **about)
-    heads = pd.concat(heads)
+        publish(table, table_name(protocol), arguments.output, title=title, **about)
+    heads["detectable"] = ERRORS_DETECTABLE * (heads["high"] - heads["low"]) / (2 * ERRORS_OF_INTERVAL)
     title = "Mean differences of NDCG@10 over data sets, of our methods to each peer"
     formats = {"worst_difference": "+.4f"}
     publish(heads, "quality_headline", arguments.output, title=title, formats=formats, **about)

@@ -16,8 +16,8 @@ from boostrank.rankers.candidates import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
 
 with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
-    modules = ("workloads", "jobs", "quality_methods", "quality", "quality_report", "defaults")
-    workloads, jobs, quality_methods, quality, report, defaults = map(importlib.import_module, modules)
+    modules = ("workloads", "jobs", "quality_methods", "quality", "quality_report", "quality_kept", "defaults")
+    workloads, jobs, quality_methods, quality, report, kept, defaults = map(importlib.import_module, modules)
 
 NAN = float("nan")
 
@@ -247,6 +247,60 @@ def test_a_method_that_is_missing_on_a_set_is_compared_on_the_others(two_sets):
     values = {**two_sets, "third": {"peer": np.array([0.5]), "weak": np.array([0.5])}}
     assert report.headline(values, ["ours"], ["peer"])["sets"].tolist() == [2, 2]
     assert report.headline({}, ["ours"], ["peer"]).empty
+
+
+@pytest.fixture(scope="module")
+def reports():
+    """Table and headline of two methods and two peers on two sets."""
+    random = np.random.default_rng(0)
+    methods = {"LGBMRanker": False, "XGBRanker": False, "LightGBMRanker": True, "XGBoostRanker": True}
+    runs = [
+        {**run_of(method, 0, random.uniform(0.4, 0.6, 8).tolist(), data=data), "is_ours": is_ours}
+        for data in ("A", "B")
+        for method, is_ours in methods.items()
+    ]
+
+    def make(*left_out):
+        tables, heads = report.tables_of(pd.DataFrame([run for run in runs if run["method"] not in left_out]))
+        return tables["untuned"], heads
+
+    return make
+
+
+def test_rows_of_methods_that_were_not_run_again_are_kept(reports):
+    table, heads = reports()
+    again, heads_again = reports("LightGBMRanker")
+    assert len(again) < len(table)
+    assert len(heads_again) < len(heads)
+    pd.testing.assert_frame_equal(kept.keep_by_set(again, table, "untuned").reset_index(drop=True), table)
+    joined = kept.keep_headline(heads_again, heads, report.BEST_PEER)
+    pd.testing.assert_frame_equal(joined.reset_index(drop=True), heads.reset_index(drop=True))
+
+
+def test_rows_are_not_kept_beside_other_runs_of_the_same_method(reports):
+    table, heads = reports()
+    other = table.assign(**{"ndcg@10": table["ndcg@10"] + 2e-6 * (table["method"] == "XGBRanker")})
+    with pytest.raises(
+        SystemExit, match=r"untuned: .*XGBRanker on A by -0\.000002; XGBRanker on B by -0\.000002\. Run all"
+    ):
+        kept.keep_by_set(table, other, "untuned")
+    with pytest.raises(SystemExit, match=r"fewer data sets than before for .*'LightGBMRanker', 'LGBMRanker'"):
+        kept.keep_headline(heads, heads.assign(sets=heads["sets"] + (heads["peer"] == "LGBMRanker")), report.BEST_PEER)
+
+
+def test_the_best_peer_is_that_of_all_peers(reports):
+    _, of_both = reports()
+    _, of_one = reports("XGBRanker", "LightGBMRanker")
+
+    def best(heads):
+        return heads.loc[heads["peer"] == report.BEST_PEER].set_index("method")["difference"]
+
+    # There are no runs of one of the earlier peers, or there are runs of a new one.
+    pd.testing.assert_series_equal(best(kept.keep_headline(of_one, of_both, report.BEST_PEER)), best(of_both))
+    assert list(best(of_one).index) == ["XGBoostRanker"]
+    _, without_default = reports("LightGBMRanker")
+    _, earlier = reports("XGBRanker")
+    assert list(best(kept.keep_headline(without_default, earlier, report.BEST_PEER)).index) == ["XGBoostRanker"]
 
 
 def test_runs_of_different_budgets_are_refused():

@@ -231,17 +231,19 @@ class BaggedRanker(BaseEstimator):
         check_is_fitted(self, "ranker_")
         return self.ranker_.predict(X, **options)
 
-    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+    def score(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Mean NDCG@k of the predicted scores, as :meth:`boostrank.LightGBMRanker.score` of `ranker_` computes it.
 
         Raises
         ------
         ValueError
-            If there are no query ids, and for labels, query ids or features that are invalid.
+            If there are no query ids, and for labels, query ids, weights or features that are invalid.
         """
         check_is_fitted(self, "ranker_")
         require_qid(find_qid(X, qid, y)[1], f"{type(self).__name__}.score")
-        return self.ranker_.score(X, y, qid)
+        return self.ranker_.score(X, y, qid, sample_weight)
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
         """Write `booster_` to a file of the boosting library, which ``LightGBMRanker().load_model(path)`` reads."""

@@ -112,7 +112,8 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
             that have a term for each document: "squared", "logistic", "poisson", where they multiply its loss, and
             "softmax", "power", "consistent-lambdarank" and the pairwise ones, where they multiply its normalized gain.
             Weights are relative: all of them times a constant give the same model, and they do not change the meaning
-            of `min_child_weight`.
+            of `min_child_weight`. They are not weights of metrics: those of queries that are held out of the training
+            queries, by `validation_fraction` or on folds, are means in which all queries count the same.
         init_score : array-like, shape (n_documents,), optional
             Scores from which boosting starts, such as those of another ranker; XGBoost calls them `base_margin`.
             `predict` does not add them.
@@ -218,7 +219,9 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         remember_training_queries(self, GivenRows.of(data, y, ids).queries)
         return self
 
-    def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+    def score(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Mean NDCG@k of the predicted scores, with this ranker's `gain`, `discount` and `k`.
 
         It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is that of
@@ -229,11 +232,14 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         ----------
         X, y, qid
             As in :meth:`fit`.
+        sample_weight : array-like, optional
+            Weights of the queries in the mean, as in :func:`boostrank.ndcg_score`. The ``score`` of a scikit-learn
+            Pipeline passes them on with metadata routing.
 
         Raises
         ------
         ValueError
-            If there are no query ids, and for labels, query ids or features that are invalid.
+            If there are no query ids, and for labels, query ids, weights or features that are invalid.
 
         Warns
         -----
@@ -245,7 +251,7 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         qid = require_qid(found, f"{type(self).__name__}.score")
         warn_of_cut_queries(self, qid)
         measure = as_labels(y).default_measure(DCG(self.k, self.gain, self.discount))
-        return float(measure(y, self.predict(X), qid))
+        return float(measure(y, self.predict(X), qid, sample_weight=sample_weight))
 
     def get_feature_importances(self, importance_type: str | None = None) -> pd.Series:
         """Importances of the features, sorted so that the largest is first.

@@ -3,7 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
 
@@ -80,3 +83,25 @@ def test_a_series_of_query_weights_is_aligned_by_its_index(ranker_class, data):
     )
     with pytest.raises(ValueError, match=r"its index.*does not have the query ids"):
         small(ranker_class).fit(X, y, qid, sample_weight=series)
+
+
+def test_score_weighs_queries(ranker_class, data):
+    X, y, qid = data
+    weights = np.random.default_rng(0).uniform(0.5, 2, 60)
+    ranker = small(ranker_class).fit(X, y, qid)
+    expected = br.ndcg_score(y, ranker.predict(X), qid, sample_weight=weights)
+    assert ranker.score(X, y, qid, sample_weight=weights) == pytest.approx(expected)
+    assert ranker.score(X, y, qid) != pytest.approx(expected)
+    bag = br.BaggedRanker(ranker, 1, bootstrap=False, random_state=0).fit(X, y, qid)
+    assert bag.score(X, y, qid, sample_weight=weights) == pytest.approx(
+        br.ndcg_score(y, bag.predict(X), qid, sample_weight=weights)
+    )
+
+
+def test_a_pipeline_scores(ranker_class, data):
+    # Pipeline.score passes sample_weight=None on, and refuses an estimator whose score has no such argument.
+    X, y, qid = data
+    for last in (small(ranker_class), br.BaggedRanker(small(ranker_class), 1, random_state=0)):
+        with sklearn.config_context(enable_metadata_routing=True):
+            pipeline = make_pipeline(StandardScaler(), last).fit(X, y, qid=qid)
+            assert pipeline.score(X, y, qid=qid) == pipeline[-1].score(pipeline[0].transform(X), y, qid)
