@@ -17,6 +17,9 @@ VALIDATION = {"parameter": "num_leaves", "values": [2, 4], "cv": 2}
 DISPLAYS = {
     "CandidatesDisplay": lambda show, get, ax: show.from_estimator(get("chooser"), ax=ax),
     "ComparisonDisplay": lambda show, get, ax: show.from_comparison(get("comparison"), "ndcg@1", ax=ax),
+    "ContributionDisplay": lambda show, get, ax: show.from_estimator(
+        get("rankers")["a"], *get("data")[::2], query=get("data")[2][0], ax=ax
+    ),
     "DCGBreakdownDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), query=1, ax=ax),
     "FeatureImportanceDisplay": lambda show, get, ax: show.from_estimator(
         RANKER, *get("data"), cv=2, n_repeats=1, ax=ax
