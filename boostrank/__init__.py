@@ -183,13 +183,14 @@ if not TYPE_CHECKING:  # For type checkers a module that has __getattr__ has eve
             if name in __all__:
                 with _public_import:
                     found = importlib.import_module(module)
+                    # Packages, too, import the module of a public name when it is first used.
+                    value = getattr(found, name) if name in _MODULE_OF else found
             else:
-                found = importlib.import_module(module)
+                value = importlib.import_module(module)
         except ImportError as error:
             if isinstance(error, ModuleNotFoundError) and error.name == module:
                 raise AttributeError(f"module 'boostrank' has no attribute {name!r}") from None
             raise AttributeError(f"module {module!r} cannot be imported: {error}", name=name) from error
-        value = getattr(found, name) if name in _MODULE_OF else found
         globals()[name] = value
         return value
 
