@@ -13,6 +13,7 @@ that share a line do not import each other. A test reads this list and checks it
     arrays                   arrays from the arguments of public functions, without silent conversions
     html_tables              HTML tables of results, for notebooks
     table_texts              tables for the terminal, in Markdown and in LaTeX
+    lazy_names               public names of packages, imported when they are first used
     setting_checks           checks of counts, numbers in a range, names out of a list, and numbers in files
     files                    files that are written atomically, or read although they are compressed
     frames                   query ids and features of DataFrames
@@ -81,8 +82,8 @@ if TYPE_CHECKING:
     )
     from boostrank.explanations import explain
     from boostrank.metrics import evaluate, get_measure, make_scorer, ndcg_score
-    from boostrank.metrics.expected_ndcg import expected_ndcg
-    from boostrank.metrics.reconcile import reconcile
+    from boostrank.metrics.ndcg_expectation import expected_ndcg
+    from boostrank.metrics.reconciliation import reconcile
     from boostrank.model_selection import QueryKFold, cross_validate, grid_search, query_folds, split_queries
     from boostrank.preferences import PreferenceGraph
     from boostrank.rankers import BaggedRanker, LightGBMRanker, XGBoostRanker
@@ -158,8 +159,8 @@ _MODULES = {
     ),
     "explanations": ("explain",),
     "metrics": ("evaluate", "get_measure", "make_scorer", "ndcg_score"),
-    "metrics.expected_ndcg": ("expected_ndcg",),
-    "metrics.reconcile": ("reconcile",),
+    "metrics.ndcg_expectation": ("expected_ndcg",),
+    "metrics.reconciliation": ("reconcile",),
     "model_selection": ("QueryKFold", "cross_validate", "grid_search", "query_folds", "split_queries"),
     "preferences": ("PreferenceGraph",),
     "rankers": ("BaggedRanker", "LightGBMRanker", "XGBoostRanker"),
@@ -182,13 +183,14 @@ if not TYPE_CHECKING:  # For type checkers a module that has __getattr__ has eve
             if name in __all__:
                 with _public_import:
                     found = importlib.import_module(module)
+                    # Packages, too, import the module of a public name when it is first used.
+                    value = getattr(found, name) if name in _MODULE_OF else found
             else:
-                found = importlib.import_module(module)
+                value = importlib.import_module(module)
         except ImportError as error:
             if isinstance(error, ModuleNotFoundError) and error.name == module:
                 raise AttributeError(f"module 'boostrank' has no attribute {name!r}") from None
             raise AttributeError(f"module {module!r} cannot be imported: {error}", name=name) from error
-        value = getattr(found, name) if name in _MODULE_OF else found
         globals()[name] = value
         return value
 

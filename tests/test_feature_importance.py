@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
 from boostrank.model_selection import feature_importance
-from boostrank.model_selection.feature_importance import permutation_within
+from boostrank.model_selection.permutation_importance import permutation_within
 from boostrank.queries import Queries
 
 RANKER = br.LightGBMRanker("softmax", n_estimators=6, min_child_samples=2, n_jobs=1, random_state=0)

@@ -13,7 +13,7 @@ from boostrank.displays.fold_means import LEVEL_OF_FOLDS, fold_means
 from boostrank.displays.style import GREY, axes, interval_rows, light_grid, measure_name, shortened
 from boostrank.metrics import get_measure
 from boostrank.model_selection import feature_importance
-from boostrank.model_selection.feature_importance import PERMUTATION
+from boostrank.model_selection.permutation_importance import PERMUTATION
 from boostrank.setting_checks import check_count
 
 

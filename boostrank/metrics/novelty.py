@@ -291,14 +291,3 @@ class IntentAwareMAP(SubtopicMeasure):
 
 
 #: Measures of judgments for subtopics.
-SUBTOPIC_MEASURES: tuple[type[SubtopicMeasure], ...] = (
-    AlphaDCG,
-    AlphaNDCG,
-    IntentAwareERR,
-    NormalizedIntentAwareERR,
-    NoveltyRBP,
-    NormalizedNoveltyRBP,
-    SubtopicRecall,
-    IntentAwarePrecision,
-    IntentAwareMAP,
-)

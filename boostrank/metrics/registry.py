@@ -5,41 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.frames import find_qid
-from boostrank.metrics.agreement import Agreement
-from boostrank.metrics.auc import AUC
-from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
-from boostrank.metrics.bpref import BinaryPreference
 from boostrank.metrics.click_dcg import ClickDCG
-from boostrank.metrics.compatibility import Compatibility
-from boostrank.metrics.counts import NumberOfQueries, NumberOfRelevant, NumberOfRetrieved
-from boostrank.metrics.err import ExpectedReciprocalRank
-from boostrank.metrics.inferred_ap import InferredAP
 from boostrank.metrics.input_checks import labels_scores_queries, require_ids
-from boostrank.metrics.interpolated_precision import InterpolatedPrecision
-from boostrank.metrics.judged import Judged
-from boostrank.metrics.kendall_tau import KendallTau
-from boostrank.metrics.mean_precision import MeanPrecision
+from boostrank.metrics.measure_classes import ALL_MEASURES
 from boostrank.metrics.measure_names import name_in_other_case, parse_name
-from boostrank.metrics.ndcg import NDCG, DiscountedCumulativeGain
-from boostrank.metrics.novelty import SUBTOPIC_MEASURES
-from boostrank.metrics.pair_accuracy import PairAccuracy
-from boostrank.metrics.precision import Precision
 from boostrank.metrics.query_groups import add_groups, group_means, query_groups
-from boostrank.metrics.r_precision import RPrecision
-from boostrank.metrics.rbp import RankBiasedPrecision
-from boostrank.metrics.recall import Recall
-from boostrank.metrics.reciprocal_rank import ReciprocalRank
-from boostrank.metrics.set_measures import SetAveragePrecision, SetF, SetPrecision, SetRecall
-from boostrank.metrics.success import Success
-from boostrank.metrics.user_models import USER_MODEL_MEASURES
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats
@@ -47,42 +24,6 @@ from boostrank.weights import query_weights
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_CLASSES: tuple[type[QueryMeasure], ...] = (
-    NDCG,
-    DiscountedCumulativeGain,
-    Precision,
-    Recall,
-    AveragePrecision,
-    MeanPrecision,
-    ReciprocalRank,
-    ExpectedReciprocalRank,
-    RankBiasedPrecision,
-    Success,
-    RPrecision,
-    InterpolatedPrecision,
-    BinaryPreference,
-    KendallTau,
-    AUC,
-    Agreement,
-    Judged,
-    InferredAP,
-    PairAccuracy,
-    SetPrecision,
-    SetRecall,
-    SetF,
-    SetAveragePrecision,
-    NumberOfQueries,
-    NumberOfRelevant,
-    NumberOfRetrieved,
-    Compatibility,
-    *USER_MODEL_MEASURES,
-    *SUBTOPIC_MEASURES,
-)
-#: Classes of measures by the name that :func:`get_measure` takes.
-MEASURES: Mapping[str, type[QueryMeasure]] = MappingProxyType({measure.name: measure for measure in _CLASSES})
-# The measure of clicks is no mean of values of queries, but has a name too.
-_BY_NAME: Mapping[str, type[QueryMeasure | ClickDCG]] = {**MEASURES, ClickDCG.name: ClickDCG}
 
 
 def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> Measure:
@@ -138,20 +79,20 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     if isinstance(measure, str) and (parsed := parse_name(measure)) is not None:
         measure, settings = parsed.name, {**parsed.settings, **settings}
     name, at, cutoff = measure.partition("@") if isinstance(measure, str) else ("", "", "")
-    if name not in _BY_NAME or bool(at) != _is_cutoff(cutoff):
+    if name not in ALL_MEASURES or bool(at) != _is_cutoff(cutoff):
         raise ValueError(
-            f"measure must be a Measure, a function, one of {', '.join(_BY_NAME)}, with a cutoff as in 'ndcg@10', or a "
-            f"name of ir_measures, such as 'nDCG@10'; got {given!r}{name_in_other_case(given)}"
+            f"measure must be a Measure, a function, one of {', '.join(ALL_MEASURES)}, with a cutoff as in 'ndcg@10', "
+            f"or a name of ir_measures, such as 'nDCG@10'; got {given!r}{name_in_other_case(given)}"
         )
-    if isinstance(given, str) and "@" in given and _BY_NAME[name].at not in _settings_of(_BY_NAME[name]):
+    if isinstance(given, str) and "@" in given and ALL_MEASURES[name].at not in _settings_of(ALL_MEASURES[name]):
         raise TypeError(f"{given!r} has a cutoff, which the measure {name!r} does not take; leave it out")
     if at:
-        setting = _BY_NAME[name].at
+        setting = ALL_MEASURES[name].at
         if setting in settings:
             raise ValueError(f"{measure!r} has its cutoff in the name; got {setting}={settings[setting]!r} too")
         settings = {setting: int(cutoff) if cutoff.isdecimal() else float(cutoff), **settings}
-    _check_names(_BY_NAME[name], settings)
-    return _BY_NAME[name](**settings)
+    _check_names(ALL_MEASURES[name], settings)
+    return ALL_MEASURES[name](**settings)
 
 
 def named_measures(

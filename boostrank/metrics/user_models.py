@@ -373,13 +373,3 @@ class NERR11(UserModelMeasure):
 
 
 #: Measures of user models.
-USER_MODEL_MEASURES: tuple[type[UserModelMeasure], ...] = (
-    INST,
-    INSQ,
-    BejeweledPlayer,
-    ScaledDCG,
-    NERR8,
-    NERR9,
-    NERR10,
-    NERR11,
-)

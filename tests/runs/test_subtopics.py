@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from boostrank import evaluate, evaluate_run, get_measure
-from boostrank.metrics.novelty import SUBTOPIC_MEASURES
+from boostrank.metrics import MEASURES
+from boostrank.metrics.novelty import SubtopicMeasure
 
 # Names of ir_measures, with those of ndeval.
 NDEVAL = {
@@ -163,7 +164,7 @@ def by_definition(name, relevant, ranking, k, alpha, beta):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", SUBTOPIC_MEASURES)
+@pytest.mark.parametrize("measure", [each for each in MEASURES.values() if issubclass(each, SubtopicMeasure)])
 @pytest.mark.parametrize(("k", "alpha"), [(1, 0.5), (3, 0.3), (7, 0.0), (30, 1.0), (None, 0.6)])
 def test_definitions(measure, k, alpha):
     if k is None and measure.needs_cutoff:

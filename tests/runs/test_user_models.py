@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from boostrank import evaluate_run, get_measure
-from boostrank.metrics.user_models import USER_MODEL_MEASURES
+from boostrank.metrics import MEASURES
+from boostrank.metrics.user_models import UserModelMeasure
 
 CWL = [
     *(
@@ -88,7 +89,7 @@ def by_definition(name, gains, k, goal, p):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", USER_MODEL_MEASURES)
+@pytest.mark.parametrize("measure", [each for each in MEASURES.values() if issubclass(each, UserModelMeasure)])
 @pytest.mark.parametrize(("k", "goal", "p"), [(1, 0.5, 0.5), (4, 1.0, 0.9), (12, 1.25, 0.3), (300, 3.0, 0.8)])
 def test_definitions(measure, k, goal, p):
     settings = {"k": k, "max_grade": 4, "min_grade": 0.5}

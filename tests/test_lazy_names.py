@@ -1,0 +1,120 @@
+"""Public names that are imported when they are first used, and what their first use imports."""
+
+import ast
+import importlib
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import boostrank
+from boostrank.metrics.measure_classes import ALL_MEASURES, MEASURES
+
+ROOT = Path(boostrank.__file__).parent
+
+
+def lazy_packages():
+    """Packages below boostrank that call lazy_names, with the statement that has the names."""
+    for path in sorted(ROOT.glob("*/__init__.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.If) and "lazy_names" in ast.unparse(node.orelse):
+                yield path.parent.name, node
+
+
+LAZY = dict(lazy_packages())
+
+
+def test_packages_with_many_modules_are_lazy():
+    assert {"clicks", "datasets", "metrics", "model_selection", "preferences", "rankers", "significance"} <= set(LAZY)
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_lazy_names_are_those_that_type_checkers_see(name):
+    package = importlib.import_module(f"boostrank.{name}")
+    node = LAZY[name]
+    seen = {alias.name: each.module for each in node.body for alias in each.names}
+    modules = ast.literal_eval(node.orelse[0].value.args[1])
+    lazy = {public: f"boostrank.{name}.{module}" for module, names in modules.items() for public in names}
+    assert lazy == seen
+    assert set(lazy) <= set(package.__all__) <= set(dir(package))
+    for public, module in lazy.items():
+        assert getattr(package, public) is getattr(importlib.import_module(module), public)
+    # The import of such a module would hide the public name.
+    assert not {path.stem for path in (ROOT / name).glob("*.py")} & set(lazy)
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_unknown_names_of_lazy_packages_are_errors(name):
+    package = importlib.import_module(f"boostrank.{name}")
+    with pytest.raises(AttributeError, match=f"module 'boostrank.{name}' has no attribute 'typo'"):
+        package.typo  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'typo'"):
+        exec(f"from boostrank.{name} import typo")
+
+
+def test_star_import_and_pickles_of_lazy_names():
+    names = {}
+    exec("from boostrank.metrics import *", names)
+    assert set(importlib.import_module("boostrank.metrics").__all__) <= set(names)
+    assert pickle.loads(pickle.dumps(names["ndcg_score"])) is names["ndcg_score"]
+
+
+def test_measures_are_listed_under_their_own_names():
+    assert {name: measure.name for name, measure in ALL_MEASURES.items()} == {name: name for name in ALL_MEASURES}
+    assert [*MEASURES, "click-dcg"] == list(ALL_MEASURES)
+    assert len(MEASURES) == len(list(MEASURES))
+    assert "typo" not in MEASURES
+    with pytest.raises(KeyError):
+        MEASURES["typo"]
+
+
+# In the sequence of the first uses in one process: the largest number of modules of boostrank that are imported then,
+# and modules that the name and those before it do not need. A module is about half a millisecond.
+FIRST_USES = {
+    "import boostrank": (0, ["lazy_names"]),
+    "boostrank.ndcg_score([1, 0], [0.5, 0.2], [1, 1])": (
+        42,
+        ["labels", "surrogates", "metrics.registry", "metrics.reconciliation", "clicks.simulated_clicks"],
+    ),
+    "boostrank.evaluate([1, 0], [0.5, 0.2], [1, 1], ['ndcg@10', 'map'])": (
+        52,
+        ["labels", "metrics.library_table", "metrics.novelty", "metrics.user_models", "significance"],
+    ),
+    "boostrank.LightGBMRanker()": (
+        122,
+        [
+            "backends.xgboost",
+            "rankers.bagging",
+            "clicks.simulated_clicks",
+            "clicks.regression_em",
+            "datasets.letor_reader",
+            "device_objective",
+            "metrics.novelty",
+            "model_selection.cross_validation",
+            "preferences.tables",
+            "significance.power",
+            "theory",
+        ],
+    ),
+    "boostrank.XGBoostRanker()": (138, ["rankers.bagging", "clicks.simulated_clicks", "datasets.letor_reader"]),
+    "boostrank.compare": (150, ["cli", "displays", "theory", "metrics.novelty", "clicks.simulated_clicks"]),
+}
+
+
+@pytest.mark.slow
+def test_first_uses_import_only_what_they_need():
+    code = (
+        "import json, sys\n"
+        "for statement in json.loads(sys.argv[1]):\n"
+        "    exec(statement)\n"
+        "    print(json.dumps([name[10:] for name in sys.modules if name.startswith('boostrank.')]))\n"
+    )
+    command = [sys.executable, "-c", code, json.dumps(list(FIRST_USES))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    for (statement, (most, unneeded)), line in zip(FIRST_USES.items(), done.stdout.splitlines(), strict=True):
+        imported = json.loads(line)
+        assert not set(imported) & set(unneeded), statement
+        assert len(imported) <= most, statement
