@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 
 import boostrank as br
 from boostrank.arrays import as_array, as_floats
@@ -10,7 +11,7 @@ from boostrank.arrays import as_array, as_floats
 NAN = float("nan")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "values",
     [
         [1, "1"],
@@ -27,7 +28,7 @@ NAN = float("nan")
         ["a", "b"],
     ],
 )
-@pytest.mark.parametrize("nested", [False, True])
+@for_each("nested", [False, True])
 def test_each_element_of_a_list_keeps_its_value(values, nested):
     array = as_array([[value] for value in values] if nested else values, "qid")
     assert array.shape == (len(values),)

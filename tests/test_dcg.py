@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import DISCOUNTS, dcg_of_order, ideal_dcg, normalized_gains, orders_by, slices
@@ -77,13 +78,13 @@ def test_cutoffs(k, size, expected):
     assert DCG(k=k).cutoffs(Queries.from_sizes([size])).tolist() == [expected]
 
 
-@pytest.mark.parametrize("percent", range(1, 101))
+@for_each("percent", range(1, 101))
 def test_fractions_of_a_hundred_documents_are_exact(percent):
     assert DCG(k=percent / 100).cutoffs(Queries.from_sizes([100, 200])).tolist() == [percent, 2 * percent]
 
 
-@pytest.mark.parametrize("k", CUTOFFS)
-@pytest.mark.parametrize("discount", DISCOUNTS, ids=str)
+@for_each("k", CUTOFFS)
+@for_each("discount", DISCOUNTS, ids=str)
 def test_the_ideal_is_the_best_of_all_permutations(discount, k):
     sizes = [6, 1, 4, 5]
     labels, _ = ragged(sizes)
@@ -93,8 +94,8 @@ def test_the_ideal_is_the_best_of_all_permutations(discount, k):
     np.testing.assert_allclose(dcg.ideal(gains, queries), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("k", [None, 1, 5, 0.25, 100])
-@pytest.mark.parametrize("levels", [MAX_COUNTED_LEVELS - 1, MAX_COUNTED_LEVELS, MAX_COUNTED_LEVELS + 1, 40])
+@for_each("k", [None, 1, 5, 0.25, 100])
+@for_each("levels", [MAX_COUNTED_LEVELS - 1, MAX_COUNTED_LEVELS, MAX_COUNTED_LEVELS + 1, 40])
 def test_the_ideal_has_the_cutoff_for_few_and_for_many_different_gains(levels, k):
     """With few gains the ideal DCG is computed from counts, with many by sorting; both must know the cutoff."""
     sizes = [levels, 1, 30, 12]
@@ -145,9 +146,9 @@ def test_ndcg_is_the_sum_of_normalized_gains_times_the_discounts_of_ranks(sizes,
         assert identity == pytest.approx(ndcg[query], abs=1e-12) if any(labels[part]) else np.isnan(ndcg[query])
 
 
-@pytest.mark.parametrize("discount", ["log2", ("exponential", 2.0)], ids=str)
-@pytest.mark.parametrize("k", CUTOFFS)
-@pytest.mark.parametrize(
+@for_each("discount", ["log2", ("exponential", 2.0)], ids=str)
+@for_each("k", CUTOFFS)
+@for_each(
     ("ties", "choose"),
     [("average", np.mean), ("best", max), ("worst", min), ("stable", lambda values: values[0])],
     ids=lambda value: value if isinstance(value, str) else "",

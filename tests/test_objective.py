@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from cases import for_each
 from oracles import Arc, FlatBowl, SteepBowl, normalized_gains, slices
 from scipy.optimize import minimize_scalar
 
@@ -28,8 +29,8 @@ SURROGATES = [*SURROGATES.values(), Arc(), SteepBowl(), Profiled(Arc()), Power(0
 SEPARABLE = [surrogate for surrogate in SURROGATES if surrogate.separable]
 SIZES = [3, 1, 5, 2, 4]
 
-every = pytest.mark.parametrize("surrogate", SURROGATES, ids=repr)
-coupled = pytest.mark.parametrize("surrogate", [s for s in SURROGATES if not s.separable], ids=repr)
+every = for_each("surrogate", SURROGATES, ids=repr)
+coupled = for_each("surrogate", [s for s in SURROGATES if not s.separable], ids=repr)
 
 
 def ragged(sizes=SIZES, seed=0):
@@ -55,7 +56,7 @@ def as_documents(weights, queries):
 
 
 @every
-@pytest.mark.parametrize("kind", [None, "query", "document"])
+@for_each("kind", [None, "query", "document"])
 def test_derivatives_are_the_surrogates_scaled_weighted_and_shifted(surrogate, kind):
     labels, queries, scores = ragged()
     weights = weights_of(kind, surrogate, queries)
@@ -72,8 +73,8 @@ def test_derivatives_are_the_surrogates_scaled_weighted_and_shifted(surrogate, k
 
 
 @every
-@pytest.mark.parametrize("kind", [None, "query", "document"])
-@pytest.mark.parametrize("k", [None, 1])
+@for_each("kind", [None, "query", "document"])
+@for_each("k", [None, 1])
 def test_the_mean_hessian_at_the_start_is_one(surrogate, kind, k):
     labels, queries, _ = ragged()
     weights = weights_of(kind, surrogate, queries)
@@ -167,7 +168,7 @@ def test_a_query_of_zero_weight_has_no_gradient(surrogate):
 
 
 @every
-@pytest.mark.parametrize("factor", [3.0, 1 / 15, 1e30, 1e308, 5e-324])
+@for_each("factor", [3.0, 1 / 15, 1e30, 1e308, 5e-324])
 def test_a_common_factor_of_the_weights_changes_nothing(surrogate, factor):
     labels, queries, scores = ragged()
     weights = np.array([1.0, 3.0, 0.0, 1.0, 2.0])
@@ -310,7 +311,7 @@ def test_results_are_written_where_asked(surrogate):
 
 
 @every
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@for_each("bad", [np.nan, np.inf, -np.inf])
 def test_scores_that_are_not_finite_are_errors_that_name_document_and_query(surrogate, bad):
     labels, _, scores = ragged()
     queries = Queries.from_qid(np.repeat(["a", "b", "c", "d", "e"], SIZES))
@@ -354,7 +355,7 @@ def test_lone_documents_are_within_the_bounds(label):
 
 
 @every
-@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@for_each("normalize", NORMALIZATIONS)
 def test_data_without_any_relevance_stay_finite(surrogate, normalize):
     _, queries, scores = ragged()
     objective = Objective(surrogate, np.zeros(15), queries, normalize=normalize)
@@ -389,12 +390,12 @@ def test_lone_documents_all_relevant_stay_finite(surrogate):
 
 
 @every
-@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@for_each("normalize", NORMALIZATIONS)
 def test_consistency_belongs_to_the_pair(surrogate, normalize):
     assert is_consistent(surrogate, normalize) == (surrogate.consistent and normalize == "dcg")
 
 
-@pytest.mark.parametrize("name", SURROGATES)
+@for_each("name", SURROGATES)
 def test_surrogates_go_by_name(name):
     labels, queries, scores = ragged()
     named, made = Objective(name, labels, queries), Objective(get_surrogate(name), labels, queries)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import DISCOUNTS, normalized_gains, slices
@@ -44,9 +45,9 @@ def test_targets_by_formula(normalize, sizes, highest):
     assert targets.dtype == np.float64
 
 
-@pytest.mark.parametrize("discount", DISCOUNTS, ids=str)
-@pytest.mark.parametrize("k", [None, 1, 2])
-@pytest.mark.parametrize("gain", ["exp2", "linear"])
+@for_each("discount", DISCOUNTS, ids=str)
+@for_each("k", [None, 1, 2])
+@for_each("gain", ["exp2", "linear"])
 def test_normalized_gains_use_gain_discount_and_cutoff(gain, k, discount):
     labels, queries = [3, 0, 1, 1, 0, 2], Queries.from_sizes([4, 2])
     expected = [normalized_gains(part, discount, k, gain) for part in (labels[:4], labels[4:])]

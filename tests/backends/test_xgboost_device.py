@@ -14,6 +14,7 @@ import device_arrays
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 from device_arrays import CUPY, Device, DeviceArray, copies_to_device, copies_to_host
 from scipy.sparse import csr_matrix
 
@@ -97,9 +98,9 @@ def test_the_cpu_computes_the_objective_if_cupy_is_missing_or_finds_no_gpu(modul
 
 
 @pytest.mark.usefixtures("gpu")
-@pytest.mark.parametrize("weighted", [None, "queries", "documents"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("loss", TAKING)
+@for_each("weighted", [None, "queries", "documents"])
+@for_each("dtype", [np.float32, np.float64])
+@for_each("loss", TAKING)
 def test_gradients_are_those_of_the_cpu_and_stay_on_the_gpu(loss, dtype, weighted):
     shape = {None: None, "queries": 3, "documents": 9}[weighted]
     random = np.random.default_rng(1)

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from cases import for_each
 
 import boostrank as br
 from boostrank.clicks import ClickLog
@@ -185,7 +186,7 @@ def test_scikit_learn_takes_a_log_for_labels():
 GOOD = {"qid": [1, 1, 2], "row": [0, 1, 2], "position": [1, 2, 1], "clicks": [0, 1, 0]}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "message"),
     [
         ({"row": [0, 1, 3]}, r"row\[2\] is 3, but rows are numbered from 0 to 2"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 
 from boostrank.clicks import ClickLog, from_table, simulate_clicks
 
@@ -90,7 +91,7 @@ def without(table, name):
     return {column: values for column, values in table.items() if column != name}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("table", "settings", "message"),
     [
         (without(GOOD, "position"), {"qid": QID}, "no column 'position'"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,9 +106,9 @@ def test_arrays_of_other_types_and_strides_are_copied(name):
 
 
 @needs_library
-@pytest.mark.parametrize("scale", [0.0, 1e-9, 1.0, 30.0, 100.0, 1000.0, 1e6])
-@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
-@pytest.mark.parametrize("shift", [0.0, -1e4])
+@for_each("scale", [0.0, 1e-9, 1.0, 30.0, 100.0, 1000.0, 1e6])
+@for_each("share", [0.0, 0.02, 0.5, 1.0])
+@for_each("shift", [0.0, -1e4])
 def test_intercepts_are_those_of_numpy(scale, share, shift):
     random, sizes = np.random.default_rng(int(scale) + int(100 * share)), [1, 2, 30, 3, 90, 7, 1, 40, 300]
     scores, queries = random.normal(size=sum(sizes)) * scale + shift, Queries.from_sizes(sizes)

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,8 +83,8 @@ def test_results_are_those_of_numpy(surrogate, sizes, seed, scale, shift, share,
     assert_same(objective, scores, np.abs(scores).max())
 
 
-@pytest.mark.parametrize("surrogate", KINDS, ids=repr)
-@pytest.mark.parametrize("sizes", [[511, 1, 1], [512, 512], [513, 2, 700, 3], [1] * 600, [5000]], ids=str)
+@for_each("surrogate", KINDS, ids=repr)
+@for_each("sizes", [[511, 1, 1], [512, 512], [513, 2, 700, 3], [1] * 600, [5000]], ids=str)
 def test_groups_of_queries_of_all_sizes(surrogate, sizes):
     random, n = np.random.default_rng(0), sum(sizes)
     labels, scores = random.integers(0, 5, n), random.normal(size=n) * 3.0
@@ -92,7 +93,7 @@ def test_groups_of_queries_of_all_sizes(surrogate, sizes):
     assert_same(Objective(surrogate, labels, Queries.from_sizes(sizes)), scores.astype(np.float32), 30.0)
 
 
-@pytest.mark.parametrize("surrogate", [kind for kind in KINDS if kind != Poisson()], ids=repr)
+@for_each("surrogate", [kind for kind in KINDS if kind != Poisson()], ids=repr)
 def test_extreme_scores(surrogate):
     random, sizes = np.random.default_rng(1), [6, 1, 4, 9]
     relevance, queries = random.random(20) * random.integers(0, 2, 20), Queries.from_sizes(sizes)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from cases import for_each
 
 from boostrank.datasets import read_qrels, read_run, write_run
 from boostrank.datasets.trec_tables import as_qrels, as_run
@@ -262,7 +263,7 @@ def test_subtopics_of_named_tuples_are_kept():
     assert rows(table) == [["q", "a", "2", 1.0], ["q", "a", "1", 0.0]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("table", "error", "fault"),
     [
         (FRAME.drop(columns="doc_id"), ValueError, "doc_id is missing"),

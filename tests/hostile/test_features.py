@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 
 import boostrank as br
 from hostile.entry_points import NATIVE, RANKERS, tiny
@@ -68,7 +69,7 @@ def expected(call, features):
     return CALLS[call](meaning, meaning)
 
 
-@pytest.mark.parametrize(("features", "call"), named(PAIRS))
+@for_each(("features", "call"), named(PAIRS))
 @pytest.mark.filterwarnings("ignore:X (does not have|has) (valid )?feature names:UserWarning")
 def test_features(features, call):
     given, meaning = FEATURES[features]

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from cases import for_each
 
 from hostile.entry_points import LABELS, METRICS, PREFERENCES, SCORES, SPLITS, TRAINING
 from hostile.ids import IDS
@@ -29,7 +30,7 @@ def expected(entry_point, codes):
 
 # The rows that are scored are not those of the training.
 @pytest.mark.filterwarnings("ignore:the ranker was trained on other documents")
-@pytest.mark.parametrize(("ids", "entry_point"), named(PAIRS))
+@for_each(("ids", "entry_point"), named(PAIRS))
 def test_query_ids(ids, entry_point):
     given, meaning = IDS[ids]
 

@@ -4,7 +4,7 @@ import functools
 import math
 
 import numpy as np
-import pytest
+from cases import for_each
 
 from hostile.entry_points import CODES, LABELS, METRICS, NATIVE, PREFERENCES, SCORES, TRAINING
 from hostile.numbers_per_row import LABELS_BY_NAME, SCORES_BY_NAME
@@ -50,7 +50,7 @@ def expected(entry_point, labels, scores):
     return WITH_LABELS[entry_point].expected(list(labels), list(scores), CODES)
 
 
-@pytest.mark.parametrize(("labels", "entry_point"), named(LABEL_PAIRS))
+@for_each(("labels", "entry_point"), named(LABEL_PAIRS))
 def test_labels(labels, entry_point):
     given, meaning = LABELS_BY_NAME[labels]
 
@@ -69,7 +69,7 @@ def test_labels(labels, entry_point):
             check_value(call(), numbers)
 
 
-@pytest.mark.parametrize(("scores", "entry_point"), named(SCORE_PAIRS))
+@for_each(("scores", "entry_point"), named(SCORE_PAIRS))
 def test_scores(scores, entry_point):
     given, meaning = SCORES_BY_NAME[scores]
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
@@ -214,7 +215,7 @@ WITH_GRAPH = {
 }
 
 
-@pytest.mark.parametrize("call", WITH_GRAPH.values(), ids=[f"unclear-13-{name}" for name in WITH_GRAPH])
+@for_each("call", WITH_GRAPH.values(), ids=[f"unclear-13-{name}" for name in WITH_GRAPH])
 def test_preferences_where_relevance_is_needed(call):
     check_fault(lambda: call(GRAPH, [1.0, 2.0, 3.0], [0, 0, 1]), "y_true|relevance|bayes", "(?i)preference")
 

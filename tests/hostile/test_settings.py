@@ -4,7 +4,7 @@ import fractions
 from dataclasses import fields
 
 import numpy as np
-import pytest
+from cases import for_each
 from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
@@ -56,7 +56,7 @@ def metric_cases():
     return cases
 
 
-@pytest.mark.parametrize(("name", "setting", "value"), metric_cases().values(), ids=metric_cases())
+@for_each(("name", "setting", "value"), metric_cases().values(), ids=metric_cases())
 def test_settings_of_measures(name, setting, value):
     for call in (
         lambda: br.get_measure(name, **{setting: value})(*ROWS),
@@ -122,7 +122,7 @@ FUNCTION_CASES = {
 }
 
 
-@pytest.mark.parametrize(("call", "setting", "value"), FUNCTION_CASES.values(), ids=FUNCTION_CASES)
+@for_each(("call", "setting", "value"), FUNCTION_CASES.values(), ids=FUNCTION_CASES)
 def test_settings_of_functions(call, setting, value):
     check_fault(lambda: call(value), rf"\b{setting}\b")
 
@@ -176,7 +176,7 @@ RANKER_PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "setting"), named(RANKER_PAIRS))
+@for_each(("name", "setting"), named(RANKER_PAIRS))
 def test_settings_of_rankers(name, setting):
     setting, _, number = setting.rpartition("-")
     value = RANKER_SETTINGS[name][setting][int(number)]

@@ -4,7 +4,7 @@ import functools
 from fractions import Fraction
 
 import numpy as np
-import pytest
+from cases import for_each
 
 import boostrank as br
 from boostrank import metrics
@@ -75,7 +75,7 @@ CORE = ["ndcg", "XGBoostRanker.fit-softmax"]
 PAIRS = rotated_table(WEIGHTS, CORE, [name for name in ENTRY_POINTS if name not in CORE], 2)
 
 
-@pytest.mark.parametrize(("weights", "entry_point"), named(PAIRS))
+@for_each(("weights", "entry_point"), named(PAIRS))
 def test_weights(weights, entry_point):
     given, meaning = WEIGHTS[weights]
     call, expected = ENTRY_POINTS[entry_point]
@@ -91,7 +91,7 @@ def test_weights(weights, entry_point):
 ONE_WEIGHT_PER_QUERY = [name for name in ENTRY_POINTS if "squared" not in name and "softmax" not in name]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("weights", "entry_point"),
     named([(weights, name) for weights in DIFFERENT_WITHIN_A_QUERY for name in ONE_WEIGHT_PER_QUERY]),
 )

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from measure_definitions import (
@@ -145,7 +146,7 @@ def test_the_perfect_ranking_and_the_reverse_are_the_bounds(name):
         assert FUNCTIONS[name]([1], [0.3], [0], k=1) == pytest.approx(expected, abs=1e-16)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("names", "change", "message"),
     [
         (

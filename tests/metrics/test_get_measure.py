@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
@@ -15,7 +16,7 @@ from boostrank.queries import Queries
 Y, SCORES, QID = [0, 1, 2, 1, 0], [0.3, 0.2, 0.1, 0.1, 0.2], ["a", "a", "a", "b", "b"]
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@for_each("name", MEASURES)
 def test_names_give_the_text_and_the_value_of_a_measure(name):
     measure = get_measure(name)
     assert (str(measure), repr(measure)) == (name, f"get_measure({name!r})")
@@ -78,7 +79,7 @@ def test_unknown_names_are_errors(name):
         get_measure(name)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "error", "message"),
     [
         (lambda: get_measure("ndcg@0"), ValueError, "k must be .*got 0"),

@@ -1,11 +1,12 @@
 """Names of ir_measures: what they stand for, and faulty ones."""
 
 import pytest
+from cases import for_each
 
 from boostrank.metrics import evaluate, get_measure, named_measures
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "measure"),
     [
         ("nDCG@10", get_measure("ndcg@10", gain="linear")),

@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from cases import for_each
 from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
@@ -47,7 +48,7 @@ def test_the_calls_are_complete():
     assert len([name for name in CALLS if name.endswith("Display")]) == 5
 
 
-@pytest.mark.parametrize("name", CALLS)
+@for_each("name", CALLS)
 def test_missing_query_ids_are_an_error(name):
     with pytest.raises(ValueError, match=r"got no qid, .*Pass qid=.*If all rows belong to one query") as caught:
         CALLS[name](LABELS, SCORES, None)
@@ -72,7 +73,7 @@ def test_the_error_says_what_got_no_query_ids(name, subject):
         CALLS[name](LABELS, SCORES, None)
 
 
-@pytest.mark.parametrize("name", [name for name, call in CALLS.items() if qid_parameter(call).default is None])
+@for_each("name", [name for name, call in CALLS.items() if qid_parameter(call).default is None])
 def test_query_ids_that_are_left_out_are_an_error(name):
     with pytest.raises(ValueError, match="got no qid"):
         CALLS[name](LABELS, SCORES)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from cases import for_each
 
 from boostrank import evaluate, get_measure
 from boostrank.metrics import dcg_score, ndcg_score
@@ -171,7 +172,7 @@ ARRAYS = [
 ]
 
 
-@pytest.mark.parametrize("case", ARRAYS, ids=lambda case: case.source)
+@for_each("case", ARRAYS, ids=lambda case: case.source)
 def test_values_of_arrays(case):
     qid = [0] * len(case.labels) if case.qid is None else case.qid
     measures = {str(i): each for i, each in enumerate(case.values)}

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 
 import boostrank as br
 from boostrank.metrics import CONVENTIONS, dcg_score, tie_range
@@ -280,7 +281,7 @@ def test_no_library_is_needed(monkeypatch):
         assert len(br.reconcile([1, 0], [0, 1], [0, 0], measure).table) == len(conventions)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         ({"k": 0.5}, r"k must be None or an integer .*got 0\.5"),
@@ -316,8 +317,8 @@ def test_a_name_that_is_twice_in_a_query_is_an_error_that_names_the_query():
         br.reconcile([0, 1, 1], [0.5, 0.5, 0.5], ["a", "b", "b"], documents=["z", "y", "y"])
 
 
-@pytest.mark.parametrize("metric", [br.ndcg_score, dcg_score, br.reconcile])
-@pytest.mark.parametrize(
+@for_each("metric", [br.ndcg_score, dcg_score, br.reconcile])
+@for_each(
     ("change", "message"),
     [
         ({"y_score": [0.1, np.nan]}, r"^y_score must be finite; y_score\[1\] is nan"),

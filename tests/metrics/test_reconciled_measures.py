@@ -6,6 +6,7 @@ from statistics import fmean
 
 import numpy as np
 import pytest
+from cases import for_each
 
 import boostrank as br
 from boostrank.metrics import CONVENTIONS, get_measure
@@ -108,9 +109,9 @@ def short():
     return y, random.integers(-2, 3, len(qid)) / 4.0 + random.choice([0, 1e-9], len(qid)), qid
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("k", [1, 2, 3, None])
-@pytest.mark.parametrize("largest", [4, 1])
+@for_each("measure", MEASURES)
+@for_each("k", [1, 2, 3, None])
+@for_each("largest", [4, 1])
 def test_each_row_is_the_definition_of_its_convention(short, measure, k, largest):
     y, scores, qid = short
     y = np.minimum(y, largest)

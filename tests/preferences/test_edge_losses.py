@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from cases import for_each
 from scipy.optimize import minimize
 
 from boostrank.margins import MARGINS, get_margin
@@ -43,8 +44,8 @@ def numeric_gradient(function, scores, step=1e-5):
 
 
 @by_margin
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("scale", [0.3, 3.0])
+@for_each("weighted", [True, False])
+@for_each("scale", [0.3, 3.0])
 def test_loss_and_gradient_are_those_of_the_definition(margin, weighted, scale):
     graph = a_graph(weighted=weighted)
     objective = EdgeObjective(EdgeLoss(margin), graph)

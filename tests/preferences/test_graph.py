@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from preference_graphs import edges, random_graph
@@ -46,10 +47,10 @@ def test_grades_give_all_ordered_pairs(labels, weight, threshold, seed):
     assert edges(PreferenceGraph.from_grades(labels, qid, weight=weight, threshold=threshold)) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("ties", "tie"), [("average", 0.5), ("best", 0.0), ("worst", 1.0), ("stable", lambda winner, loser: winner > loser)]
 )
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_disagreement_is_the_weight_of_the_edges_in_the_wrong_order(ties, tie, seed):
     graph = random_graph(seed, weighted=seed % 2 == 0)
     scores = np.random.default_rng(seed).integers(0, 3, len(graph)) / 2

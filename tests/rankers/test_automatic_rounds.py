@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
@@ -280,7 +281,7 @@ def test_results_belong_to_the_last_fit(make, data):
     assert not hasattr(ranker, "best_params_")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "fit", "message"),
     [
         ({"n_estimators": "auto", "cv": 61}, {}, r"cv=61 folds need at least 61 training queries; got 60"),

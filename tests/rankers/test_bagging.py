@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
+from cases import for_each
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
@@ -382,7 +383,7 @@ def test_a_failed_fit_changes_nothing(ranker_class, data):
             getattr(clone(model), name)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parameters", "message"),
     [
         ({"n_estimators": 0}, "n_estimators must be an integer of at least 1; got 0"),

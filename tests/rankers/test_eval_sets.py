@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 
 import boostrank as br
 
@@ -122,7 +123,7 @@ def test_a_metric_may_have_several_values_and_any_number_of_arguments(ranker_cla
     assert any_number.evals_result_["valid_0"]["n"] == [4.0] * 8
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         ({"eval_set": [VALIDATION], "eval_names": ["a", "b"]}, "eval_names must be a list with one element for each"),

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 
 import boostrank as br
 from boostrank.backends.feature_names import NameCode
@@ -40,7 +41,7 @@ def with_value(value, dtype=float):
 
 @both
 @places
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "message"),
     [
         (np.ma.masked_array(X, X > 1), "must not be masked"),
@@ -60,7 +61,7 @@ def test_features_of_arrays_that_are_refused(ranker_class, place, wrong, message
 
 @both
 @places
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "message"),
     [
         (FRAME.where(FRAME < 1, np.inf), "the column 'a' of X contains infinity"),

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 from scipy.sparse import csr_array
 
 import boostrank as br
@@ -335,7 +336,7 @@ WRONG = [
 WRONG = [(ranker_class, *rest) for ranker_classes, *rest in WRONG for ranker_class in ranker_classes]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("ranker_class", "features", "native", "message"),
     WRONG,
     ids=[f"{ranker_class.__name__}-{str(native)[1:40]}" for ranker_class, _, native, _ in WRONG],

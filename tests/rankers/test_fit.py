@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from sklearn.exceptions import NotFittedError
 
 import boostrank as br
@@ -26,7 +27,7 @@ def small(ranker_class, objective="softmax", **parameters):
     return ranker_class(objective, **{"n_estimators": 10, "random_state": 0, "n_jobs": 1, **parameters})
 
 
-@pytest.mark.parametrize(("ranker_class", "objective"), EVERY_OBJECTIVE)
+@for_each(("ranker_class", "objective"), EVERY_OBJECTIVE)
 def test_every_objective_learns(ranker_class, objective, data):
     X, y, qid = data
     y = np.minimum(y, 1) if objective == "rank:map" else y

@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 import lightgbm
 import numpy as np
 import pytest
+from cases import for_each
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
@@ -169,7 +170,7 @@ VALUES = {
 
 
 @both
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name in VALUES for value in VALUES[name]])
+@for_each(("name", "value"), [(name, value) for name in VALUES for value in VALUES[name]])
 def test_values_without_a_meaning_are_errors_that_name_the_parameter(ranker_class, name, value):
     with pytest.raises(ValueError, match=rf"^{name} must be "):
         scores(ranker_class, **{**SMALL, "validation_fraction": 0.3, name: value})

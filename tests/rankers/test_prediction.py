@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 import xgboost as xgb
+from cases import for_each
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -346,7 +347,7 @@ def test_a_model_without_splits(ranker_class, result, data):
 # Arguments
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("keywords", "message"),
     [
         ({"num_iteration": 7}, "num_iteration=7 with start_iteration=0 goes beyond the number of rounds of the model"),
@@ -378,7 +379,7 @@ def test_a_model_without_splits(ranker_class, result, data):
         ({"output_margin": 0}, "output_margin must be True or False; got 0"),
     ],
 )
-@pytest.mark.parametrize("kind", ["trees", "xgboost-trees"])
+@for_each("kind", ["trees", "xgboost-trees"])
 def test_arguments_that_are_refused(kind, keywords, message, trained, data):
     with pytest.raises(ValueError, match=message):
         trained(kind).predict(data[0], **keywords)

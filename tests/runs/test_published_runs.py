@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 
 from boostrank import evaluate_run
 
@@ -368,7 +369,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize("case", RUNS, ids=lambda case: case.source)
+@for_each("case", RUNS, ids=lambda case: case.source)
 def test_values_of_runs(case):
     for query, values in case.values.items():
         if query == "all":

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from cases import for_each
 
 from boostrank.significance import bootstrap_interval, effect_size, permutation_test, t_test
 
@@ -72,8 +73,8 @@ def test_the_effect_is_that_of_repeated_queries(pair):
     assert seen == pytest.approx(repeated.mean() / repeated.std() * np.sqrt(29 / 30))
 
 
-@pytest.mark.parametrize("function", ALL)
-@pytest.mark.parametrize("weights", [[1, 1], [1, -1, 1], [1, np.nan, 1], [1, np.inf, 1], [0, 0, 0], [[1, 1, 1]] * 2])
+@for_each("function", ALL)
+@for_each("weights", [[1, 1], [1, -1, 1], [1, np.nan, 1], [1, np.inf, 1], [0, 0, 0], [[1, 1, 1]] * 2])
 def test_bad_weights_are_named(function, weights):
     with pytest.raises(ValueError, match="sample_weight must"):
         function([1.0, 2.0, 3.0], [1.0, 1.0, 1.0], sample_weight=weights)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import Arc, numeric_hessians, slices
@@ -24,7 +25,7 @@ from boostrank.surrogates import (
 )
 from boostrank.surrogates.base import closed_form
 
-every = pytest.mark.parametrize("surrogate", ALL, ids=repr)
+every = for_each("surrogate", ALL, ids=repr)
 
 
 def test_every_family_has_an_exact_hessian_to_test():

@@ -6,13 +6,14 @@ import pickle
 
 import oracles
 import pytest
+from cases import for_each
 from sklearn.base import clone
 from surrogate_samples import ALL, EXACT_HESSIANS
 
 import boostrank.surrogates
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Power, get_surrogate
 
-every = pytest.mark.parametrize("surrogate", ALL, ids=repr)
+every = for_each("surrogate", ALL, ids=repr)
 
 
 @every
@@ -56,8 +57,8 @@ def test_unknown_names_are_errors_that_list_the_known(name):
         get_surrogate(name)
 
 
-@pytest.mark.parametrize("surrogate", EXACT_HESSIANS, ids=repr)
-@pytest.mark.parametrize("hessian", ["diagonal", None, True])
+@for_each("surrogate", EXACT_HESSIANS, ids=repr)
+@for_each("hessian", ["diagonal", None, True])
 def test_bad_kinds_of_hessian_are_errors(surrogate, hessian):
     with pytest.raises(ValueError, match="hessian must be"):
         dataclasses.replace(surrogate, hessian=hessian)

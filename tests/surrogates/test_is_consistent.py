@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import oracles
 import pytest
+from cases import for_each
 from oracles import Arc, SteepBowl
 from scipy.optimize import minimize
 
@@ -124,8 +125,8 @@ def fails_on(surrogate, distribution, normalize="dcg", discount="log2", k=None):
 CONSISTENT = [*PAPER, *BINARY, *RANDOM]
 
 
-@pytest.mark.parametrize("k", [None, 2])
-@pytest.mark.parametrize("surrogate", [*CONSISTENT_SURROGATES, *OWN], ids=repr)
+@for_each("k", [None, 2])
+@for_each("surrogate", [*CONSISTENT_SURROGATES, *OWN], ids=repr)
 @pytest.mark.slow
 def test_consistent_pairs_sort_like_the_expected_normalized_gains(surrogate, k):
     assert is_consistent(surrogate)
@@ -141,16 +142,16 @@ def test_consistency_holds_for_other_discounts(surrogate, discount):
         assert not fails_on(surrogate, distribution, discount=discount), distribution
 
 
-@pytest.mark.parametrize("normalize", [name for name in NORMALIZATIONS if name != "dcg"])
-@pytest.mark.parametrize("surrogate", CONSISTENT_SURROGATES, ids=repr)
+@for_each("normalize", [name for name in NORMALIZATIONS if name != "dcg"])
+@for_each("surrogate", CONSISTENT_SURROGATES, ids=repr)
 def test_a_distribution_shows_each_other_pair_inconsistent(surrogate, normalize):
     assert not is_consistent(surrogate, normalize)
     assert any(fails_on(surrogate, distribution, normalize) for distribution in [*PAPER, *BINARY, *GRID])
 
 
-@pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("normalize", [name for name in NORMALIZATIONS if name != "dcg"])
-@pytest.mark.parametrize("surrogate", [Squared(), Power(0), Cosine()], ids=repr)
+@for_each("k", [1, 2])
+@for_each("normalize", [name for name in NORMALIZATIONS if name != "dcg"])
+@for_each("surrogate", [Squared(), Power(0), Cosine()], ids=repr)
 def test_other_pairs_are_inconsistent_with_a_cutoff_too(surrogate, normalize, k):
     assert any(fails_on(surrogate, distribution, normalize, k=k) for distribution in [*PAPER, *BINARY, *GRID])
 

@@ -40,6 +40,7 @@ from broken_surrogates import (
     WrongMinimizer,
     WrongSignOfDual,
 )
+from cases import for_each
 from surrogate_samples import ALL
 
 import boostrank as br
@@ -66,7 +67,7 @@ def test_check_takes_instances_only():
         check(Squared)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("surrogate", "complaint"),
     [
         (SignError(), "gradient is not the derivative"),

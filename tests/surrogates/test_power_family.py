@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import numeric_gradient, numeric_hessians, slices
@@ -300,7 +301,7 @@ def test_distant_scores_of_a_query_do_not_change_another_query():
 
 
 @every
-@pytest.mark.parametrize("distance", [60.0, 1e3, 1e6, 1e12])
+@for_each("distance", [60.0, 1e3, 1e6, 1e12])
 def test_gradients_of_distant_scores_are_finite_and_point_the_right_way(a, distance):
     scores, targets = np.array([0.0, distance, -distance]), np.array([1.0, 0.0, 0.5])
     gradient, hessian = Power(a).gradient_hessian(scores, targets, Queries.from_sizes([3]))

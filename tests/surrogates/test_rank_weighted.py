@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -138,7 +139,7 @@ def test_the_weights_of_lambdarank():
 
 
 @every
-@pytest.mark.parametrize("m", [2, 3, 7, 40])
+@for_each("m", [2, 3, 7, 40])
 def test_weights_connect_the_documents(surrogate, m):
     random = np.random.default_rng(m)
     for scores in (random.normal(size=m), np.zeros(m), 1e4 * random.normal(size=m), random.integers(0, 2, m) * 1.0):

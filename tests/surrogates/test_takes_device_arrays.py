@@ -5,6 +5,7 @@ import dataclasses
 import device_arrays
 import numpy as np
 import pytest
+from cases import for_each
 from device_arrays import DeviceArray, copies_to_device, copies_to_host, to_host
 from oracles import Arc, FlatBowl, SteepBowl
 from surrogate_samples import ALL, SIZES, ragged
@@ -35,9 +36,9 @@ def test_the_fast_losses_take_arrays_of_a_device():
     }
 
 
-@pytest.mark.parametrize("scale", [0.0, 40.0, 1e4])
-@pytest.mark.parametrize("sizes", [SIZES, LONG, [1, 1]], ids=str)
-@pytest.mark.parametrize("surrogate", ON_DEVICE, ids=repr)
+@for_each("scale", [0.0, 40.0, 1e4])
+@for_each("sizes", [SIZES, LONG, [1, 1]], ids=str)
+@for_each("surrogate", ON_DEVICE, ids=repr)
 def test_gradients_equal_those_of_numpy_and_stay_on_the_device(surrogate, sizes, scale):
     data = ragged(sizes, scale=scale)
     arguments = on_device(*data)
@@ -53,7 +54,7 @@ def test_gradients_equal_those_of_numpy_and_stay_on_the_device(surrogate, sizes,
         np.testing.assert_allclose(to_host(result), values, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(values).max()))
 
 
-@pytest.mark.parametrize("surrogate", ON_DEVICE, ids=repr)
+@for_each("surrogate", ON_DEVICE, ids=repr)
 def test_arguments_are_not_overwritten(surrogate):
     data = ragged()
     arguments = on_device(*data)

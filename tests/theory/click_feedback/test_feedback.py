@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 from clicks.click_enumeration import binary_vectors, cascade_clicks, independent_clicks, normalized
 
 import boostrank as br
@@ -87,8 +88,8 @@ def test_which_surrogates_are_affine_in_the_targets(name):
     assert is_affine(name) == (name in AFFINE)
 
 
-@pytest.mark.parametrize("name", [name for name in AFFINE if name not in ("logistic",)])
-@pytest.mark.parametrize("model", [MODELS[0], MODELS[2]])
+@for_each("name", [name for name in AFFINE if name not in ("logistic",)])
+@for_each("model", [MODELS[0], MODELS[2]])
 def test_the_expected_gradient_is_that_of_the_true_relevance(name, model):
     """Over all sessions, the gradient with corrected clicks is the one with the probabilities of relevance."""
     surrogate, scores = get_surrogate(name), np.array([0.3, -0.5, 0.2, 1.0])

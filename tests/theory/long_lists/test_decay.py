@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 
 from boostrank import discounts, theory
 from boostrank.dcg import DCG
@@ -68,8 +69,8 @@ def test_a_function_that_cannot_be_judged_is_refused():
         theory.feasibility(lambda ranks: np.where(ranks < 1e6, 1 / ranks, 1.0))
 
 
-@pytest.mark.parametrize("discount", [*discounts.DISCOUNTS, ("power", 0.7)], ids=discounts.discount_name)
-@pytest.mark.parametrize("k", discounts.CUTOFFS, ids=discounts.cutoff_name)
+@for_each("discount", [*discounts.DISCOUNTS, ("power", 0.7)], ids=discounts.discount_name)
+@for_each("k", discounts.CUTOFFS, ids=discounts.cutoff_name)
 def test_effective_ranks_are_those_of_a_plain_loop(discount, k):
     for n in (1, 7, 250):
         kept = DCG(discount=discount).discounts(n)[: int(discounts.ranks_kept(k, n))]

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from cases import for_each
 from scipy import integrate, special
 
 from boostrank import discounts, theory
@@ -145,8 +146,8 @@ def test_a_function_has_the_limits_of_the_discount_that_it_computes(parameter):
 # Limits and pseudo-expectations against simulation.
 
 
-@pytest.mark.parametrize("k", discounts.CUTOFFS, ids=discounts.cutoff_name)
-@pytest.mark.parametrize("discount", [*discounts.DISCOUNTS, ("power", 0.8)], ids=discounts.discount_name)
+@for_each("k", discounts.CUTOFFS, ids=discounts.cutoff_name)
+@for_each("discount", [*discounts.DISCOUNTS, ("power", 0.8)], ids=discounts.discount_name)
 def test_simulated_lists_agree_with_the_pseudo_expectation_by_sums(discount, k):
     values = simulate(GRADED, 20_000, 40, discount, k, seed=1)
     expected = theory.pseudo_expectation(GRADED, [20_000], k=k, discount=discount, method="sum")[0]

@@ -1,0 +1,53 @@
+"""The helper that checks many cases in one test."""
+
+import pytest
+from cases import MAX_NAMED, for_each
+
+
+def test_all_cases_run_with_their_values_and_the_fixtures():
+    seen = []
+
+    @for_each("a", [1, 2])
+    @for_each(("b", "c"), [(3, 4), pytest.param(5, 6, id="last")])
+    def check(a, b, c, fixture):
+        seen.append((a, b, c, fixture))
+
+    check(fixture="f")
+    assert seen == [(1, 3, 4, "f"), (1, 5, 6, "f"), (2, 3, 4, "f"), (2, 5, 6, "f")]
+
+
+@pytest.mark.parametrize(
+    ("ids", "names"),
+    [(None, ["2", "2 (3)"]), (repr, ["2", "2 (3)"]), (["a", "b", "c", "d"], ["b", "d"]), (None, ["two", "2"])],
+)
+def test_the_error_is_that_of_the_first_failure_and_names_all_failed_cases(ids, names):
+    values = [1, pytest.param(2, id="two") if "two" in names else 2, 3, 2]
+
+    @for_each("number", values, ids=ids)
+    def check(number):
+        assert number != 2, "two"
+
+    with pytest.raises(AssertionError, match="two") as raised:
+        check()
+    assert raised.value.__notes__ == [f"Failed cases (2 of 4): {names}"]
+
+
+def test_calls_of_fail_count_and_a_case_may_not_skip():
+    for outcome, message in ((pytest.fail, "reason"), (pytest.skip, "may not skip: reason")):
+
+        @for_each("number", range(MAX_NAMED + 5))
+        def check(number, outcome=outcome):
+            outcome("reason")
+
+        with pytest.raises((pytest.fail.Exception, AssertionError), match=message) as raised:
+            check()
+        assert raised.value.__notes__[0].endswith(f"'{MAX_NAMED - 1}'] and 5 more")
+
+
+def test_what_parametrize_alone_can_do_is_an_error():
+    with pytest.raises(ValueError, match="no cases"):
+        for_each("a", [])
+    with pytest.raises(ValueError, match="no marks"):
+        for_each("a", [pytest.param(1, marks=pytest.mark.slow)])
+    with pytest.raises(TypeError, match="does not take"):
+        for_each("b", [1])(lambda a: None)
