@@ -21,8 +21,9 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
     """Return the features and the query ids.
 
     If `qid` is None, the query ids are searched for in this sequence: the attribute `qid` of `y`, if its class defines
-    one (preferences and clicks do); the column "qid" of `X`; the index level "qid" of `X`. A column "qid" of a pandas
-    or polars DataFrame or a pyarrow Table is removed from the features in any case.
+    one (preferences and clicks do), which must be equal to the query ids in `X`, if `X` has any; the column "qid" of
+    `X`; the index level "qid" of `X`. A column "qid" of a pandas or polars DataFrame or a pyarrow Table is removed from
+    the features in any case.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
     Raises
     ------
     ValueError
-        If `X` has no column of this name, or the column contains numbers that are not integers: scaled or imputed ids
-        no longer identify queries.
+        If `X` has no column of this name; if the column contains numbers that are not integers, because scaled or
+        imputed ids no longer identify queries; or if `X` has other query ids than `y`.
 
     Examples
     --------
@@ -54,6 +55,8 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
     names = _column_names(X)
     if qid is None and hasattr(type(y), QID):
         qid = y.qid
+        if hasattr(y, "check_qid"):
+            _check_same_queries(X, names, y)
     if isinstance(qid, str):
         if qid not in names:
             raise ValueError(f"qid={qid!r} must be the name of a column of X, or one query id per row; {_known(names)}")
@@ -65,6 +68,20 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
     if qid is None and is_pandas(X) and QID in X.index.names:
         return X, X.index.get_level_values(QID).to_numpy()
     return X, qid
+
+
+def _check_same_queries(X: Any, names: list[Any], y: Any) -> None:
+    """Raise ValueError if `X` has other query ids than labels that have their own: its rows have another sequence."""
+    if QID in names:
+        place, ids = "column", X[QID]
+    elif is_pandas(X) and QID in X.index.names:
+        place, ids = "index", X.index.get_level_values(QID)
+    else:
+        return
+    try:
+        y.check_qid(np.asarray(ids))
+    except ValueError as error:
+        raise ValueError(f"the {place} {QID!r} of X: {error}") from error
 
 
 def require_qid(qid: ArrayLike | None, receiver: str, advice: str = _ESTIMATOR_ADVICE) -> ArrayLike:

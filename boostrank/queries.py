@@ -119,9 +119,18 @@ class Queries(Segments):
 
     def check_qid(self, qid: ArrayLike, owner: str) -> None:
         """Raise ValueError if `qid` differs from the query ids here; `owner` says what they belong to, for messages."""
-        given = as_array(qid, "qid")
-        if given.shape != (self.n_documents,) or not np.array_equal(given.astype(object), self.qid.astype(object)):
-            raise ValueError(f"qid differs from the query ids of {owner}: leave qid out")
+        given, own = as_array(qid, "qid"), self.qid
+        if given.shape != own.shape:
+            raise ValueError(f"qid differs from the query ids of {owner}: it has shape {given.shape}. Leave qid out")
+        if given.dtype != own.dtype:
+            given, own = given.astype(object), own.astype(object)
+        differ = given != own
+        if np.any(differ):
+            row = int(np.argmax(differ))
+            raise ValueError(
+                f"qid differs from the query ids of {owner}: it is {str(given[row])!r} in row {row}, where these have "
+                f"{str(own[row])!r}. Leave qid out if the rows are in the same sequence"
+            )
 
     def take(self, chosen: NDArray[Any]) -> Ints:
         """Increasing original row numbers of the queries in `chosen`, which are indices or a mask of queries."""

@@ -76,3 +76,9 @@ def test_folds_partition_the_queries():
         assert len(set.union(*parts)) == sum(map(len, parts)) == 31
     with pytest.raises(ValueError, match="at least 3"):
         br.query_folds(data, 2)
+
+
+def test_fewer_queries_than_folds():
+    for stratify in (False, True):
+        with pytest.raises(ValueError, match="n_splits=3 folds need as many queries; got 2"):
+            list(br.QueryKFold(3, stratify=stratify).split(np.zeros((4, 1)), [1, 0, 1, 0], [7, 7, 8, 8]))

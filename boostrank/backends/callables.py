@@ -15,7 +15,7 @@ import numpy as np
 from boostrank.backends.base import BoostingFunction, with_reused_buffers
 from boostrank.dcg import DCG
 from boostrank.losses import Loss, get_loss
-from boostrank.metrics import BoundMeasure, Measure, get_measure
+from boostrank.metrics import BoundMeasure, ClickDCG, Measure, get_measure
 from boostrank.objective import bind
 from boostrank.queries import Queries
 from boostrank.segments import Floats
@@ -90,6 +90,11 @@ class NativeMetric:
 
     def __init__(self, measure: str | Measure, settings: dict[str, Any]) -> None:
         self.measure = get_measure(measure, **settings)
+        if isinstance(self.measure, ClickDCG):
+            raise ValueError(
+                f"{self.measure} needs ClickLabels, and a Dataset or a DMatrix has only numbers as labels: use "
+                "LightGBMRanker or XGBoostRanker of boostrank with eval_set=[(X, clicks)]"
+            )
         self._bound: PerDataset[BoundMeasure] = PerDataset()
 
     def _evaluate(self, scores: Any, fields: Fields) -> tuple[str, float]:

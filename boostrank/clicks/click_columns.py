@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.arrays import as_array, as_floats
-from boostrank.segments import Ints
+from boostrank.queries import Queries
+from boostrank.segments import Bools, Ints
 
 #: Integers up to this number are exact as float64. It is also the largest sum of the impressions of a log.
 MAX_COUNT = 2**53
@@ -75,6 +76,20 @@ def session_ids_of(session: ArrayLike, n_entries: int) -> NDArray[Any]:
     return ids
 
 
+def distinct_ids(session_ids: ArrayLike, n_sessions: int) -> NDArray[Any]:
+    """The id of each session; raise ValueError for another number of them, and if one is missing or not unique."""
+    ids = as_array(session_ids, "session_ids")
+    if ids.shape != (n_sessions,):
+        raise ValueError(f"session_ids must have one id for each of the {n_sessions} sessions; got shape {ids.shape}")
+    queries = Queries.from_qid(session_ids_of(ids, n_sessions))
+    if queries.n_queries < n_sessions:
+        raise ValueError(
+            f"session_ids must be different, but {queries.sizes.max()} sessions have the id "
+            f"{str(queries.ids[np.argmax(queries.sizes)])!r}"
+        )
+    return ids
+
+
 def document_ids(documents: ArrayLike, n_documents: int) -> NDArray[Any]:
     """The document of each row of X; raise ValueError for another number of them."""
     ids = as_array(documents, "documents")
@@ -98,6 +113,21 @@ def common_documents(documents_of_logs: Sequence[NDArray[Any] | None]) -> NDArra
                 f"{str(known[first][row])!r} there"
             )
     return documents_of_logs[first]
+
+
+def repeated(keys: Ints) -> Bools:
+    """Whether each key is equal to an earlier one, shape (n_keys,)."""
+    found = np.zeros(len(keys), dtype=bool)
+    # Almost always none is. For increasing keys a comparison of neighbours shows it. For others, sorted values show it:
+    # NumPy sorts values several times as fast as indices.
+    if (keys[1:] > keys[:-1]).all():
+        return found
+    increasing = np.sort(keys)
+    if (increasing[1:] > increasing[:-1]).all():
+        return found
+    by_key = np.argsort(keys, kind="stable")
+    found[by_key[1:]] = keys[by_key[1:]] == keys[by_key[:-1]]
+    return found
 
 
 def summed(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> tuple[Ints, ...]:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.arrays import as_array
 from boostrank.clicks.click_columns import (
     check_columns,
     common_documents,
+    distinct_ids,
     document_ids,
+    repeated,
     session_ids_of,
     summed,
     whole_numbers,
@@ -184,9 +185,7 @@ class ClickLog:
         rows = whole_numbers(row, "row", sessions.n_rows)
         columns = [rows, sessions.positions + 1, whole_numbers(clicks, "clicks", len(rows)), np.ones_like(rows)]
         check_columns(queries.n_documents, *columns)
-        ids = np.arange(sessions.n_segments) if session_ids is None else as_array(session_ids, "session_ids")
-        if ids.shape != (sessions.n_segments,):
-            raise ValueError(f"session_ids must have one id for each of the {sessions.n_segments} sessions")
+        ids = np.arange(sessions.n_segments) if session_ids is None else distinct_ids(session_ids, sessions.n_segments)
         names = None if documents is None else document_ids(documents, queries.n_documents)
         log = cls._of(queries, *columns, sessions, ids, names)
         log._check_sessions()
@@ -216,6 +215,7 @@ class ClickLog:
            qid  row  position  clicks  impressions
         0    5    0         1       2            2
         """
+        logs = list(logs)
         if not logs:
             raise ValueError("logs must have at least one click log; got none")
         first = logs[0]
@@ -313,7 +313,10 @@ class ClickLog:
             raise ValueError("rows are repeated: the impressions of copies of a document are not defined")
         chosen = new_row[self.row] >= 0
         if not chosen.any():
-            raise ValueError(f"the log has no impression of any of the {len(kept)} rows that were selected")
+            raise ValueError(
+                f"the log has no impression of any of the {len(kept)} rows that were selected. A fold, a sample or a "
+                "part that is held out needs rows that were shown: take larger parts, or a log with more queries"
+            )
         row, position, clicks, impressions = (column[chosen] for column in self._columns)
         queries, documents = Queries.from_qid(self.qid[kept]), None if self.documents is None else self.documents[kept]
         if self.sessions is None or self.session_ids is None:
@@ -374,12 +377,8 @@ class ClickLog:
         self._raise_at(self.query != first, "has documents of several queries; a session shows one query")
         number = self.sessions.repeat(np.arange(self.sessions.n_segments))
         for column, fault in ((self.position, "has the position {position} twice"), (self.row, "shows {row} twice")):
-            # One number for each session and value, so that one sort finds the values that a session has twice.
-            keys = number * (int(column.max()) + 1) + column
-            by_key = np.argsort(keys, kind="stable")
-            twice = np.zeros(self.n_entries, dtype=bool)
-            twice[by_key[1:]] = keys[by_key[1:]] == keys[by_key[:-1]]
-            self._raise_at(twice, fault)
+            # One number for each session and value: a session that has a value twice has two equal numbers.
+            self._raise_at(repeated(number * (int(column.max()) + 1) + column), fault)
 
     def _raise_at(self, bad: Bools, fault: str) -> None:
         if bad.any():

@@ -173,6 +173,14 @@ def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -
             as_labels(y)
         for measure in measures.values():
             if isinstance(y, ClickLabels):
-                measure.bind(y, y.queries)
+                _bind(measure, y, fold)
             elif isinstance(measure, ClickDCG):
                 measure.checked(y)
+
+
+def _bind(measure: Measure, y: ClickLabels, fold: Fold) -> None:
+    """Raise ValueError if a measure is not defined for the test labels of a fold."""
+    try:
+        measure.bind(y, y.queries)
+    except ValueError as error:
+        raise ValueError(f"the test labels of {fold.name}: {error}") from error

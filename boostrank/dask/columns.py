@@ -25,6 +25,7 @@ def columns_to_colocate(X: Any, y: Any, qid: Any, receiver: str, dcg: DCG | None
     """Features, labels and query ids for :func:`colocate_queries`; clicks become records, with targets for `dcg`."""
     X, qid = find_lazy_qid(X, qid)
     if not is_clicks(y):
+        require_collection("y", y)
         return X, y, require_qid(qid, receiver)
     records, ids = _columns_of_clicks(y, plain_ids(y.qid), dcg)
     return X, records, ids if qid is None else qid

@@ -111,8 +111,7 @@ def cross_validate(
     scoring : str, Measure or scorer, or list or dict of them, optional
         Measures as in :func:`boostrank.get_measure`, or scorers as those of :func:`boostrank.make_scorer`. Each element
         of a list, and each name of a dict, is a score in the result. The default is "ndcg@10", for a PreferenceGraph
-        "agreement", and for ClickLabels
-        "click-dcg@10".
+        "agreement", and for ClickLabels "click-dcg@10".
     params : dict, optional
         Other arguments of the ranker's `fit`, such as `sample_weight`: weights of queries, in the sequence in which
         they first appear, or of documents. Each fold gets the weights of its rows. The weights are used in training,
@@ -131,7 +130,8 @@ def cross_validate(
     ------
     ValueError
         If there are no query ids, if a fold has rows of one query both to train and to test on, for weights that are
-        invalid, and if `scoring` needs other labels than `y` are: relevance, a PreferenceGraph or ClickLabels.
+        invalid, if `scoring` needs other labels than `y` are: relevance, a PreferenceGraph or ClickLabels; and if
+        clicks have no impression in a part of a fold, or no click in its test part.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def cross_validate(
         if name in options:
             raise TypeError(f"cross_validate has no argument {name!r}: pass {instead}= instead")
     ranker, X, folds, params = _prepare(ranker, X, y, qid, cv, params)
-    scorers = _scorers(scoring, y, ranker)
+    scorers = _scorers(scoring, y, ranker, folds)
     with sklearn.config_context(enable_metadata_routing=True):
         result = model_selection.cross_validate(ranker, X, y, cv=folds, scoring=scorers, params=params, **options)
     if "estimator" in result:
@@ -202,7 +202,7 @@ def grid_search(
     True
     """
     ranker, X, folds, params = _prepare(ranker, X, y, qid, cv, params)
-    scorers = _scorers(scoring, y, ranker)
+    scorers = _scorers(scoring, y, ranker, folds)
     if options.get("refit", True) is True:
         options["refit"] = next(iter(scorers))
     return QueryGridSearchCV(ranker, grid, cv=folds, scoring=scorers, **options).fit(X, y, **params)
@@ -281,13 +281,13 @@ def make_folds(X: Any, y: ArrayLike, queries: Queries, cv: Any) -> Folds:
     return checked
 
 
-def _scorers(scoring: Any, y: Any, ranker: Any) -> dict[str, Any]:
+def _scorers(scoring: Any, y: Any, ranker: Any, folds: Folds) -> dict[str, Any]:
     """Scorers by name, and for rankers a scorer for the number of boosting rounds, "n_estimators".
 
     Raises
     ------
     ValueError
-        If `y` is no relevance, and a measure needs relevance.
+        If `y` is no relevance, and a measure needs relevance; and for clicks, if a measure is not defined in a fold.
     """
     labels = as_labels(y) if isinstance(y, (PreferenceGraph, ClickLabels, ClickLog)) else None
     if scoring is None:
@@ -300,15 +300,30 @@ def _scorers(scoring: Any, y: Any, ranker: Any) -> dict[str, Any]:
         name: make_scorer(scorer) if isinstance(scorer, (str, Measure)) else scorer for name, scorer in scoring.items()
     }
     # In the scorers of a fold, scikit-learn makes warnings of errors.
-    for measure in [scorer.measure for scorer in scorers.values() if isinstance(scorer, RankingScorer)]:
+    measures = [scorer.measure for scorer in scorers.values() if isinstance(scorer, RankingScorer)]
+    for measure in measures:
         if labels is not None:
             grouped = labels.group(labels.values.queries)
             measure.bind(grouped.values, grouped.values.queries)
         elif isinstance(measure, ClickDCG):
             measure.checked(y)
+    if isinstance(y, ClickLabels):
+        _check_folds_of_clicks(y, folds, measures)
     last = ranker[-1] if isinstance(ranker, Pipeline) else ranker
     is_ranker = "qid" in inspect.signature(last.fit).parameters
     return {**scorers, "n_estimators": _n_estimators} if is_ranker else scorers
+
+
+def _check_folds_of_clicks(clicks: ClickLabels, folds: Folds, measures: Sequence[Measure]) -> None:
+    """Raise ValueError that names the first fold in which clicks have no impression, or a measure is not defined."""
+    for i, parts in enumerate(folds):
+        for use, rows in zip(("train", "test"), parts, strict=True):
+            try:
+                labels = clicks[rows]
+                for measure in measures if use == "test" else []:
+                    measure.bind(labels, labels.queries)
+            except ValueError as error:
+                raise ValueError(f"fold {i} of cv, counted from 0, the rows to {use} on: {error}") from error
 
 
 def _n_estimators(estimator: Any, X: Any, y: Any = None) -> float:

@@ -79,6 +79,8 @@ class QueryKFold(GroupKFold):
         _, qid = find_qid(X, groups, y)
         queries = Queries.from_qid(require_qid(qid, "QueryKFold.split"))
         check_lengths(_num_samples(X), qid=queries.n_documents)
+        if queries.n_queries < self.n_splits:
+            raise ValueError(f"n_splits={self.n_splits} folds need as many queries; got {queries.n_queries}")
         if self.stratify:
             yield from self._stratified(queries, y)
         else:
@@ -87,8 +89,6 @@ class QueryKFold(GroupKFold):
     def _stratified(self, queries: Queries, y: ArrayLike | None) -> Iterator[tuple[Ints, Ints]]:
         if y is None:
             raise ValueError("QueryKFold(stratify=True) needs the labels: pass y to split")
-        if queries.n_queries < self.n_splits:
-            raise ValueError(f"n_splits={self.n_splits} folds need as many queries; got {queries.n_queries}")
         relevant = queries.max(queries.group(check_relevance(y))) > 0
         random = check_random_state(self.random_state)
         if self.shuffle:
@@ -167,7 +167,8 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test
     Raises
     ------
     ValueError
-        If `n_splits` is below 3 or above the number of queries, and if `test_labels` has another number of rows.
+        If `n_splits` is below 3 or above the number of queries, if `test_labels` has another number of rows, and if
+        clicks have no impression in a part of a fold.
 
     Examples
     --------
@@ -186,8 +187,17 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test
     for i, test in enumerate(tests):
         validation = tests[(i + 1) % n_splits]
         train = np.setdiff1d(np.arange(len(data.qid)), np.concatenate([test, validation]))
-        folds.append(Fold(f"Fold{i + 1}", data.take(train), data.take(validation), to_test.take(test)))
+        parts = {"train": (data, train), "validate": (data, validation), "test": (to_test, test)}
+        folds.append(Fold(f"Fold{i + 1}", *(_part(f"Fold{i + 1}", use, *part) for use, part in parts.items())))
     return folds
+
+
+def _part(fold: str, use: str, data: Dataset, rows: Ints) -> Dataset:
+    """The rows that a fold is to train, to validate or to test on; clicks may have no impression of any of them."""
+    try:
+        return data.take(rows)
+    except ValueError as error:
+        raise ValueError(f"{fold}, the part to {use} on: {error}") from error
 
 
 def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0) -> Fold:

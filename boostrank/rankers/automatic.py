@@ -187,7 +187,10 @@ def _start(
     remaining = list(candidates)
     # One fold after another, so that only one copy of the features exists at a time.
     for i, held_out in enumerate(folds):
-        kept, tested = data.take(~held_out), data.take(held_out)
+        try:
+            kept, tested = data.take(~held_out), data.take(held_out)
+        except ValueError as error:
+            raise ValueError(f"{fold_name(i)} of cv={len(folds)}: {error}") from error
         if kept.weights is not None and not kept.weights.any():
             raise ValueError(
                 f"{fold_name(i)} of cv={len(folds)} holds out all queries with a positive sample_weight, so that there "

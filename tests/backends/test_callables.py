@@ -77,3 +77,10 @@ def test_rankers_and_callables_have_one_default():
     assert is_consistent(DEFAULT_LOSS)
     for make in (br.lightgbm_objective, br.xgboost_objective):
         assert inspect.signature(make).parameters["objective"].default == DEFAULT_LOSS
+
+
+@pytest.mark.parametrize("metric", [br.lightgbm_metric, br.xgboost_metric])
+def test_the_measure_of_clicks_is_no_metric_of_the_libraries(metric):
+    for measure in ("click-dcg@5", br.get_measure("click-dcg")):
+        with pytest.raises(ValueError, match=r"click-dcg.* needs ClickLabels, and a Dataset or a DMatrix has only"):
+            metric(measure)

@@ -250,7 +250,9 @@ def test_complete_sessions_are_checked():
         ([1, 0, 2], [2, 0, 0], {}, r"clicks\[0\] is 2, but impressions\[0\] is 1"),
         ([1, 1, 2], [0, 0, 0], {}, "session '0' shows row 1 of query 'a' twice"),
         ([1, 2, 0], [0, 0, 0], {"session_ids": ["s", "t"]}, "session 's' has documents of several queries"),
-        ([1, 0, 2], [0, 0, 0], {"session_ids": [5]}, "one id for each of the 2 sessions"),
+        ([1, 0, 2], [0, 0, 0], {"session_ids": [5]}, r"one id for each of the 2 sessions; got shape \(1,\)"),
+        ([1, 0, 2], [0, 0, 0], {"session_ids": ["s", "s"]}, "must be different, but 2 sessions have the id 's'"),
+        ([1, 0, 2], [0, 0, 0], {"session_ids": [1.0, np.nan]}, r"session\[1\] is nan"),
         ([1, 0, 2], [0, 0, 0], {"documents": [5]}, "one id for each of the 3 rows"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -264,5 +266,22 @@ def test_logs_of_the_same_documents_are_concatenated(session):
     for logs in ([known, unknown], [unknown, known], [unknown, known, known]):
         assert ClickLog.concatenate(logs).documents.tolist() == ["x", "y"]
     assert ClickLog.concatenate([unknown, unknown]).documents is None
+    assert entries(ClickLog.concatenate(log for log in (known, known))) == entries(ClickLog.concatenate([known, known]))
     with pytest.raises(ValueError, match=r"logs\[2\] belongs to other rows than logs\[1\]: document 'z' of row 1"):
         ClickLog.concatenate([unknown, known, other])
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2, 3], [3, 1, 0, 2], [0, 3, 2, 0], [0, 1, 1, 2], [2, 2, 3, 3]])
+@pytest.mark.parametrize("before", [[], [4], [4, 1, 0, 3]])
+def test_the_first_document_that_a_session_shows_twice_is_named(rows, before):
+    """Whether the sequence is that of the rows or another one, and also in a session that is not the first."""
+    queries = Queries.from_qid([1] * 5)
+    sessions = Segments.from_sizes([size for size in (len(before), len(rows)) if size])
+    entry = [before + rows, np.zeros(len(before + rows))]
+    name = int(len(before) > 0)
+    twice = [row for i, row in enumerate(rows) if row in rows[:i]]
+    if not twice:
+        assert ClickLog.of_sessions(queries, *entry, sessions).row.tolist() == before + rows
+        return
+    with pytest.raises(ValueError, match=f"session '{name}' shows row {twice[0]} of query '1' twice"):
+        ClickLog.of_sessions(queries, *entry, sessions)

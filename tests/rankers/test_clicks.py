@@ -314,3 +314,31 @@ def test_the_ids_of_a_column_must_be_those_of_the_log():
     np.testing.assert_array_equal(fitted.predict(frame), clone(RANKERS[0]).fit(X, labels).predict(X))
     with pytest.raises(ValueError, match="qid differs"):
         clone(RANKERS[0]).fit(frame, labels, qid + 1)
+
+
+def test_a_fold_without_impressions_or_clicks_is_named_before_the_first_training():
+    X, _, qid, drawn = data()
+    log, folds = drawn.log, [(np.flatnonzero(qid % 4 != i), np.flatnonzero(qid % 4 == i)) for i in range(4)]
+    of_third = qid[log.row] % 4 == 2
+    few, only = (
+        br.ClickLog(qid, log.row[chosen], log.position[chosen], log.clicks[chosen]) for chosen in (~of_third, of_third)
+    )
+    silent = br.ClickLog(qid, log.row, log.position, np.where(of_third, 0, log.clicks))
+    never_trained = br.LightGBMRanker(n_estimators=-1)
+    for one, message in (
+        (few, "fold 2 of cv, counted from 0, the rows to test on: the log has no impression"),
+        (only, "fold 0 of cv, counted from 0, the rows to test on: the log has no impression"),
+        (silent, "fold 2 of cv, .* to test on: click-dcg@10 is not defined for .*documents is 0"),
+    ):
+        labels = br.ClickLabels(one, 1.0, not_shown="irrelevant")
+        for search in (br.cross_validate, functools.partial(br.grid_search, grid={"num_leaves": [3, 7]})):
+            with pytest.raises(ValueError, match=message):
+                search(never_trained, X=X, y=labels, cv=folds)
+    lonely = br.ClickLabels(only, 1.0, not_shown="irrelevant")
+    with pytest.raises(ValueError, match=r"fold 0 of cv, counted from 0, the rows to train on: the log has no impr"):
+        br.cross_validate(never_trained, X, lonely, cv=folds[2:])
+    with pytest.raises(ValueError, match=r"Fold\d+, the part to (train|validate|test) on: the log has no impression"):
+        br.query_folds(br.Dataset(X, lonely, qid), n_splits=40)
+    with pytest.raises(ValueError, match=r"fold_\d+ of cv=5: the log has no impression"):
+        ones = np.isin(qid, [0, 1, 2, 3, 5])
+        br.LightGBMRanker(n_estimators="auto", n_jobs=1).fit(X[ones], lonely[ones])
