@@ -54,7 +54,7 @@ class RoundsBar:
             self._console = Console(stderr=True, markup=False, emoji=False, highlight=False)
             self._progress = Progress(
                 TextColumn(self._title, markup=False),
-                BarColumn(),
+                BarColumn(bar_width=20),
                 MofNCompleteColumn(),
                 TimeRemainingColumn(),
                 TextColumn("{task.description}", markup=False),

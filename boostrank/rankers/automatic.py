@@ -167,8 +167,7 @@ def _progress(candidates: Sequence[Candidate]) -> RoundsBar:
         text = metric_text((first.trainings.deciding_metric, first.trainings.mean_curve[-1]))
         if len(candidates) == 1:
             return text
-        n_left = sum(not one.dropped for one in candidates)
-        return f"{n_left} of {len(candidates)} candidates, {text} of the default"
+        return f"{text}, {sum(not one.dropped for one in candidates)} candidates"
 
     specification = first.specification
     return RoundsBar(specification.n_rounds, specification.verbose, quality, "rounds on folds")

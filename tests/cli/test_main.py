@@ -83,7 +83,7 @@ def test_help_names_the_commands(run):
         ("fit DATA TMP/m --ensemble folds --validation DATA", "give either --ensemble folds or --validation,"),
         ("fit DATA TMP/m --qid query", "--qid is for tables, and"),
         ("compare --qid query", "--qid is for a CSV, TSV or Parquet file; no file is given"),
-        ("compare FOLDER --drop a", "--drop is for a CSV, TSV or Parquet file;"),
+        ("compare FOLDER --drop a", "--drop is for CSV, TSV and Parquet files;"),
         ("compare FOLDER --folds 3", "--folds 3 would have no effect"),
         ("evaluate --label grade --qrels DATA --run DATA", "--label grade needs DATA and SCORES"),
         ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
