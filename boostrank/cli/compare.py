@@ -105,8 +105,9 @@ def compare(
     path: Annotated[
         Path | None,
         typer.Argument(
-            help="Folder of folds (Fold1/train.txt, Fold1/vali.txt, Fold1/test.txt, ..., or such tables), or one LETOR, "
-            "CSV, TSV or Parquet file, whose queries are divided into folds at random. By default synthetic data.",
+            help="Folder of folds (Fold1/train.txt, Fold1/vali.txt, Fold1/test.txt, ..., or such tables), or one "
+            "LETOR, CSV, TSV or Parquet file, whose queries are divided into folds at random. By default "
+            "synthetic data.",
             show_default=False,
         ),
     ] = None,
