@@ -52,7 +52,8 @@ def main():
     # 1. The log: which row of X was shown at which position, how often, and how often it was clicked there.
     qid, X = features["qid"].to_numpy(), features.drop(columns=["qid", "document"]).to_numpy()
     log = br.clicks.from_table(table, qid=qid, documents=features["document"])
-    # The log says nothing about documents that were never shown.
+    # The log says nothing about documents that were never shown. In the training, ClickLabels(not_shown="drop") would
+    # leave them out, but the evaluation below must not rank them either.
     X, qid, y, log = X[log.shown], qid[log.shown], None if y is None else y[log.shown], log[log.shown]
     print(f"The log has {log.n_sessions:,} sessions of {log.queries.n_queries:,} queries, and {log.n_clicks:,} clicks.")
 
@@ -99,7 +100,13 @@ def main():
 
 def verdict(value, other):
     """How an estimate with its interval compares with another one."""
-    return "better than" if value.low > other.high else "worse than" if value.high < other.low else "not clearly unlike"
+    return (
+        "better than"
+        if value.low > other.high
+        else "worse than"
+        if value.high < other.low
+        else "not clearly different from"
+    )
 
 
 if __name__ == "__main__":

@@ -123,20 +123,24 @@ print(
 
 
 def page():
-    """One page: columns of pictures, each new one below the shortest column."""
-    margin = 12
-    width = max(picture.shape[1] for picture in pictures.values()) + margin
+    """One page: columns of pictures, each new one below the shortest column, with white space around all of them."""
+    gap, edge = 48, 36
     columns = [[] for _ in range(COLUMNS)]
     for picture in sorted(pictures.values(), key=len, reverse=True):
-        shortest = min(columns, key=lambda column: sum(len(one) + margin for one in column))
-        shortest.append(picture)
-    height = max(sum(len(one) + margin for one in column) for column in columns)
-    pixels = np.ones((height, width * COLUMNS, 3), dtype=np.float32)
-    for i, column in enumerate(columns):
-        top = 0
+        min(columns, key=lambda column: sum(len(one) + gap for one in column)).append(picture)
+    widths = [max(picture.shape[1] for picture in column) for column in columns]
+    height = max(sum(map(len, column)) + gap * (len(column) - 1) for column in columns)
+    pixels = np.ones((height + 2 * edge, sum(widths) + gap * (COLUMNS - 1) + 2 * edge, 3), dtype=np.float32)
+    left = edge
+    for column, width in zip(columns, widths, strict=True):
+        # The pictures of a shorter column are further apart, so that all columns end at the same height.
+        space = (height - sum(map(len, column))) // max(len(column) - 1, 1)
+        top = edge
         for picture in column:
-            pixels[top : top + len(picture), i * width : i * width + picture.shape[1]] = picture
-            top += len(picture) + margin
+            start = left + (width - picture.shape[1]) // 2
+            pixels[top : top + len(picture), start : start + picture.shape[1]] = picture
+            top += len(picture) + space
+        left += width + gap
     return Image.fromarray((255 * pixels).astype(np.uint8))
 
 

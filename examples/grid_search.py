@@ -67,10 +67,10 @@ for name, rows in {"LambdaMART": table[native], "the best other loss": table[~na
         f"{ndcg[name].mean():.4f}."
     )
 theirs, ours = ndcg.values()
-p = br.permutation_test(ours, theirs, random_state=0).p_value
-winner = "the best other loss" if ours.mean() > theirs.mean() else "LambdaMART"
-verdict = "on the test queries the two cannot be told apart" if p >= 0.05 else f"on the test queries {winner} is better"
-print(f"Learned: in the search {best['objective']} is best; {verdict} (p = {p:.3f} by a paired permutation test).")
+verdict = br.permutation_test(ours, theirs).conclusion("the best other loss", "LambdaMART")
+print(
+    f"Learned: in the search {best['objective']} is best. By a paired permutation test on the test queries, {verdict}."
+)
 
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)

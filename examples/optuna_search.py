@@ -88,17 +88,14 @@ def main():
 
     rounds, found = test_ndcg(study.best_params)
     _, default = test_ndcg({})
-    p = br.permutation_test(found, default, random_state=0).p_value
     print(
         f"Trained on all but the test queries, with {rounds} rounds, they have NDCG@10 {found.mean():.4f} on "
         f"{len(found)} test queries; the default parameters have {default.mean():.4f}."
     )
-    gain = "better" if found.mean() > default.mean() else "worse"
-    verdict = f"are {gain} than" if p < 0.05 else "cannot be told apart from"
+    verdict = br.permutation_test(found, default).conclusion(f"the best of {len(study.trials)} trials", "the default")
     print(
-        f"Learned: on queries that the search has not seen, the parameters found in {len(study.trials)} trials "
-        f"{verdict} "
-        f"the default ones (p = {p:.3f} by a paired permutation test)."
+        "Learned: by a paired permutation test on queries that the search has not seen, the ranker with the parameters "
+        f"of {verdict}."
     )
     if arguments.output:
         plot(study, arguments.output / "optuna_search.png")

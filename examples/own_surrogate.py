@@ -79,14 +79,14 @@ def main():
         print(f"{name:20} {row['LightGBM'].mean():8.4f} {row['XGBoost'].mean():8.4f}")
     own, shifted, lambdamart = (np.mean(list(row.values()), axis=0) for row in found.values())
     sentences = []
-    for other, text in ((own, "than as it is"), (lambdamart, "than LambdaMART")):
-        p = br.permutation_test(shifted, other, random_state=0).p_value
-        difference = shifted.mean() - other.mean()
-        noise = "" if p < 0.05 else ", which may be chance"
-        sentences.append(f"{abs(difference):.4f} {'more' if difference > 0 else 'less'} {text} (p = {p:.2f}{noise})")
+    for name, other, text in (
+        ("the form that is invariant to shifts", own, "the loss as it is"),
+        ("it", lambdamart, "LambdaMART"),
+    ):
+        sentences.append(br.permutation_test(shifted, other).conclusion(name, text))
     print(
-        "\nLearned: a class of two formulas is a loss for both libraries. In the mean of both, the form that is "
-        f"invariant to shifts has {sentences[0]} and {sentences[1]}."
+        "\nLearned: a class of two formulas is a loss for both libraries. In the mean of both, "
+        f"{sentences[0]}, and {sentences[1]}."
     )
     if arguments.output:
         plot(arguments.output / "own_surrogate.png")

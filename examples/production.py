@@ -16,7 +16,7 @@ import pandas as pd
 import shap
 
 import boostrank as br
-from boostrank.displays import style
+from boostrank.displays import ContributionDisplay
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture production.png there")
@@ -52,18 +52,18 @@ with tempfile.TemporaryDirectory() as folder:
         reason = str(error).split("' is ")[-1].split(". ")[0].rstrip(".")
         print(f"A file that somebody has edited is refused: it is {reason}.")
 
-# Why does a document have its score? Its SHAP values and the base value sum to the score.
+# Why does a document have its score? Its contributions, which are SHAP values, and the expected score add up to it.
+why = br.explain(ranker, new, qid, query=qid[0], ranks=1)
+largest = why.table.iloc[0]
+print(
+    f"Query {why.query}: row {test[why.rows[0]]} has the highest score of {len(why.ranking)} documents. "
+    f"{largest['feature']}, with the value {largest['value_a']:.2f}, contributes most to it: "
+    f"{largest['contribution_a']:+.2f}."
+)
 values = shap.TreeExplainer(ranker.booster_)(new)
 assert np.allclose(values.values.sum(axis=1) + values.base_values, scores)
-rows = np.flatnonzero(qid == qid[0])
-first = rows[np.argmax(scores[rows])]
-contributions = pd.Series(values.values[first], index=features.columns).sort_values(key=np.abs, ascending=False)
-largest = contributions.index[0]
-print(
-    f"Query {qid[0]}: row {test[first]} has the highest score of {len(rows)} documents. {largest} contributes most to "
-    f"it, "
-    f"{contributions.iloc[0]:+.2f}, because its value is {new[largest].iloc[first]:.2f}."
-)
+assert np.allclose(values.values[why.rows[0]][new.columns.get_indexer(why.table["feature"])], why.table["difference"])
+print("The package shap, for its plots over many documents, computes the same values.")
 gain = ranker.get_feature_importances("gain")
 print("Share of each feature in the gain of all splits:")
 for name, share in (gain / gain.sum()).head(3).items():
@@ -84,17 +84,5 @@ print(
 
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
-    ax = style.axes(None, 3.2)
-    shown = contributions[::-1]
-    ax.barh(
-        [f"{name} = {new[name].iloc[first]:.2f}" for name in shown.index],
-        shown,
-        color=[style.BLUE if value > 0 else style.ORANGE for value in shown],
-        hatch=["" if value > 0 else "///" for value in shown],
-        edgecolor="white",
-    )
-    ax.axvline(0, color="black", linewidth=0.8)
-    ax.set(xlabel="contribution to the score (SHAP value)", ylabel="feature and its value")
-    ax.set_title(f"the first document of query {qid[0]}, with the score {scores[first]:.2f}", fontsize="medium")
-    style.light_grid(ax, "x")
-    ax.figure.savefig(arguments.output / "production.png", dpi=80)
+    figure = ContributionDisplay(br.explain(ranker, new, qid, query=qid[0])).plot().figure_
+    figure.savefig(arguments.output / "production.png", dpi=80)

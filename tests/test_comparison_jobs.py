@@ -149,7 +149,7 @@ def test_durations_are_written_in_two_units():
         3599.6: "1 h 00 min",
         7800: "2 h 10 min",
     }
-    assert {value: progress_display._duration(value) for value in seconds} == seconds
+    assert {value: progress_display.duration(value) for value in seconds} == seconds
 
 
 def test_progress_is_shown_on_standard_error(folds, capsys):

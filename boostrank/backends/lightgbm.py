@@ -39,7 +39,7 @@ from boostrank.backends.model_files import (
     read_with_checksum,
     write_with_checksum,
 )
-from boostrank.backends.progress import RoundsBar
+from boostrank.backends.progress import RoundsBar, metric_text
 from boostrank.backends.query_bagging import QueryBagging, samples_queries, without_bagging
 from boostrank.backends.rounds import BinnedData
 from boostrank.datasets.feature_files import FeatureFiles
@@ -95,7 +95,7 @@ def train(training: Training) -> Trained:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
         return history.record(i, scores)
 
-    with RoundsBar(specification, history) as bar:
+    with RoundsBar(specification.n_rounds, specification.verbose, lambda: metric_text(history.last())) as bar:
         after_round = AfterRound(training, history, bar)
         booster = lgb.train(
             parameters,

@@ -27,7 +27,7 @@ from boostrank.backends.model_files import (
     read_with_checksum,
     write_with_checksum,
 )
-from boostrank.backends.progress import RoundsBar, printing_period
+from boostrank.backends.progress import RoundsBar, metric_text, printing_period
 from boostrank.backends.rounds import BinnedData
 from boostrank.backends.xgboost_average import average as average
 from boostrank.backends.xgboost_callbacks import (
@@ -137,7 +137,8 @@ def train(training: Training) -> Trained:
             _check_name("names of eval_metric", name, ":")
         return [(name, value) for name, value, _ in results]
 
-    with RoundsBar(specification, history) as bar, fresh_early_stopping(specification.callbacks, history) as callbacks:
+    progress = RoundsBar(specification.n_rounds, specification.verbose, lambda: metric_text(history.last()))
+    with progress as bar, fresh_early_stopping(specification.callbacks, history) as callbacks:
         after_round = make_after_round(training, history, bar, keeps_best=rewritten)
         booster = xgb.train(
             training_parameters(parameters),

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from boostrank.cli import reports
 from boostrank.cli.data_files import read_documents
+from boostrank.cli.fold_files import read_folds
 from boostrank.cli.interruption import kept_results
 from boostrank.cli.options import (
     DEFAULT_MEASURES,
@@ -43,7 +44,7 @@ from boostrank.cli.ranker_file import load_rankers
 from boostrank.cli.table_columns import ColumnOptions
 from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
-from boostrank.datasets import Dataset, Fold, read_letor_folds
+from boostrank.datasets import Dataset, Fold
 from boostrank.datasets.synthetic import make_ranking
 from boostrank.files import write_atomically
 from boostrank.losses import DEFAULT_LOSS
@@ -104,8 +105,9 @@ def compare(
     path: Annotated[
         Path | None,
         typer.Argument(
-            help="Folder of LETOR folds (Fold1/train.txt, ...), or one LETOR, CSV, TSV or Parquet file, whose queries "
-            "are divided into folds at random. By default synthetic data.",
+            help="Folder of folds (Fold1/train.txt, Fold1/vali.txt, Fold1/test.txt, ..., or such tables), or one "
+            "LETOR, CSV, TSV or Parquet file, whose queries are divided into folds at random. By default "
+            "synthetic data.",
             show_default=False,
         ),
     ] = None,
@@ -249,15 +251,12 @@ def _folds(
 ) -> tuple[list[Fold], dict[str, Callable[[Fold, Floats], Floats]]]:
     """The folds of a folder, a file or synthetic data, and measures that only these data have."""
     is_folder = path is not None and path.is_dir()
-    if columns.given and (path is None or is_folder):
-        raise ValueError(
-            f"{columns.given[0]} is for a CSV, TSV or Parquet file; "
-            + (f"{path} is a folder of LETOR folds" if is_folder else "no file is given")
-        )
+    if columns.given and path is None:
+        raise ValueError(f"{columns.given[0]} is for a CSV, TSV or Parquet file; no file is given")
     if path is not None and is_folder:
         if n_folds is not None:
             raise ValueError(f"--folds {n_folds} would have no effect: {path} is a folder, which has its own folds")
-        return read_letor_folds(path), {}
+        return read_folds(path, columns), {}
     n_folds = DEFAULT_FOLDS if n_folds is None else n_folds
     if path is not None:
         return query_folds(read_documents(path, **columns._asdict()).dataset, n_folds, random_state=seed), {}

@@ -169,8 +169,7 @@ def fit(
         parts = [tuple(read_documents(validation, qid=qid, label=label, model=data.features).dataset)]
     if stopping.uses_folds:
         error_console.print("cross-validation over the training queries ...")
-    verbose = BAR if console.is_terminal and not console.is_dumb_terminal else False
-    ranker.fit(*dataset, eval_set=parts, eval_metric=measure, verbose=verbose)
+    ranker.fit(*dataset, eval_set=parts, eval_metric=measure, verbose=BAR)
     ranker.save_model(model)
     for line in stopping.results(ranker):
         console.print(line, highlight=False, soft_wrap=True)

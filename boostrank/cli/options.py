@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -232,15 +233,27 @@ def parse_measure(
     """
     try:
         if text.partition("@")[0] not in MEASURES and parse_name(text) is None:
-            raise ValueError(
-                f"unknown measure {text!r}; use {', '.join(MEASURES)}, with a cutoff as in ndcg@10, or a name of "
-                f"ir_measures, such as nDCG@10{name_in_other_case(text)}"
-            )
+            raise ValueError(f"unknown measure {text!r}{_similar_measures(text)}")
         measure = named_measures([text], needed)[text]
         return get_measure(measure, **{key: value for key, value in settings.items() if key in vars(measure)})
     except (TypeError, ValueError) as error:
         prefix = option if str(error).startswith("unknown measure") else f"{option} {text}"
         raise ValueError(f"{prefix}: {error}") from error
+
+
+def _similar_measures(text: str) -> str:
+    """The end of a message for an unknown measure: those that are meant perhaps, or where all of them are listed."""
+    in_other_case = name_in_other_case(text)
+    if in_other_case:
+        return in_other_case
+    name, at, cutoff = text.partition("@")
+    found = difflib.get_close_matches(name.lower(), MEASURES, 3)
+    if found:
+        return f"; did you mean {' or '.join(each + at + cutoff for each in found)}?"
+    return (
+        "; use a name such as ndcg@10, map or mrr, or one of ir_measures, such as nDCG@10. --measures in boostrank "
+        "evaluate -h lists all of them"
+    )
 
 
 def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], leaves: int) -> dict[str, Any]:

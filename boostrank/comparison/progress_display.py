@@ -10,6 +10,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from boostrank.backends.progress import can_show_bar, duration
 from boostrank.comparison.trainings import FinishedTraining
 
 
@@ -38,7 +39,7 @@ class ProgressDisplay:
             TextColumn("left"),
             TimeRemainingColumn(),
             console=self._console,
-            disable=not self._console.is_terminal,
+            disable=not can_show_bar(self._console),
         )
         self._task = self._bar.add_task("", total=n_folds * n_rankers)
         self._start = time.monotonic()
@@ -77,7 +78,7 @@ class ProgressDisplay:
         text += f"{n_trained} {_plural(n_trained)}" + (f", {n_saved} saved" if n_saved else "")
         seconds = time.monotonic() - self._start
         left = seconds / self._n_trained * (training.n_trainings - training.n_finished)
-        return f"{text}, {_duration(seconds)} since the start, about {_duration(left)} left"
+        return f"{text}, {duration(seconds)} since the start, about {duration(left)} left"
 
 
 def _plural(count: int) -> str:
@@ -86,13 +87,3 @@ def _plural(count: int) -> str:
 
 def _name(training: FinishedTraining) -> str:
     return f"{training.fold}: {training.ranker}"
-
-
-def _duration(seconds: float) -> str:
-    """A duration as text, such as "12 s", "3 min 05 s" or "2 h 10 min"."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

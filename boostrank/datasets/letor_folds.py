@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,9 @@ from boostrank.datasets.dataset import Fold
 from boostrank.datasets.letor_format import PathLike, Sparse, check_options
 from boostrank.datasets.letor_parser import parse_file
 from boostrank.datasets.letor_reader import apply_sizes, make_datasets
+
+#: Endings of the names of LETOR files in folds.
+LETOR_ENDINGS = (".txt", ".txt.gz")
 
 
 def read_letor_folds(
@@ -69,7 +73,7 @@ def read_letor_folds(
     [('Fold1', (2, 3), None, (1, 3))]
     """
     options = check_options(n_features, sparse, dtype, zero_based)
-    found = _find_folds(Path(directory))
+    found = find_folds(Path(directory), LETOR_ENDINGS)
     parsed_files = [parse_file(path, options) for _, paths in found for path in paths if path]
     for parsed in parsed_files:
         apply_sizes(parsed, None)
@@ -83,8 +87,11 @@ def read_letor_folds(
     return folds
 
 
-def _find_folds(directory: Path) -> list[tuple[Path, list[Path | None]]]:
-    """Return the folder of each fold, sorted by number, with its training, validation and test file."""
+def find_folds(directory: Path, endings: Sequence[str]) -> list[tuple[Path, list[Path | None]]]:
+    """Return the folder of each fold, sorted by number, with its training, validation and test file.
+
+    The names of the files end in one of `endings`, the first of which are preferred.
+    """
     if not directory.is_dir():
         raise NotADirectoryError(f"{directory} is not a folder; expected a folder that contains Fold1, Fold2, ...")
     matches = {f: re.fullmatch(r"fold[ _-]?(\d+)", f.name, re.I) for f in directory.iterdir() if f.is_dir()}
@@ -96,16 +103,17 @@ def _find_folds(directory: Path) -> list[tuple[Path, list[Path | None]]]:
         )
     found = []
     for _, folder in folders:
-        train, test = _find_file(folder, "train"), _find_file(folder, "test")
+        train, test = _find_file(folder, endings, "train"), _find_file(folder, endings, "test")
         if train is None or test is None:
             missing = "train" if train is None else "test"
+            files = [missing + ending for ending in endings]
             raise FileNotFoundError(
-                f"{folder} has neither {missing}.txt nor {missing}.txt.gz; a fold needs one of them"
+                f"{folder} has neither {', '.join(files[:-1])} nor {files[-1]}; a fold needs one of them"
             )
-        found.append((folder, [train, _find_file(folder, "vali", "valid", "validation"), test]))
+        found.append((folder, [train, _find_file(folder, endings, "vali", "valid", "validation"), test]))
     return found
 
 
-def _find_file(folder: Path, *stems: str) -> Path | None:
-    paths = (folder / (stem + ending) for stem in stems for ending in (".txt", ".txt.gz"))
+def _find_file(folder: Path, endings: Sequence[str], *stems: str) -> Path | None:
+    paths = (folder / (stem + ending) for stem in stems for ending in endings)
     return next((path for path in paths if path.is_file()), None)

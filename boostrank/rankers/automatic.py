@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification
+from boostrank.backends.progress import RoundsBar, metric_text
 from boostrank.backends.rounds import BinnedData
 from boostrank.rankers.fold_training import FoldTrainings, make_folds
 from boostrank.rankers.settings import Settings, fold_name
@@ -137,8 +138,10 @@ def choose(
     if settings.averages_folds and settings.patience_in_folds is not None:
         _require_cuts(started)
     if len(started) == 1:
-        while not default.trainings.has_ended:
-            default.trainings.next_round()
+        with _progress(started) as bar:
+            while not default.trainings.has_ended:
+                default.trainings.next_round()
+                bar.advance()
         default.difference = default.standard_error = 0.0
         chosen = default
     else:
@@ -156,6 +159,20 @@ def choose(
     return Choice(chosen, specification, n_rounds, _results(started, chosen))
 
 
+def _progress(candidates: Sequence[Candidate]) -> RoundsBar:
+    """The progress of trainings on folds, if the ranker shows its own: a round of all candidates counts once."""
+    first = candidates[0]
+
+    def quality() -> str:
+        text = metric_text((first.trainings.deciding_metric, first.trainings.mean_curve[-1]))
+        if len(candidates) == 1:
+            return text
+        return f"{text}, {sum(not one.dropped for one in candidates)} candidates"
+
+    specification = first.specification
+    return RoundsBar(specification.n_rounds, specification.verbose, quality, "rounds on folds")
+
+
 def _require_cuts(candidates: Sequence[Candidate]) -> None:
     """Raise ValueError if the model of a fold cannot be that of fewer rounds than were trained."""
     if not all(one.trainings.can_be_cut for one in candidates):
@@ -168,13 +185,15 @@ def _require_cuts(candidates: Sequence[Candidate]) -> None:
 def _train_all(candidates: Sequence[Candidate], relevant: Bools, n_folds: int) -> None:
     """Train the candidates round by round, drop some of them early, and compare the others at the end."""
     stages, n_rounds = _stages(candidates[0].fold_specification), 0
-    while going := [one for one in candidates if not one.dropped and not one.trainings.has_ended]:
-        for one in going:
-            one.trainings.next_round()
-        n_rounds += 1
-        if n_rounds in stages:
-            limit = _n_going_on(len(candidates), n_folds) if n_rounds == stages[0] else len(candidates)
-            _drop(candidates, relevant, limit)
+    with _progress(candidates) as bar:
+        while going := [one for one in candidates if not one.dropped and not one.trainings.has_ended]:
+            for one in going:
+                one.trainings.next_round()
+            n_rounds += 1
+            if n_rounds in stages:
+                limit = _n_going_on(len(candidates), n_folds) if n_rounds == stages[0] else len(candidates)
+                _drop(candidates, relevant, limit)
+            bar.advance()
     _compare(candidates, relevant)
 
 

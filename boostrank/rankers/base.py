@@ -147,7 +147,8 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
             In trainings on folds, they are called without these too.
         verbose : bool, int or "bar", default False
             True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
-            shows the number of rounds and the metric that decides on early stopping. Trainings on folds show nothing.
+            on standard error shows the number of rounds and the metric that decides on early stopping, in trainings on
+            folds too; off a terminal it is a line for every ten seconds. Trainings on folds print no metrics.
         init_model : ranker, booster, str or path, optional
             The model whose training goes on: a fitted ranker on the same library, a booster of the library, or a model
             file. It should not know the training queries, if folds of these choose the objective or the rounds.

@@ -43,6 +43,31 @@ class PairedTest(NamedTuple):
     ties: int
     losses: int
 
+    def conclusion(self, name: str, baseline: str, level: float = 0.05) -> str:
+        """A sentence that says whether the ranker is better or worse, without the full stop.
+
+        Parameters
+        ----------
+        name, baseline : str
+            What the sentence calls the two rankers.
+        level : float, default 0.05
+            The difference is significant if the p-value is below this level, which is between 0 and 1.
+
+        Examples
+        --------
+        >>> PairedTest(0.0111, 0.0023, 20, 1, 9).conclusion("softmax", "LambdaMART")
+        'softmax is better than LambdaMART (difference +0.0111, p = 0.002)'
+        >>> PairedTest(-0.005, 0.4, 10, 1, 9).conclusion("softmax", "LambdaMART")
+        'softmax does not differ significantly from LambdaMART (difference -0.0050, p = 0.400)'
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level must be between 0 and 1; got {level!r}")
+        found = "does not differ significantly from"
+        if self.p_value < level:
+            found = "is better than" if self.difference > 0 else "is worse than"
+        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+        return f"{name} {found} {baseline} (difference {self.difference:+.4f}, {p})"
+
 
 class TTest(NamedTuple):
     """The result of :func:`t_test`.

@@ -249,7 +249,7 @@ RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
         (f"{RUN} --by TMP/one.csv", "one.csv must have a value for each query; it has none for '302'"),
         (f"{RUN} --by TMP/more.csv", "more.csv must have only queries that the data have; it also has '999'"),
         (f"{RUN} --measures AP,RBP(p=0.8", "--measures RBP(p=0.8: the name of a measure must be like"),
-        (f"{RUN} --measures AP,foo", "--measures: unknown measure 'foo'; use ndcg,"),
+        (f"{RUN} --measures AP,foo", "--measures: unknown measure 'foo'; use a name such as ndcg@10,"),
         (f"{RUN} --measures AP,", "--measures: unknown measure ''"),
         (f"{RUN} --measures AP,AP", "--measures has AP twice"),
         (f"{RUN} --measures P", "P is not defined for runs without a cutoff"),

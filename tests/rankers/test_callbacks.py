@@ -181,14 +181,54 @@ def test_callbacks_that_print_are_those_of_verbose(ranker_class, data, capsys):
     assert "map" in printed[0]
 
 
-def test_the_bar_shows_rounds_and_metric(ranker_class, data, capsys):
+def visible(text):
+    """What a terminal shows of it: without control codes."""
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
+
+
+def test_the_bar_shows_rounds_and_metric(ranker_class, data, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
     ranker = small(ranker_class)
     ranker.fit(*data, eval_set=[VALIDATION], eval_metric=["map", "ndcg@5"], verbose="bar")
-    out = capsys.readouterr().out
+    out = visible(capsys.readouterr().err)
     assert "8/8" in out
     assert f"map {ranker.evals_result_['valid_0']['map'][-1]:.4f}" in out
     ranker.fit(*data, verbose="bar")
-    assert "8/8" in capsys.readouterr().out
+    assert "8/8" in visible(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("objective", ["softmax", "auto"])
+def test_trainings_on_folds_show_their_progress(ranker_class, data, capsys, monkeypatch, objective):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "150")
+    n_rounds = 4 if objective == "auto" else "auto"
+    ranker = small(ranker_class, objective=objective, n_estimators=n_rounds, cv=2)
+    ranker.fit(*data, eval_metric="ndcg@5", verbose="bar")
+    shown = visible(capsys.readouterr().err)
+    table = ranker.cv_results_
+    assert re.search(rf"rounds on folds .* {table['rounds_trained'][0]}/", shown)
+    assert f"ndcg@5 {table['mean_curve'][0][-1]:.4f}" in shown
+    assert ("candidates" in shown) == (objective == "auto")
+    capsys.readouterr()
+    ranker.fit(*data, eval_metric="ndcg@5")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_off_a_terminal_the_progress_is_lines(ranker_class, data, capsys, monkeypatch):
+    times = iter(range(0, 1000, 6))
+    monkeypatch.setattr("boostrank.backends.progress.time.monotonic", lambda: next(times))
+    small(ranker_class).fit(*data, eval_set=[VALIDATION], eval_metric="map", verbose="bar")
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert not out
+    # Six seconds a round: a line after every second one.
+    assert [re.sub(r"0\.\d{4}", "V", line) for line in lines[:1]] == [
+        "rounds: 2 of 8, map V, 12 s since the start, at most about 36 s left"
+    ]
+    assert len(lines) == 4
 
 
 # Functions as objectives
