@@ -118,3 +118,19 @@ def test_first_uses_import_only_what_they_need():
         imported = json.loads(line)
         assert not set(imported) & set(unneeded), statement
         assert len(imported) <= most, statement
+
+
+@pytest.mark.slow
+def test_the_version_is_printed_without_importing_commands():
+    code = (
+        "import sys\n"
+        "from boostrank.cli import main\n"
+        "sys.argv = ['boostrank', '--version']\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        "    print([name for name in ('typer', 'sklearn', 'pandas', 'boostrank.cli.app') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("boostrank ")
+    assert done.stdout.endswith("\n[]\n")

@@ -193,7 +193,6 @@ class FeatureGroups:
         )
 
 
-@dataclass(frozen=True)
 class FeatureChoice:
     """Some of the features: a list of names or indices, or a string as in LightGBM: "auto", "0,1" or "name:a,b"."""
 
@@ -207,7 +206,6 @@ class FeatureChoice:
         return [features.index(name, feature) for feature in chosen]
 
 
-@dataclass(frozen=True)
 class MissingNumber:
     """The number that means a missing value."""
 
@@ -220,7 +218,6 @@ class MissingNumber:
         return float(value)
 
 
-@dataclass(frozen=True)
 class FeatureTypes:
     """XGBoost's types of the features: "c" for categorical ones; all others are numbers."""
 
@@ -240,7 +237,6 @@ _TYPES = ("q", "c", "int", "float", "i")
 _FEATURE_TYPE = ValuePerFeature(f"one of {', '.join(_TYPES)}", lambda entry: entry in _TYPES, None, convert=str)
 
 
-@dataclass(frozen=True)
 class CategoricalColumns:
     """Whether columns with a categorical type are allowed; they are categorical features then."""
 

@@ -18,6 +18,12 @@ def main() -> None:
         from boostrank.cli.completion import completion_app
 
         completion_app()(prog_name="boostrank")
+    if sys.argv[1:] == ["--version"]:
+        # The commands, whose import takes more than a second, are not needed.
+        from boostrank.cli.versions import versions
+
+        sys.stdout.write(f"{versions()}\n")
+        sys.exit(0)
     from boostrank.cli.app import app
 
     try:

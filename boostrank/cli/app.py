@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
 
-from boostrank import compiled
 from boostrank.cli.check import check
 from boostrank.cli.compare import compare, default_text
 from boostrank.cli.evaluate import evaluate
 from boostrank.cli.explain import explain
 from boostrank.cli.fit import fit
 from boostrank.cli.predict import predict
+from boostrank.cli.versions import versions
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,16 +22,10 @@ app = typer.Typer(
 
 
 def print_versions(wanted: bool) -> None:
-    """Print the version of boostrank, whether its compiled library is used, and the versions of other libraries."""
-    if not wanted:
-        return
-    for name in ("boostrank", "lightgbm", "xgboost", "numpy"):
-        try:
-            typer.echo(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            typer.echo(f"{name}: not installed")
-    typer.echo(f"compiled library: {compiled.status()}")
-    raise typer.Exit
+    """Print the versions, and end the command."""
+    if wanted:
+        typer.echo(versions())
+        raise typer.Exit
 
 
 @app.callback()

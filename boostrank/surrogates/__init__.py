@@ -35,10 +35,10 @@ if it is there, computes the losses without pairs (:mod:`boostrank.surrogates.co
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from boostrank.lazy_names import lazy_names
 from boostrank.surrogates.base import HessianKind, Surrogate
-from boostrank.surrogates.composite import Composite
-from boostrank.surrogates.laws import check
 from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
 from boostrank.surrogates.pairs import (
     GainWeightedPairs,
@@ -52,6 +52,13 @@ from boostrank.surrogates.profiled import Profiled
 from boostrank.surrogates.rank_weighted import ConsistentLambdaRank
 from boostrank.surrogates.separable import Logistic, Poisson, Separable, Squared
 from boostrank.targets import CONSISTENT_NORMALIZATION
+
+if TYPE_CHECKING:
+    from boostrank.surrogates.composite import Composite
+    from boostrank.surrogates.laws import check
+else:
+    # Rankers need neither of them.
+    __getattr__, __dir__ = lazy_names(__name__, {"composite": ("Composite",), "laws": ("check",)})
 
 __all__ = [
     "SURROGATES",

@@ -26,7 +26,9 @@ def test_version(run, monkeypatch, variable, library, status):
     monkeypatch.setenv("BOOSTRANK_COMPILED", variable)
     monkeypatch.setattr(compiled, "_library", lambda: library)
     versions = [f"{name} {version(name)}" for name in ("boostrank", "lightgbm", "xgboost", "numpy")]
-    assert run("--version").splitlines() == [*versions, f"compiled library: {status}"]
+    # With further arguments the commands are imported, and typer finds the option.
+    for arguments in (["--version"], ["--version", "fit"]):
+        assert run(*arguments).splitlines() == [*versions, f"compiled library: {status}"]
     assert "--version" in run("--help")
 
 
