@@ -6,6 +6,8 @@ import os
 # Tests run in two processes. The OpenMP threads of LightGBM and XGBoost wait actively by default, and where they
 # outnumber the cores, training takes ten times as long. The libraries read this variable when they are first imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Some tests train with two threads. Where other processes use the cores, waiting actively makes them ten times slower.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 from pathlib import Path
 

@@ -109,7 +109,7 @@ def test_the_rounds_of_a_metric_of_which_lower_is_better(make, data):
 @pytest.mark.slow
 def test_defaults_are_five_folds_and_a_patience_of_fifty(make, data):
     X, y, qid = data
-    _, curve = fold_rankers(make, data, 5, 150)
+    _, curve = fold_rankers(make, data, 5, 115)
     best, trained = rounds_of(curve, 50)
     ranker = make(n_estimators="auto").fit(X, y, qid)
     assert (ranker.best_iteration_, len(ranker.cv_results_["mean_curve"][0])) == (best, trained)
