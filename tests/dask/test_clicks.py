@@ -138,7 +138,7 @@ def test_misuse_is_an_error_that_names_it(ranker_class, rows, data, logs, small)
             one.fit(*arguments, **settings)
     with pytest.raises(TypeError, match="X must be a dask"):
         ranker.fit(data[0], labels)
-    with pytest.raises(TypeError, match="y must be a dask .*; got PreferenceGraph"):
+    with pytest.raises(TypeError, match=r"y must be a dask .*; got PreferenceGraph"):
         ranker.fit(X, br.PreferenceGraph.from_grades(data[1], data[2]))
     with pytest.raises(ValueError, match="y is a ClickLog"):
         ranker.score(X, logs["full"], qid)
