@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boostrank.queries import Queries
+from boostrank.queries import _MIN_ROWS_TO_COUNT, Queries
 
 IDS = st.one_of(
     st.lists(st.integers(-5, 5), min_size=1, max_size=40),
@@ -148,9 +148,21 @@ def test_queries_of_sizes_have_the_given_ids():
 def test_ids_that_pandas_merges_stay_apart(monkeypatch):
     # pandas 2 ignores what stands after a null character.
     factorize = pd.factorize
+    monkeypatch.setattr("boostrank.queries._MERGES_STRINGS", True)
     monkeypatch.setattr(
         pd, "factorize", lambda ids: factorize(np.array([str(value).split("\0")[0] for value in ids], dtype=object))
     )
     queries = Queries.from_qid(["a", "a\0", "a", "a\0b"])
     assert queries.ids.tolist() == ["a", "a\0", "a\0b"]
     assert queries.sizes.tolist() == [2, 1, 1]
+
+
+@pytest.mark.parametrize("n_rows", [10, _MIN_ROWS_TO_COUNT + 1])
+def test_rows_keep_their_sequence_within_a_query(n_rows):
+    qid = np.random.default_rng(0).integers(0, 2 + n_rows // 7, n_rows)
+    queries = Queries.from_qid(qid)
+    assert queries.permutation.dtype == np.int64
+    by_id = pd.Series(np.arange(n_rows)).groupby(qid, sort=False)
+    assert queries.ids.tolist() == [one for one, _ in by_id]
+    np.testing.assert_array_equal(queries.permutation, np.concatenate([rows.to_numpy() for _, rows in by_id]))
+    np.testing.assert_array_equal(queries.qid, qid)

@@ -62,26 +62,40 @@ def check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, imp
         raise ValueError(f"the impressions of a log must not add up to more than {MAX_COUNT}")
 
 
-def session_ids_of(session: ArrayLike, n_entries: int) -> NDArray[Any]:
-    """The session of each entry; raise ValueError for another number of them, and for one that is missing."""
+def session_numbers(session: ArrayLike, n_entries: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """A number for the session of each entry, and the ids by number; None if there are only ids.
+
+    Raises ValueError for another number of ids, and for one that is missing.
+    """
     import pandas as pd
 
-    ids = as_array(session, "session")
-    if ids.shape != (n_entries,):
-        raise ValueError(f"session must have one id per entry, shape ({n_entries},); got shape {ids.shape}")
-    missing = pd.isna(ids)
+    ids: NDArray[Any] | None = None
+    if isinstance(session, pd.Series) and isinstance(session.dtype, pd.StringDtype):
+        # As objects, texts would be numbered in several times as long.
+        numbers, levels = session.factorize()
+        missing, ids = numbers < 0, np.asarray(levels, dtype=object)
+    else:
+        numbers = as_array(session, "session")
+        missing = pd.isna(numbers)
+    if numbers.shape != (n_entries,):
+        raise ValueError(f"session must have one id per entry, shape ({n_entries},); got shape {numbers.shape}")
     if np.any(missing):
         entry = int(np.argmax(missing))
-        raise ValueError(f"session[{entry}] is {ids[entry]!s}: every entry needs a session, or leave session out")
-    return ids
+        given = "missing" if ids is not None else numbers[entry]
+        raise ValueError(f"session[{entry}] is {given!s}: every entry needs a session, or leave session out")
+    return numbers, ids
 
 
 def distinct_ids(session_ids: ArrayLike, n_sessions: int) -> NDArray[Any]:
     """The id of each session; raise ValueError for another number of them, and if one is missing or not unique."""
+    import pandas as pd
+
     ids = as_array(session_ids, "session_ids")
     if ids.shape != (n_sessions,):
         raise ValueError(f"session_ids must have one id for each of the {n_sessions} sessions; got shape {ids.shape}")
-    queries = Queries.from_qid(session_ids_of(ids, n_sessions))
+    if np.any(pd.isna(ids)):
+        raise ValueError(f"session_ids[{int(np.argmax(pd.isna(ids)))}] is missing: every session needs an id")
+    queries = Queries.from_qid(ids)
     if queries.n_queries < n_sessions:
         raise ValueError(
             f"session_ids must be different, but {queries.sizes.max()} sessions have the id "

@@ -16,7 +16,7 @@ from boostrank.clicks.click_columns import (
     distinct_ids,
     document_ids,
     repeated,
-    session_ids_of,
+    session_numbers,
     summed,
     whole_numbers,
 )
@@ -126,13 +126,13 @@ class ClickLog:
         shown = np.ones_like(rows) if impressions is None else whole_numbers(impressions, "impressions", len(rows))
         columns.append(shown)
         check_columns(queries.n_documents, *columns)
-        session_ids = None if session is None else session_ids_of(session, len(rows))
+        numbers, ids_of_numbers = (None, None) if session is None else session_numbers(session, len(rows))
         if not shown.all():
             columns = [column[shown > 0] for column in columns]
-            session_ids = None if session_ids is None else session_ids[shown > 0]
+            numbers = None if numbers is None else numbers[shown > 0]
         if not len(columns[0]):
             raise ValueError("a click log needs at least one entry with an impression; got none")
-        if session_ids is None:
+        if numbers is None:
             self._set(queries, *summed(queries.n_documents, *columns), None, None, ids)
             return
         if (columns[3] > 1).any():
@@ -141,15 +141,16 @@ class ClickLog:
                 f"impressions[{entry}] is {shown[entry]}, but an entry of a session is one impression; leave session "
                 "out for a log of counts"
             )
-        by_session = Queries.from_qid(session_ids)
-        columns = [by_session.group(column) for column in columns]
+        by_session = Queries.from_qid(numbers)
+        session_ids = by_session.ids if ids_of_numbers is None else ids_of_numbers[by_session.ids]
+        columns = [*(by_session.group(column) for column in columns[:3]), columns[3]]
         sessions = Segments(by_session.indptr)
         within = np.diff(columns[1]) >= 0
         within[sessions.starts[1:] - 1] = True
         if not within.all():
             sorting = sessions.sort(-columns[1].astype(np.float64))
             columns = [column[sorting] for column in columns]
-        self._set(queries, *columns, sessions, by_session.ids, ids)
+        self._set(queries, *columns, sessions, session_ids, ids)
         self._check_sessions()
 
     @classmethod

@@ -94,8 +94,9 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
         else:
             rows = _rows_by_id(pairs, of_line, qid, documents)
         rows = rows[of_line]
-    counts = [frame[name].to_numpy() if name in frame else None for name in ("impressions", "session")]
-    return ClickLog(qid, rows, frame["position"].to_numpy(), frame[clicks].to_numpy(), *counts, documents=documents)
+    impressions = frame["impressions"].to_numpy() if "impressions" in frame else None
+    columns: list[Any] = [frame["position"].to_numpy(), frame[clicks].to_numpy(), impressions, frame.get("session")]
+    return ClickLog(qid, rows, *columns, documents=documents)
 
 
 def _frame(table: Any) -> pd.DataFrame:

@@ -252,7 +252,7 @@ def test_complete_sessions_are_checked():
         ([1, 2, 0], [0, 0, 0], {"session_ids": ["s", "t"]}, "session 's' has documents of several queries"),
         ([1, 0, 2], [0, 0, 0], {"session_ids": [5]}, r"one id for each of the 2 sessions; got shape \(1,\)"),
         ([1, 0, 2], [0, 0, 0], {"session_ids": ["s", "s"]}, "must be different, but 2 sessions have the id 's'"),
-        ([1, 0, 2], [0, 0, 0], {"session_ids": [1.0, np.nan]}, r"session\[1\] is nan"),
+        ([1, 0, 2], [0, 0, 0], {"session_ids": [1.0, np.nan]}, r"session_ids\[1\] is missing"),
         ([1, 0, 2], [0, 0, 0], {"documents": [5]}, "one id for each of the 3 rows"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -124,3 +124,16 @@ def test_invalid_tables_are_named(table, settings, message):
 def test_a_table_without_lines_is_an_error():
     with pytest.raises(ValueError, match="the table has no lines"):
         from_table({"qid": [], "document": [], "position": [], "click": []})
+
+
+@pytest.mark.parametrize("dtype", ["str", object])
+def test_sessions_may_be_texts(dtype):
+    columns = {"row": [0, 1, 1, 0, 2], "position": [1, 2, 1, 2, 1], "click": [1, 0, 1, 0, 0]}
+    session = pd.Series(["t", "s", "s", "t", "r"], dtype=dtype)
+    log = from_table(pd.DataFrame({**columns, "session": session}).assign(row=[0, 1, 0, 1, 2]), qid=["a", "a", "b"])
+    assert log.session_ids.tolist() == ["t", "s", "r"]
+    assert log.to_frame()["session"].tolist() == ["t", "t", "s", "s", "r"]
+    assert log.clicks.tolist() == [1, 0, 1, 0, 0]
+    empty = pd.DataFrame({**columns, "session": session.mask(session == "s")})
+    with pytest.raises(ValueError, match=r"session\[1\] is .*: every entry needs a session"):
+        from_table(empty, qid=["a", "a", "b"])

@@ -138,7 +138,7 @@ def test_misuse_is_an_error_that_names_it(ranker_class, rows, data, logs, small)
             one.fit(*arguments, **settings)
     with pytest.raises(TypeError, match="X must be a dask"):
         ranker.fit(data[0], labels)
-    with pytest.raises(TypeError, match="y must be a dask .*; got PreferenceGraph"):
+    with pytest.raises(TypeError, match=r"y must be a dask .*; got PreferenceGraph"):
         ranker.fit(X, br.PreferenceGraph.from_grades(data[1], data[2]))
     with pytest.raises(ValueError, match="y is a ClickLog"):
         ranker.score(X, logs["full"], qid)
@@ -153,7 +153,13 @@ def test_records_have_the_numbers_of_the_labels(logs, data):
     np.testing.assert_array_equal(records.targets(DCG(5)), labels.targets(DCG(5)))
     np.testing.assert_array_equal(records.query_weights, labels.query_weights)
     assert part.query_weights.tolist() == labels.query_weights[-1:].tolist()
+    # Rows in another sequence, in which the queries are not adjacent.
+    mixed = np.random.default_rng(0).permutation(len(labels))
+    weights = dict(zip(labels.queries.ids, labels.query_weights, strict=True))
+    assert records[mixed].query_weights.tolist() == [weights[one] for one in records[mixed].queries.ids]
+    records[mixed].check_qid(data[2][mixed])
     scores = data[0][:, 1]
+    assert ClickDCG(5)(records[mixed], scores[mixed]) == pytest.approx(ClickDCG(5)(labels, scores), rel=1e-12)
     assert ClickDCG(5)(records, scores) == ClickDCG(5)(labels, scores)
     with pytest.raises(ValueError, match="got clicks"):
         np.asarray(records)
