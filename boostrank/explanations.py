@@ -76,7 +76,10 @@ class Explanation:
         if len(self.ranks) == 1:
             return f"{text}, and the expected score is {number(self.expected_score)}."
         text = f"{text}; B, at rank {self.ranks[1]}, has {number(self.scores[1])}"
-        return f"{text}. The difference is {number(self.difference, '+')}."
+        text = f"{text}. The difference is {number(self.difference, '+')}."
+        scores = self.ranking.set_index("rank")["score"]
+        is_tie = scores[self.ranks[0]] == scores[self.ranks[1]]
+        return f"{text} Documents of equal score are ranked in the sequence of their rows." if is_tie else text
 
     def summary(self, n_features: int = 10) -> pd.DataFrame:
         """The features with the largest differences, and the sum of all others as one row.

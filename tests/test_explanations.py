@@ -130,7 +130,8 @@ def test_the_printed_table():
         columns=["feature", "value_a", "value_b", "contribution_a", "contribution_b", "difference"],
     )
     table["value_b"] = [np.nan, "b", 1.0]
-    found = Explanation("red shoe", (1, 4), (7, 2), table, 1.0, pd.DataFrame())
+    ranking = pd.DataFrame({"rank": range(1, 5), "row": [7, 0, 1, 2], "score": [1.35, 1.3, 1.2, 1.1]})
+    found = Explanation("red shoe", (1, 4), (7, 2), table, 1.0, ranking)
     assert repr(found).splitlines() == [
         "Query red shoe: A, the document at rank 1, has the score 1.350; B, at rank 4, has 1.100. The difference is "
         "+0.250.",
@@ -179,3 +180,11 @@ def test_bad_input(data):
         explain(LinearRegression().fit(np.nan_to_num(X), y), np.nan_to_num(X), qid, query=1)
     with pytest.raises(ValueError, match="n_features must be an integer"):
         explain(ranker, X, qid, query=1).summary(0)
+
+
+def test_equal_scores_are_said_to_be_ranked_by_row():
+    X, y, qid = np.array([[0.0], [1.0], [1.0], [0.0]] * 10), np.array([0, 1, 1, 0] * 10), np.repeat(range(10), 4)
+    ranker = br.LightGBMRanker(n_estimators=3, min_child_samples=2, n_jobs=1).fit(X, y, qid)
+    note = "Documents of equal score are ranked in the sequence of their rows."
+    assert br.explain(ranker, X, qid, query=2).head.endswith(f"The difference is +0.00000. {note}")
+    assert note not in br.explain(ranker, X, qid, query=2, ranks=(2, 3)).head

@@ -9,6 +9,8 @@ from typing import Any
 
 #: Environment variable with which shells ask for completions.
 COMPLETE = "_BOOSTRANK_COMPLETE"
+#: Exit code of a command that Ctrl-C has stopped: 128 and the number of the signal.
+INTERRUPTED = 130
 
 
 def main() -> None:
@@ -24,12 +26,16 @@ def main() -> None:
 
         sys.stdout.write(f"{versions()}\n")
         sys.exit(0)
-    from boostrank.cli.app import app
-
     try:
+        from boostrank.cli.app import app
+
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             app()
+    except KeyboardInterrupt:
+        # While the libraries are imported; afterwards typer and the commands handle it.
+        _print_to_stderr("stopped:", "bold yellow", "before the command began")
+        sys.exit(INTERRUPTED)
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
         _print_to_stderr("error:", "bold red", _message(error))
         sys.exit(2)

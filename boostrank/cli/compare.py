@@ -41,6 +41,7 @@ from boostrank.cli.options import (
     require_folder_of,
 )
 from boostrank.cli.ranker_file import load_rankers
+from boostrank.cli.reports import counted
 from boostrank.cli.table_columns import ColumnOptions
 from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
@@ -228,8 +229,8 @@ def compare(
         one.set_params(n_jobs=threads)
     rankers = {**ours, **theirs}
     n_rankers, n_folds = len(rankers), len(parts)
-    trainings = _counted(n_rankers * n_folds, "training")
-    plan = f"{_counted(n_rankers, 'ranker')}, {_counted(n_folds, 'fold')}: {trainings}, {_at_a_time(jobs, threads)}"
+    trainings = counted(n_rankers * n_folds, "training")
+    plan = f"{counted(n_rankers, 'ranker')}, {counted(n_folds, 'fold')}: {trainings}, {_at_a_time(jobs, threads)}"
     error_console.print(plan)
     with kept_results(results) as file, _limited_threads(jobs, threads):
         comparison = compare_rankers(
@@ -275,13 +276,9 @@ def _folds(
     return query_folds(Dataset(X, y, qid), n_folds, random_state=seed), {EXPECTED: expected}
 
 
-def _counted(count: int, name: str) -> str:
-    return f"{count} {name}" if count == 1 else f"{count} {name}s"
-
-
 def _at_a_time(jobs: int, threads: int | None) -> str:
     text = "one after the other" if jobs == 1 else f"{jobs} at a time"
-    return text if threads is None else f"{text} with {_counted(threads, 'thread')} each"
+    return text if threads is None else f"{text} with {counted(threads, 'thread')} each"
 
 
 def _limited_threads(jobs: int, threads: int | None) -> contextlib.AbstractContextManager[Any]:

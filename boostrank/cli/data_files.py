@@ -207,11 +207,19 @@ def _read_letor(path: Path, options: ColumnOptions, model: ModelFeatures | None,
             error.add_note("if this is a table, its name must end in .csv, .tsv or .parquet")
         raise
     if model is not None and model.names is not None:
+        texts = [name for name, known in model.categories.items() if known is not None]
+        if texts:
+            raise ValueError(
+                f"{path} is a LETOR file, which has numbers only, and {texts[0]!r} of the model is a category: use a "
+                "table"
+            )
         warnings.warn(
             f"the features of {path} have no names: feature 1 is taken for {model.names[0]!r}, and so on in the "
             "sequence of the model",
             stacklevel=2,
         )
+        if isinstance(X, np.ndarray):
+            return Documents(pd.DataFrame(X, columns=model.names), y, qid, model.names)
     return Documents(X, y, qid, None)
 
 
@@ -287,7 +295,11 @@ def _labels(path: Path, column: pd.Series) -> Floats:
     if missing.any():
         raise ValueError(f"{path}: the label (column {column.name!r}) is missing in row {_row(missing)}")
     _require_numbers(path, column, "label")
-    return column.to_numpy(np.float64)
+    values = column.to_numpy(np.float64)
+    infinite = np.isinf(values)
+    if infinite.any():
+        raise ValueError(f"{path}: the label (column {column.name!r}) in row {_row(infinite)} is infinite")
+    return values
 
 
 def query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
@@ -330,6 +342,11 @@ def _numbers(path: Path, X: pd.DataFrame, categories: set[str]) -> pd.DataFrame:
             changed[name] = column.astype(np.float64)
         elif not pd.api.types.is_numeric_dtype(column.dtype):
             wrong.append(column)
+        elif column.dtype.kind == "f" and np.isinf(column.to_numpy()).any():
+            row = _row(np.isinf(column.to_numpy()))
+            raise ValueError(
+                f"{path}: the feature {name!r} is infinite in row {row}; leave the field empty if it is missing"
+            )
     if wrong:
         _refuse_texts(path, wrong)
     return X.assign(**changed) if changed else X

@@ -27,6 +27,7 @@ from boostrank.cli.options import (
     given,
     parse_measures,
 )
+from boostrank.cli.reports import counted
 from boostrank.cli.score_files import read_scores
 from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, reconcile
 from boostrank.metrics import evaluate as compute_measures
@@ -207,7 +208,7 @@ def _evaluate_scores(
     arrays = dataset.y, values, dataset.qid if groups is None else dataset.qid.astype(str)
     result = compute_measures(*arrays, measures, by=groups)
     queries = Queries.from_qid(dataset.qid).n_queries
-    console.print(f"{queries} queries, {len(values)} documents", highlight=False)
+    console.print(f"{counted(queries, 'query', 'queries')}, {counted(len(values), 'document')}", highlight=False)
     show_values(measures, result, files.table)
     if files.per_query is not None:
         table: Any = compute_measures(*arrays, measures, by=groups, per_query=True)

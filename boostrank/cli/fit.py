@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,7 @@ from boostrank.cli.options import (
     parse_rounds,
     require_folder_of,
 )
+from boostrank.cli.reports import counted
 from boostrank.cli.stopping import EnsembleName, Stopping
 from boostrank.losses import DEFAULT_LOSS
 from boostrank.queries import Queries
@@ -164,6 +166,8 @@ def fit(
     require_folder_of(model)
     data = read_documents(train, qid=qid, label=label, features=features, drop=drop, categorical=categorical)
     dataset = data.dataset
+    if not dataset.y.any():
+        warnings.warn(f"all labels of {train} are 0: the model has nothing to learn from", stacklevel=2)
     parts = None
     if validation is not None:
         parts = [tuple(read_documents(validation, qid=qid, label=label, model=data.features).dataset)]
@@ -175,8 +179,8 @@ def fit(
         console.print(line, highlight=False, soft_wrap=True)
     n_queries = Queries.from_qid(dataset.qid).n_queries
     console.print(
-        f"{model}: {ranker.best_iteration_} rounds, {ranker.n_features_in_} features, {len(dataset.y)} documents of "
-        f"{n_queries} queries",
+        f"{model}: {counted(ranker.best_iteration_, 'round')}, {counted(ranker.n_features_in_, 'feature')}, "
+        f"{counted(len(dataset.y), 'document')} of {counted(n_queries, 'query', 'queries')}",
         highlight=False,
         soft_wrap=True,
     )

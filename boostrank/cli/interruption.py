@@ -12,11 +12,9 @@ from pathlib import Path
 
 import typer
 
+from boostrank.cli import INTERRUPTED
 from boostrank.cli.options import error_console
 from boostrank.comparison.saved_results import SavedResults
-
-#: Exit code of a command that Ctrl-C has stopped: 128 and the number of the signal.
-INTERRUPTED = 130
 
 
 @contextlib.contextmanager

@@ -110,6 +110,17 @@ def show_text(text: str) -> None:
     console.print("\n".join(lines), soft_wrap=True)
 
 
+def counted(count: int, name: str, plural: str | None = None) -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "round"), counted(3, "query", "queries")
+    ('1 round', '3 queries')
+    """
+    return f"{count} {name}" if count == 1 else f"{count} {plural or name + 's'}"
+
+
 def show_comparison(comparison: Comparison) -> None:
     """Print the tables of a comparison, each with the measure above it and a conclusion in words below it."""
     for title, rows, n_texts, conclusion in comparison.text_tables():

@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from boostrank.cli.reports import counted
 from boostrank.metrics import Measure
 from boostrank.rankers.settings import AUTO, DEFAULT_PATIENCE, FOLDS
 
@@ -108,12 +109,12 @@ class Stopping:
             value, n_rounds = ranker.best_score_[name][metric], ranker.best_iteration_
             yield f"validation: {metric} {value:.4f} with {self._of_rounds(n_rounds, len(curve))}"
         if self.refit:
-            yield f"trained again on all queries with {ranker.best_iteration_} rounds"
+            yield f"trained again on all queries with {counted(ranker.best_iteration_, 'round')}"
 
     def _of_rounds(self, n_best: int, n_trained: int) -> str:
         """The number of rounds that was chosen, out of those that were trained."""
         if not self.stops_early:
-            return f"{n_best} rounds"
+            return counted(n_best, "round")
         if n_best == self.n_rounds:
-            return f"all {n_best} rounds (more may be better: --rounds)"
-        return f"{n_best} rounds, the best of {n_trained}"
+            return f"all of {counted(n_best, 'round')} (more may be better: --rounds)"
+        return f"{counted(n_best, 'round')}, the best of {n_trained}"

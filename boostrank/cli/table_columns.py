@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -151,8 +152,11 @@ def _usual(
             "others out with --drop"
         )
     if not found and is_needed:
+        same = next((name for name in names if name.strip().lower() in usual), None)
+        such = "" if same is None else f", such as {option} {shlex.quote(same)}"
         raise ValueError(
-            f"{path} has no column {_quoted(usual, 'or')}: name the column of the {what} with {option}; {listed(names)}"
+            f"{path} has no column {_quoted(usual, 'or')}: name the column of the {what} with {option}{such}; "
+            f"{listed(names)}"
         )
     return found[0] if found else None
 

@@ -7,6 +7,7 @@ import io
 import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -83,11 +84,12 @@ class CsvFile:
         self.path = path
         with _described(path), self._open() as file:
             line = next((text for text in file if text.strip()), "")
-        if not line:
-            raise ValueError(f"{path}: the file is empty; expected a first line with the names of the columns")
-        separators = "\t" if _plain_suffix(path) != ".csv" else ",;\t"
-        self._separator = next((one for one in separators if one in line), separators[0])
-        fields = next(csv.reader([line], delimiter=self._separator))
+            if not line:
+                raise ValueError(f"{path}: the file is empty; expected a first line with the names of the columns")
+            separators = "\t" if _plain_suffix(path) != ".csv" else ",;\t"
+            self._separator = next((one for one in separators if one in line), separators[0])
+            # A name in quotes may continue on the next line.
+            fields = next(csv.reader(chain([line], file), delimiter=self._separator))
         if all(is_finite_text(name) for name in fields):
             raise ValueError(
                 f"{path}: its first line must have the names of the columns; got numbers, {line.strip()[:60]!r}"
@@ -160,7 +162,9 @@ def _described(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: it is not text in UTF-8") from None
+        raise ValueError(
+            f"{path}: it is not text in UTF-8; save it in this encoding, as with iconv -f LATIN1 -t UTF-8"
+        ) from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error) as error:
         text = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         raise ValueError(f"{path} cannot be read as a table: {text}") from error

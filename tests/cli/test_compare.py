@@ -174,6 +174,7 @@ class Unfinished(Ridge):
 """
 
 
+@pytest.mark.slow
 def test_compare_takes_estimators_of_a_file(run, folder, tmp_path):
     (tmp_path / "own.py").write_text(OWN)
     quick = ["compare", folder, "--rounds", 4, "--learning-rate", 0.5, "--objectives", "lambdarank"]

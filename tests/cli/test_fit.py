@@ -35,7 +35,7 @@ def test_held_out_queries_and_training_on_all(run, folder, tmp_path, quick):
     assert refit[1] == f"trained again on all queries with {n_rounds} rounds"
     assert (tmp_path / "a").read_bytes() != (tmp_path / "b").read_bytes()
     short = run("fit", folder / "all.txt", tmp_path / "a", *quick, "--rounds", 1, width=200)
-    assert "with all 1 rounds (more may be better: --rounds)" in short
+    assert "with all of 1 round (more may be better: --rounds)" in short
 
 
 def test_rounds_and_models_of_folds(run, folder, tmp_path, quick):
@@ -53,3 +53,21 @@ def test_without_validation_nothing_is_said_about_it(run, folder, tmp_path, quic
     out = run("fit", folder / "all.txt", tmp_path / "m", "--rounds", 2, *quick, width=200)
     n_documents = len(br.read_letor(folder / "all.txt").y)
     assert out == f"{tmp_path / 'm'}: 2 rounds, 10 features, {n_documents} documents of 60 queries\n"
+
+
+@pytest.mark.filterwarnings("always:all labels of")
+def test_labels_that_are_all_0_are_a_warning(run, tmp_path):
+    (tmp_path / "t.csv").write_text("qid,label,a\n1,0,1\n1,0,2\n")
+    err = run("fit", tmp_path / "t.csv", tmp_path / "m", "--threads", 1, errors=True, width=300)
+    assert err == f"warning: all labels of {tmp_path / 't.csv'} are 0: the model has nothing to learn from\n"
+
+
+@pytest.mark.parametrize("option", ["--objective", "--rounds"])
+def test_trainings_on_folds_show_a_bar(run, folder, tmp_path, monkeypatch, option):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    rounds = [] if option == "--rounds" else ["--rounds", 2]
+    options = ["--threads", 1, "--folds", 2, option, "auto", *rounds, "--patience", 1]
+    err = run("fit", folder / "all.txt", tmp_path / "m", *options[: -2 if rounds else None], errors=True, width=100)
+    assert err.startswith("cross-validation over the training queries ...\n")
+    assert "rounds on folds" in err

@@ -220,3 +220,12 @@ def test_control_c_ends_all_processes_and_their_results_are_used(folder, tmp_pat
     assert "2 saved trainings" in lines[1]
     assert "1 training, 1 saved" in lines[2]
     assert len(file.read_bytes().splitlines()) == 5
+
+
+def test_control_c_while_libraries_are_imported_is_no_traceback(run, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "boostrank.cli.app")
+    monkeypatch.setattr("importlib._bootstrap_external.SourceFileLoader.exec_module", stopped)
+    assert run("--version", code=130) == "stopped: before the command began\n"

@@ -187,6 +187,7 @@ def test_a_model_of_a_table_is_that_of_a_letor_file_and_keeps_names(run, files, 
     assert "has 3 features, but the model has 4" in error
 
 
+@pytest.mark.slow
 def test_tables_of_scores_are_written_and_evaluated(run, files, table, tmp_path):
     run("fit", files / "t.csv", tmp_path / "m", "--rounds", 3, "--threads", 1)
     expected = [float(line) for line in run("predict", tmp_path / "m", files / "t.csv").splitlines()]
@@ -239,8 +240,43 @@ def test_categories_are_those_of_the_training(run, tmp_path, backend):
         assert "the model does not know 'new' in the column 'shop': these values count as missing" in warning
 
 
+@pytest.mark.slow
 def test_compare_divides_the_queries_of_a_table(run, files, tmp_path):
     quick = ["--rounds", 2, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm"]
     out = run("compare", files / "t.csv", *quick, "--measures", "ndcg@5", "--qid", "query", "--label", "grade")
     assert "ndcg@5, compared with lightgbm lambdarank" in out
     assert out == run("compare", files / "t.parquet", *quick, "--measures", "ndcg@5")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("qid,label,a\n1,0,inf\n", "the feature 'a' is infinite in row 1; leave the field empty if it is missing"),
+        ("qid,label,a\n1,1,2\n1,inf,2\n", r"the label \(column 'label'\) in row 2 is infinite"),
+        ("QID,label,a\n1,0,2\n", "name the column of the query ids with --qid, such as --qid QID; its"),
+        ("qid, label,a\n1,0,2\n", "of the labels with --label, such as --label ' label'; its"),
+        (
+            "qid,label,gr\xf6\xdfe\n1,0,2\n".encode("latin-1"),
+            "not text in UTF-8; save it in this encoding, as with iconv",
+        ),
+    ],
+)
+def test_messages_say_what_to_do(tmp_path, content, message):
+    (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ValueError, match=message):
+        read_documents(tmp_path / "t.csv")
+
+
+def test_names_in_quotes_may_have_several_lines(tmp_path):
+    documents = read_documents(written(tmp_path / "t.csv", 'qid,label,"a\nb",c\n1,0,2,3\n1,1,4,5\n'))
+    assert documents.feature_names == ["a\nb", "c"]
+    assert documents.X["c"].tolist() == [3, 5]
+
+
+def test_letor_files_for_models_with_names_and_categories(tmp_path):
+    path = written(tmp_path / "t.txt", "0 qid:1 1:5 2:6\n1 qid:1 2:7\n")
+    with pytest.warns(UserWarning, match="feature 1 is taken for 'a'"):
+        X = read_documents(path, model=ModelFeatures(2, ["a", "b"])).X
+    assert X.to_dict("list") == {"a": [5, 0], "b": [6, 7]}
+    with pytest.raises(ValueError, match="has numbers only, and 'b' of the model is a category: use a table"):
+        read_documents(path, model=ModelFeatures(2, ["a", "b"], {"b": ["x"]}))

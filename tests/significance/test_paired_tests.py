@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from boostrank.significance import permutation_test, t_test
+from boostrank.significance import PairedTest, permutation_test, t_test
 from boostrank.significance.paired_tests import _signed_sums
 
 
@@ -65,3 +65,13 @@ def test_t_test_agrees_with_scipy(pair):
     assert seen.p_value == pytest.approx(expected.pvalue, rel=1e-12)
     assert seen.degrees == expected.df == 24
     assert t_test(right, left) == (-seen.difference, -seen.statistic, 24, seen.p_value)
+
+
+def test_a_conclusion_names_the_direction_and_small_p_values():
+    better = PairedTest(0.01, 0.0004, 9, 0, 1)
+    assert better.conclusion("a", "b") == "a is better than b (difference +0.0100, p < 0.001)"
+    worse = better._replace(difference=-0.01, p_value=0.03)
+    assert worse.conclusion("a", "b") == "a is worse than b (difference -0.0100, p = 0.030)"
+    assert "does not differ significantly from b" in worse.conclusion("a", "b", level=0.03)
+    with pytest.raises(ValueError, match="level must be between 0 and 1; got 5"):
+        worse.conclusion("a", "b", level=5)

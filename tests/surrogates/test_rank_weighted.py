@@ -318,9 +318,10 @@ def test_the_laws_find_weights_that_depend_on_labels():
 def test_the_search_finds_counterexamples_to_weights_that_depend_on_labels():
     assert check_consistency(LabelWeighted(both_gains), n_distributions=10).consistent
     one = LabelWeighted(both_gains_by_gap), LabelWeighted(gap_of_the_better)
-    for surrogate, least_regret, n_distributions in zip(one, (0.02, 1e-4), (50, 100), strict=True):
-        report = check_consistency(surrogate, n_distributions=n_distributions)
-        assert not report.consistent
+    for surrogate, least_regret, n_distributions in zip(one, (0.02, 1e-4), (32, 96), strict=True):
+        # Counterexamples to the second kind of weights are rare, and rounding can hide one: several draws are tried.
+        reports = (check_consistency(surrogate, n_distributions=n_distributions, random_state=i) for i in range(5))
+        report = next(one for one in reports if not one.consistent)
         assert report.regret > least_regret
         # The scores are a zero of the expected gradient: the minimizer for their own weights.
         distribution, query = report.counterexample, Queries.from_sizes([report.counterexample.n_documents])
