@@ -286,5 +286,5 @@ def test_letor_files_for_models_with_names_and_categories(tmp_path):
 def test_scores_of_a_table_need_the_ids_of_the_documents(tmp_path):
     path = written(tmp_path / "s.csv", "qid,score\n7,0.5\n8,0.25\n")
     assert read_scores(path, np.array([7, 8])).tolist() == [0.5, 0.25]
-    with pytest.raises(ValueError, match="row 2 has the query id '8', but this document has '9'"):
+    with pytest.raises(ValueError, match="row 2 has the query id '8', and this document '9'"):
         read_scores(path, np.array([7, 9]))
