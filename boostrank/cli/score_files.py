@@ -56,7 +56,7 @@ def _of_table(table: TableFile, qid: NDArray[Any]) -> Floats:
         if differ.any():
             row = int(np.argmax(differ))
             raise ValueError(
-                f"{path}: row {row + 1} has the query id {ids[row]!r}, but this document has {str(qid[row])!r}: the "
+                f"{path}: row {row + 1} has the query id {str(ids[row])!r}, and this document {str(qid[row])!r}: the "
                 "scores must have the sequence of the documents"
             )
     return check_scores(values)

@@ -10,6 +10,7 @@ import pytest
 
 import boostrank as br
 from boostrank.cli.data_files import ModelFeatures, read_documents
+from boostrank.cli.score_files import read_scores
 
 NAMES = ["price", "colour", "title match", "age"]
 
@@ -280,3 +281,10 @@ def test_letor_files_for_models_with_names_and_categories(tmp_path):
     assert X.to_dict("list") == {"a": [5, 0], "b": [6, 7]}
     with pytest.raises(ValueError, match="has numbers only, and 'b' of the model is a category: use a table"):
         read_documents(path, model=ModelFeatures(2, ["a", "b"], {"b": ["x"]}))
+
+
+def test_scores_of_a_table_need_the_ids_of_the_documents(tmp_path):
+    path = written(tmp_path / "s.csv", "qid,score\n7,0.5\n8,0.25\n")
+    assert read_scores(path, np.array([7, 8])).tolist() == [0.5, 0.25]
+    with pytest.raises(ValueError, match="row 2 has the query id '8', and this document '9'"):
+        read_scores(path, np.array([7, 9]))
