@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -72,10 +73,14 @@ def _end() -> None:
 
 
 def _copy(reader: int, target: int, hidden: bytes) -> None:
-    """Copy the lines of one descriptor to the other, all but one, and close both."""
+    """Copy the lines of one descriptor to the other, all but one, and close both.
+
+    Threads that print the hidden line at the same time can mix its words, so that lines of these words alone are hidden.
+    """
+    words = re.compile(b"(?:" + b"|".join(map(re.escape, hidden.split())) + rb"|\s)+")
     # Where nobody reads the target any more, the pipe is closed too, and who prints gets the same error as without it.
     with suppress(OSError), open(reader, "rb") as lines, open(target, "wb") as output:
         for line in lines:
-            if line.strip() != hidden:
+            if not line.strip() or not words.fullmatch(line):
                 output.write(line)
                 output.flush()

@@ -18,6 +18,8 @@ def test_only_this_line_is_left_out(capfd):
     with without_line(LISTENING):
         print_natively("[LightGBM] [Info] Listening...\n[LightGBM] [Info] Listening... to more\n")
         print_natively("[LightGBM] [Info] Listening...\r\n")
+        # As two threads print it at the same time.
+        print_natively("[LightGBM] [Info] [LightGBM] [Info] Listening...\nListening...\n")
         print_natively("without an end")
     print_natively("\n[LightGBM] [Info] Listening...\n")
     text = capfd.readouterr().out
