@@ -109,6 +109,13 @@ def test_the_identity_is_that_of_the_content():
     assert len({tuple(data_hash(one) for one in folds_of(labels)) for labels in variants}) == len(variants)
 
 
+def test_the_same_entries_in_other_sessions_are_other_data():
+    entries = {"qid": [1, 1], "row": [0, 1], "position": [1, 2], "clicks": [1, 0]}
+    logs = [br.ClickLog(**entries, session=session) for session in ([0, 0], [0, 1], None)]
+    sets = [br.Dataset(np.zeros((2, 1)), br.ClickLabels(log, 1.0), [1, 1]) for log in logs]
+    assert len({data_hash(br.datasets.Fold("Fold1", one, None, one)) for one in sets}) == 3
+
+
 class OwnModel(PositionBased):
     """A click model of which nobody can say whether it is the same later."""
 

@@ -151,16 +151,16 @@ class ClickLabels:
 
     @property
     def kept(self) -> Bools | None:
-        """Rows that are not left out, shape (n_documents,); None if none is."""
+        """Whether each row is used, and not left out, shape (n_documents,); None if all rows are used."""
         if self.not_shown != "drop" or self.log.shown.all():
             return None
         return self.log.shown
 
     @property
     def lacks_support(self) -> Bools:
-        """Rows of which nothing is known, and which are errors where they matter, shape (n_documents,).
+        """Whether nothing is known of a row, so that it is an error where it matters, shape (n_documents,).
 
-        None is one with ``not_shown="irrelevant"``. Rows that are left out are none either.
+        False for all rows with ``not_shown="irrelevant"``, for rows that are left out, and for queries of weight 0.
         """
         if self.not_shown == "irrelevant":
             return np.zeros(len(self), dtype=bool)

@@ -1,4 +1,4 @@
-"""Clicks without their log: one record for each document, with all that a training and an evaluation need."""
+"""Clicks without their log: a record for each document, which is all that a training or an evaluation needs."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ RECORD = np.dtype(
 class DocumentClicks:
     """Some rows of ClickLabels, with targets that are computed already, and without the log.
 
-    Targets, estimates and weights of a query depend on all its sessions. Where the rows of a data set lie on several
-    machines, they are computed from the whole log, and only these records travel: 50 bytes a document.
+    Targets, estimates and weights of a query depend on all its sessions. For rows on several machines, one machine
+    computes them from the whole log, and sends each of the others the records of its rows: 42 bytes a document.
 
     Attributes
     ----------

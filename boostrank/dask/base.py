@@ -124,9 +124,9 @@ class DaskRanker(BaseEstimator):
             As for the local ranker. Categories of a DataFrame must be known.
         y : dask Array or Series, shape (n_documents,), or ClickLabels
             Relevance labels, 0 or more. All collections must be partitioned alike; arrays with known chunks are
-            rechunked where they are not. Or ClickLabels of all rows, in the sequence of the partitions of X, which this
-            process holds: it computes targets, estimates and weights from the log, and each worker gets those of its
-            documents. No worker gets the log.
+            rechunked where they are not. ClickLabels are no collection: this process holds them. Their rows are those
+            of X, one partition after another. This process computes targets, estimates and weights from the log, and
+            each worker gets those of its documents, and not the log.
         qid : dask Array or Series, shape (n_documents,)
             Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
             (which is no feature then) or an index named "qid", or when y is ClickLabels.
@@ -138,8 +138,8 @@ class DaskRanker(BaseEstimator):
             evaluated over the queries of all workers in every round; the last one decides on early stopping.
         eval_metric : str, Measure, or list of these, optional
             The metrics of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`, and for
-            ClickLabels "click-dcg" with its `k` and `discount`. ERR needs its
-            `max_grade`, because each worker knows the labels of its own queries only.
+            ClickLabels "click-dcg" with its `k` and `discount`. ERR needs its `max_grade`, because each worker knows
+            the labels of its own queries only.
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping; the first one by default.
 

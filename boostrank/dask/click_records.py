@@ -14,9 +14,9 @@ from boostrank.queries import Queries
 
 @dataclass(frozen=True, eq=False)
 class ClickRecords(Clicks):
-    """Clicks on the documents of one worker. The weights of the data contain those of the clicks already.
+    """Clicks on the documents of one worker. The weights of its data contain those of the clicks already.
 
-    They are relative to those of all workers, and all of one worker may be 0.
+    All weights of one worker may be 0, because they are relative to those of all workers.
     """
 
     values: DocumentClicks

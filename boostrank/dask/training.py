@@ -105,8 +105,8 @@ class ClusterSpecification:
     endpoint : type
         Class of the endpoints of the workers.
     default_measures : tuple of Measure
-        The measure of each validation set where `training` has no metrics: a worker may have no part of a set, and does
-        not know the kind of its labels then.
+        The measure of each validation set where `training` has no metrics. A worker that has no part of a set does not
+        know what kind of labels it has.
     """
 
     backend: Backend

@@ -90,6 +90,8 @@ def test_support_is_found_in_shuffled_rows():
     with pytest.raises(ValueError, match="row 2 of query 'b'"):
         ClickDCG()(br.ClickLabels(log, 1.0), [2.0, 1.0, 1.0, 2.0])
     assert ClickDCG(1)(br.ClickLabels(log, 1.0), [2.0, 2.0, 1.0, 1.0]) == 0.5
+    # A query that has no weight needs no support.
+    assert ClickDCG(1)(br.ClickLabels(log, 1.0), [1.0, 2.0, 2.0, 1.0], sample_weight=[0.0, 1.0]) == 0.0
     with pytest.raises(ValueError, match="1 documents at ranks that count have no support: row 2 of query 'b'"):
         ClickDCG(1)(br.ClickLabels(log, 1.0), [1.0, 1.0, 2.0, 2.0])
 
