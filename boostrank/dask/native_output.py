@@ -75,7 +75,7 @@ def _end() -> None:
 def _copy(reader: int, target: int, hidden: bytes) -> None:
     """Copy the lines of one descriptor to the other, all but one, and close both.
 
-    Threads that print the hidden line at the same time can mix its words, so that lines of these words alone are hidden.
+    Threads that print the hidden line at the same time can mix its words: lines of only these words are hidden.
     """
     words = re.compile(b"(?:" + b"|".join(map(re.escape, hidden.split())) + rb"|\s)+")
     # Where nobody reads the target any more, the pipe is closed too, and who prints gets the same error as without it.
