@@ -262,7 +262,7 @@ class DaskRanker(BaseEstimator):
             )
         return self.local.staged_predict(X)
 
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Mean NDCG@k over queries, also over those that lie in several partitions; see the local ranker's `score`.
 
         For ClickLabels it is "click-dcg@k". Then the scores of all documents are fetched to this process.
@@ -271,13 +271,25 @@ class DaskRanker(BaseEstimator):
         ----------
         X, y, qid
             As in `fit`; or data in this process, as the local ranker takes them.
+        sample_weight : array-like, optional
+            Weights of the queries in the mean; for data in this process only.
 
         Returns
         -------
         float
+
+        Raises
+        ------
+        ValueError
+            For weights and collections, and as the local ranker's `score`.
         """
         if not is_collection(X):
-            return self.local.score(X, y, qid)
+            return self.local.score(X, y, qid, sample_weight)
+        if sample_weight is not None:
+            raise ValueError(
+                "score on Dask collections does not take sample_weight: compute predict(X), labels and query ids, and "
+                "pass them to boostrank.ndcg_score with sample_weight"
+            )
         _, qid = find_lazy_qid(X, qid)
         client, measure = find_client(self.client), default_measure(y, DCG(self.k, self.gain, self.discount))
         if is_clicks(y):

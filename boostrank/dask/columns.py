@@ -23,6 +23,7 @@ from boostrank.segments import Bools
 
 def columns_to_colocate(X: Any, y: Any, qid: Any, receiver: str, dcg: DCG | None) -> tuple[Any, Any, Any]:
     """Features, labels and query ids for :func:`colocate_queries`; clicks become records, with targets for `dcg`."""
+    require_collection("X", X)
     X, qid = find_lazy_qid(X, qid)
     if not is_clicks(y):
         require_collection("y", y)

@@ -228,4 +228,4 @@ def test_control_c_while_libraries_are_imported_is_no_traceback(run, monkeypatch
 
     monkeypatch.delitem(sys.modules, "boostrank.cli.app")
     monkeypatch.setattr("importlib._bootstrap_external.SourceFileLoader.exec_module", stopped)
-    assert run("--version", code=130) == "stopped: before the command began\n"
+    assert run("--help", code=130) == "stopped: before the command began\n"

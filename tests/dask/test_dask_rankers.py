@@ -280,3 +280,9 @@ def test_without_dask_there_is_an_error_that_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r"pip install 'boostrank\[dask\]'"):
         importlib.import_module("boostrank.dask")
+
+
+def test_score_of_collections_takes_no_weights(ranker_class):
+    X = da.zeros((2, 1))
+    with pytest.raises(ValueError, match="score on Dask collections does not take sample_weight"):
+        ranker_class().score(X, X[:, 0], X[:, 0], sample_weight=[1.0])

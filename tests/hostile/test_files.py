@@ -78,7 +78,8 @@ def test_letor_files_on_the_command_line(content, meaning, run, tmp_path):
         assert "d[x] [red]y.txt" in err.replace("\n", "")
     else:
         assert code == 0, err
-        assert f"{len(dict.fromkeys(map(str, meaning.qid)))} queries" in out
+        n_queries = len(dict.fromkeys(map(str, meaning.qid)))
+        assert ("1 query," if n_queries == 1 else f"{n_queries} queries,") in out
 
 
 def test_damage_04_brackets_in_the_paths_of_every_command(run, tmp_path):

@@ -100,7 +100,8 @@ OTHER += [("cosine", "l2"), ("cosine", "softmax"), ("pairwise-logistic", "sum"),
 @pytest.mark.parametrize(("surrogate", "normalize"), OTHER)
 @pytest.mark.slow
 def test_every_other_pair_has_a_counterexample(surrogate, normalize):
-    report = check_consistency(surrogate, normalize, **FEW)
+    # Few distributions have targets in [0, 1] for the logistic loss.
+    report = check_consistency(surrogate, normalize, n_distributions=160 if surrogate == "logistic" else 60)
     assert not report.consistent
     assert report.declared is False
     assert report.regret > 0.005
