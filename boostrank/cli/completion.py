@@ -117,6 +117,7 @@ def _values() -> dict[str, dict[str, Any]]:
     """Values of options that take names, by the name of the parameter."""
     from boostrank.backends.lightgbm import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
     from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
+    from boostrank.clicks.click_models import CLICK_MODELS
     from boostrank.losses import LOSSES
     from boostrank.metrics import MEASURES
     from boostrank.rankers.settings import AUTO
@@ -132,7 +133,7 @@ def _values() -> dict[str, dict[str, Any]]:
         "eval_metric": {"values": measures},
         "surrogate": {"values": list(SURROGATES)},
         "normalize": {"values": list(NORMALIZATIONS)},
-        "click_model": {"values": ["position-based", "trust-bias", "cascade"]},
+        "click_model": {"values": list(CLICK_MODELS)},
     }
 
 

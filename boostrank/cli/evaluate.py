@@ -158,9 +158,9 @@ def evaluate(
         raise ValueError("--ties trec_eval needs ids of documents: it is for --qrels and --run")
     settings = given(gain=gain, empty=empty) | rule
     if of_runs:
-        chosen = parse_measures(measures or RUN_MEASURES, settings, "runs")
+        chosen = parse_measures(RUN_MEASURES if measures is None else measures, settings, "runs")
     else:
-        chosen = parse_measures(measures or DEFAULT_MEASURES, settings, "arrays")
+        chosen = parse_measures(DEFAULT_MEASURES if measures is None else measures, settings, "arrays")
     groups = None if by is None else read_groups(by)
     with named_option(by):
         if qrels is None or not run:

@@ -127,7 +127,7 @@ def find_query(ids: Any, text: str | None, path: Path) -> Any:
         If there is no such id, or if `text` is None and there are several.
     """
     known = pd.unique(ids)
-    counted = f"{path} has {len(known)} queries"
+    counted = f"{path} has {reports.counted(len(known), 'query', 'queries')}"
     if text is None:
         if len(known) == 1:
             return known[0]
@@ -146,8 +146,8 @@ def find_query(ids: Any, text: str | None, path: Path) -> Any:
 def _show(explanation: Explanation, data: Path, top: int) -> None:
     """Print the ranking, the sentence and the table of contributions."""
     n_documents = len(explanation.ranking)
-    counted = "1 document" if n_documents == 1 else f"{n_documents} documents, ranked by score"
-    console.print(f"query {explanation.query}: {counted}", soft_wrap=True)
+    ranked = ", ranked by score" if n_documents > 1 else ""
+    console.print(f"query {explanation.query}: {reports.counted(n_documents, 'document')}{ranked}", soft_wrap=True)
     reports.show_table(ranking_rows(explanation))
     console.print()
     reports.show_text(explanation.head)

@@ -52,12 +52,11 @@ def predict(
     needed.
     """
     makes_table = output is not None and is_table_name(output)
-    for name, value, is_used, needed in (
-        ("--qid", qid, makes_table, "--output with a name that ends in .csv, .tsv or .parquet"),
-        ("--keep", keep, makes_table, "--output with a name that ends in .csv, .tsv or .parquet"),
-    ):
-        if value and not is_used:
-            raise ValueError(f"{name} needs {needed}: it would have no effect")
+    for name, value in (("--qid", qid), ("--keep", keep)):
+        if value and not makes_table:
+            raise ValueError(
+                f"{name} needs --output with a name that ends in .csv, .tsv or .parquet: it would have no effect"
+            )
     if output is not None:
         require_folder_of(output)
     ranker = ranker_of_file(model).load_model(model)

@@ -123,3 +123,10 @@ def test_evaluate_explains_the_last_measure_that_reconcile_knows(run, folder, tm
         options = ["--measures", chosen, "--explain"]
         out = run("evaluate", folder / "all.txt", tmp_path / "scores", *options, width=100)
         assert br.reconcile(y, values, qid, measure).head in " ".join(out.split())
+
+
+def test_an_empty_list_of_measures_is_an_error_and_not_the_default(run, tmp_path):
+    data, scores = tmp_path / "d.txt", tmp_path / "s.txt"
+    data.write_text("2 qid:1 1:0.5\n0 qid:1 1:0.1\n")
+    scores.write_text("1\n0\n")
+    assert "--measures: unknown measure ''" in run("evaluate", data, scores, "--measures", "", code=2)
