@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,20 +12,6 @@ from boostrank.cli.surrogate_file import load_surrogate
 from boostrank.dcg import DCG
 from boostrank.surrogates import SURROGATES, Surrogate
 from boostrank.targets import NORMALIZATIONS
-
-
-class Clicks(StrEnum):
-    """Targets that are made from clicks in place of labels."""
-
-    naive = "naive"
-    corrected = "corrected"
-
-
-class DiscountName(StrEnum):
-    """Discounts that have a name."""
-
-    log2 = "log2"
-    zipf = "zipf"
 
 
 def check(
@@ -47,7 +32,7 @@ def check(
         ),
     ] = None,
     clicks: Annotated[
-        Clicks | None,
+        Literal["naive", "corrected"] | None,
         typer.Option(
             help="Make targets from clicks: as if clicks were labels (naive), or divided by propensities (corrected).",
             show_default=False,
@@ -62,8 +47,8 @@ def check(
     ] = None,
     gain: GainOption = None,
     discount: Annotated[
-        DiscountName, typer.Option(help="Discount of a rank: 1 / log2(1 + rank) (log2) or 1 / rank (zipf).")
-    ] = DiscountName.log2,
+        Literal["log2", "zipf"], typer.Option(help="Discount of a rank: 1 / log2(1 + rank) (log2) or 1 / rank (zipf).")
+    ] = "log2",
     distributions: Annotated[
         int,
         typer.Option(
@@ -93,16 +78,16 @@ def check(
             raise ValueError(f"targets must be one of {', '.join(NORMALIZATIONS)}; got {chosen!r}")
         if click_model != "position-based":
             raise ValueError("--click-model needs --clicks naive or --clicks corrected")
-    dcg = DCG(k, discount=discount.value, **given(gain=gain))
+    dcg = DCG(k, discount=discount, **given(gain=gain))
     from boostrank.theory import ClickFeedback, check_consistency
 
     if clicks is not None:
-        correct = clicks == Clicks.corrected
+        correct = clicks == "corrected"
         chosen = chosen or ("sessions" if correct else "dcg")
         chosen = ClickFeedback(click_model, correct=correct, normalize=chosen, aggregate=chosen == "sessions")
 
     report = check_consistency(found, chosen, dcg, n_distributions=distributions, random_state=seed)
-    console.print(repr(report), highlight=False, markup=False, soft_wrap=True)
+    console.print(repr(report), soft_wrap=True)
     if not report.consistent:
         raise typer.Exit(1)
 

@@ -18,7 +18,6 @@ from boostrank.cli.fold_files import read_folds
 from boostrank.cli.interruption import kept_results
 from boostrank.cli.options import (
     DEFAULT_MEASURES,
-    Backend,
     BackendOption,
     CategoricalOption,
     DropOption,
@@ -40,6 +39,7 @@ from boostrank.cli.options import (
     parse_measures,
     require_folder_of,
 )
+from boostrank.cli.output_files import OutputFiles
 from boostrank.cli.ranker_file import load_rankers
 from boostrank.cli.reports import counted
 from boostrank.cli.table_columns import ColumnOptions
@@ -47,7 +47,6 @@ from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
 from boostrank.datasets import Dataset, Fold
 from boostrank.datasets.synthetic import make_ranking
-from boostrank.files import write_atomically
 from boostrank.losses import DEFAULT_LOSS
 from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
@@ -94,7 +93,7 @@ def default_text() -> str:
         ("Default objectives on your data", DATA_OBJECTIVES),
         (f"--objectives {ALL}", all_objectives()),
     ):
-        n_rankers = len(make_rankers(objectives, Backend.both, {}, 15))
+        n_rankers = len(make_rankers(objectives, "both", {}, 15))
         texts.append(
             f"{start}: {objectives.replace(',', ', ')}. With both libraries these are {n_rankers} rankers, and on "
             f"{DEFAULT_FOLDS} folds {DEFAULT_FOLDS * n_rankers} trainings."
@@ -117,7 +116,7 @@ def compare(
     features: FeaturesOption = None,
     drop: DropOption = None,
     categorical: CategoricalOption = None,
-    backend: BackendOption = Backend.both,
+    backend: BackendOption = "both",
     objectives: Annotated[
         str | None,
         typer.Option(
@@ -201,12 +200,8 @@ def compare(
     --gain applies to their training and to the measures that have a gain.
     """
     chosen = parse_measures(measures, given(gain=gain, empty=empty))
-    if output is not None:
-        require_folder_of(output)
-        reports.check_table_suffix(output)
-    if plot is not None:
-        require_folder_of(plot)
-        reports.check_plot_suffix(plot)
+    files = OutputFiles(output, plot)
+    files.check()
     if results is not None:
         require_folder_of(results)
     # Before the data are read: a wrong name is an error at once.
@@ -244,7 +239,7 @@ def compare(
             progress=True,
         )
     n_more = len(make_rankers(all_objectives(), backend, {}, leaves)) if path and not objectives else 0
-    _show(comparison, list(chosen)[-1], output, plot, n_more)
+    _show(comparison, list(chosen)[-1], files, n_more)
 
 
 def _folds(
@@ -266,7 +261,6 @@ def _folds(
     console.print(
         f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known; it has the {EXPECTED} "
         f"{optimum:.4f}.",
-        highlight=False,
     )
 
     def expected(fold: Fold, scores: Floats) -> Floats:
@@ -290,7 +284,7 @@ def _limited_threads(jobs: int, threads: int | None) -> contextlib.AbstractConte
     return joblib.parallel_config("loky", inner_max_num_threads=threads)
 
 
-def _show(comparison: Comparison, plotted: str, output: Path | None, plot: Path | None, n_more: int) -> None:
+def _show(comparison: Comparison, plotted: str, files: OutputFiles, n_more: int) -> None:
     reports.show_comparison(comparison)
     if EXPECTED in comparison.measures:
         reports.show_text(
@@ -304,9 +298,4 @@ def _show(comparison: Comparison, plotted: str, output: Path | None, plot: Path 
     )
     if n_more:
         reports.show_text(f"These are the default objectives. --objectives {ALL} compares {n_more} rankers.")
-    if output is not None:
-        write_atomically(output, lambda name: reports.write_table(comparison, name))
-        console.print(f"table: {output}", highlight=False, soft_wrap=True)
-    if plot is not None:
-        write_atomically(plot, lambda name: reports.write_plot(comparison, plotted, name))
-        console.print(f"plot: {plot}", highlight=False, soft_wrap=True)
+    files.write_comparison(comparison, plotted)

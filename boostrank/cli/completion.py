@@ -12,9 +12,8 @@ import inspect
 import json
 import textwrap
 from collections.abc import Callable
-from enum import Enum
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 from typer.models import OptionInfo
@@ -97,9 +96,9 @@ def _parameters(function: Callable[..., Any]) -> dict[str, dict[str, Any]]:
                 entry["flag"] = True
         if any(get_origin(one) is list for one in kinds):
             entry["multiple"] = True
-        choices = [one for one in kinds if isinstance(one, type) and issubclass(one, Enum)]
+        choices = [one for one in kinds if get_origin(one) is Literal]
         if choices:
-            entry["values"] = [member.value for member in choices[0]]
+            entry["values"] = list(get_args(choices[0]))
         elif name in values:
             entry |= values[name]
         # The parameter of --version is called _.

@@ -23,7 +23,6 @@ from boostrank.segments import Floats
 
 #: A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
-_NO_OPTIONS = ColumnOptions()
 
 
 class ModelFeatures(NamedTuple):
@@ -168,29 +167,16 @@ def read_documents(
     return _read_table(table, columns, categories, model, others or [], may_lack_labels)
 
 
-class JudgedDocuments(NamedTuple):
-    """Labels and query ids of documents.
-
-    Attributes
-    ----------
-    y : ndarray, shape (n_documents,), float64
-    qid : ndarray, shape (n_documents,), int64 or str
-    """
-
-    y: Floats
-    qid: NDArray[Any]
-
-
-def read_judged(path: Path, qid: str | None = None, label: str | None = None) -> JudgedDocuments:
+def read_judged(path: Path, qid: str | None = None, label: str | None = None) -> tuple[Floats, NDArray[Any]]:
     """Read labels and query ids as :func:`read_documents` does, and of a table no other columns."""
     table = open_table(path)
     if table is None:
-        return JudgedDocuments(*_read_letor(path, ColumnOptions(qid, label), None, None).dataset[1:])
+        return _read_letor(path, ColumnOptions(qid, label), None, None).dataset[1:]
     columns = ColumnOptions(qid, label).choose(path, table.names, known_features=[])
     assert columns.qid is not None
     assert columns.label is not None
     frame = table.read([columns.qid, columns.label], {columns.qid})
-    return JudgedDocuments(_labels(path, frame[columns.label]), query_ids(path, frame[columns.qid]))
+    return _labels(path, frame[columns.label]), query_ids(path, frame[columns.qid])
 
 
 def _read_letor(path: Path, options: ColumnOptions, model: ModelFeatures | None, others: list[str] | None) -> Documents:
@@ -294,7 +280,12 @@ def _labels(path: Path, column: pd.Series) -> Floats:
     missing = column.isna().to_numpy()
     if missing.any():
         raise ValueError(f"{path}: the label (column {column.name!r}) is missing in row {_row(missing)}")
-    _require_numbers(path, column, "label")
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        row = _first_text(column)
+        raise ValueError(
+            f"{path}: the label (column {column.name!r}) must be a number; row {row + 1} has "
+            f"{str(column.iloc[row])[:40]!r}"
+        )
     values = column.to_numpy(np.float64)
     infinite = np.isinf(values)
     if infinite.any():
@@ -362,15 +353,6 @@ def _refuse_texts(path: Path, wrong: list[pd.Series]) -> None:
         f"{path}: {are}: row {row + 1} of {first.name!r} has {str(first.iloc[row])[:40]!r}. Leave out what is no "
         f"feature (--drop {drop}), or make it categories (--categorical)"
     )
-
-
-def _require_numbers(path: Path, column: pd.Series, what: str) -> None:
-    if not pd.api.types.is_numeric_dtype(column.dtype):
-        row = _first_text(column)
-        raise ValueError(
-            f"{path}: the {what} (column {column.name!r}) must be a number; row {row + 1} has "
-            f"{str(column.iloc[row])[:40]!r}"
-        )
 
 
 def _first_text(column: pd.Series) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
+from numpy.typing import NDArray
 
 from boostrank.cli import reports
-from boostrank.cli.data_files import JudgedDocuments, read_judged
-from boostrank.cli.evaluate_runs import Outputs, compare_several, evaluate_one, show_values
+from boostrank.cli.data_files import read_judged
+from boostrank.cli.evaluate_runs import compare_several, evaluate_one, show_values
 from boostrank.cli.group_files import named_option, read_groups
 from boostrank.cli.options import (
     DATA_HELP,
@@ -19,20 +20,18 @@ from boostrank.cli.options import (
     GainOption,
     LabelOption,
     QidOption,
-    QueriesName,
-    SubtopicsName,
-    TiesName,
-    UnjudgedName,
     console,
     given,
     parse_measures,
 )
+from boostrank.cli.output_files import OutputFiles
 from boostrank.cli.reports import counted
 from boostrank.cli.score_files import read_scores
 from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, reconcile
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.queries import Queries
 from boostrank.runs.evaluation import TREC_EVAL
+from boostrank.segments import Floats
 
 RUN_MEASURES = "nDCG@10,AP,RR"
 
@@ -66,7 +65,7 @@ def evaluate(
     gain: GainOption = None,
     empty: EmptyOption = None,
     ties: Annotated[
-        TiesName | None,
+        Literal["average", "stable", "best", "worst", "trec_eval"] | None,
         typer.Option(
             help="How documents of equal score are ranked: all permutations on average (the default), in the sequence "
             "of the rows (stable), or so that the measure is best or worst. Of runs, the default is trec_eval: by "
@@ -75,7 +74,7 @@ def evaluate(
         ),
     ] = None,
     unjudged: Annotated[
-        UnjudgedName | None,
+        Literal["zero", "remove"] | None,
         typer.Option(
             help="Documents of runs that were not judged have the relevance 0 (zero, the default), or are removed "
             "(remove).",
@@ -83,7 +82,7 @@ def evaluate(
         ),
     ] = None,
     queries: Annotated[
-        QueriesName | None,
+        Literal["judged", "common"] | None,
         typer.Option(
             help="Queries of runs to evaluate: all that have judgments, with the value 0 if a run misses them (judged, "
             "the default, with a warning), or only those that all runs have (common).",
@@ -91,7 +90,7 @@ def evaluate(
         ),
     ] = None,
     subtopics: Annotated[
-        SubtopicsName | None,
+        Literal["refuse", "max"] | None,
         typer.Option(
             help="Documents that are judged for several subtopics, in measures that need one judgment for each "
             "document: an error (refuse, the default), or the largest relevance (max).",
@@ -151,7 +150,7 @@ def evaluate(
         _refuse(for_runs, "--qrels and --run")
     if not run or len(run) < 2:
         _refuse(for_several, "several runs, as in --qrels Q --run A --run B")
-    files = Outputs(output, per_query, plot)
+    files = OutputFiles(output, plot, per_query)
     files.check()
     rule = {} if of_runs else given(ties=ties)
     if rule.get("ties") == TREC_EVAL:
@@ -192,29 +191,30 @@ def _refuse(options: dict[str, Any], needed: str) -> None:
 
 
 def _evaluate_scores(
-    dataset: JudgedDocuments,
+    documents: tuple[Floats, NDArray[Any]],
     data: Path,
     scores: Path,
     measures: dict[str, Measure],
     groups: Any,
-    files: Outputs,
+    files: OutputFiles,
     explain: bool,
 ) -> None:
     explained = _last_explained(measures) if explain else None
-    values = read_scores(scores, dataset.qid)
-    if len(values) != len(dataset.y):
-        raise ValueError(f"{scores} has {len(values)} scores for the {len(dataset.y)} documents of {data}")
+    y, qid = documents
+    values = read_scores(scores, qid)
+    if len(values) != len(y):
+        raise ValueError(f"{scores} has {len(values)} scores for the {len(y)} documents of {data}")
     # Query ids in files of groups are text.
-    arrays = dataset.y, values, dataset.qid if groups is None else dataset.qid.astype(str)
+    arrays = y, values, qid if groups is None else qid.astype(str)
     result = compute_measures(*arrays, measures, by=groups)
-    queries = Queries.from_qid(dataset.qid).n_queries
-    console.print(f"{counted(queries, 'query', 'queries')}, {counted(len(values), 'document')}", highlight=False)
-    show_values(measures, result, files.table)
+    queries = Queries.from_qid(qid).n_queries
+    console.print(f"{counted(queries, 'query', 'queries')}, {counted(len(values), 'document')}")
+    show_values(measures, result, files)
     if files.per_query is not None:
         table: Any = compute_measures(*arrays, measures, by=groups, per_query=True)
         files.write_per_query(table.rename_axis("query_id").reset_index())
     if explained is not None:
-        _print_reconciliation(reconcile(dataset.y, values, dataset.qid, explained))
+        _print_reconciliation(reconcile(y, values, qid, explained))
 
 
 def _last_explained(measures: dict[str, Measure]) -> Measure:

@@ -4,52 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from boostrank.cli import reports
-from boostrank.cli.options import console, require_folder_of
+from boostrank.cli.options import console
+from boostrank.cli.output_files import OutputFiles
 from boostrank.comparison import Comparison, compare_runs
 from boostrank.datasets import read_qrels, read_run
 from boostrank.datasets.trec_tables import QUERY
-from boostrank.files import write_atomically
 from boostrank.metrics import Measure
 from boostrank.metrics.query_groups import GROUP
 from boostrank.runs import evaluate_run
-
-
-class Outputs(NamedTuple):
-    """Files to write; None where nothing is asked for.
-
-    Attributes
-    ----------
-    table, per_query, plot : Path or None
-    """
-
-    table: Path | None
-    per_query: Path | None
-    plot: Path | None
-
-    def check(self) -> None:
-        """Raise an error if a file cannot be written: before the data are read, not after it."""
-        for path in (self.table, self.per_query, self.plot):
-            if path is not None:
-                require_folder_of(path)
-        if self.table is not None:
-            reports.check_table_suffix(self.table)
-        if self.per_query is not None and self.per_query.suffix != ".csv":
-            raise ValueError(f"--per-query must be a file that ends in .csv; got {str(self.per_query)!r}")
-        if self.plot is not None:
-            reports.check_plot_suffix(self.plot)
-
-    def write_per_query(self, table: pd.DataFrame) -> None:
-        """Write the values of queries as CSV, unrounded, if a file for them was given."""
-        path = self.per_query
-        if path is not None:
-            write_atomically(path, lambda name: table.to_csv(name, index=False))
-            console.print(f"values of queries: {path}", highlight=False, soft_wrap=True)
 
 
 def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
@@ -68,7 +36,12 @@ def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
 
 
 def evaluate_one(
-    qrels: Path, run: Path, measures: dict[str, Measure], settings: dict[str, Any], by: pd.Series | None, files: Outputs
+    qrels: Path,
+    run: Path,
+    measures: dict[str, Measure],
+    settings: dict[str, Any],
+    by: pd.Series | None,
+    files: OutputFiles,
 ) -> None:
     """Print measures of a run, and write them to files."""
     judgments, table = read_qrels(qrels), read_run(run)
@@ -77,8 +50,8 @@ def evaluate_one(
     if settings["queries"] == "common":
         ids = ids[np.isin(ids, in_run)]
     n_documents = int(table[QUERY].isin(ids).sum())
-    console.print(f"{len(ids)} queries, {n_documents} documents retrieved", highlight=False)
-    show_values(measures, result, files.table, {"ties": settings["ties"]})
+    console.print(f"{len(ids)} queries, {n_documents} documents retrieved")
+    show_values(measures, result, files, {"ties": settings["ties"]})
     if files.per_query is not None:
         # The warning about queries, if there is one, was given above.
         settings = {**settings, "queries": settings["queries"] or "judged"}
@@ -87,7 +60,7 @@ def evaluate_one(
 
 
 def show_values(
-    measures: dict[str, Measure], result: Any, output: Path | None, changed: Mapping[str, str] | None = None
+    measures: dict[str, Measure], result: Any, files: OutputFiles, changed: Mapping[str, str] | None = None
 ) -> None:
     """Print a dict of means, or a table of means by group, and write it to a file.
 
@@ -101,15 +74,13 @@ def show_values(
     else:
         table, rows = result, group_rows(result)
         for name in measures:
-            console.print(f"{name} by {GROUP}", highlight=False)
+            console.print(f"{name} by {GROUP}")
             shown = [row[1:] for row in rows if row[0] in (name, rows[0][0])]
             reports.show_table(shown)
             console.print()
         sums = " Counts are sums." if any(getattr(measure, "is_sum", False) for measure in measures.values()) else ""
         reports.show_text(f"95% interval: that of the mean, by Student's t distribution.{sums}")
-    if output is not None:
-        write_atomically(output, lambda path: reports.write_rows(table, rows, n_texts, path))
-        console.print(f"table: {output}", highlight=False, soft_wrap=True)
+    files.write_table(table, rows, n_texts)
 
 
 def group_rows(means: pd.DataFrame) -> list[list[str]]:
@@ -128,7 +99,7 @@ def compare_several(
     measures: dict[str, Measure],
     settings: dict[str, Any],
     by: pd.Series | None,
-    files: Outputs,
+    files: OutputFiles,
     baseline: str | None,
     seed: int,
 ) -> None:
@@ -146,11 +117,11 @@ def compare_several(
     named = dict(zip(names, tables, strict=True))
     comparison = compare_runs(judgments, named, measures, **settings, by=by, baseline=baseline, random_state=seed)
     n_queries = comparison.per_query["query"].nunique()
-    console.print(f"{n_queries} queries, {len(runs)} runs\n", highlight=False)
+    console.print(f"{n_queries} queries, {len(runs)} runs\n")
     _show(comparison, list(measures)[-1], files)
 
 
-def _show(comparison: Comparison, plotted: str, files: Outputs) -> None:
+def _show(comparison: Comparison, plotted: str, files: OutputFiles) -> None:
     reports.show_comparison(comparison)
     n_tests = "runs" if comparison.groups is None else "runs, and by group for that of groups and runs"
     reports.show_text(
@@ -158,10 +129,4 @@ def _show(comparison: Comparison, plotted: str, files: Outputs) -> None:
         f"adjusted by Holm's method for the number of {n_tests}; significant is below 0.05. w/t/l: queries won, tied "
         "and lost."
     )
-    if files.table is not None:
-        write_atomically(files.table, lambda path: reports.write_table(comparison, path))
-        console.print(f"table: {files.table}", highlight=False, soft_wrap=True)
-    files.write_per_query(comparison.per_query)
-    if files.plot is not None:
-        write_atomically(files.plot, lambda path: reports.write_plot(comparison, plotted, path))
-        console.print(f"plot: {files.plot}", highlight=False, soft_wrap=True)
+    files.write_comparison(comparison, plotted)

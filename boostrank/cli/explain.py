@@ -17,12 +17,11 @@ from boostrank.cli.options import (
     LabelOption,
     QidOption,
     console,
-    require_folder_of,
 )
+from boostrank.cli.output_files import OutputFiles
 from boostrank.cli.predict import ranker_of_file, require_effect
 from boostrank.explanations import Explanation, near_ids, number_format
 from boostrank.explanations import explain as explain_ranking
-from boostrank.files import write_atomically
 
 # Number of documents of the printed ranking, besides those that are explained.
 N_RANKED = 10
@@ -71,13 +70,8 @@ def explain(
     expected score on. Features of a LETOR file have its numbers.
     """
     ranks = None if documents is None else parse_ranks(documents)
-    for path in (output, plot):
-        if path is not None:
-            require_folder_of(path)
-    if output is not None:
-        reports.check_table_suffix(output)
-    if plot is not None:
-        reports.check_plot_suffix(plot)
+    files = OutputFiles(output, plot)
+    files.check()
     ranker = ranker_of_file(model).load_model(model)
     known = ModelFeatures.of(ranker)
     require_effect(known, model, features, drop)
@@ -90,16 +84,14 @@ def explain(
     names = unnamed if getattr(ranker, "feature_names_in_", None) is None else ranker.feature_names_in_
     explanation = explain_ranking(ranker, found.X, found.qid, query=chosen, ranks=ranks, y=found.y, feature_names=names)
     _show(explanation, data, top)
-    if output is not None:
-        rows, n_texts = explanation.text_rows(top), 2 if len(explanation.ranks) == 1 else 3
-        write_atomically(output, lambda name: reports.write_rows(explanation.table, rows, n_texts, name))
-        console.print(f"table: {output}", soft_wrap=True)
-    if plot is not None:
-        from boostrank.displays import ContributionDisplay
+    files.write_table(explanation.table, explanation.text_rows(top), 2 if len(explanation.ranks) == 1 else 3)
+    files.write_plot(lambda: _figure(explanation, top))
 
-        display = ContributionDisplay(explanation, top).plot()
-        write_atomically(plot, lambda name: reports.write_figure(display.figure_, name))
-        console.print(f"plot: {plot}", soft_wrap=True)
+
+def _figure(explanation: Explanation, top: int) -> Any:
+    from boostrank.displays import ContributionDisplay
+
+    return ContributionDisplay(explanation, top).plot().figure_
 
 
 def parse_ranks(text: str) -> list[int]:

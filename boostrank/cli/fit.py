@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from boostrank.backends.progress import BAR
 from boostrank.cli.data_files import read_documents
 from boostrank.cli.options import (
-    Backend,
     CategoricalOption,
     DataPath,
     DropOption,
@@ -20,10 +19,10 @@ from boostrank.cli.options import (
     KOption,
     LabelOption,
     LeavesOption,
+    Library,
     QidOption,
     RateOption,
     SeedOption,
-    SingleBackend,
     console,
     error_console,
     given,
@@ -33,7 +32,7 @@ from boostrank.cli.options import (
     require_folder_of,
 )
 from boostrank.cli.reports import counted
-from boostrank.cli.stopping import EnsembleName, Stopping
+from boostrank.cli.stopping import Stopping
 from boostrank.losses import DEFAULT_LOSS
 from boostrank.queries import Queries
 from boostrank.rankers.settings import DEFAULT_PATIENCE
@@ -57,7 +56,7 @@ def fit(
             "cross-validation over the training queries."
         ),
     ] = DEFAULT_LOSS,
-    backend: Annotated[SingleBackend, typer.Option(help="Boosting library.")] = SingleBackend.lightgbm,
+    backend: Annotated[Library, typer.Option(help="Boosting library.")] = "lightgbm",
     validation: Annotated[
         Path | None,
         typer.Option(
@@ -111,7 +110,7 @@ def fit(
         ),
     ] = None,
     ensemble: Annotated[
-        EnsembleName | None,
+        Literal["folds"] | None,
         typer.Option(
             help="folds: the model is the mean of those of the folds of a cross-validation over the training queries.",
             show_default=False,
@@ -159,7 +158,7 @@ def fit(
         "n_jobs": threads,
         "random_state": seed,
     }
-    rankers = make_rankers(objective, Backend(backend.value), settings, leaves)
+    rankers = make_rankers(objective, backend, settings, leaves)
     if len(rankers) != 1:
         raise ValueError(f"fit trains one model, but --objective {objective!r} has several; see boostrank compare")
     (ranker,) = rankers.values()
@@ -176,11 +175,10 @@ def fit(
     ranker.fit(*dataset, eval_set=parts, eval_metric=measure, verbose=BAR)
     ranker.save_model(model)
     for line in stopping.results(ranker):
-        console.print(line, highlight=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     n_queries = Queries.from_qid(dataset.qid).n_queries
     console.print(
         f"{model}: {counted(ranker.best_iteration_, 'round')}, {counted(ranker.n_features_in_, 'feature')}, "
         f"{counted(len(dataset.y), 'document')} of {counted(n_queries, 'query', 'queries')}",
-        highlight=False,
         soft_wrap=True,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,66 +27,8 @@ error_console = Console(stderr=True, markup=False, emoji=False, highlight=False,
 DEFAULT_MEASURES = "ndcg@1,ndcg@5,ndcg@10"
 
 
-class Backend(StrEnum):
-    """Boosting libraries."""
-
-    lightgbm = "lightgbm"
-    xgboost = "xgboost"
-    both = "both"
-
-
-class SingleBackend(StrEnum):
-    """Boosting libraries, of which one is chosen."""
-
-    lightgbm = "lightgbm"
-    xgboost = "xgboost"
-
-
-class GainName(StrEnum):
-    """Gains that have a name."""
-
-    exp2 = "exp2"
-    linear = "linear"
-
-
-class EmptyName(StrEnum):
-    """Values of a query without relevant documents."""
-
-    zero = "zero"
-    one = "one"
-    skip = "skip"
-
-
-class TiesName(StrEnum):
-    """Rules for documents of equal score."""
-
-    average = "average"
-    stable = "stable"
-    best = "best"
-    worst = "worst"
-    trec_eval = "trec_eval"
-
-
-class UnjudgedName(StrEnum):
-    """How documents of runs are treated that were not judged."""
-
-    zero = "zero"
-    remove = "remove"
-
-
-class QueriesName(StrEnum):
-    """Which queries of runs are evaluated."""
-
-    judged = "judged"
-    common = "common"
-
-
-class SubtopicsName(StrEnum):
-    """How documents that are judged for several subtopics are treated by measures that need one judgment."""
-
-    refuse = "refuse"
-    max = "max"
-
+Library = Literal["lightgbm", "xgboost"]
+Backend = Literal["lightgbm", "xgboost", "both"]
 
 DATA_HELP = "LETOR, CSV, TSV or Parquet file; all but Parquet may be compressed by gzip."
 DataPath = Annotated[Path, typer.Argument(help=DATA_HELP, show_default=False)]
@@ -133,7 +74,7 @@ CategoricalOption = Annotated[
 ]
 BackendOption = Annotated[Backend, typer.Option(help="Boosting library.")]
 GainOption = Annotated[
-    GainName | None,
+    Literal["exp2", "linear"] | None,
     typer.Option(
         help="Gain of a label y: 2^y - 1 (exp2, the default) or y (linear, the default of nDCG).", show_default=False
     ),
@@ -144,7 +85,7 @@ MEASURES_HELP = (
 )
 MeasuresOption = Annotated[str, typer.Option(help=MEASURES_HELP)]
 EmptyOption = Annotated[
-    EmptyName | None,
+    Literal["zero", "one", "skip"] | None,
     typer.Option(
         help="Value of a query without relevant documents: 0 (zero), 1 (one), or left out of the mean (skip). By "
         "default 0, and left out for kendall_tau, auc and agreement.",
@@ -179,9 +120,9 @@ def require_folder_of(path: Path) -> None:
         raise FileNotFoundError(f"there is no folder {str(folder)!r} to write {path.name} to")
 
 
-def given(**options: StrEnum | None) -> dict[str, Any]:
-    """Values of those options that are not None."""
-    return {name: option.value for name, option in options.items() if option is not None}
+def given(**options: Any) -> dict[str, Any]:
+    """Those options that are not None."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def parse_measures(
@@ -263,7 +204,7 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
     ----------
     objectives : str
         Separated by commas, each as OBJECTIVE or SURROGATE/NORMALIZE.
-    backend : Backend
+    backend : {"lightgbm", "xgboost", "both"}
     settings : dict
         Parameters that rankers of both backends have.
     leaves : int
@@ -286,9 +227,9 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
                 f"SURROGATE one of {', '.join(SURROGATES)}"
             )
         options = {**settings, "normalize": normalize} if normalize else settings
-        if backend != Backend.xgboost and objective not in XGBOOST_OBJECTIVES:
+        if backend != "xgboost" and objective not in XGBOOST_OBJECTIVES:
             rankers[f"lightgbm {spec}"] = LightGBMRanker(objective, num_leaves=leaves, **options)
-        if backend != Backend.lightgbm and objective not in LIGHTGBM_OBJECTIVES:
+        if backend != "lightgbm" and objective not in LIGHTGBM_OBJECTIVES:
             shape: dict[str, Any] = {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"}
             rankers[f"xgboost {spec}"] = XGBoostRanker(objective, **shape, **options)
     if not rankers:

@@ -79,3 +79,16 @@ def find_object(path: Path, name: str, kind: str, is_of_kind: Callable[[object, 
         known = f"the {kind} in it are {', '.join(names)}" if names else f"it defines no {kind}"
         raise ValueError(f"{path} has no {name!r}; {known}")
     return getattr(module, name)
+
+
+def instance_of(found: Any, path: Path, name: str) -> Any:
+    """An instance of a class of a Python file that needs no arguments; any other object is returned unchanged."""
+    if not isinstance(found, type):
+        return found
+    try:
+        return found()
+    except TypeError as error:
+        raise ValueError(
+            f"{path}: {name}() raises {type(error).__name__}: {error}. Name an instance of the class, or give all its "
+            "parameters defaults"
+        ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from boostrank.cli.python_files import find_object
+from boostrank.cli.python_files import find_object, instance_of
 
 
 def load_rankers(texts: list[str]) -> dict[str, Any]:
@@ -42,12 +42,7 @@ def load_ranker(path: Path, name: str) -> Any:
         raise ValueError(
             f"{path}: {name} must be an estimator with fit, predict and get_params; got {type(found).__name__}"
         )
-    if not isinstance(found, type):
-        return found
-    try:
-        return found()
-    except TypeError as error:
-        raise ValueError(f"{path}: {name}() raises {type(error).__name__}: {error}. Name an instance of it") from error
+    return instance_of(found, path, name)
 
 
 def _is_estimator(value: object) -> bool:

@@ -1,90 +1,20 @@
-"""Reports of the command line: tables for the terminal, and files with the table or the plot of a comparison."""
+"""Tables and paragraphs that commands print."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from rich.text import Text
 
 from boostrank.cli.options import console
 from boostrank.comparison import Comparison
 from boostrank.metrics import Measure, Reconciliation
-from boostrank.table_texts import latex_table, markdown_table, text_lines
+from boostrank.table_texts import text_lines
 
-SUFFIXES = (".csv", ".json", ".md", ".tex")
 # Longer lines are hard to read.
 MAX_TEXT_WIDTH = 80
-
-
-def write_table(comparison: Comparison, path: str | Path) -> None:
-    """Write the table of a comparison, by group if it has groups; see :func:`write_rows`."""
-    by_group = comparison.groups is not None
-    table = comparison.table if comparison.groups is None else comparison.groups
-    texts = {".md": comparison.to_markdown, ".tex": comparison.to_latex}
-    suffix = check_table_suffix(path)
-    if suffix in texts:
-        Path(path).write_text(texts[suffix](by_group=by_group), encoding="utf-8")
-    else:
-        _write_numbers(table, path)
-
-
-def write_rows(table: pd.DataFrame, rows: list[list[str]], n_texts: int, path: str | Path) -> None:
-    """Write a table as CSV, JSON, Markdown or LaTeX, by the suffix of `path`.
-
-    CSV and JSON have all columns of `table`, unrounded; Markdown and LaTeX have `rows` of text, the first of which is
-    the head, and whose first `n_texts` columns are no numbers.
-    """
-    texts = {".md": markdown_table, ".tex": latex_table}
-    suffix = check_table_suffix(path)
-    if suffix in texts:
-        Path(path).write_text(texts[suffix](rows, n_texts), encoding="utf-8")
-    else:
-        _write_numbers(table, path)
-
-
-def _write_numbers(table: pd.DataFrame, path: str | Path) -> None:
-    if Path(path).suffix == ".json":
-        table.to_json(path, orient="records", indent=1, double_precision=15)
-    else:
-        table.to_csv(path, index=False)
-
-
-def check_table_suffix(path: str | Path) -> str:
-    """The suffix of `path`; an error if no format of a table has this suffix."""
-    suffix = Path(path).suffix
-    if suffix not in SUFFIXES:
-        raise ValueError(f"the file of a table must end in one of {', '.join(SUFFIXES)}; got {str(path)!r}")
-    return suffix
-
-
-def check_plot_suffix(path: Path) -> None:
-    """Refuse the file of a plot if matplotlib is missing, or writes no file with this suffix."""
-    from boostrank.displays import import_pyplot
-
-    plt = import_pyplot()
-    figure = plt.figure()
-    known = figure.canvas.get_supported_filetypes()
-    plt.close(figure)
-    if path.suffix.removeprefix(".") not in known:
-        raise ValueError(f"the file of a plot must end in one of {', '.join(known)}; got {str(path)!r}")
-
-
-def write_plot(comparison: Comparison, measure: str, path: str | Path) -> None:
-    """Plot the differences in a measure into an image file."""
-    write_figure(comparison.plot(measure).figure_, path)
-
-
-def write_figure(figure: Any, path: str | Path) -> None:
-    """Write a figure of matplotlib into an image file, and close it."""
-    from boostrank.displays import import_pyplot
-
-    # Without a format, matplotlib adds a suffix to a path that has none.
-    figure.savefig(path, dpi=150, format=Path(path).suffix[1:] or "png")
-    import_pyplot().close(figure)
 
 
 def show_table(rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text: bool = False) -> None:

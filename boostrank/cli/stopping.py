@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from boostrank.cli.reports import counted
 from boostrank.metrics import Measure
-from boostrank.rankers.settings import AUTO, DEFAULT_PATIENCE, FOLDS
+from boostrank.rankers.settings import AUTO, DEFAULT_PATIENCE
 
 _ENDING = "--validation, --validation-fraction, --rounds auto or --ensemble folds"
-
-
-class EnsembleName(StrEnum):
-    """Which models are averaged."""
-
-    folds = FOLDS
 
 
 @dataclass(frozen=True)
@@ -34,7 +27,7 @@ class Stopping:
     refit : bool
     patience : int or None
     measure : Measure or None
-    ensemble : EnsembleName or None
+    ensemble : "folds" or None
     n_folds : int or None
     """
 
@@ -45,7 +38,7 @@ class Stopping:
     refit: bool
     patience: int | None
     measure: Measure | None
-    ensemble: EnsembleName | None
+    ensemble: str | None
     n_folds: int | None
 
     @property
@@ -89,7 +82,7 @@ class Stopping:
             "validation_fraction": self.validation_fraction,
             "refit": self.refit,
             "cv": self.n_folds,
-            "ensemble": None if self.ensemble is None else self.ensemble.value,
+            "ensemble": self.ensemble,
         }
 
     def results(self, ranker: Any) -> Iterator[str]:

@@ -6,7 +6,7 @@ import inspect
 from pathlib import Path
 from types import ModuleType
 
-from boostrank.cli.python_files import find_object
+from boostrank.cli.python_files import find_object, instance_of
 from boostrank.surrogates import Surrogate
 
 
@@ -24,20 +24,14 @@ def load_surrogate(path: Path, name: str) -> Surrogate:
         surrogates that needs no arguments.
     """
     found = find_object(path, name, "surrogates", _is_surrogate)
-    if isinstance(found, type) and issubclass(found, Surrogate):
-        if inspect.isabstract(found):
-            raise ValueError(f"{path}: the class {name} must define {', '.join(sorted(found.__abstractmethods__))}")
-        try:
-            return found()
-        except TypeError as error:
-            raise ValueError(
-                f"{path}: {name}() raises {type(error).__name__}: {error}. Name an instance of the class, or give all "
-                "its parameters defaults"
-            ) from error
-    if not isinstance(found, Surrogate):
-        kind = f"the class {name}" if isinstance(found, type) else f"{name}, of type {type(found).__name__},"
+    is_class = isinstance(found, type)
+    if not (issubclass(found, Surrogate) if is_class else isinstance(found, Surrogate)):
+        kind = f"the class {name}" if is_class else f"{name}, of type {type(found).__name__},"
         raise ValueError(f"{path}: {kind} is not a boostrank.surrogates.Surrogate, nor a subclass of it")
-    return found
+    if inspect.isabstract(found):
+        raise ValueError(f"{path}: the class {name} must define {', '.join(sorted(found.__abstractmethods__))}")
+    surrogate: Surrogate = instance_of(found, path, name)
+    return surrogate
 
 
 def _is_surrogate(value: object, module: ModuleType) -> bool:

@@ -99,7 +99,7 @@ class ColumnOptions(NamedTuple):
             return Columns(qid, label, _known(path, names, known_features))
         features = [name for name in names if name not in (*drop, qid, label)] if chosen is None else chosen
         if chosen is None:
-            _refuse_ids(path, features, qid, label)
+            _refuse_ids(path, features)
         if not features:
             raise ValueError(f"{path} has no columns that are features; {listed(names)}")
         unused = [name for name in categorical if name not in features]
@@ -161,19 +161,15 @@ def _usual(
     return found[0] if found else None
 
 
-def _refuse_ids(path: Path, features: list[str], qid: str | None, label: str | None) -> None:
+def _refuse_ids(path: Path, features: list[str]) -> None:
     """Refuse features with names that are usual for ids and labels: they would make the model worthless."""
     usual = (*QID_NAMES, *LABEL_NAMES, *_OTHER_IDS)
     found = [name for name in features if name.lower() in usual or name in usual]
     if found:
-        are = (
-            "the column {} looks like an id or a label, not a feature"
-            if len(found) == 1
-            else ("the columns {} look like ids or labels, not features")
-        )
+        one, several = "looks like an id or a label, not a feature", "look like ids or labels, not features"
+        are = f"the column {_quoted(found)} {one}" if len(found) == 1 else f"the columns {_quoted(found)} {several}"
         raise ValueError(
-            f"{path}: {are.format(_quoted(found))}. Leave out what is no feature with --drop, or name all features "
-            "with --features"
+            f"{path}: {are}. Leave out what is no feature with --drop, or name all features with --features"
         )
 
 

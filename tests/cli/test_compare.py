@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from boostrank import displays
-from boostrank.cli.options import Backend, make_rankers
+from boostrank.cli.options import make_rankers
 from boostrank.comparison import Comparison
 
 # Fixtures replace it in the module.
@@ -73,7 +73,7 @@ def test_help_lists_the_default_objectives_and_their_trainings(run):
         ("Default objectives on your data", module.DATA_OBJECTIVES),
         ("--objectives all", module.all_objectives()),
     ):
-        n = len(make_rankers(objectives, Backend.both, {}, 15))
+        n = len(make_rankers(objectives, "both", {}, 15))
         listed = f"{start}: {objectives.replace(',', ', ')}. With both libraries these are {n} "
         assert f"{listed}rankers, and on 5 folds {5 * n} trainings." in text
 
@@ -84,7 +84,7 @@ def test_the_default_objectives_on_data_are_few_and_the_footer_names_all(run, fo
     losses = ("consistent-lambdarank", "softmax", "pairwise-exponential")
     both = [f"{library} {loss}" for loss in losses for library in ("lightgbm", "xgboost")]
     assert names == ["lightgbm lambdarank", "xgboost rank:ndcg", *both]
-    n_all = len(make_rankers(importlib.import_module("boostrank.cli.compare").all_objectives(), Backend.both, {}, 15))
+    n_all = len(make_rankers(importlib.import_module("boostrank.cli.compare").all_objectives(), "both", {}, 15))
     assert f"These are the default objectives. --objectives all compares {n_all} rankers." in out
     made = []
     module = importlib.import_module("boostrank.cli.compare")
@@ -147,7 +147,7 @@ def test_all_objectives_follow_the_registry(monkeypatch):
     known, objectives = set(module.SURROGATES), module.all_objectives().split(",")
     assert known - set(objectives) == set(module.LEFT_OUT)
     assert objectives[0] == "lambdarank"
-    rankers = make_rankers(module.all_objectives(), Backend.both, {}, 15)
+    rankers = make_rankers(module.all_objectives(), "both", {}, 15)
     n_surrogates, n_native, n_controls = len(known) - len(module.LEFT_OUT), 3, 3
     assert len(rankers) == 2 * (n_surrogates + n_controls) + n_native
     monkeypatch.setattr(module, "SURROGATES", {**module.SURROGATES, "new": None})
@@ -193,7 +193,7 @@ def test_compare_takes_estimators_of_a_file(run, folder, tmp_path):
         f"{tmp_path / 'other.py'}:a": "no file",
         f"{own}:typo": "the estimators in it are Ridge, theirs, Deep, Unfinished",
         f"{own}:number": "number must be an estimator with fit, predict and get_params; got int",
-        f"{own}:Unfinished": "Name an instance of it",
+        f"{own}:Unfinished": "Name an instance of the class",
     }
     for text, message in faults.items():
         assert message in run(*quick, "--ranker", text, code=2)
