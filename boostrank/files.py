@@ -22,7 +22,7 @@ _DESCRIPTOR = re.compile(r"(?:/proc/[^/]+(?:/task/[0-9]+)?|/dev)/fd/([0-9]+)")
 _MAX_LINKS = 40
 
 
-def write_atomically(path: str | os.PathLike[str], write: Callable[[str], None]) -> None:
+def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object]) -> None:
     """Write a file such that `path` never names an incomplete file.
 
     `write` gets the path of a temporary file in the same folder, whose name ends like that of `path`. After it returns,

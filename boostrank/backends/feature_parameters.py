@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -86,27 +86,11 @@ class Features:
             ) from None
 
 
-class FeatureParameter(Protocol):
-    """A parameter whose values depend on the features."""
-
-    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
-        """The value as the boosting library takes it; None to leave the parameter out.
-
-        Parameters
-        ----------
-        name : str
-            Name of the parameter, for messages.
-        value : object
-            The value that the user gave; not None.
-        features : Features
-        others : mapping of str to object
-            All parameters that the user gave, by canonical name.
-
-        Raises
-        ------
-        ValueError
-            For values without a meaning, for features that do not exist, and for values of more or fewer features.
-        """
+#: A parameter whose values depend on the features: a function of its name, which is for messages, of the value that the
+#: user gave, which is not None, of the features, and of all parameters that the user gave, by canonical name. It
+#: returns the value as the boosting library takes it, or None to leave the parameter out. It raises ValueError for
+#: values without a meaning, for features that do not exist, and for values of more or fewer features.
+FeatureParameter = Callable[[str, Any, Features, Mapping[str, Any]], Any]
 
 
 @dataclass(frozen=True)
@@ -136,7 +120,7 @@ class ValuePerFeature:
     convert: Callable[[Any], Any] = float
     as_type: Callable[[list[Any]], Any] = list
 
-    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
+    def __call__(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
         """The values of all features, in the sequence of the features."""
         if isinstance(value, Mapping):
             given = {features.index(name, feature): self._checked(name, entry) for feature, entry in value.items()}
@@ -179,7 +163,7 @@ class FeatureGroups:
 
     as_type: Callable[[list[list[int]]], Any] = list
 
-    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
+    def __call__(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
         """The groups by index."""
         expected = "a list of lists of features by name or index, such as [[0, 1], [2, 3]]"
         groups = _read_groups(name, value, expected) if isinstance(value, str) else value
@@ -193,62 +177,56 @@ class FeatureGroups:
         )
 
 
-class FeatureChoice:
-    """Some of the features: a list of names or indices, or a string as in LightGBM: "auto", "0,1" or "name:a,b"."""
-
-    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
-        """The indices of the features, or "auto"."""
-        if isinstance(value, str):
-            if value == "auto":
-                return value
-            value = _read_choice(name, value)
-        chosen = _elements(name, value, "'auto' or a list of features by name or index")
-        return [features.index(name, feature) for feature in chosen]
+def feature_choice(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
+    """Indices of features from names or indices, or from a string as in LightGBM: "auto", "0,1" or "name:a,b"."""
+    if isinstance(value, str):
+        if value == "auto":
+            return value
+        value = _read_choice(name, value)
+    chosen = _elements(name, value, "'auto' or a list of features by name or index")
+    return [features.index(name, feature) for feature in chosen]
 
 
-class MissingNumber:
-    """The number that means a missing value."""
-
-    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> float | None:
-        """The number; None for NaN, which always means a missing value."""
-        if isinstance(value, (float, np.floating)) and math.isnan(value):
-            return None
-        if not is_number(value):
-            raise ValueError(f"{name} must be a finite number or NaN; got {value!r}. Replace other values by NaN")
-        return float(value)
+def number_that_is_missing(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> float | None:
+    """The number that means a missing value; None for NaN, which always means one."""
+    if isinstance(value, (float, np.floating)) and math.isnan(value):
+        return None
+    if not is_number(value):
+        raise ValueError(f"{name} must be a finite number or NaN; got {value!r}. Replace other values by NaN")
+    return float(value)
 
 
-class FeatureTypes:
-    """XGBoost's types of the features: "c" for categorical ones; all others are numbers."""
+def feature_types(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> list[str]:
+    """XGBoost's types of all features: "c" for categorical ones; all others are numbers.
 
-    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> list[str]:
-        """The types of all features. For those that a dict does not have, the types of the columns count."""
-        types = _FEATURE_TYPE.resolve(name, value, features, others)
-        for i in features.categorical:
-            if types[i] not in ("c", None):
-                raise ValueError(
-                    f"{name} has {types[i]!r} for {_describe(features, i)}, whose type is categorical: give 'c', or "
-                    "convert the column to numbers"
-                )
-        return [kind or ("c" if i in features.categorical else "q") for i, kind in enumerate(types)]
+    For features that a dict does not have, the types of the columns count.
+    """
+    types = _FEATURE_TYPE(name, value, features, others)
+    for i in features.categorical:
+        if types[i] not in ("c", None):
+            raise ValueError(
+                f"{name} has {types[i]!r} for {_describe(features, i)}, whose type is categorical: give 'c', or "
+                "convert the column to numbers"
+            )
+    return [kind or ("c" if i in features.categorical else "q") for i, kind in enumerate(types)]
 
 
 _TYPES = ("q", "c", "int", "float", "i")
 _FEATURE_TYPE = ValuePerFeature(f"one of {', '.join(_TYPES)}", lambda entry: entry in _TYPES, None, convert=str)
 
 
-class CategoricalColumns:
-    """Whether columns with a categorical type are allowed; they are categorical features then."""
+def categorical_columns(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> None:
+    """Check whether columns with a categorical type are allowed; they are categorical features then.
 
-    def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> None:
-        """None: the library is always told that they are allowed."""
-        if not isinstance(value, (bool, np.bool_)):
-            raise ValueError(f"{name} must be True or False; got {value!r}")
-        if not value and features.categorical:
-            raise ValueError(
-                f"{name}=False, but the type of {_describe(features, features.categorical[0])} is categorical: leave "
-                f"{name} out, or convert the column to numbers"
-            )
+    The library is always told that they are allowed.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False; got {value!r}")
+    if not value and features.categorical:
+        raise ValueError(
+            f"{name}=False, but the type of {_describe(features, features.categorical[0])} is categorical: leave "
+            f"{name} out, or convert the column to numbers"
+        )
 
 
 def number_per_feature(default: float) -> ValuePerFeature:
@@ -258,8 +236,9 @@ def number_per_feature(default: float) -> ValuePerFeature:
 
 def monotone_constraints(as_type: Callable[[list[Any]], Any]) -> ValuePerFeature:
     """The direction in which scores may change with each feature."""
+    description = "1 (scores do not fall), -1 (they do not rise) or 0"
     return ValuePerFeature(
-        "1 (scores do not fall), -1 (they do not rise) or 0", _is_direction, 0, convert=int, as_type=as_type
+        description, lambda value: is_number(value) and value in (-1, 0, 1), 0, convert=int, as_type=as_type
     )
 
 
@@ -279,12 +258,12 @@ def resolve_features(
     Raises
     ------
     ValueError
-        As :meth:`FeatureParameter.resolve`.
+        As :data:`FeatureParameter`.
     """
     resolved = dict(parameters)
     for name in known.keys() & parameters.keys():
         value = parameters[name]
-        resolved[name] = None if value is None else known[name].resolve(name, value, features, parameters)
+        resolved[name] = None if value is None else known[name](name, value, features, parameters)
         if resolved[name] is None:
             del resolved[name]
     return resolved
@@ -318,9 +297,10 @@ def check_codes(
         values = _column(X, i)
         wrong = ((values % 1 != 0) | (values < smallest)) & ~np.isnan(values) & (values != missing)
         if wrong.any():
+            feature = repr(X.columns[i]) if is_pandas(X) else i
             codes = f"integers of at least {smallest:g}" if math.isfinite(smallest) else "integers"
             raise ValueError(
-                f"{parameter} says that the feature {_column_name(X, i)} is categorical, so its values must be "
+                f"{parameter} says that the feature {feature} is categorical, so its values must be "
                 f"{codes}; got {values[wrong][0]:g}"
             )
 
@@ -336,14 +316,6 @@ def _column(X: Any, index: int) -> Floats:
         return X[:, index].astype(np.float64)
     column = X.iloc[:, index]
     return np.empty(0) if hasattr(column, "cat") else column.to_numpy(np.float64, na_value=np.nan)
-
-
-def _column_name(X: Any, index: int) -> str:
-    return repr(X.columns[index]) if is_pandas(X) else str(index)
-
-
-def _is_direction(value: Any) -> bool:
-    return is_number(value) and value in (-1, 0, 1)
 
 
 def _elements(name: str, value: Any, expected: str) -> list[Any]:

@@ -28,7 +28,7 @@ from boostrank.backends.lightgbm_features import NAMES, blocks, dataset_features
 from boostrank.backends.lightgbm_format import check_lightgbm, with_named_objective
 from boostrank.backends.lightgbm_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm_parameters import PARAMETERS as PARAMETERS
-from boostrank.backends.lightgbm_parameters import check_boosting
+from boostrank.backends.lightgbm_parameters import boosting_of, check_boosting
 from boostrank.backends.lightgbm_parameters import check_categories as check_categories
 from boostrank.backends.lightgbm_parameters import known_parameters as known_parameters
 from boostrank.backends.lightgbm_parameters import loss_defaults as loss_defaults
@@ -108,7 +108,7 @@ def train(training: Training) -> Trained:
             callbacks=[
                 *specification.callbacks,
                 *printing_callbacks(specification),
-                *([] if specification.native_objective else dart_callbacks(parameters)),
+                *dart_callbacks(specification),
                 after_round,
             ],
         )
@@ -216,7 +216,7 @@ def _objective(training: Training, dataset: Any, bagging: Mapping[str, Any] | No
 def _refuse_init_scores(training: Training) -> None:
     """Raise ValueError for initial scores beside an earlier model, whose scores would take their place."""
     parts = [training.data, *(part.data for part in training.validation)]
-    is_forest = str(training.specification.parameters.get("boosting")).lower() in ("rf", "random_forest")
+    is_forest = boosting_of(training.specification.parameters) == "rf"
     if is_forest and (training.specification.init_model is not None or training.data.init_score is not None):
         raise ValueError("LightGBM's boosting='rf' takes no init_model and no init_score")
     if training.specification.init_model is not None and any(part.init_score is not None for part in parts):
@@ -244,7 +244,7 @@ def _changes_training_scores(parameters: Mapping[str, Any]) -> bool:
     DART drops trees of the next round when a function asks for these scores, so that the model would stay without them
     after the last round. With `bagging_by_query`, the scores lack trees for queries that were left out.
     """
-    return str(parameters.get("boosting")).lower() == "dart" or samples_queries(parameters)
+    return boosting_of(parameters) == "dart" or samples_queries(parameters)
 
 
 def _validation_data(part: ValidationSet, dataset: Any) -> Any:

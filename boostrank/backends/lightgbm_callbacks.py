@@ -7,6 +7,7 @@ from typing import Any
 
 from boostrank.backends.base import Training, TrainingSpecification, import_backend
 from boostrank.backends.history import History
+from boostrank.backends.lightgbm_parameters import boosting_of
 from boostrank.backends.progress import RoundsBar, printing_period
 
 
@@ -48,7 +49,7 @@ class AfterRound:
     def __init__(self, training: Training, history: History, bar: RoundsBar) -> None:
         specification = training.specification
         self._history, self._bar, self._stops_early = history, bar, training.stops_early
-        self._is_dart = str(specification.parameters.get("boosting")).lower() == "dart"
+        self._is_dart = boosting_of(specification.parameters) == "dart"
         model = specification.init_model
         self.n_earlier_rounds = 0 if model is None else model.current_iteration()
         self.best_model = ""

@@ -7,8 +7,10 @@ in which trees are dropped takes a random number. So without this module the sam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
+
+from boostrank.backends.base import TrainingSpecification
+from boostrank.backends.lightgbm_parameters import boosting_of
 
 
 class FirstRound:
@@ -25,6 +27,7 @@ class FirstRound:
             environment.model.reset_parameter({"verbosity": environment.params.get("verbosity", 1)})
 
 
-def dart_callbacks(parameters: Mapping[str, Any]) -> list[FirstRound]:
-    """The callbacks that a training with these parameters, by canonical name, and a custom objective needs."""
-    return [FirstRound()] if str(parameters.get("boosting")).lower() == "dart" else []
+def dart_callbacks(specification: TrainingSpecification) -> list[FirstRound]:
+    """The callbacks that a training with DART and a custom objective needs; other trainings need none."""
+    is_needed = specification.native_objective is None and boosting_of(specification.parameters) == "dart"
+    return [FirstRound()] if is_needed else []

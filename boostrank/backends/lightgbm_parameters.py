@@ -8,11 +8,11 @@ from typing import Any
 
 from boostrank.backends.base import import_backend
 from boostrank.backends.feature_parameters import (
-    FeatureChoice,
     FeatureGroups,
     FeatureParameter,
     ValuePerFeature,
     check_codes,
+    feature_choice,
     monotone_constraints,
     number_per_feature,
 )
@@ -49,7 +49,7 @@ DEFAULT_MAX_BIN = 255
 FEATURE_PARAMETERS: Mapping[str, FeatureParameter] = {
     "monotone_constraints": monotone_constraints(list),
     "interaction_constraints": FeatureGroups(),
-    "categorical_feature": FeatureChoice(),
+    "categorical_feature": feature_choice,
     "feature_contri": number_per_feature(1.0),
     "cegb_penalty_feature_lazy": number_per_feature(0.0),
     "cegb_penalty_feature_coupled": number_per_feature(0.0),
@@ -144,6 +144,12 @@ def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
     check_codes("categorical_feature", X, [] if chosen == "auto" else chosen)
 
 
+def boosting_of(parameters: Mapping[str, Any]) -> str:
+    """LightGBM's kind of boosting with these parameters by canonical name: "dart", "rf" (random forest), or others."""
+    name = str(parameters.get("boosting")).lower()
+    return "rf" if name == "random_forest" else name
+
+
 def check_boosting(parameters: Mapping[str, Any], objective: str | None) -> None:
     """Raise ValueError if LightGBM cannot train a random forest with these parameters.
 
@@ -154,7 +160,7 @@ def check_boosting(parameters: Mapping[str, Any], objective: str | None) -> None
     objective : str, optional
         Name of the objective if it is LightGBM's own.
     """
-    if str(parameters.get("boosting")).lower() not in ("rf", "random_forest"):
+    if boosting_of(parameters) != "rf":
         return
     if objective is None:
         raise ValueError("LightGBM's boosting='rf' takes no custom objective: use another boosting, or 'lambdarank'")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from boostrank.backends.base import Training, import_backend
 from boostrank.backends.lightgbm_dart import dart_callbacks
 from boostrank.backends.lightgbm_format import with_named_objective
+from boostrank.backends.lightgbm_parameters import boosting_of
 from boostrank.backends.rounds import refuse_stopping
 
 
@@ -33,10 +34,7 @@ class LightGBMRounds:
 
     def __init__(self, training: Training, parameters: dict[str, Any], dataset: Any, validation: list[Any]) -> None:
         specification = training.specification
-        callbacks = [
-            *specification.callbacks,
-            *([] if specification.native_objective else dart_callbacks(parameters)),
-        ]
+        callbacks = [*specification.callbacks, *dart_callbacks(specification)]
         self._parameters, self._dataset, self._validation = parameters, dataset, validation
         self._boost = parameters["objective"] if callable(parameters["objective"]) else None
         self._before = _Callbacks(callbacks, specification.n_rounds, before_iteration=True)
@@ -44,7 +42,7 @@ class LightGBMRounds:
         self._init_model, self._booster, self._scores = specification.init_model, None, np.empty(0)
         self._n_rounds = 0
         # DART rescales earlier trees in every round.
-        self.can_be_cut = str(parameters.get("boosting")).lower() != "dart"
+        self.can_be_cut = boosting_of(parameters) != "dart"
 
     def next_round(self) -> NDArray[Any]:
         """Train one more round, and return the scores of the validation set after it."""

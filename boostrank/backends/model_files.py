@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from pathlib import Path
 
 from boostrank.files import write_atomically
 
@@ -28,12 +29,7 @@ def write_with_checksum(path: str | os.PathLike[str], content: bytes) -> None:
     field = _CHECKSUM.search(content)
     assert field is not None
     complete = _replace(content, field, _checksum(content))
-
-    def write(name: str) -> None:
-        with open(name, "wb") as file:
-            file.write(complete)
-
-    write_atomically(path, write)
+    write_atomically(path, lambda name: Path(name).write_bytes(complete))
 
 
 def read_with_checksum(path: str | os.PathLike[str]) -> bytes:

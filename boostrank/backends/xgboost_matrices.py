@@ -60,7 +60,6 @@ def make_matrix(
         Store the features themselves and not their bins, so that an earlier model, which may have other bins, has its
         own scores.
     """
-    xgb = import_backend("xgboost")
     fields = {
         "label": data.labels.per_document,
         # XGBoost's query ids wrap at 2^32 and must not decrease, so the queries are numbered.
@@ -74,42 +73,60 @@ def make_matrix(
     X, missing = without_missing_number(NAMES.encode_columns(data.X), missing_number(parameters))
     settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing}
     if takes_bins(parameters) and not exact:
-        # A QuantileDMatrix stores only the bins of the features, and not a second copy of them.
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
-        if issparse(X):
-            # With weights XGBoost's bins depend on the blocks, so that there is only one.
-            ends = _block_ends(_rows_per_block(X), data.queries.ends if weights is None else data.queries.ends[-1:])
-            blocks = _iterate(ends, lambda _, rows: _dense(X[rows]), fields, weights, columns)
-            matrix = xgb.QuantileDMatrix(blocks, **settings)
-        elif isinstance(X, FeatureFiles):
-            ends = _block_ends(X.rows_per_block, data.queries.ends)
-            names = None if X.names is None else [NAMES.encode(name) for name in X.names]
-            columns = {**columns, "feature_names": names}
-            read = partial(_iterate, ends, lambda _, rows: X.read(rows.start, rows.stop), fields, weights, columns)
-            matrix = xgb.QuantileDMatrix(read(), **settings) if X.cache is None else _cached(read, X.cache, settings)
-        elif isinstance(X, list):
-            ends = np.cumsum([len(block) for block in X])
-            blocks = _iterate(ends, lambda number, _: X[number], fields, weights, columns)
-            matrix = xgb.QuantileDMatrix(blocks, **settings)
-        else:
-            matrix = xgb.QuantileDMatrix(X, weight=weights, **fields, **columns, **settings)
+        matrix = _bins(X, data.queries.ends, fields, weights, columns, settings)
+    elif isinstance(X, FeatureFiles):
+        raise ValueError(
+            "with features in FeatureFiles, XGBoostRanker takes no init_model, no booster='gblinear' and only "
+            "tree_method='hist', because XGBoost would keep the features themselves in memory: leave these out; in "
+            "place of init_model, give init_score=init_model.predict(X), and the new model has only the new rounds"
+        )
     else:
-        if isinstance(X, FeatureFiles):
-            raise ValueError(
-                "with features in FeatureFiles, XGBoostRanker takes no init_model, no booster='gblinear' and only "
-                "tree_method='hist', because XGBoost would keep the features themselves in memory: leave these out; in "
-                "place of init_model, give init_score=init_model.predict(X), and the new model has only the new rounds"
-            )
         if isinstance(X, list):
             X = np.concatenate(X)
         elif issparse(X) and not _is_linear(parameters):
             X = _dense(X)
-        matrix = xgb.DMatrix(X, weight=weights, **fields, **columns, **settings)
+        matrix = import_backend("xgboost").DMatrix(X, weight=weights, **fields, **columns, **settings)
         check_takes_categories(matrix, parameters)
     if reference is not None:
         # The names were checked before, and XGBoost would refuse features without names beside those with names.
         matrix.feature_names = reference.feature_names
     return matrix
+
+
+def _bins(
+    X: Any,
+    ends: Ints,
+    fields: dict[str, NDArray[Any]],
+    weights: Floats | None,
+    columns: dict[str, Any],
+    settings: dict[str, Any],
+) -> Any:
+    """A QuantileDMatrix, which stores only the bins of the features, and not a second copy of them.
+
+    Parameters are those of :func:`_iterate`; `ends` are the ends of the queries.
+    """
+    xgb, cache = import_backend("xgboost"), None
+    if issparse(X):
+        # With weights XGBoost's bins depend on the blocks, so that there is only one.
+        ends = _block_ends(_rows_per_block(X), ends if weights is None else ends[-1:])
+    elif isinstance(X, FeatureFiles):
+        ends, cache = _block_ends(X.rows_per_block, ends), X.cache
+        columns = {**columns, "feature_names": None if X.names is None else [NAMES.encode(name) for name in X.names]}
+    elif isinstance(X, list):
+        ends = np.cumsum([len(block) for block in X])
+    else:
+        return xgb.QuantileDMatrix(X, weight=weights, **fields, **columns, **settings)
+
+    def get_block(number: int, rows: slice) -> NDArray[Any]:
+        if isinstance(X, list):
+            return X[number]
+        return X.read(rows.start, rows.stop) if isinstance(X, FeatureFiles) else _dense(X[rows])
+
+    make_blocks = partial(_iterate, ends, get_block, fields, weights, columns)
+    if cache is not None:
+        return _cached(make_blocks, cache, settings)
+    return xgb.QuantileDMatrix(make_blocks(), **settings)
 
 
 def takes_bins(parameters: Mapping[str, Any]) -> bool:

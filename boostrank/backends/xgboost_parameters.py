@@ -11,13 +11,13 @@ import numpy as np
 
 from boostrank.backends.base import import_backend
 from boostrank.backends.feature_parameters import (
-    CategoricalColumns,
     FeatureGroups,
     FeatureParameter,
-    FeatureTypes,
-    MissingNumber,
     ValuePerFeature,
+    categorical_columns,
+    feature_types,
     monotone_constraints,
+    number_that_is_missing,
 )
 from boostrank.backends.parameters import KnownParameters
 from boostrank.setting_checks import is_number
@@ -65,12 +65,12 @@ ALIASES: Mapping[str, str] = {
 }
 #: Parameters of XGBoost's matrices, which are not in its configuration.
 MATRIX_PARAMETERS: Mapping[str, FeatureParameter] = {
-    "feature_types": FeatureTypes(),
+    "feature_types": feature_types,
     "feature_weights": ValuePerFeature(
         "a finite number of at least 0", lambda value: is_number(value) and value >= 0, 1.0
     ),
-    "missing": MissingNumber(),
-    "enable_categorical": CategoricalColumns(),
+    "missing": number_that_is_missing,
+    "enable_categorical": categorical_columns,
 }
 #: Parameters that concern single features.
 FEATURE_PARAMETERS: Mapping[str, FeatureParameter] = {

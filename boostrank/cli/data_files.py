@@ -18,7 +18,6 @@ from boostrank.cli.table_columns import ColumnOptions, Columns, listed, near
 from boostrank.cli.table_files import TableFile, open_table
 from boostrank.datasets import Dataset, read_letor
 from boostrank.files import open_decompressed
-from boostrank.rankers.features import model_categories
 from boostrank.segments import Floats
 
 #: A query id that is read as a number: the text is that of the number.
@@ -48,7 +47,9 @@ class ModelFeatures(NamedTuple):
         if names is None:
             return cls(ranker.n_features_in_)
         texts = [str(name) for name in names]
-        return cls(len(texts), texts, {texts[i]: known for i, known in model_categories(ranker).items()})
+        return cls(
+            len(texts), texts, {texts[i]: known for i, known in ranker._backend.categories(ranker.booster_).items()}
+        )
 
 
 class Documents(NamedTuple):

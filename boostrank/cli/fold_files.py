@@ -41,7 +41,9 @@ def read_folds(directory: Path, columns: ColumnOptions) -> list[Fold]:
     if n_letor:
         raise ValueError(f"{directory} has both LETOR files and tables, such as {paths[0]}; expected one format")
     folds = [_read_fold(folder.name, parts, columns) for folder, parts in found]
-    return folds if _ids_are_numbers(folds) else [_with_text_ids(fold) for fold in folds]
+    parts = [part for fold in folds for part in fold[1:] if part is not None]
+    ids_are_numbers = all(part.qid.dtype.kind in "iu" for part in parts)
+    return folds if ids_are_numbers else [_with_text_ids(fold) for fold in folds]
 
 
 def _read_fold(name: str, paths: list[Path | None], columns: ColumnOptions) -> Fold:
@@ -55,10 +57,6 @@ def _read_fold(name: str, paths: list[Path | None], columns: ColumnOptions) -> F
     validation, test = (None if path is None else read(path) for path in others)
     assert test is not None
     return Fold(name, train.dataset, validation, test)
-
-
-def _ids_are_numbers(folds: list[Fold]) -> bool:
-    return all(part is None or part.qid.dtype.kind in "iu" for fold in folds for part in fold[1:])
 
 
 def _with_text_ids(fold: Fold) -> Fold:

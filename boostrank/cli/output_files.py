@@ -59,7 +59,7 @@ class OutputFiles(NamedTuple):
         self.write_plot(lambda: comparison.plot(measure).figure_)
 
 
-def _write(what: str, path: Path | None, write: Callable[[str], None]) -> None:
+def _write(what: str, path: Path | None, write: Callable[[str], object]) -> None:
     if path is not None:
         write_atomically(path, write)
         console.print(f"{what}: {path}", soft_wrap=True)

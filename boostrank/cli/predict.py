@@ -81,7 +81,7 @@ def predict(
         result = _table(documents, scores)
         write_atomically(output, lambda name: write_table_file(result, name))
     else:
-        write_atomically(output, lambda name: _write_text(name, _lines(scores)))
+        write_atomically(output, lambda name: Path(name).write_text(_lines(scores), encoding="utf-8"))
 
 
 def require_effect(known: ModelFeatures, model: Path, features: list[str] | None, drop: list[str] | None) -> None:
@@ -115,7 +115,3 @@ def ranker_of_file(model: Path) -> LightGBMRanker | XGBoostRanker:
     if head.startswith(b"{"):
         return XGBoostRanker()
     raise ValueError(f"{str(model)!r} is a model neither of LightGBM nor of XGBoost")
-
-
-def _write_text(path: str, text: str) -> None:
-    Path(path).write_text(text, encoding="utf-8")

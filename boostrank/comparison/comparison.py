@@ -141,28 +141,30 @@ class Comparison:
 
     def text_tables(self) -> Iterator[TextTable]:
         """The printed tables: one for each measure, and then one by group for each measure if there are groups."""
-        for measure in self.measures:
-            rows = [[self.kind, *self.heads], *([name, *self.cells(name, measure)] for name in self.names)]
-            title = f"{measure}, compared with {self.baseline}"
-            yield TextTable(title, rows, 1, self.conclusion(measure))
-        for measure in self.measures if self.groups is not None else []:
-            rows = [row[1:] for row in self._group_rows(measure)]
-            # The group stands in its first line only.
-            shown = [["", "", *row[2:]] if row[:2] == before[:2] else row for before, row in itertools.pairwise(rows)]
-            yield TextTable(f"{measure} by group, compared with {self.baseline}", [rows[0], *shown], 3, "")
+        for table in self._tables():
+            if table.n_texts > 1:
+                # The group stands in its first line only.
+                pairs = itertools.pairwise(table.rows)
+                shown = [["", "", *row[2:]] if row[:2] == before[:2] else row for before, row in pairs]
+                table = table._replace(rows=[table.rows[0], *shown])
+            yield table
 
     def _repr_html_(self) -> str:
         """The printed tables as HTML, for notebooks."""
-        tables = []
+        return "\n".join(
+            html_table(rows, title, n_texts=n_texts, notes=[conclusion])
+            for title, rows, n_texts, conclusion in self._tables()
+        )
+
+    def _tables(self) -> Iterator[TextTable]:
+        """The printed tables, in which the group stands in each of its lines."""
         for measure in self.measures:
             rows = [[self.kind, *self.heads], *([name, *self.cells(name, measure)] for name in self.names)]
-            caption = f"{measure}, compared with {self.baseline}"
-            tables.append(html_table(rows, caption, notes=[self.conclusion(measure)]))
+            yield TextTable(f"{measure}, compared with {self.baseline}", rows, 1, self.conclusion(measure))
         for measure in self.measures if self.groups is not None else []:
             rows = [row[1:] for row in self._group_rows(measure)]
             # The number of queries is a number, but between texts.
-            tables.append(html_table(rows, f"{measure} by group, compared with {self.baseline}", n_texts=3))
-        return "\n".join(tables)
+            yield TextTable(f"{measure} by group, compared with {self.baseline}", rows, 3, "")
 
     def to_markdown(self, *, by_group: bool = False) -> str:
         """Return a Markdown table with one row per ranker or run.

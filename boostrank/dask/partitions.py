@@ -19,7 +19,7 @@ from distributed import Client, Future, wait
 from numpy.typing import NDArray
 
 from boostrank.arrays import check_lengths
-from boostrank.dask.rows import PartitionSummary, concatenate, n_rows, split_rows, summarize
+from boostrank.dask.rows import concatenate, n_rows, split_rows, summarize
 from boostrank.frames import QID
 from boostrank.segments import Bools, Ints
 
@@ -146,7 +146,8 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     if not any(summary.weighted for summary in summaries):
         raise ValueError("sample_weight is zero everywhere")
     part = np.repeat(np.arange(n_parts), [len(summary.sizes) for summary in summaries])
-    query = _number(summaries)
+    # The number of the query of each piece, in the order of first appearance in all data.
+    query = pd.factorize(np.concatenate([summary.hashes for summary in summaries]))[0].astype(np.int64)
     chosen = choose_partitions(query, part, sizes, n_parts)
     moves = chosen[query] != part
     rows: dict[int, Any] = dict(enumerate(parts))
@@ -241,11 +242,6 @@ def _holders(client: Client, futures: list[Future]) -> list[str]:
     if "" in holders:
         raise RuntimeError("a worker was lost while the data were computed. Fit again: Dask computes them again")
     return holders
-
-
-def _number(summaries: list[PartitionSummary]) -> Ints:
-    """Number of the query of each piece, in the order of first appearance in all data."""
-    return pd.factorize(np.concatenate([summary.hashes for summary in summaries]))[0].astype(np.int64)
 
 
 def _move(

@@ -25,7 +25,7 @@ from boostrank.rankers.bagging_members import (
 )
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.grouping import GivenRows, features_and_qid, group_data
+from boostrank.rankers.grouping import training_data
 from boostrank.rankers.settings import Settings, as_random_state, is_function
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_count, is_count
@@ -181,11 +181,8 @@ class BaggedRanker(BaseEstimator):
                 "eval_metric is for the queries that members stop early on: set early_stopping_rounds of the ranker"
             )
         random_state = as_random_state(self.random_state)
-        features = TrainingFeatures()
-        if isinstance(qid, str):
-            features.qid_column = qid
-        rows, ids = features_and_qid(X, y, qid, group, f"{type(self).__name__}.fit")
-        data = group_data(features.learn(rows), y, ids, sample_weight, position=position)
+        receiver = f"{type(self).__name__}.fit"
+        data, features, given = training_data(X, y, qid, group, receiver, sample_weight, position=position)
         n_drawn = number_to_draw(self.max_samples, data.queries.n_queries)
         samples = [
             draw_sample(data.queries.n_queries, n_drawn, self.bootstrap, random_state) for _ in range(self.n_estimators)
@@ -202,7 +199,6 @@ class BaggedRanker(BaseEstimator):
         )
         average = self._average([member.ranker for member in members], features)
         scores = mean_out_of_bag_scores(data.queries, samples, [member.scores for member in members])
-        given = GivenRows.of(data, y, ids)
         self.oob_scores_ = given.of_queries(self._score_queries(data, scores))
         self.oob_prediction_ = given.ungroup(scores)
         self.estimators_ = [member.ranker for member in members]

@@ -24,10 +24,10 @@ from boostrank.labels import as_labels
 from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
 from boostrank.rankers.attributes import AttributesMixin
 from boostrank.rankers.automatic import choose
-from boostrank.rankers.candidates import CandidatesMixin
+from boostrank.rankers.candidates import make_candidates
 from boostrank.rankers.eval_sets import EvalArguments, EvalSet, as_eval_set
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.grouping import GivenRows, features_and_qid, group_data
+from boostrank.rankers.grouping import training_data
 from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
 from boostrank.rankers.single_training import train, train_on_kept
@@ -37,13 +37,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstimator):
+class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
     """A ranker on a boosting library; a subclass sets its backend and defines its parameters."""
 
     __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__score: ClassVar = {"qid": True}
     _backend: ClassVar[Backend]
     _rules: ClassVar[Mapping[str, Rule]]
+    #: The parameters of each of the candidates among which ``objective="auto"`` chooses.
+    _candidates: ClassVar[Sequence[Mapping[str, Any]]]
     # Native parameters by name. Without any, __init__ must not set the attribute: scikit-learn's checks require that it
     # sets only its parameters.
     _native: Any = MappingProxyType({})
@@ -178,18 +180,15 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         eval_set = as_eval_set(eval_set, eval_X, eval_y)
         settings.check_validation(eval_set, early_stopping_metric)
         random_state = settings.random_state()
-        features = TrainingFeatures()
-        if isinstance(qid, str):
-            features.qid_column = qid
-        rows, ids = features_and_qid(X, y, qid, group, f"{type(self).__name__}.fit")
-        data = group_data(features.learn(rows), y, ids, sample_weight, init_score, position)
+        receiver, scores = f"{type(self).__name__}.fit", {"init_score": init_score, "position": position}
+        data, features, rows = training_data(X, y, qid, group, receiver, sample_weight, **scores)
         model = None if init_model is None else self._model_to_continue(init_model, features)
         n_earlier_rounds = 0 if model is None else self._backend.n_rounds(model)
         kept = settings.kept_queries(data.queries.n_queries, random_state)
         options = FitOptions(eval_metric, early_stopping_metric, callbacks, verbose, model)
-        candidates = self._make_candidates(settings, features, options, random_state, data.labels)
+        candidates = make_candidates(settings, self._candidates, features, options, random_state, data.labels)
         given = EvalArguments(eval_set, eval_names, eval_qid, eval_group, eval_sample_weight, eval_init_score)
-        parts = given.parts(X, y, qid if group is None else group)
+        parts = given.parts(X, y, qid, group)
         settings.refuse_fold_names([part.name for part in parts])
         with use_threads(settings.values["n_jobs"]):
             validation = [part.bind(candidates[0].specification, data, features) for part in parts]
@@ -204,11 +203,8 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
             elif kept is None:
                 trained = train(self._backend, specification, data, validation)
             else:
-                trained = train_on_kept(self._backend, specification, data, kept)
-                if settings.values["refit"]:
-                    n_rounds = max(1, trained.best_iteration - n_earlier_rounds)
-                    again = train(self._backend, specification.for_refit(self._backend, n_rounds), data, [])
-                    trained = trained._replace(booster=again.booster)
+                refit = settings.values["refit"]
+                trained = train_on_kept(self._backend, specification, data, kept, refit, n_earlier_rounds)
             if choice is not None and settings.chooses_rounds:
                 trained = trained._replace(evals_result={**choice.evals_result(), **trained.evals_result})
         warn_without_splits(self._backend, trained.booster, data.labels.differ)
@@ -217,7 +213,7 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
             self._trained_objective = choice.candidate.objective
             self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
         # Rows that the labels leave out are no rows that a splitter cut off.
-        remember_training_queries(self, GivenRows.of(data, y, ids).queries)
+        remember_training_queries(self, rows.queries)
         return self
 
     def score(
@@ -355,13 +351,10 @@ class BoostedRanker(AttributesMixin, CandidatesMixin, PredictionMixin, BaseEstim
         """Names of the explicit parameters. scikit-learn does not look for those that ``**kwargs`` passes on."""
         return sorted(cls._defaults())
 
-    def _settings(self, changed: Mapping[str, Any] = MappingProxyType({})) -> Settings:
-        """The parameters, some of them with other values, checked and with native parameters translated."""
-        defaults = self._defaults()
-        values = {**BaseEstimator.get_params(self, deep=False), **self._native, **changed}
-        explicit = {name: value for name, value in values.items() if name in defaults}
-        native = {name: value for name, value in values.items() if name not in defaults}
-        return Settings.resolve(self._backend, explicit, native, defaults, self._rules)
+    def _settings(self) -> Settings:
+        """The parameters, checked and with native parameters translated."""
+        values = BaseEstimator.get_params(self, deep=False)
+        return Settings.resolve(self._backend, values, self._native, self._defaults(), self._rules)
 
     def _importances(self, kind: Any) -> NDArray[Any]:
         rule = self._rules["importance_type"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from boostrank.backends.base import Backend, TrainingSpecification
+from boostrank.backends.base import TrainingSpecification
 from boostrank.labels import Clicks, Labels
 from boostrank.losses import DEFAULT_LOSS
 from boostrank.rankers.automatic import Candidate, warn_of_left_out
@@ -34,82 +34,63 @@ XGBOOST_CANDIDATES: Sequence[Mapping[str, Any]] = (
 DEFAULT_CUTOFF = 10
 
 
-class CandidatesMixin:
-    """The candidates of a ranker; a subclass of the ranker sets the table of them."""
+def make_candidates(
+    settings: Settings,
+    table: Sequence[Mapping[str, Any]],
+    features: TrainingFeatures,
+    options: FitOptions,
+    random_state: np.random.RandomState,
+    labels: Labels,
+) -> list[Candidate]:
+    """The specifications among which the training chooses; there is only one unless ``objective="auto"``.
 
-    _backend: ClassVar[Backend]
-    _candidates: ClassVar[Sequence[Mapping[str, Any]]]
+    A value that the user set takes the place of that of a candidate in `table`, and a candidate that is then equal to
+    an earlier one is left out. A parameter that has its default counts as not set. The objectives of the boosting
+    libraries are left out if the labels are clicks, which they do not take.
 
-    def _make_candidates(
-        self,
-        settings: Settings,
-        features: TrainingFeatures,
-        options: FitOptions,
-        random_state: np.random.RandomState,
-        labels: Labels,
-    ) -> list[Candidate]:
-        """The specifications among which the training chooses; there is only one unless ``objective="auto"``.
+    Raises
+    ------
+    ValueError
+        If the objective is to be chosen, and the labels are preferences.
 
-        A value that the user set takes the place of that of a candidate, and a candidate that is then equal to an
-        earlier one is left out. A parameter that has its default counts as not set. The objectives of the boosting
-        libraries are left out if the labels are clicks, which they do not take.
+    Warns
+    -----
+    UserWarning
+        For a candidate that contradicts other settings, and is left out.
+    """
+    dcg, state = settings.dcg, random_state.get_state()
 
-        Raises
-        ------
-        ValueError
-            If the objective is to be chosen, and the labels are preferences.
+    def specify(resolved: Settings) -> tuple[TrainingSpecification, TrainingSpecification]:
+        # From a RandomState, all candidates get the same seed.
+        random_state.set_state(state)
+        specification = resolved.for_features(features).specification(random_state, options)
+        in_folds = replace(specification, early_stopping_rounds=settings.patience_in_folds)
+        if specification.metrics:
+            return specification, in_folds
+        cutoff = dcg.k or DEFAULT_CUTOFF if settings.chooses_objective else dcg.k
+        measure = labels.default_measure(replace(dcg, k=cutoff))
+        if specification.dcg.k != dcg.k:
+            # The cutoff of a candidate is that of its loss, and not that of the metric for early stopping.
+            specification = replace(specification, metrics=(labels.default_measure(dcg),))
+        return specification, replace(in_folds, metrics=(measure,))
 
-        Warns
-        -----
-        UserWarning
-            For a candidate that contradicts other settings, and is left out.
-        """
-        values, dcg, state = settings.values, settings.dcg, random_state.get_state()
-
-        def specify(resolved: Settings) -> tuple[TrainingSpecification, TrainingSpecification]:
-            # From a RandomState, all candidates get the same seed.
-            random_state.set_state(state)
-            specification = resolved.for_features(features).specification(random_state, options)
-            in_folds = replace(specification, early_stopping_rounds=settings.patience_in_folds)
-            if specification.metrics:
-                return specification, in_folds
-            cutoff = dcg.k or DEFAULT_CUTOFF if settings.chooses_objective else dcg.k
-            measure = labels.default_measure(replace(dcg, k=cutoff))
-            if specification.dcg.k != dcg.k:
-                # The cutoff of a candidate is that of its loss, and not that of the metric for early stopping.
-                specification = replace(specification, metrics=(labels.default_measure(dcg),))
-            return specification, replace(in_folds, metrics=(measure,))
-
-        if not settings.chooses_objective:
-            return [Candidate({}, values["objective"], *specify(settings))]
-        native = self._backend.NATIVE_OBJECTIVES if isinstance(labels, Clicks) else ()
-        if not isinstance(labels, Clicks):
-            labels.require_relevance(AUTO)
-        candidates: list[Candidate] = []
-        for parameters in self._candidates:
-            own = {name: value for name, value in parameters.items() if name not in self._given(settings)}
-            if own.get("objective") in native or any(own == one.parameters for one in candidates):
-                continue
-            changed = {"objective": DEFAULT_LOSS, **own}
-            try:
-                specifications = specify(self._settings(changed))
-            except ValueError as error:
-                if not own:
-                    raise
-                warn_of_left_out(own, error, stacklevel=4)
-                continue
-            candidates.append(Candidate(own, changed["objective"], *specifications))
-        return candidates
-
-    def _given(self, settings: Settings) -> set[str]:
-        """Names of the parameters that the user set, except `objective`."""
-        defaults = self._defaults()
-        explicit = {name for name, value in settings.values.items() if not np.array_equal(value, defaults[name])}
-        return (explicit | set(settings.native)) - {"objective"}
-
-    def _settings(self, changed: Mapping[str, Any]) -> Settings:
-        raise NotImplementedError
-
-    @classmethod
-    def _defaults(cls) -> dict[str, Any]:
-        raise NotImplementedError
+    if not settings.chooses_objective:
+        return [Candidate({}, settings.values["objective"], *specify(settings))]
+    native = settings.backend.NATIVE_OBJECTIVES if isinstance(labels, Clicks) else ()
+    if not isinstance(labels, Clicks):
+        labels.require_relevance(AUTO)
+    candidates: list[Candidate] = []
+    for parameters in table:
+        own = {name: value for name, value in parameters.items() if name not in settings.given - {"objective"}}
+        if own.get("objective") in native or any(own == one.parameters for one in candidates):
+            continue
+        changed = {"objective": DEFAULT_LOSS, **own}
+        try:
+            specifications = specify(settings.changed(changed))
+        except ValueError as error:
+            if not own:
+                raise
+            warn_of_left_out(own, error, stacklevel=4)
+            continue
+        candidates.append(Candidate(own, changed["objective"], *specifications))
+    return candidates

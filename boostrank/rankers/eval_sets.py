@@ -10,8 +10,6 @@ from boostrank.backends.base import GroupedData, TrainingSpecification, Validati
 from boostrank.frames import QID, without_column
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.grouping import features_and_qid, group_data
-from boostrank.segments import Floats
-from boostrank.weights import document_weights
 
 #: Default name of a validation set that is the training data.
 TRAINING = "training"
@@ -45,14 +43,13 @@ class EvalPart:
     ) -> ValidationSet:
         """Check the set, group it by query, and bind the metrics to it.
 
-        `data` and `features` are those of the training. If this set is the training data, they are grouped already.
+        `data` and `features` are those of the training. If this set is the training data, they are grouped already,
+        unless it has weights of its own or there are initial scores.
         """
-        is_complete = self.sample_weight is None or data.queries.n_documents == len(self.y)
-        if self.is_training and is_complete and self.init_score is None and data.init_score is None:
-            grouped, weights = data, self._weights_of_training(data)
-        else:
-            grouped = self._grouped(features)
-            weights = grouped.weights
+        own = (self.sample_weight, self.init_score, data.init_score)
+        is_same = self.is_training and all(values is None for values in own)
+        grouped = data if is_same else self._grouped(features)
+        weights = None if is_same else grouped.weights
         return ValidationSet(self.name, grouped, specification.bind_metrics(grouped, weights), self.is_training)
 
     def _grouped(self, features: TrainingFeatures) -> GroupedData:
@@ -64,12 +61,6 @@ class EvalPart:
         # The column of ids is no feature either where ids or sizes are given beside it.
         X = without_column(X, features.qid_column)
         return group_data(check_features(features, X), self.y, ids, self.sample_weight, self.init_score)
-
-    def _weights_of_training(self, data: GroupedData) -> Floats | None:
-        """The weights in this set of the documents of `data`, the grouped training data; shape (n_documents,)."""
-        if self.sample_weight is None:
-            return None
-        return document_weights(self.sample_weight, data.queries, may_differ=True, grouped=False)
 
 
 @dataclass(frozen=True)
@@ -83,18 +74,17 @@ class EvalArguments:
     eval_sample_weight: Sequence[Any] | None = None
     eval_init_score: Sequence[Any] | None = None
 
-    def parts(self, X: Any, y: Any, queries: Any) -> list[EvalPart]:
+    def parts(self, X: Any, y: Any, qid: Any, group: Any) -> list[EvalPart]:
         """The validation sets one by one.
 
         A set is the training data if it has the same objects `X` and `y`, and either no query ids and sizes, or the
-        same object `queries`. If there are several such sets, only the first of them counts as the training data.
+        same object `qid` or `group`. If there are several such sets, only the first of them counts as the training
+        data.
 
         Parameters
         ----------
-        X, y
+        X, y, qid, group
             Those of the training data.
-        queries : object
-            `qid` or `group` of the training data.
 
         Raises
         ------
@@ -113,21 +103,24 @@ class EvalArguments:
             )
         ]
         found: list[EvalPart] = []
-        for i, (part, name, qid, group, weight, init_score) in enumerate(zip(tuples, names, *fields, strict=True)):
+        own_queries = qid if group is None else group
+        for i, (part, name, ids, sizes, weight, init_score) in enumerate(zip(tuples, names, *fields, strict=True)):
             if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
                 raise ValueError(
                     f"eval_set must be a list or dict of (X, y, qid); got an element of type {type(part).__name__}"
                 )
-            own = part[2] if len(part) == 3 else None
-            if own is not None and qid is not None:
-                raise ValueError(f"eval_set[{i}] has query ids, and so has eval_qid[{i}]: give only one of them")
-            ids = qid if own is None else own
-            own_queries = group if ids is None else ids
-            is_training = part[0] is X and part[1] is y and (own_queries is None or own_queries is queries)
+            if len(part) == 3 and part[2] is not None:
+                if ids is not None:
+                    raise ValueError(f"eval_set[{i}] has query ids, and so has eval_qid[{i}]: give only one of them")
+                ids = part[2]
+            queries = sizes if ids is None else ids
+            is_same = part[0] is X and part[1] is y and (queries is None or queries is own_queries)
             # The libraries evaluate the training data only once in a round.
-            is_training = is_training and not any(earlier.is_training for earlier in found)
+            is_training = is_same and not any(earlier.is_training for earlier in found)
+            if is_same and queries is None:
+                ids, sizes = qid, group
             label = name or (TRAINING if is_training else f"valid_{i}")
-            found.append(EvalPart(label, part[0], part[1], ids, group, weight, init_score, is_training))
+            found.append(EvalPart(label, part[0], part[1], ids, sizes, weight, init_score, is_training))
         labels = [part.name for part in found]
         if len(set(labels)) < len(labels):
             raise ValueError(f"validation sets must have different names; got {labels}")

@@ -54,12 +54,6 @@ class TrainingFeatures(BaseEstimator):
             del ranker.feature_names_in_
 
 
-def model_categories(ranker: Any) -> dict[int, list[Any] | None]:
-    """The categories of each categorical feature of a fitted ranker by its index; None where they are not known."""
-    found: dict[int, list[Any] | None] = ranker._backend.categories(ranker.booster_)
-    return found
-
-
 def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     """Check features, and convert them to a type that the boosting libraries take.
 
@@ -94,7 +88,8 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
         X = _check_frame(known, X, reset)
         validate_data(known, X, reset=reset, skip_check_array=True)
         if reset:
-            known.categorical_features = _categorical_columns(X)
+            # Only the type of categories has these.
+            known.categorical_features = tuple(i for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories"))
         return X
     checked = validate_data(
         known,
@@ -144,11 +139,11 @@ def _check_frame(known: Any, X: Any, reset: bool) -> Any:
         raise ValueError("X has no columns that are features")
     X = _with_text_names(known, X, reset)
     # Types that not both libraries take.
-    converted: dict[Any, Any] = {
-        name: dtype.subtype for name, dtype in X.dtypes.items() if isinstance(dtype, pd.SparseDtype)
-    }
+    converted: dict[Any, Any] = {}
     for name, dtype in X.dtypes.items():
-        if isinstance(dtype, pd.ArrowDtype) and pd.api.types.is_numeric_dtype(dtype):
+        if isinstance(dtype, pd.SparseDtype):
+            converted[name] = dtype.subtype
+        elif isinstance(dtype, pd.ArrowDtype) and pd.api.types.is_numeric_dtype(dtype):
             converted[name] = np.float64
     if converted:
         X = X.astype(converted)
@@ -162,12 +157,6 @@ def _check_frame(known: Any, X: Any, reset: bool) -> Any:
         if pd.api.types.is_float_dtype(dtype) and np.isinf(X[name].to_numpy(np.float64, na_value=np.nan)).any():
             raise ValueError(f"the column {name!r} of X contains infinity; use NaN for a missing value")
     return X
-
-
-def _categorical_columns(X: Any) -> tuple[int, ...]:
-    import pandas as pd
-
-    return tuple(i for i, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype))
 
 
 def _with_text_names(known: Any, X: Any, reset: bool) -> Any:

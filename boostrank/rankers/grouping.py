@@ -17,6 +17,7 @@ from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.frames import find_qid, require_qid
 from boostrank.labels import Labels, as_labels
 from boostrank.queries import Queries
+from boostrank.rankers.features import TrainingFeatures
 from boostrank.segments import Bools, Floats, Ints
 from boostrank.weights import document_weights
 
@@ -104,6 +105,22 @@ def group_data(
     data = GroupedData(X, labels.group(queries), queries, weights, scores, positions)
     kept = data.labels.kept
     return data if kept is None else data.take_documents(kept)
+
+
+def training_data(
+    X: Any, y: Any, qid: Any, group: ArrayLike | None, receiver: str, sample_weight: Any, **per_row: Any
+) -> tuple[GroupedData, TrainingFeatures, GivenRows]:
+    """Find the queries of the data to train on, check all values, and group them by query.
+
+    Returns the grouped data, number and names of the features, and all rows, also those that the labels leave out.
+    Parameters and errors are those of :func:`features_and_qid` and :func:`group_data`.
+    """
+    features = TrainingFeatures()
+    if isinstance(qid, str):
+        features.qid_column = qid
+    X, ids = features_and_qid(X, y, qid, group, receiver)
+    grouped = group_data(features.learn(X), y, ids, sample_weight, **per_row)
+    return grouped, features, GivenRows.of(grouped, y, ids)
 
 
 @dataclass(frozen=True)

@@ -152,12 +152,18 @@ class Settings:
         The other native parameters, by canonical name.
     unused : set of str
         Parameters of the ranker that the boosting library does not have with these settings.
+    defaults : mapping of str to object
+        Defaults of the parameters of the ranker.
+    rules : mapping of str to Rule
+        Rules of the parameters of the ranker.
     """
 
     backend: Backend
     values: dict[str, Any]
     native: dict[str, Any]
     unused: frozenset[str]
+    defaults: Mapping[str, Any]
+    rules: Mapping[str, Rule]
 
     @classmethod
     def resolve(
@@ -195,7 +201,19 @@ class Settings:
             if translated[name] is not None and translated[name] != defaults[name]:
                 reason = known.refused.get(backend.PARAMETERS[name], f"{known.library} does not have it")
                 raise ValueError(f"{name}={translated[name]!r} would have no effect: {reason}")
-        return cls(backend, translated, handed_on, unused)
+        return cls(backend, translated, handed_on, unused, defaults, rules)
+
+    def changed(self, parameters: Mapping[str, Any]) -> Settings:
+        """The settings with other values of some parameters of the ranker or of the boosting library."""
+        values = {name: parameters.get(name, value) for name, value in self.values.items()}
+        native = {**self.native, **{name: value for name, value in parameters.items() if name not in values}}
+        return Settings.resolve(self.backend, values, native, self.defaults, self.rules)
+
+    @property
+    def given(self) -> set[str]:
+        """Names of the parameters that do not have their defaults, and of those of the boosting library."""
+        explicit = {name for name, value in self.values.items() if not np.array_equal(value, self.defaults[name])}
+        return explicit | set(self.native)
 
     @property
     def chooses_objective(self) -> bool:

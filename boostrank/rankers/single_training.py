@@ -22,8 +22,24 @@ def train(
     return backend.train(bind_training(backend, specification, data, validation))
 
 
-def train_on_kept(backend: Backend, specification: TrainingSpecification, data: GroupedData, kept: Bools) -> Trained:
-    """Train on the queries in `kept`, a mask of shape (n_queries,); the others are the validation set."""
+def train_on_kept(
+    backend: Backend,
+    specification: TrainingSpecification,
+    data: GroupedData,
+    kept: Bools,
+    refit: bool,
+    n_earlier_rounds: int,
+) -> Trained:
+    """Train on the queries in `kept`, a mask of shape (n_queries,); the others are the validation set.
+
+    If `refit`, train once more on all queries, with the number of rounds that was found; `n_earlier_rounds` are those
+    of the model whose training goes on.
+    """
     held_out = data.take(~kept)
     validation = [ValidationSet("valid_0", held_out, specification.bind_metrics(held_out))]
-    return train(backend, specification, data.take(kept), validation)
+    trained = train(backend, specification, data.take(kept), validation)
+    if not refit:
+        return trained
+    n_rounds = max(1, trained.best_iteration - n_earlier_rounds)
+    again = train(backend, specification.for_refit(backend, n_rounds), data, [])
+    return trained._replace(booster=again.booster)

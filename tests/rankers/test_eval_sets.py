@@ -173,6 +173,15 @@ def test_training_data_with_initial_scores_do_not_stop_the_training(ranker_class
     assert found == ranker.fit(*data, init_score=scores, eval_set=[VALIDATION]).best_iteration_ < 60
 
 
+def test_training_data_with_initial_scores_need_no_query_ids(ranker_class, data):
+    X, y, qid = data
+    scores = np.random.default_rng(0).normal(size=len(y))
+    expected = small(ranker_class).fit(X, y, qid, eval_set={"a": data}, eval_init_score=[scores]).evals_result_
+    for queries in ({"qid": qid}, {"group": np.bincount(qid)}):
+        ranker = small(ranker_class).fit(X, y, **queries, eval_set={"a": (X, y)}, eval_init_score=[scores])
+        assert ranker.evals_result_ == expected
+
+
 def test_a_column_of_ids_is_no_feature_of_a_set_that_has_ids_besides(ranker_class, data, frame):
     X, y = frame.assign(query=data[2]), data[1]
     expected = small(ranker_class).fit(X, y, "query", eval_set={"a": (X.copy(), y)}).evals_result_
