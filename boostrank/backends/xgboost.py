@@ -39,16 +39,16 @@ from boostrank.backends.xgboost_callbacks import (
 from boostrank.backends.xgboost_callbacks import without_validation as without_validation
 from boostrank.backends.xgboost_device import on_device
 from boostrank.backends.xgboost_documents import from_document, to_document
-from boostrank.backends.xgboost_features import categories as categories
-from boostrank.backends.xgboost_features import check_categories as check_categories
-from boostrank.backends.xgboost_features import (
+from boostrank.backends.xgboost_format import check_xgboost
+from boostrank.backends.xgboost_matrices import NAMES, make_matrix, takes_bins
+from boostrank.backends.xgboost_matrix_parameters import categories as categories
+from boostrank.backends.xgboost_matrix_parameters import check_categories as check_categories
+from boostrank.backends.xgboost_matrix_parameters import (
     check_same_missing,
     missing_number_of,
     remember_missing,
     training_parameters,
 )
-from boostrank.backends.xgboost_format import check_xgboost
-from boostrank.backends.xgboost_matrices import NAMES, make_matrix, takes_bins
 from boostrank.backends.xgboost_parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.xgboost_parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.xgboost_parameters import PARAMETERS as PARAMETERS

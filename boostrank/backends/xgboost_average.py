@@ -10,7 +10,7 @@ import numpy as np
 from boostrank.backends.base import require_same_models
 from boostrank.backends.tree_structure import NO_CHILD
 from boostrank.backends.xgboost_documents import from_document, to_document
-from boostrank.backends.xgboost_features import MISSING_ATTRIBUTE
+from boostrank.backends.xgboost_matrix_parameters import MISSING_ATTRIBUTE
 from boostrank.backends.xgboost_prediction import base_score, is_linear, predict
 
 # The scores of this objective are the base score and the plain sum of the trees.

@@ -20,7 +20,7 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.feature_names import NameCode
-from boostrank.backends.xgboost_features import (
+from boostrank.backends.xgboost_matrix_parameters import (
     check_takes_categories,
     column_fields,
     missing_number,

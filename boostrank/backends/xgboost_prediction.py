@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from boostrank.backends.base import import_backend
-from boostrank.backends.xgboost_features import missing_number_of, without_missing_number
 from boostrank.backends.xgboost_matrices import NAMES, dense_blocks
+from boostrank.backends.xgboost_matrix_parameters import missing_number_of, without_missing_number
 from boostrank.datasets.feature_files import FeatureFiles
 
 _LINEAR = "all rounds of booster='gblinear' change one linear model"

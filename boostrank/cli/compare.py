@@ -28,6 +28,7 @@ from boostrank.cli.options import (
     LabelOption,
     LeavesOption,
     MeasuresOption,
+    OutputOption,
     QidOption,
     RateOption,
     RoundsOption,
@@ -186,7 +187,7 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    output: Annotated[Path | None, typer.Option(help="File to write the table to: .csv, .json, .md or .tex.")] = None,
+    output: OutputOption = None,
     plot: Annotated[
         Path | None,
         typer.Option(help="Image file for a plot of the differences to the baseline in the last of --measures."),

@@ -19,6 +19,7 @@ from boostrank.cli.options import (
     EmptyOption,
     GainOption,
     LabelOption,
+    OutputOption,
     QidOption,
     console,
     given,
@@ -116,9 +117,7 @@ def evaluate(
     per_query: Annotated[
         Path | None, typer.Option(help="File to write the values of each query to: .csv.", show_default=False)
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="File to write the table to: .csv, .json, .md or .tex.", show_default=False)
-    ] = None,
+    output: OutputOption = None,
     plot: Annotated[
         Path | None,
         typer.Option(

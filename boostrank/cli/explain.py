@@ -15,6 +15,8 @@ from boostrank.cli.options import (
     DropOption,
     FeaturesOption,
     LabelOption,
+    ModelPath,
+    OutputOption,
     QidOption,
     console,
 )
@@ -28,9 +30,7 @@ N_RANKED = 10
 
 
 def explain(
-    model: Annotated[
-        Path, typer.Argument(help="Model in LightGBM's or XGBoost's own format, as fit writes it.", show_default=False)
-    ],
+    model: ModelPath,
     data: DataPath,
     query: Annotated[
         str | None,
@@ -51,13 +51,7 @@ def explain(
     label: LabelOption = None,
     features: FeaturesOption = None,
     drop: DropOption = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            help="File to write the table to: .csv, .json, .md or .tex. CSV and JSON have all features.",
-            show_default=False,
-        ),
-    ] = None,
+    output: OutputOption = None,
     plot: Annotated[
         Path | None, typer.Option(help="Image file for a plot of the contributions.", show_default=False)
     ] = None,

@@ -32,6 +32,16 @@ Backend = Literal["lightgbm", "xgboost", "both"]
 
 DATA_HELP = "LETOR, CSV, TSV or Parquet file; all but Parquet may be compressed by gzip."
 DataPath = Annotated[Path, typer.Argument(help=DATA_HELP, show_default=False)]
+ModelPath = Annotated[
+    Path, typer.Argument(help="Model in LightGBM's or XGBoost's own format, as fit writes it.", show_default=False)
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="File to write the table to: .csv, .json, .md or .tex. CSV and JSON have all rows and columns, unrounded.",
+        show_default=False,
+    ),
+]
 QidOption = Annotated[
     str | None,
     typer.Option(

@@ -11,7 +11,7 @@ import typer
 
 from boostrank.backends.model_files import require_file
 from boostrank.cli.data_files import Documents, ModelFeatures, read_documents
-from boostrank.cli.options import DataPath, DropOption, FeaturesOption, QidOption, require_folder_of
+from boostrank.cli.options import DataPath, DropOption, FeaturesOption, ModelPath, QidOption, require_folder_of
 from boostrank.cli.score_files import QID, SCORE
 from boostrank.cli.table_columns import split_names
 from boostrank.cli.table_files import is_table_name, open_table, write_table_file
@@ -21,9 +21,7 @@ from boostrank.segments import Floats
 
 
 def predict(
-    model: Annotated[
-        Path, typer.Argument(help="Model in LightGBM's or XGBoost's own format, as fit writes it.", show_default=False)
-    ],
+    model: ModelPath,
     data: DataPath,
     qid: QidOption = None,
     features: FeaturesOption = None,

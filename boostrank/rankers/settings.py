@@ -216,6 +216,14 @@ class Settings:
         return explicit | set(self.native)
 
     @property
+    def loss(self) -> Loss | CustomObjective | str:
+        """A loss of boostrank, the objective of a user, or the name of an objective of the boosting library."""
+        objective = self.values["objective"]
+        if is_function(objective):
+            return CustomObjective(objective)
+        return objective if objective in self.backend.NATIVE_OBJECTIVES else get_loss(objective)
+
+    @property
     def chooses_objective(self) -> bool:
         """Whether the objective is chosen by cross-validation."""
         return _is_auto(self.values["objective"])
@@ -328,14 +336,9 @@ class Settings:
 
     def specification(self, random_state: np.random.RandomState, options: FitOptions) -> TrainingSpecification:
         """The specification of the training."""
-        values, objective = self.values, self.values["objective"]
-        loss: Any = objective
-        if is_function(objective):
-            loss = CustomObjective(objective)
-        elif objective not in self.backend.NATIVE_OBJECTIVES:
-            loss = get_loss(objective)
+        values = self.values
         return TrainingSpecification(
-            loss=loss,
+            loss=self.loss,
             dcg=self.dcg,
             normalize=values["normalize"],
             parameters=self.parameters(random_state),
@@ -351,9 +354,7 @@ class Settings:
     def parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
         """Parameters of the boosting library by canonical name."""
         names = {name: native for name, native in self.backend.PARAMETERS.items() if name not in self.unused}
-        objective = self.values["objective"]
-        is_ours = not is_function(objective) and objective not in self.backend.NATIVE_OBJECTIVES
-        defaults = self.backend.loss_defaults(self.native) if is_ours else {}
+        defaults = self.backend.loss_defaults(self.native) if isinstance(self.loss, Loss) else {}
         values = {name: defaults.get(name) if self.values[name] is None else self.values[name] for name in names}
         parameters = {native: values[name] for name, native in names.items() if values[name] is not None}
         seed = self.values["random_state"]

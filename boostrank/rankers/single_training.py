@@ -1,4 +1,4 @@
-"""One training of a backend: on all queries, or on some of them with the others as validation set."""
+"""Trainings of a backend on all queries, or on some of them with the others as validation set."""
 
 from __future__ import annotations
 

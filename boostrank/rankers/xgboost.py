@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends import xgboost as xgboost_backend
 from boostrank.backends.base import Backend
-from boostrank.backends.xgboost_features import adopt_missing, missing_parameter
+from boostrank.backends.xgboost_matrix_parameters import adopt_missing, missing_parameter
 from boostrank.dcg import Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
