@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -33,6 +33,7 @@ from boostrank.cli.options import (
 )
 from boostrank.cli.reports import counted
 from boostrank.cli.stopping import Stopping
+from boostrank.datasets import Dataset
 from boostrank.losses import DEFAULT_LOSS
 from boostrank.queries import Queries
 from boostrank.rankers.settings import DEFAULT_PATIENCE
@@ -174,11 +175,14 @@ def fit(
         error_console.print("cross-validation over the training queries ...")
     ranker.fit(*dataset, eval_set=parts, eval_metric=measure, verbose=BAR)
     ranker.save_model(model)
-    for line in stopping.results(ranker):
+    for line in (*stopping.results(ranker), f"{model}: {_size(ranker, dataset)}"):
         console.print(line, soft_wrap=True)
+
+
+def _size(ranker: Any, dataset: Dataset) -> str:
+    """The size of a model and of its training data, in words."""
     n_queries = Queries.from_qid(dataset.qid).n_queries
-    console.print(
-        f"{model}: {counted(ranker.best_iteration_, 'round')}, {counted(ranker.n_features_in_, 'feature')}, "
-        f"{counted(len(dataset.y), 'document')} of {counted(n_queries, 'query', 'queries')}",
-        soft_wrap=True,
+    return (
+        f"{counted(ranker.best_iteration_, 'round')}, {counted(ranker.n_features_in_, 'feature')}, "
+        f"{counted(len(dataset.y), 'document')} of {counted(n_queries, 'query', 'queries')}"
     )

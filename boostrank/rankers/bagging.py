@@ -170,8 +170,6 @@ class BaggedRanker(BaseEstimator):
         TypeError
             If `ranker` is no LightGBMRanker and no XGBoostRanker.
         """
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         settings = self._check_parameters()
         has_validation = settings.uses_folds or any(
             settings.values[name] is not None for name in ("early_stopping_rounds", "validation_fraction")
@@ -181,8 +179,7 @@ class BaggedRanker(BaseEstimator):
                 "eval_metric is for the queries that members stop early on: set early_stopping_rounds of the ranker"
             )
         random_state = as_random_state(self.random_state)
-        receiver = f"{type(self).__name__}.fit"
-        data, features, given = training_data(X, y, qid, group, receiver, sample_weight, position=position)
+        data, features, given = training_data(self, X, y, qid, group, sample_weight, position=position)
         n_drawn = number_to_draw(self.max_samples, data.queries.n_queries)
         samples = [
             draw_sample(data.queries.n_queries, n_drawn, self.bootstrap, random_state) for _ in range(self.n_estimators)

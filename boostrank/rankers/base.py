@@ -174,14 +174,13 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         FloatingPointError
             If a gradient or a Hessian is not finite in some round.
         """
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         settings = self._settings()
         eval_set = as_eval_set(eval_set, eval_X, eval_y)
         settings.check_validation(eval_set, early_stopping_metric)
         random_state = settings.random_state()
-        receiver, scores = f"{type(self).__name__}.fit", {"init_score": init_score, "position": position}
-        data, features, rows = training_data(X, y, qid, group, receiver, sample_weight, **scores)
+        data, features, rows = training_data(
+            self, X, y, qid, group, sample_weight, init_score=init_score, position=position
+        )
         model = None if init_model is None else self._model_to_continue(init_model, features)
         n_earlier_rounds = 0 if model is None else self._backend.n_rounds(model)
         kept = settings.kept_queries(data.queries.n_queries, random_state)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -108,17 +109,20 @@ def group_data(
 
 
 def training_data(
-    X: Any, y: Any, qid: Any, group: ArrayLike | None, receiver: str, sample_weight: Any, **per_row: Any
+    ranker: BaseEstimator, X: Any, y: Any, qid: Any, group: ArrayLike | None, sample_weight: Any, **per_row: Any
 ) -> tuple[GroupedData, TrainingFeatures, GivenRows]:
-    """Find the queries of the data to train on, check all values, and group them by query.
+    """Find the queries of the data to train `ranker` on, check all values, and group them by query.
 
     Returns the grouped data, number and names of the features, and all rows, also those that the labels leave out.
     Parameters and errors are those of :func:`features_and_qid` and :func:`group_data`.
     """
+    name = type(ranker).__name__
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
     features = TrainingFeatures()
     if isinstance(qid, str):
         features.qid_column = qid
-    X, ids = features_and_qid(X, y, qid, group, receiver)
+    X, ids = features_and_qid(X, y, qid, group, f"{name}.fit")
     grouped = group_data(features.learn(X), y, ids, sample_weight, **per_row)
     return grouped, features, GivenRows.of(grouped, y, ids)
 
