@@ -17,11 +17,11 @@ from boostrank.dcg import DCG
 from boostrank.frames import find_qid, require_qid
 from boostrank.metrics.training_queries import remember_training_queries
 from boostrank.rankers.bagging_members import (
-    MemberTraining,
     draw_sample,
     mean_out_of_bag_scores,
     number_to_draw,
     threads_per_member,
+    train_member,
 )
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
@@ -185,14 +185,11 @@ class BaggedRanker(BaseEstimator):
             draw_sample(data.queries.n_queries, n_drawn, self.bootstrap, random_state) for _ in range(self.n_estimators)
         ]
         threads = threads_per_member(self.n_jobs, self.n_estimators) if settings.values["n_jobs"] is None else None
-        training = MemberTraining(
-            clone(self.ranker) if threads is None else clone(self.ranker).set_params(n_jobs=threads),
-            data,
-            _stops_on_out_of_bag(settings),
-            {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric},
-        )
+        ranker = clone(self.ranker) if threads is None else clone(self.ranker).set_params(n_jobs=threads)
+        options = {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric}
+        common = ranker, data, _stops_on_out_of_bag(settings), options
         members = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(training.train)(number, sample) for number, sample in enumerate(samples)
+            delayed(train_member)(*common, number, sample) for number, sample in enumerate(samples)
         )
         average = self._average([member.ranker for member in members], features)
         scores = mean_out_of_bag_scores(data.queries, samples, [member.scores for member in members])
@@ -202,8 +199,8 @@ class BaggedRanker(BaseEstimator):
         self.estimators_samples_ = [given.query_numbers[sample.drawn] for sample in samples]
         self.ranker_ = average
         features.copy_to(self)
-        for ranker in (self, average):
-            remember_training_queries(ranker, given.queries)
+        for fitted in (self, average):
+            remember_training_queries(fitted, given.queries)
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:

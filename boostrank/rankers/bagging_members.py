@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import joblib
@@ -99,56 +98,44 @@ def threads_per_member(n_jobs: int | None, n_members: int) -> int | None:
     return min(max(1, joblib.cpu_count() // n_workers), n_threads())
 
 
-@dataclass(frozen=True)
-class MemberTraining:
-    """The settings and the data that the trainings of all members have in common.
+def train_member(
+    ranker: BoostedRanker,
+    data: GroupedData,
+    stops_on_out_of_bag: bool,
+    options: dict[str, Any],
+    number: int,
+    sample: Sample,
+) -> Member:
+    """Train member `number`, counted from 0, a clone of `ranker`, and predict the scores of its out-of-bag queries.
 
-    Attributes
-    ----------
-    ranker : BoostedRanker
-        Its clones are trained.
-    data : GroupedData
-    stops_on_out_of_bag : bool
-        Whether the out-of-bag queries of a member are its validation set.
-    options : dict
-        Arguments of `fit` on metrics.
+    `options` are arguments of `fit` on metrics. Raises ValueError if the member is to stop early on out-of-bag queries
+    and there are none.
     """
-
-    ranker: BoostedRanker
-    data: GroupedData
-    stops_on_out_of_bag: bool
-    options: dict[str, Any]
-
-    def train(self, number: int, sample: Sample) -> Member:
-        """Train member `number`, counted from 0, and predict the scores of its out-of-bag queries.
-
-        Raises ValueError if it is to stop early on out-of-bag queries and there are none.
-        """
-        part = self.data.take(~sample.is_out_of_bag)
-        out_of_bag = self.data.take(sample.is_out_of_bag) if sample.is_out_of_bag.any() else None
-        options = dict(self.options)
-        if self.stops_on_out_of_bag:
-            if out_of_bag is None:
-                raise ValueError(
-                    f"member {number} was trained on all {len(sample.counts)} queries, so that it has no out-of-bag "
-                    "queries for early_stopping_rounds: lower max_samples, or set validation_fraction of the ranker"
-                )
-            options["eval_set"] = [(out_of_bag.X, out_of_bag.labels.values, out_of_bag.queries.qid)]
-        weights = _weights(part, sample.counts[~sample.is_out_of_bag])
-        if weights is not None and not weights.any():
+    part = data.take(~sample.is_out_of_bag)
+    out_of_bag = data.take(sample.is_out_of_bag) if sample.is_out_of_bag.any() else None
+    options = dict(options)
+    if stops_on_out_of_bag:
+        if out_of_bag is None:
             raise ValueError(
-                f"member {number} drew only queries of sample_weight 0: leave these queries out, or raise max_samples"
+                f"member {number} was trained on all {len(sample.counts)} queries, so that it has no out-of-bag "
+                "queries for early_stopping_rounds: lower max_samples, or set validation_fraction of the ranker"
             )
-        ranker = clone(self.ranker).set_params(random_state=sample.seed)
-        ranker.fit(
-            part.X,
-            part.labels.values,
-            part.queries.qid,
-            sample_weight=weights,
-            position=part.position,
-            **options,
+        options["eval_set"] = [(out_of_bag.X, out_of_bag.labels.values, out_of_bag.queries.qid)]
+    weights = _weights(part, sample.counts[~sample.is_out_of_bag])
+    if weights is not None and not weights.any():
+        raise ValueError(
+            f"member {number} drew only queries of sample_weight 0: leave these queries out, or raise max_samples"
         )
-        return Member(ranker, np.zeros(0) if out_of_bag is None else ranker.predict(out_of_bag.X))
+    member = clone(ranker).set_params(random_state=sample.seed)
+    member.fit(
+        part.X,
+        part.labels.values,
+        part.queries.qid,
+        sample_weight=weights,
+        position=part.position,
+        **options,
+    )
+    return Member(member, np.zeros(0) if out_of_bag is None else member.predict(out_of_bag.X))
 
 
 def _weights(part: GroupedData, counts: Ints) -> Floats | None:
