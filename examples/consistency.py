@@ -150,10 +150,7 @@ def search(folder, surrogates, n_distributions):
             "\nThe rows are equal, because the search tries the same label distributions for each of these losses, and "
             "each ranks documents by their expected targets."
         )
-    print(
-        f"\nThe one that it finds for ListNet, which is softmax with targets "
-        f"softmax:\n\n{found['softmax', 'softmax']}\n"
-    )
+    print(f"\nThe one that it finds for ListNet:\n\n{found['softmax', 'softmax']}\n")
     figure, ax = import_pyplot().subplots(figsize=(style.WIDTH, 1.2 + 0.36 * len(surrogates)), layout="constrained")
     shown = np.ma.masked_equal(regrets, 0.0)
     image = ax.pcolormesh(shown, cmap="OrRd", vmin=0.0, vmax=0.6, edgecolors="white", linewidth=2)
@@ -246,8 +243,9 @@ def tightness(folder, n_distributions):
         ax.set_xlim(1e-6, 10)
         ax.set_ylim(1e-4, 3)
         style.light_grid(ax, "both")
-    axes[0, 0].legend(frameon=False, loc="lower right")
-    figure.supxlabel("excess expected loss")
+    # Outside of the panels, where it hides no dots.
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=3)
+    axes[1, 1].set_xlabel("excess expected loss")
     figure.supylabel("NDCG regret")
     figure.suptitle(f"regret of wrong rankings of {N_DOCUMENTS} documents, and its bounds")
     save(figure, folder, "tightness")

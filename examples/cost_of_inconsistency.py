@@ -195,7 +195,10 @@ def draw_panel(ax, rows, limits, lowest):
             # The text is on the other side of the limit than the line of the loss.
             side, va = (-3, "top") if mean.mean() > limits[loss] else (2, "bottom")
             where = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "ha": "center", "va": va}
-            ax.annotate(f"limit {limits[loss]:.4f}", (0.37, limits[loss]), (0, side), color=color, size=7.5, **where)
+            # On white, so that a line behind the text does not cross it out.
+            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+            text = f"limit {limits[loss]:.4f}"
+            ax.annotate(text, (0.37, limits[loss]), (0, side), color=color, size=7.5, bbox=box, zorder=3, **where)
     ax.set(xscale="log", yscale="log", ylim=(lowest, MAX_REGRET), xlabel="training queries n")
     ax.minorticks_off()
     ticks = [tick for tick in np.outer(10.0 ** np.arange(-6, 0), [1, 2, 5]).ravel() if lowest <= tick <= MAX_REGRET]

@@ -42,8 +42,8 @@ print(f"Means over 3 folds of {len(np.unique(qid[rest]))} queries:\n")
 print(table.sort_values("NDCG@10", ascending=False).to_string(index=False, float_format="{:.4f}".format))
 best = table.loc[search.best_index_]
 print(
-    f"\n{best['objective']} with {best['num_leaves']} leaves has the best NDCG@10. It was trained again on the queries of "
-    f"all folds, with {search.best_estimator_.best_iteration_} rounds."
+    f"\n{best['objective']} with {best['num_leaves']} leaves has the best NDCG@10. It was trained again on the "
+    f"queries of all folds, with {search.best_estimator_.best_iteration_} rounds."
 )
 
 # The same by scikit-learn's own class, once metadata routing is on; here with the best objective only.
