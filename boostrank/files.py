@@ -46,18 +46,21 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
         return
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{uuid.uuid4().hex[:16]}.{name[-200:]}")
-    # The content of a file that only its owner may read is never in one that others may read.
-    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if old is None else 0o600))
     try:
+        # The content of a file that only its owner may read is never in one that others may read.
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if old is None else 0o600))
         write(temporary)
         if old is None or _restore_owner_and_mode(temporary, old):
             os.replace(temporary, target)
         else:
             _write_through(temporary, target)
             os.unlink(temporary)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.strerror and error.filename in (None, temporary):
+            # A full disk names no file, and nobody knows the temporary one.
+            error.filename = os.fspath(path)
         raise
 
 

@@ -52,7 +52,8 @@ def html_table(
     parts += ["<thead>", *(_row(row, "th", n_texts, _BELOW_HEAD) for row in head), "</thead>"] if head else []
     parts += ["<tbody>", *(_row(row, "td", n_texts) for row in body), "</tbody>", "</table>"]
     parts += [f"<p>{html.escape(note)}</p>" for note in notes if note]
-    return "\n".join(["<div>", *parts, "</div>"])
+    # A table that is wider than the notebook gets a scroll bar of its own.
+    return "\n".join(['<div style="overflow-x: auto">', *parts, "</div>"])
 
 
 def range_text(values: NDArray[np.number]) -> str:

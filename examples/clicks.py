@@ -61,8 +61,8 @@ def main():
     propensities = br.clicks.harvest_propensities(log).extended(log.n_positions)
     low, high = propensities.interval()
     print(
-        f"Users examine position 2 {propensities.values[1]:.2f} times as often as position 1 (95% interval "
-        f"{low[1]:.2f} to {high[1]:.2f}), and position {log.n_positions} {propensities.values[-1]:.2f} times as often."
+        f"Users examine position 2 only {propensities.values[1]:.2f} times as often as position 1 (95% interval "
+        f"{low[1]:.2f} to {high[1]:.2f}), and position {log.n_positions} only {propensities.values[-1]:.2f} times."
     )
     if arguments.output:
         truth = None if y is None else TRUTH

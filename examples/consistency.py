@@ -145,10 +145,12 @@ def search(folder, surrogates, n_distributions):
     for surrogate, row in zip(surrogates, regrets, strict=True):
         cells = (f"{regret:8.4f}" if regret else "       -" for regret in row)
         print(f"{surrogate:<24}", *cells)
-    print(
-        f"\nThe one that it finds for ListNet, which is softmax with targets "
-        f"softmax:\n\n{found['softmax', 'softmax']}\n"
-    )
+    if np.allclose(regrets, regrets[0]):
+        print(
+            "\nThe rows are equal, because the search tries the same label distributions for each of these losses, and "
+            "each ranks documents by their expected targets."
+        )
+    print(f"\nThe one that it finds for ListNet:\n\n{found['softmax', 'softmax']}\n")
     figure, ax = import_pyplot().subplots(figsize=(style.WIDTH, 1.2 + 0.36 * len(surrogates)), layout="constrained")
     shown = np.ma.masked_equal(regrets, 0.0)
     image = ax.pcolormesh(shown, cmap="OrRd", vmin=0.0, vmax=0.6, edgecolors="white", linewidth=2)
@@ -226,7 +228,10 @@ def tightness(folder, n_distributions):
         texts = [f"{ratios[sharp].max():8.3f} {np.median(ratios[sharp]):7.3f}" for sharp in (False, True)]
         print(f"  {surrogate:<9} {texts[0]} {texts[1]} {wrong.sum():8}")
         largest = max(largest, ratios[True].max(), ratios[False].max())
-        ax.scatter(excess[wrong], regret[wrong], s=3, color=style.BLUE, alpha=0.4, linewidth=0, rasterized=True)
+        # Few dots must be large to be seen, and many small, so that they do not hide each other.
+        size = 14 if wrong.sum() < 200 else 3
+        dots = {"s": size, "color": style.BLUE, "alpha": 0.6, "linewidth": 0, "rasterized": True}
+        ax.scatter(excess[wrong], regret[wrong], **dots, label="wrong ranking")
         for sharp, dash in ((False, "--"), (True, "-")):
             label = "sharp" if sharp else "Theorem 10"
             bound = theory.regret_bound(surrogate, grid, N_DOCUMENTS, sharp=sharp)
@@ -238,8 +243,9 @@ def tightness(folder, n_distributions):
         ax.set_xlim(1e-6, 10)
         ax.set_ylim(1e-4, 3)
         style.light_grid(ax, "both")
-    axes[0, 0].legend(frameon=False, loc="lower right")
-    figure.supxlabel("excess expected loss")
+    # Outside of the panels, where it hides no dots.
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=3)
+    axes[1, 1].set_xlabel("excess expected loss")
     figure.supylabel("NDCG regret")
     figure.suptitle(f"regret of wrong rankings of {N_DOCUMENTS} documents, and its bounds")
     save(figure, folder, "tightness")

@@ -176,24 +176,33 @@ def separate(heights, gap):
     return placed[np.argsort(permutation)]
 
 
+def has_bands(rows):
+    """Whether there are enough training sets; the intervals of two or three would cover the picture."""
+    return rows["seeds"].groupby(rows["n"]).max().max() > 3
+
+
 def draw_panel(ax, rows, limits, lowest):
     sizes, ends = sorted(rows["n"].unique()), {}
     for loss, of_loss in rows.groupby("loss"):
         _, color, dash, _ = LOSSES[loss]
         n, mean, band = of_loss[["n", "mean", "band"]].to_numpy().T
         ax.plot(n, mean, color=color, linestyle=dash, linewidth=1.8)
-        ax.fill_between(n, mean / band, mean * band, color=color, alpha=0.15, linewidth=0)
+        if has_bands(rows):
+            ax.fill_between(n, mean / band, mean * band, color=color, alpha=0.15, linewidth=0)
         ends[loss] = np.log(mean[-1] / lowest) / np.log(MAX_REGRET / lowest)
         if loss in REPAIRS and limits[loss] > 3 * lowest:
             ax.axhline(limits[loss], color=color, linestyle=":", linewidth=1.2)
             # The text is on the other side of the limit than the line of the loss.
             side, va = (-3, "top") if mean.mean() > limits[loss] else (2, "bottom")
             where = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "ha": "center", "va": va}
-            ax.annotate(f"limit {limits[loss]:.4f}", (0.37, limits[loss]), (0, side), color=color, size=7.5, **where)
+            # On white, so that a line behind the text does not cross it out.
+            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+            text = f"limit {limits[loss]:.4f}"
+            ax.annotate(text, (0.37, limits[loss]), (0, side), color=color, size=7.5, bbox=box, zorder=3, **where)
     ax.set(xscale="log", yscale="log", ylim=(lowest, MAX_REGRET), xlabel="training queries n")
     ax.minorticks_off()
     ticks = [tick for tick in np.outer(10.0 ** np.arange(-6, 0), [1, 2, 5]).ravel() if lowest <= tick <= MAX_REGRET]
-    ax.set_xticks(sizes, [f"{float(f'{n:.2g}') / 1000:g}k" for n in sizes])
+    ax.set_xticks(sizes, [f"{n}" if n < 1000 else f"{float(f'{n:.2g}') / 1000:g}k" for n in sizes])
     ax.set_yticks(ticks, [f"{tick:.10g}" for tick in ticks])
     style.light_grid(ax)
     for (loss, height), place in zip(ends.items(), separate(np.array([*ends.values()]), 0.045), strict=True):
@@ -207,6 +216,8 @@ def draw(rows, limits, features, path):
     figure = import_pyplot().figure(figsize=(9.0, 5.4), layout="constrained")
     figure.suptitle("More data does not repair an inconsistent loss", size=13, weight="bold")
     inner, largest = figure.subfigures(), rows[rows["n"] == rows["n"].max()].groupby("loss")["mean"].mean()
+    n_sets = rows["seeds"].max()
+    bands = "Bands: 95% intervals over training sets." if has_bands(rows) else f"Means of {n_sets} training sets."
     times = {LOSSES[loss][0]: largest[loss] / largest[repair] for loss, repair in REPAIRS.items()}
     inner.suptitle(
         f"With {rows['n'].max():,} queries, regret of the original loss divided by that of its repair: "
@@ -217,7 +228,7 @@ def draw(rows, limits, features, path):
         "Dashed: original losses; dotted: their limits for n → ∞. Solid: repaired, on gains divided by ideal DCGs.\n"
         f"The limit of the repaired losses is 0, the optimum; that of the original RankCosine is "
         f"{limits['cosine/l2']:.4f}.\n"
-        f"Axes are logarithmic. Bands: 95% intervals over training sets. {FEATURES[features]}",
+        f"Axes are logarithmic. {bands} {FEATURES[features]}",
         size=8,
     )
     panels = inner.subplots(1, 2, sharey=True)

@@ -22,9 +22,10 @@ settings = {"n_estimators": 200, "max_depth": 5, "learning_rate": 0.1, "tree_met
 
 before = xgb.XGBRanker(objective="rank:ndcg", **settings, early_stopping_rounds=20, eval_metric="ndcg@10")
 before.fit(X, y, qid=qid, eval_set=[(X_valid, y_valid)], eval_qid=[qid_valid], verbose=False)
-# `eval_metric` is an argument of fit.
+# `eval_metric` is an argument of fit, and validation sets may have names.
 after = br.XGBoostRanker("rank:ndcg", **settings, early_stopping_rounds=20)
-after.fit(X, y, qid=qid, eval_set=[(X_valid, y_valid)], eval_qid=[qid_valid], eval_metric="ndcg@10")
+valid = {"eval_set": [(X_valid, y_valid)], "eval_qid": [qid_valid], "eval_names": ["validation"]}
+after.fit(X, y, qid=qid, **valid, eval_metric="ndcg@10")
 difference = np.abs(after.predict(X_test) - before.predict(X_test)).max()
 print(
     f"With LambdaMART, XGBRanker stops after {before.best_iteration + 1} rounds and XGBoostRanker after "

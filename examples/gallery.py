@@ -31,6 +31,7 @@ def save(display, name):
     """Save the figure of a display if there is a folder, keep its pixels for the page, and return the display."""
     figure = display.figure_
     if folder:
+        figure.suptitle(type(display).__name__, x=0.01, ha="left", weight="bold", size="medium")
         figure.savefig(folder / f"{name}.png", dpi=DPI)
         pictures[name] = plt.imread(folder / f"{name}.png")[..., :3]
     plt.close(figure)
@@ -110,7 +111,7 @@ clicks = br.simulate_clicks(test.y, shown, test.qid, policy=("plackett-luce", 1.
 seen = displays.PropensityDisplay.from_propensities(br.clicks.harvest_propensities(clicks.log), truth=clicks.model)
 save(seen, "propensities")
 (estimate,) = seen.propensities.values()
-print(f"Users look at position 2 {estimate.at([2]).item():.2f} times as often as at position 1.")
+print(f"Users look at position 2 only {estimate.at([2]).item():.2f} times as often as at position 1.")
 
 # What the displays say together.
 gap = curve.mean[:, -1].max() - curve.mean[:, -1].min()

@@ -42,8 +42,8 @@ print(f"Means over 3 folds of {len(np.unique(qid[rest]))} queries:\n")
 print(table.sort_values("NDCG@10", ascending=False).to_string(index=False, float_format="{:.4f}".format))
 best = table.loc[search.best_index_]
 print(
-    f"\nThe best NDCG@10 has {best['objective']} with {best['num_leaves']} leaves. It was trained again on the queries "
-    f"of all folds, with {search.best_estimator_.best_iteration_} rounds."
+    f"\n{best['objective']} with {best['num_leaves']} leaves has the best NDCG@10. It was trained again on the "
+    f"queries of all folds, with {search.best_estimator_.best_iteration_} rounds."
 )
 
 # The same by scikit-learn's own class, once metadata routing is on; here with the best objective only.
@@ -62,8 +62,9 @@ for name, rows in {"LambdaMART": table[native], "the best other loss": table[~na
     found = br.LightGBMRanker(**{**ranker.get_params(), **parameters}).fit(X[rest], y[rest], qid[rest])
     ndcg[name] = br.ndcg_score(y[test], found.predict(X[test]), qid[test], k=10, per_query=True)
     chosen = table.loc[rows["NDCG@10"].idxmax()]
+    loss = name if name == chosen["objective"] else f"{name}, {chosen['objective']},"
     print(
-        f"On {len(ndcg[name])} test queries {name} ({chosen['objective']}, {chosen['num_leaves']} leaves) has "
+        f"On {len(ndcg[name])} test queries {loss} with {chosen['num_leaves']} leaves has NDCG@10 "
         f"{ndcg[name].mean():.4f}."
     )
 theirs, ours = ndcg.values()

@@ -50,8 +50,8 @@ same = "the same" if difference == 0 else f"different by at most {difference:.2g
 print(f"lightgbm.LGBMRanker: its scores and those of lightgbm.train are {same}.")
 relation = "above" if ndcg > mean[-1] else "below"
 print(
-    "Learned: LightGBM trains, evaluates and stops early with losses of boostrank by itself. The test queries are "
-    f"{abs(ndcg - mean[-1]):.4f} {relation} the cross-validation that chose the number of rounds."
+    "Learned: LightGBM trains, evaluates and stops early with losses of boostrank by itself. NDCG@10 of the test "
+    f"queries is {abs(ndcg - mean[-1]):.4f} {relation} that of the cross-validation that chose the number of rounds."
 )
 
 if arguments.output:

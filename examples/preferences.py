@@ -91,7 +91,8 @@ def describe(table, choices, n_queries):
     """Print the table, and what the numbers of choices say together."""
     shown = table.assign(
         interval=[f"{low:+.4f} to {high:+.4f}" for low, high in table[["low", "high"]].to_numpy()],
-        p=["" if np.isnan(p) else f"{p:.3f}" for p in table["p"]],
+        difference=["" if np.isnan(p) else f"{d:+.4f}" for d, p in table[["difference", "p"]].to_numpy()],
+        p=["" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}" for p in table["p"]],
         choices=["" if np.isnan(n) else f"{n:,.0f}" for n in table["choices for training"]],
     )
     shown.loc[shown["p"] == "", "interval"] = ""

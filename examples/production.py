@@ -50,7 +50,7 @@ with tempfile.TemporaryDirectory() as folder:
     except ValueError as error:
         refused = True
         reason = str(error).split("' is ")[-1].split(". ")[0].rstrip(".")
-        print(f"A file that somebody has edited is refused: it is {reason}.")
+        print(f'A file that somebody has edited is refused, with the message that it "is {reason}".')
 
 # Why does a document have its score? Its contributions, which are SHAP values, and the expected score add up to it.
 why = br.explain(ranker, new, qid, query=qid[0], ranks=1)

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from rich.console import Console
+from rich.text import Text
 from sklearn.base import BaseEstimator
 
 import boostrank as br
@@ -106,7 +108,7 @@ def shown(monkeypatch):
 
         def console(*, stderr, **given):
             assert stderr
-            return Console(file=file, width=100, **given, **options)
+            return Console(file=file, **given, **{"width": 100, **options})
 
         monkeypatch.setattr(progress_display, "Console", console)
         monkeypatch.setattr(progress_display.time, "monotonic", lambda: next(clock) / 1000)
@@ -122,13 +124,23 @@ def test_a_line_for_each_fold_is_written_off_a_terminal(shown):
     trained = [("Fold1", "a", False), ("Fold2", "a", False), ("Fold2", "b", False), ("Fold1", "b", False)]
     assert shown(trained) == (
         "Fold2 is finished (1 of 2): 2 trainings, 1 min 00 s since the start, about 20 s left\n"
-        "Fold1 is finished (2 of 2): 2 trainings, 2 min 00 s since the start, about 0 s left\n"
+        "Fold1 is finished (2 of 2): 2 trainings, 2 min 00 s since the start\n"
     )
     saved = [("[b]x", "a", True), ("[b]x", "b", True), ("Fold2", "a", True), ("Fold2", "b", False)]
     assert shown(saved) == (
         "[b]x is finished (1 of 2): 2 saved trainings\n"
-        "Fold2 is finished (2 of 2): 1 training, 1 saved, 1 min 00 s since the start, about 0 s left\n"
+        "Fold2 is finished (2 of 2): 1 training, 1 saved, 1 min 00 s since the start\n"
     )
+
+
+@pytest.mark.parametrize("width", [46, 60, 100])
+def test_a_bar_on_a_narrow_terminal_cuts_the_name_and_no_number(shown, width):
+    name = "lightgbm pairwise-exponential with many leaves"
+    trained = [(fold, ranker, False) for fold in ("Fold1", "Fold2") for ranker in ("a", name)]
+    text = Text.from_ansi(shown(trained, force_terminal=True, width=width)).plain
+    last = [line.rstrip() for line in text.splitlines() if "4/4" in line][-1]
+    assert re.search(r"^F.*… ━+ 4/4 \d:\d\d:\d\d left 0:00:00$", last), last
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= width
 
 
 def test_a_bar_is_drawn_on_a_terminal(shown):

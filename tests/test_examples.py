@@ -39,7 +39,7 @@ LEARNED = {
     "gallery": "Learned: the losses differ by # in NDCG@# here, # training queries in place of # give #, and",
     "grid_search": "Learned: in the search",
     "larger_than_memory": "Learned:",
-    "native_lightgbm": "Learned: LightGBM trains, evaluates and stops early with losses of boostrank by itself. The",
+    "native_lightgbm": "Learned: LightGBM trains, evaluates and stops early with losses of boostrank by itself. NDCG@#",
     "native_xgboost": "Learned: XGBoost trains and stops early with a loss of boostrank by itself. On test queries",
     "ndcg_anatomy": "Learned: how ties are counted can change NDCG@# by # here,",
     "optuna_search": "Learned: by a paired permutation test on queries that the search has not seen, the ranker",

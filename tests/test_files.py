@@ -1,5 +1,6 @@
 """Files are replaced as a whole, keep their mode and owner, and special files are written to and not replaced."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -177,3 +178,17 @@ def test_standard_output_gets_the_content_in_sequence(tmp_path, to_file):
     else:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout == expected
+
+
+def test_a_full_disk_names_the_file_of_the_user(tmp_path):
+    def fail(name):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space left") as full:
+        write_atomically(tmp_path / "model.txt", fail)
+    assert full.value.filename == str(tmp_path / "model.txt")
+    # The error of a folder that is missing names the file too, and not the temporary one.
+    with pytest.raises(FileNotFoundError) as absent:
+        write_atomically(tmp_path / "absent" / "model.txt", fail)
+    assert absent.value.filename == str(tmp_path / "absent" / "model.txt")
+    assert list(tmp_path.iterdir()) == []

@@ -118,9 +118,7 @@ def test_reports_of_consistency():
     n = found.counterexample.n_documents
     assert tables.tables[0][0] == ["", *(f"document {i + 1}" for i in range(n))]
     assert len(tables.tables[0]) == 3 + len(found.counterexample.labels)
-    assert tables.captions == [
-        f"{found.surrogate!r} with targets 'none': not consistent with NDCG, regret {found.regret:.4f}"
-    ]
+    assert tables.captions == [f"softmax with targets 'none': not consistent with NDCG, regret {found.regret:.4f}"]
     assert tables.notes[0] == f"expected NDCG {found.ndcg:.4f} instead of {found.best_ndcg:.4f}"
     none = Tables(check_consistency("squared", n_distributions=20)._repr_html_())
     assert none.tables == [[["result", "no counterexample to consistency with NDCG"]]]

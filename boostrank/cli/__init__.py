@@ -34,10 +34,10 @@ def main() -> None:
             app()
     except KeyboardInterrupt:
         # While the libraries are imported; afterwards typer and the commands handle it.
-        _print_to_stderr("stopped:", "bold yellow", "before the command began")
+        print_to_stderr("stopped:", "bold yellow", "before the command began")
         sys.exit(INTERRUPTED)
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
-        _print_to_stderr("error:", "bold red", _message(error))
+        print_to_stderr("error:", "bold red", _message(error))
         sys.exit(2)
 
 
@@ -46,15 +46,18 @@ def _message(error: Exception) -> str:
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
+    elif isinstance(error, OSError) and error.strerror:
+        text = error.strerror
     return " ".join([text, *(f"({note})" for note in getattr(error, "__notes__", []))])
 
 
 def _show_warning(message: Warning | str, *place: Any, **options: Any) -> None:
     """Print the text of a warning without the line of code that it comes from."""
-    _print_to_stderr("warning:", "bold yellow", str(message))
+    print_to_stderr("warning:", "bold yellow", str(message))
 
 
-def _print_to_stderr(label: str, style: str, message: str) -> None:
+def print_to_stderr(label: str, style: str, message: str) -> None:
+    """Print a line such as "error: ..." on standard error, with its first word in a style of rich."""
     from rich.console import Console
     from rich.text import Text
 

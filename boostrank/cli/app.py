@@ -11,6 +11,7 @@ from boostrank.cli.compare import compare, default_text
 from boostrank.cli.evaluate import evaluate
 from boostrank.cli.explain import explain
 from boostrank.cli.fit import fit
+from boostrank.cli.interruption import stoppable
 from boostrank.cli.predict import predict
 from boostrank.cli.versions import versions
 
@@ -36,6 +37,8 @@ def options(
             "--version",
             callback=print_versions,
             is_eager=True,
+            # Without it, the help of newer versions of typer says <bool>, although the option takes no value.
+            metavar="",
             help="Print versions, and whether the compiled library is used.",
         ),
     ] = False,
@@ -44,9 +47,11 @@ def options(
 
 
 # In the sequence of the help: train, use, evaluate, compare, understand. The texts are those of the list of commands.
-app.command(short_help="Train a ranker, and save its model.")(fit)
-app.command(short_help="Score documents with a saved model.")(predict)
-app.command(short_help="Compute NDCG and other measures of scores or TREC runs.")(evaluate)
-app.command(short_help="Train several rankers on the same folds, and compare them.", epilog=default_text())(compare)
-app.command(short_help="Show why a model ranks one document above another.")(explain)
-app.command(short_help="Check whether a loss is consistent with NDCG.")(check)
+app.command(short_help="Train a ranker, and save its model.")(stoppable(fit))
+app.command(short_help="Score documents with a saved model.")(stoppable(predict))
+app.command(short_help="Compute NDCG and other measures of scores or TREC runs.")(stoppable(evaluate))
+app.command(short_help="Train several rankers on the same folds, and compare them.", epilog=default_text())(
+    stoppable(compare)
+)
+app.command(short_help="Show why a model ranks one document above another.")(stoppable(explain))
+app.command(short_help="Check whether a loss is consistent with NDCG.")(stoppable(check))

@@ -181,6 +181,8 @@ def compare(
     results: Annotated[
         Path | None,
         typer.Option(
+            "--results",
+            "--resume",
             help="File that keeps the result of each training as it ends. If the command is stopped, the same command "
             "goes on where it stopped. A training is run again if its data, its settings or the versions of the "
             "libraries have changed. Without this option a temporary file is used, which is deleted at the end.",
@@ -256,7 +258,11 @@ def _folds(
         return read_folds(path, columns), {}
     n_folds = DEFAULT_FOLDS if n_folds is None else n_folds
     if path is not None:
-        return query_folds(read_documents(path, **columns._asdict()).dataset, n_folds, random_state=seed), {}
+        dataset = read_documents(path, **columns._asdict()).dataset
+        n_queries = len(np.unique(dataset.qid))
+        if n_queries < n_folds:
+            raise ValueError(f"{path} has {counted(n_queries, 'query', 'queries')}; --folds {n_folds} needs as many")
+        return query_folds(dataset, n_folds, random_state=seed), {}
     X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
     optimum = float(np.mean(expected_ndcg(bayes, bayes, qid)))
     console.print(

@@ -128,6 +128,7 @@ def evaluate(
         bool,
         typer.Option(
             "--explain",
+            metavar="",
             help="Also print what other libraries compute for these scores, and why it differs, for the last of "
             f"--measures that is one of {', '.join(CONVENTIONS)}.",
         ),

@@ -80,6 +80,7 @@ def fit(
         bool,
         typer.Option(
             "--refit",
+            metavar="",
             help="After early stopping by --validation-fraction, train on all queries with the number of rounds that "
             "was found.",
         ),

@@ -1,20 +1,38 @@
-"""Results of a command that was stopped: they are kept, and the user is told how to go on."""
+"""Commands that are stopped: a line says so, results are kept, and the user is told how to go on."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ParamSpec
 
 import typer
 
-from boostrank.cli import INTERRUPTED
+from boostrank.cli import INTERRUPTED, print_to_stderr
 from boostrank.cli.options import error_console
 from boostrank.comparison.saved_results import SavedResults
+
+P = ParamSpec("P")
+
+
+def stoppable(command: Callable[P, None]) -> Callable[P, None]:
+    """A command that prints one line when Ctrl-C stops it, and ends with the exit code of that."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **options: P.kwargs) -> None:
+        try:
+            command(*args, **options)
+        except KeyboardInterrupt:
+            print_to_stderr("stopped:", "bold yellow", "before the command ended")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
 
 
 @contextlib.contextmanager

@@ -148,7 +148,8 @@ def parse_measures(
         name = str(measure) if part.partition("@")[0] in MEASURES else part
         same = [known for known, other in measures.items() if other == measure or known == name]
         if same:
-            raise ValueError(f"--measures has {same[0]} twice")
+            also = "" if part == same[0] else f": {part} is the same measure"
+            raise ValueError(f"--measures has {same[0]} twice{also}")
         measures[name] = measure
     return measures
 

@@ -9,9 +9,13 @@ from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column
 
 from boostrank.backends.progress import can_show_bar, duration
 from boostrank.comparison.trainings import FinishedTraining
+
+# Characters of the name of a training, at most; and of the rest of the line, whose bar has at least five.
+_NAME, _REST = 40, 42
 
 
 class ProgressDisplay:
@@ -32,17 +36,22 @@ class ProgressDisplay:
         # Names of rankers and folds may contain brackets or colons, which are no markup.
         self._console = Console(stderr=True, markup=False, emoji=False, highlight=False)
         self._bar = Progress(
-            TextColumn("{task.description:<40}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False, table_column=self._name_column()),
+            BarColumn(table_column=Column(ratio=1)),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TimeElapsedColumn(table_column=Column(no_wrap=True)),
             TextColumn("left"),
-            TimeRemainingColumn(),
+            TimeRemainingColumn(table_column=Column(no_wrap=True)),
             console=self._console,
             disable=not can_show_bar(self._console),
         )
         self._task = self._bar.add_task("", total=n_folds * n_rankers)
         self._start = time.monotonic()
+
+    def _name_column(self) -> Column:
+        """The column of the name of a training, which is cut on a narrow terminal: numbers and times stay whole."""
+        width = min(_NAME, max(1, self._console.width - _REST))
+        return Column(width=width, no_wrap=True, overflow="ellipsis")
 
     def __enter__(self) -> Self:
         self._start = time.monotonic()
@@ -77,8 +86,9 @@ class ProgressDisplay:
             return f"{text}{n_saved} saved {_plural(n_saved)}"
         text += f"{n_trained} {_plural(n_trained)}" + (f", {n_saved} saved" if n_saved else "")
         seconds = time.monotonic() - self._start
-        left = seconds / self._n_trained * (training.n_trainings - training.n_finished)
-        return f"{text}, {duration(seconds)} since the start, about {duration(left)} left"
+        n_left = training.n_trainings - training.n_finished
+        left = f", about {duration(seconds / self._n_trained * n_left)} left" if n_left else ""
+        return f"{text}, {duration(seconds)} since the start{left}"
 
 
 def _plural(count: int) -> str:

@@ -236,10 +236,12 @@ def _ranges(values: NDArray[Any], n_groups: int, *, zero_is_apart: bool) -> pd.C
         codes = np.full(len(values), -1)
         codes[~apart] = equal_bins(values[~apart], n_groups)
         codes += int(apart.any())
+    # Other than whole numbers have three digits, "0.330" too.
+    style = "" if values.dtype.kind != "f" else ".3g" if (values == np.round(values)).all() else "#.3g"
     names = []
     for code in range(codes.max() + 1):
         inside = values[codes == code]
-        low, high = (f"{value:.3g}" if values.dtype.kind == "f" else str(value) for value in (min(inside), max(inside)))
+        low, high = (format(value, style).rstrip(".") if value else "0" for value in (min(inside), max(inside)))
         names.append(low if low == high else f"{low} to {high}")
     texts = np.array(names, dtype=object)
     # Neighbours whose numbers are equal after rounding have the same text, and are one group.

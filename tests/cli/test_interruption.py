@@ -1,6 +1,7 @@
 """`boostrank compare` that is stopped, or that fails, keeps its results and says how to go on."""
 
 import contextlib
+import importlib
 import os
 import re
 import shlex
@@ -61,7 +62,7 @@ def command(folder, tmp_path):
 
 
 FIRST_LINE = "2 rankers, 2 folds: 4 trainings, one after the other"
-FOLD = r"Fold{0} is finished \({0} of 2\): {1}, \d s since the start, about \d s left"
+FOLD = r"Fold{0} is finished \({0} of 2\): {1}, \d s since the start"
 
 
 def test_an_interrupted_run_says_how_to_go_on(compare, folder, tmp_path, monkeypatch):
@@ -70,7 +71,7 @@ def test_an_interrupted_run_says_how_to_go_on(compare, folder, tmp_path, monkeyp
     lines = compare(stop="interrupt", code=130).splitlines()
     (file,) = temporary_files(tmp_path)
     assert lines[0] == FIRST_LINE
-    assert re.fullmatch(FOLD.format(1, "2 trainings"), lines[1])
+    assert re.fullmatch(FOLD.format(1, "2 trainings") + r", about \d s left", lines[1])
     assert lines[2:] == [
         f"3 trainings are kept in {file}. To go on:",
         f"  {command(folder, tmp_path)} --results {file}",
@@ -122,6 +123,18 @@ def test_a_file_with_other_content_is_refused(compare, tmp_path):
     assert lines[1].startswith(f"error: '{tmp_path}/own.txt' is no file of results of this version of boostrank: it is")
     assert len(lines) == 2
     assert "there is no folder" in compare("--results", tmp_path / "absent" / "r.jsonl", code=2)
+
+
+@pytest.mark.parametrize("command", ["fit DATA TMP/m", "predict DATA DATA", "explain DATA DATA"])
+def test_a_stopped_command_prints_one_line_and_writes_no_file(run, folder, tmp_path, monkeypatch, command):
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    for module, name in (("fit", "read_documents"), ("predict", "ranker_of_file"), ("explain", "ranker_of_file")):
+        monkeypatch.setattr(importlib.import_module(f"boostrank.cli.{module}"), name, stop)
+    filled = command.replace("DATA", str(folder / "all.txt")).replace("TMP", str(tmp_path))
+    assert run(*filled.split(), code=130) == "stopped: before the command ended\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.filterwarnings("default")

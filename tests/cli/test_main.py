@@ -85,6 +85,8 @@ def test_help_names_the_commands(run):
         ("fit DATA TMP/m --ensemble folds --validation DATA", "give either --ensemble folds or --validation,"),
         ("fit DATA TMP/m --qid query", "--qid is for tables, and"),
         ("compare --qid query", "--qid is for a CSV, TSV or Parquet file; no file is given"),
+        ("compare TMP/one_query.txt", "one_query.txt has 1 query; --folds 5 needs as many"),
+        ("evaluate DATA TMP/scores --measures map,AP", "--measures has map twice: AP is the same measure"),
         ("compare FOLDER --drop a", "--drop is for CSV, TSV and Parquet files;"),
         ("compare FOLDER --folds 3", "--folds 3 would have no effect"),
         ("evaluate --label grade --qrels DATA --run DATA", "--label grade needs DATA and SCORES"),
@@ -103,6 +105,7 @@ def test_bad_input_is_one_line_and_exit_code_2(run, folder, tmp_path, arguments,
     (tmp_path / "broken.txt").write_text("1 qid:1 1:0.5\nx qid:1 1:0.5\n")
     (tmp_path / "scores").write_text("0.5\nnan\n")
     (tmp_path / "one_score").write_text("0.5\n")
+    (tmp_path / "one_query.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:0.2\n")
     filled = (
         arguments.replace("FOLDER", str(folder)).replace("TMP", str(tmp_path)).replace("DATA", str(folder / "all.txt"))
     )

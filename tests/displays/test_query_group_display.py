@@ -64,8 +64,8 @@ def test_groups_of_users(ragged):
     ranges = make(labels, scores, qid, by=numbers, n_groups=2)
     ordered = sorted(numbers.values())
     assert ranges.table["group"].tolist()[:2] == [
-        f"0 to {ordered[19]:.3g}",
-        f"{ordered[20]:.3g} to {ordered[-1]:.3g}",
+        f"0 to {ordered[19]:#.3g}",
+        f"{ordered[20]:#.3g} to {ordered[-1]:#.3g}",
     ]
     assert ranges.table["queries"].tolist() == [20, 20, 40]
 
@@ -159,3 +159,18 @@ def test_bad_input_is_named(ragged):
         make(np.ones(60), np.ones(60), many, by={one: f"g{one}" for one in many})
     with pytest.raises(ValueError, match="QueryGroupDisplay needs relevance labels"):
         make(br.PreferenceGraph([7, 7], [0], [1]), [1, 2], [7, 7])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "texts"),
+    [
+        ([0.33, 0.33001, 0.398, 0.4, 0.41, 0.5, 0.61, 0.7, 0.81, 0.9, 1.0, 100.0], ["0.330 to 0.500", "0.610 to 100"]),
+        ([float(n) for n in range(12)], ["0 to 5", "6 to 11"]),
+        (list(range(12)), ["0 to 5", "6 to 11"]),
+    ],
+)
+def test_ranges_of_numbers_have_three_digits(numbers, texts):
+    qid = np.repeat(np.arange(12), 2)
+    by = dict(enumerate(numbers))
+    display = make(np.tile([0, 1], 12), np.arange(24.0), qid, by=by, n_groups=2)
+    assert [text.split("  (")[0] for text in tick_texts(display.ax_.yaxis)][:2] == texts

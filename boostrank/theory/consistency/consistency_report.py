@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from boostrank.dcg import DCG
 from boostrank.html_tables import html_table
 from boostrank.segments import Floats
-from boostrank.surrogates import Surrogate, is_consistent
+from boostrank.surrogates import SURROGATES, Surrogate, is_consistent
 from boostrank.theory.consistency.label_distributions import LabelDistribution
 
 
@@ -74,7 +74,7 @@ class ConsistencyReport:
     --------
     >>> from boostrank.theory import check_consistency
     >>> check_consistency("squared", n_distributions=100)
-    Squared() with targets 'dcg'
+    squared with targets 'dcg'
     no counterexample to consistency with NDCG
     distributions searched: 100 random, 3 of the paper
     the loss declares that it is consistent
@@ -113,7 +113,7 @@ class ConsistencyReport:
         return bool(self.normalize.is_consistent_with_ndcg(self.surrogate))
 
     def __repr__(self) -> str:
-        lines = [f"{self.surrogate!r} with targets {self.normalize!r}"]
+        lines = [self._title()]
         if self.counterexample is None or self.minimizer is None or self.bayes is None:
             lines.append(f"no counterexample to consistency with {self._metric()}")
             return "\n".join([*lines, self._number_searched()])
@@ -128,7 +128,7 @@ class ConsistencyReport:
 
     def _repr_html_(self) -> str:
         """The printed report as HTML tables, for notebooks."""
-        title = f"{self.surrogate!r} with targets {self.normalize!r}"
+        title = self._title()
         if self.counterexample is None or self.minimizer is None or self.bayes is None:
             rows = [["result", f"no counterexample to consistency with {self._metric()}"]]
             return html_table(rows, title, n_texts=2, has_head=False, notes=self._number_searched().split("\n"))
@@ -141,6 +141,11 @@ class ConsistencyReport:
         result = f"expected NDCG {self.ndcg:.4f} instead of {self.best_ndcg:.4f}"
         caption = f"{title}: not consistent with {self._metric()}, regret {self.regret:.4f}"
         return html_table(rows, caption, notes=[result, *self._number_searched().split("\n")])
+
+    def _title(self) -> str:
+        """The loss by the name under which it is registered, or else by its parameters, and its targets."""
+        registered = (name for name, one in SURROGATES.items() if repr(one) == repr(self.surrogate))
+        return f"{next(registered, repr(self.surrogate))} with targets {self.normalize!r}"
 
     def _metric(self) -> str:
         name = str(self.metric).upper()
