@@ -87,7 +87,7 @@ class DCG:
     discount: Discount = "log2"
 
     def __post_init__(self) -> None:
-        check_cutoff(self.k)
+        check_cutoff("k", self.k)
         _check_gain(self.gain)
         self.discounts(2)
 
@@ -315,13 +315,13 @@ def reciprocal_or_zero(norms: Floats) -> Floats:
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
-def check_cutoff(k: Any) -> None:
+def check_cutoff(name: str, k: Any) -> None:
     """Raise ValueError for a cutoff that is not None, an integer of at least 1, or a fraction in (0, 1]."""
     if k is None:
         return
     if (is_count(k) and k >= 1) or (isinstance(k, (float, np.floating)) and 0 < k <= 1):
         return
-    raise ValueError(f"k must be None, an integer of at least 1, or a fraction in (0, 1]; got {k!r}")
+    raise ValueError(f"{name} must be None, an integer of at least 1, or a fraction in (0, 1]; got {k!r}")
 
 
 def _check_gain(gain: Any) -> None:

@@ -27,6 +27,7 @@ from boostrank.metrics.input_checks import require_ids
 from boostrank.metrics.query_groups import mean_margin
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Ints
+from boostrank.setting_checks import check_number
 from boostrank.weights import query_weights, weighted_means
 
 # Share of the distance of two cutoffs that the intervals of one cutoff are distributed over.
@@ -131,8 +132,7 @@ class NDCGCurveDisplay:
             As :func:`boostrank.metrics.ndcg_curve`; and for a `level` that is not between 0 and 1, or a `name` beside
             a mapping.
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be above 0 and below 1; got {level!r}")
+        check_number("level", level, above=0, below=1)
         scores = named(y_score, name, "scores", "y_score")
         cutoffs = np.unique(check_ks(ks))
         settings: dict[str, Any] = {"gain": gain, "discount": discount, "ties": ties, "empty": empty}

@@ -11,7 +11,7 @@ from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_count, check_number
+from boostrank.setting_checks import check_count, check_flag, check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -51,23 +51,11 @@ class Compatibility(QueryMeasure):
 
     name: ClassVar[str] = "compat"
     domain: ClassVar[Domain] = "runs"
-    p: float = 0.95
-    normalize: bool = True
-    k: int | None = None
+    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    p: float = setting(0.95, check_number, above=0.0, below=1.0)
+    normalize: bool = setting(True, check_flag)
+    k: int | None = setting(None, check_count, optional=True)
     ties: Literal["stable"] = "stable"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("p", self.p, above=0.0, below=1.0)
-        if not isinstance(self.normalize, bool):
-            raise ValueError(f"normalize must be True or False; got {self.normalize!r}")
-        if self.k is not None:
-            check_count("k", self.k)
-        if self.ties != "stable":
-            raise ValueError(
-                f"{self} is not averaged over permutations of tied documents: ties must be 'stable', or 'trec_eval' in "
-                f"evaluate_run; got {self.ties!r}"
-            )
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries, values = labels.queries, labels.values

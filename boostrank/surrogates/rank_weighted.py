@@ -119,7 +119,7 @@ import numpy as np
 from boostrank import compiled
 from boostrank.dcg import DCG
 from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_count
+from boostrank.setting_checks import check_count, check_flag
 from boostrank.surrogates.base import HessianKind, check_hessian
 from boostrank.surrogates.ranked_pairs import MIN_DISTANCE, TieGroups, view
 from boostrank.surrogates.weighted_pairs import LogisticPairs, WeightedPairs
@@ -180,10 +180,8 @@ class ConsistentLambdaRank(LogisticPairs):
 
     def __post_init__(self) -> None:
         check_hessian(self.hessian)
-        if self.truncation is not None:
-            check_count("truncation", self.truncation)
-        if not isinstance(self.divide_by_distance, bool):
-            raise ValueError(f"divide_by_distance must be True or False; got {self.divide_by_distance!r}")
+        check_count("truncation", self.truncation, optional=True)
+        check_flag("divide_by_distance", self.divide_by_distance)
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         groups, losses = TieGroups.of(scores, queries, self.truncation), np.zeros(queries.n_segments)

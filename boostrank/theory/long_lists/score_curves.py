@@ -24,7 +24,7 @@ from boostrank.frames import require_qid
 from boostrank.metrics import check_scores
 from boostrank.queries import Queries
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_count
+from boostrank.setting_checks import check_choice, check_count
 
 # Error at which numerical integration stops, and the largest error of a result.
 QUADRATURE_TOLERANCE, MAX_QUADRATURE_ERROR = 1e-11, 1e-6
@@ -226,8 +226,7 @@ def estimate_curve(
     >>> curve.expected_gain([0.1, 0.5, 0.9]).tolist()
     [0.0, 0.5, 1.0]
     """
-    if method not in ("isotonic", "bins"):
-        raise ValueError(f"method must be 'isotonic' or 'bins'; got {method!r}")
+    check_choice("method", method, ("isotonic", "bins"))
     relevance = check_relevance(y)
     labels = np.unique(relevance)
     if len(labels) < 2:
