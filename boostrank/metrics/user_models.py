@@ -311,7 +311,7 @@ class NERR10(UserModelMeasure):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class NERR11(UserModelMeasure):
+class NERR11(INSQ):
     """The fourth variant: ``C(i) = (1 - gain(i)) ((i + 2T - 1) / (i + 2T))^2``, with that of :class:`INSQ`.
 
     Parameters
@@ -327,11 +327,8 @@ class NERR11(UserModelMeasure):
     """
 
     name: ClassVar[str] = "nerr11"
-    goal: float = setting(1.0, check_number, above=0.0)
+    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    ties: Ties = "stable"
 
     def continuation(self, ranks: Ints, gains: Floats, totals: Floats, unit: float) -> Floats:
-        after = ranks + 2.0 * self.goal
-        return (1.0 - gains) * ((after - 1.0) / after) ** 2
-
-    def expected_more(self, ranks: Ints, totals: Floats, left: Floats | float) -> Floats:
-        return _sum_of_squares(ranks + 2.0 * self.goal, left)
+        return (1.0 - gains) * super().continuation(ranks, gains, totals, unit)
