@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from boostrank.arrays import as_floats
+from boostrank.arrays import as_floats, check_lengths
 from boostrank.dcg import DCG, Gain, check_relevance
 from boostrank.discounts import (
     CUTOFFS,
@@ -21,7 +21,6 @@ from boostrank.discounts import (
     ranks_kept,
 )
 from boostrank.metrics import Empty, check_scores
-from boostrank.metrics.input_checks import check_lengths
 from boostrank.metrics.query_mean import EMPTY
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
