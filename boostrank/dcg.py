@@ -151,6 +151,11 @@ class DCG:
         # 0.07 * 100 is 7, but in floating point slightly more, which must not be rounded up to 8: subtract a tolerance.
         return np.maximum(1, np.ceil(self.k * queries.sizes - 1e-9)).astype(np.int64)
 
+    def discounts_of_ranks(self, queries: Segments) -> Floats:
+        """Discount of each rank of each query, 0 beyond the cutoff, shape (n_documents,)."""
+        discounts = self.discounts(int(queries.sizes.max()))[queries.positions]
+        return np.where(queries.positions < queries.repeat(self.cutoffs(queries)), discounts, 0.0)
+
     def ideal(self, gains: Floats, queries: Segments) -> Floats:
         """Ideal DCG ``Z_k = max_s DCG@k(s)`` of grouped gains, shape (n_queries,)."""
         counts = count_levels(gains, queries)

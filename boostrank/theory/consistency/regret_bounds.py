@@ -319,6 +319,4 @@ def conjugate(exponent: float) -> float:
 
 def discounts_by_rank(n_documents: int, dcg: DCG) -> Floats:
     """Discounts of ranks 1 to `n_documents`, which are 0 beyond the cutoff."""
-    discounts = dcg.discounts(n_documents).copy()
-    discounts[int(dcg.cutoffs(Segments.from_sizes([n_documents]))[0]) :] = 0.0
-    return discounts
+    return dcg.discounts_of_ranks(Segments.from_sizes([n_documents]))
