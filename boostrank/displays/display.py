@@ -1,4 +1,4 @@
-"""What all displays have in common: they are drawn again by `plot`, and know the figure and axes of the last time."""
+"""The base class of displays, which are drawn again by `plot` and know the figure and axes of the last time."""
 
 from __future__ import annotations
 
