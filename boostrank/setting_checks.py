@@ -1,14 +1,14 @@
-"""Checks of settings: counts, numbers in a range, flags, and names out of a list; and of numbers in files.
+"""Checks of settings: counts, numbers in a range, and names out of a list; and of numbers in files.
 
-Messages have the name of the setting. A dataclass declares the checks of its fields by :func:`setting`.
+Messages have the name of the setting.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
-from collections.abc import Callable, Collection
-from dataclasses import field, fields
-from functools import partial
+from collections.abc import Collection
 from numbers import Real
 from typing import Any
 
@@ -86,7 +86,7 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
 
 
-def setting(default: Any, check: Callable[..., None], **limits: Any) -> Any:
+def setting(default: Any, check: Any, **limits: Any) -> Any:
     """Make a field of a dataclass whose value :func:`check_settings` checks.
 
     Parameters
@@ -109,7 +109,7 @@ def setting(default: Any, check: Callable[..., None], **limits: Any) -> Any:
     Traceback (most recent call last):
     ValueError: patience must be a finite number above 0 and below 1; got 1
     """
-    return field(default=default, metadata={"check": partial(check, **limits)})
+    return dataclasses.field(default=default, metadata={"check": functools.partial(check, **limits)})
 
 
 def check_settings(settings: Any) -> None:
@@ -117,6 +117,6 @@ def check_settings(settings: Any) -> None:
 
     A subclass that gives a field another default must make it by :func:`setting` again.
     """
-    for each in fields(settings):
+    for each in dataclasses.fields(settings):
         if "check" in each.metadata:
             each.metadata["check"](each.name, getattr(settings, each.name))

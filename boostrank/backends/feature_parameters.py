@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.frames import is_pandas
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_flag, is_count, is_number
+from boostrank.setting_checks import is_count, is_number
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,8 @@ class CategoricalColumns:
 
     def resolve(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> None:
         """None: the library is always told that they are allowed."""
-        check_flag(name, value)
+        if not isinstance(value, (bool, np.bool_)):
+            raise ValueError(f"{name} must be True or False; got {value!r}")
         if not value and features.categorical:
             raise ValueError(
                 f"{name}=False, but the type of {_describe(features, features.categorical[0])} is categorical: leave "
