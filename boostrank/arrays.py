@@ -105,18 +105,19 @@ def rescale_extreme(values: Floats, largest: float | None = None) -> Floats:
     return np.ldexp(values, -np.frexp(largest)[1])
 
 
-def check_lengths(n_rows: int, **lengths: int) -> None:
-    """Raise ValueError unless the arguments of these lengths have one value for each of the `n_rows` rows of X.
+def check_lengths(**lengths: int) -> None:
+    """Raise ValueError if one of the named lengths is not equal to the first.
 
     Examples
     --------
-    >>> check_lengths(2, y=2, qid=3)
+    >>> check_lengths(X=2, y=2, qid=3)
     Traceback (most recent call last):
     ValueError: qid has 3 values for the 2 rows of X
     """
-    for name, length in lengths.items():
-        if length != n_rows:
-            raise ValueError(f"{name} has {length} values for the {n_rows} rows of X")
+    (reference, expected), *others = lengths.items()
+    for name, length in others:
+        if length != expected:
+            raise ValueError(f"{name} has {length} values for the {expected} rows of {reference}")
 
 
 def _list_as_array(values: list[Any] | tuple[Any, ...], name: str) -> NDArray[Any]:

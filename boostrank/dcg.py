@@ -87,7 +87,7 @@ class DCG:
     discount: Discount = "log2"
 
     def __post_init__(self) -> None:
-        check_cutoff(self.k)
+        check_cutoff("k", self.k)
         _check_gain(self.gain)
         self.discounts(2)
 
@@ -150,6 +150,11 @@ class DCG:
             return np.minimum(queries.sizes, min(int(self.k), int(queries.sizes.max())))
         # 0.07 * 100 is 7, but in floating point slightly more, which must not be rounded up to 8: subtract a tolerance.
         return np.maximum(1, np.ceil(self.k * queries.sizes - 1e-9)).astype(np.int64)
+
+    def discounts_of_ranks(self, queries: Segments) -> Floats:
+        """Discount of each rank of each query, 0 beyond the cutoff, shape (n_documents,)."""
+        discounts = self.discounts(int(queries.sizes.max()))[queries.positions]
+        return np.where(queries.positions < queries.repeat(self.cutoffs(queries)), discounts, 0.0)
 
     def ideal(self, gains: Floats, queries: Segments) -> Floats:
         """Ideal DCG ``Z_k = max_s DCG@k(s)`` of grouped gains, shape (n_queries,)."""
@@ -315,13 +320,13 @@ def reciprocal_or_zero(norms: Floats) -> Floats:
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
-def check_cutoff(k: Any) -> None:
+def check_cutoff(name: str, k: Any) -> None:
     """Raise ValueError for a cutoff that is not None, an integer of at least 1, or a fraction in (0, 1]."""
     if k is None:
         return
     if (is_count(k) and k >= 1) or (isinstance(k, (float, np.floating)) and 0 < k <= 1):
         return
-    raise ValueError(f"k must be None, an integer of at least 1, or a fraction in (0, 1]; got {k!r}")
+    raise ValueError(f"{name} must be None, an integer of at least 1, or a fraction in (0, 1]; got {k!r}")
 
 
 def _check_gain(gain: Any) -> None:

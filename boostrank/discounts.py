@@ -104,7 +104,7 @@ def cutoff_name(k: Cutoff) -> str:
     power = growth_power(k)
     if power is not None:
         return f"n^{power:g}"
-    check_cutoff(k)
+    check_cutoff("k", k)
     if k is None or (k == 1 and isinstance(k, (float, np.floating))):
         return "n"
     return str(k) if isinstance(k, (int, np.integer)) else f"{k:g} n"
@@ -132,7 +132,7 @@ def share_kept(k: Cutoff) -> float:
     """The limit of ``k / n`` for long lists: 1 for all ranks, the fraction itself, or 0."""
     if growth_power(k) is not None:
         return 0.0
-    check_cutoff(k)
+    check_cutoff("k", k)
     if k is None:
         return 1.0
     return float(k) if isinstance(k, (float, np.floating)) else 0.0

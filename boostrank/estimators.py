@@ -261,7 +261,7 @@ def _grouped(
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, f"{name}.fit"))
     relevance = as_labels(y).require_relevance(name)
-    check_lengths(_num_samples(X), y=len(relevance), qid=queries.n_documents)
+    check_lengths(X=_num_samples(X), y=len(relevance), qid=queries.n_documents)
     weights = None
     if sample_weight is not None:
         grouped = document_weights(sample_weight, queries, may_differ=True, grouped=False)

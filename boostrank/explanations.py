@@ -206,7 +206,7 @@ def explain(
     n_rows = X.shape[0]
     ids = np.zeros(n_rows, dtype=int) if qid is None else np.asarray(qid)
     lengths = {"qid": len(ids)} | ({} if y is None else {"y": len(np.asarray(y))})
-    check_lengths(n_rows, **lengths)
+    check_lengths(X=n_rows, **lengths)
     query = _check_query(ids, query)
     rows = np.flatnonzero(ids == query)
     part = _safe_indexing(X, rows)

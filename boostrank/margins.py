@@ -14,6 +14,7 @@ import numpy as np
 
 from boostrank import exponential
 from boostrank.segments import Floats
+from boostrank.setting_checks import check_choice
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,5 @@ def get_margin(name: str) -> Margin:
     >>> get_margin("squared-hinge").value(np.array([-1.0, 0.0, 2.0])).tolist()
     [2.0, 0.5, 0.0]
     """
-    if name not in MARGINS:
-        raise ValueError(f"margin must be one of {', '.join(MARGINS)}; got {name!r}")
+    check_choice("margin", name, MARGINS)
     return MARGINS[name]

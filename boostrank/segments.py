@@ -333,3 +333,14 @@ class Segments:
         keys = runs * len(scores) + by_score
         keys.sort()
         return keys - runs * len(scores)
+
+
+def ranges(starts: Ints | int, sizes: Ints) -> Ints:
+    """The integers from each start, as many as its size, one range after the other; a size may be 0.
+
+    Examples
+    --------
+    >>> ranges(np.array([5, 2, 9]), np.array([3, 0, 2])).tolist()
+    [5, 6, 7, 9, 10]
+    """
+    return np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)

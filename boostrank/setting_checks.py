@@ -5,6 +5,8 @@ Messages have the name of the setting.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
 from collections.abc import Collection
 from numbers import Real
@@ -41,25 +43,80 @@ def is_finite_text(text: str) -> bool:
         return False
 
 
-def check_count(name: str, value: Any, smallest: int = 1) -> None:
-    """Raise ValueError for a value that is not an integer of at least `smallest`."""
-    if not is_count(value) or value < smallest:
-        raise ValueError(f"{name} must be an integer of at least {smallest}; got {value!r}")
+def check_count(name: str, value: Any, smallest: int = 1, *, optional: bool = False) -> None:
+    """Raise ValueError for a value that is not an integer of at least `smallest`; None is valid if it is `optional`."""
+    if (optional and value is None) or (is_count(value) and value >= smallest):
+        return
+    raise ValueError(f"{name} must be {'None or ' * optional}an integer of at least {smallest}; got {value!r}")
 
 
 def check_number(
-    name: str, value: Any, *, above: float = -math.inf, below: float = math.inf, smallest: float = -math.inf
+    name: str,
+    value: Any,
+    *,
+    above: float = -math.inf,
+    below: float = math.inf,
+    smallest: float = -math.inf,
+    largest: float = math.inf,
+    optional: bool = False,
 ) -> None:
-    """Raise ValueError for a value that is not a finite number ``> above``, ``< below`` and ``>= smallest``."""
-    if is_number(value) and above < value < below and value >= smallest:
+    """Raise ValueError for a value that is not a finite number within the limits; None is valid if it is `optional`.
+
+    The limits are ``above < value < below`` and ``smallest <= value <= largest``.
+    """
+    if (optional and value is None) or (is_number(value) and above < value < below and smallest <= value <= largest):
         return
     limits = [f"above {above:g}"] * (above > -math.inf)
     limits += [f"of at least {smallest:g}"] * (smallest > -math.inf)
     limits += [f"below {below:g}"] * (below < math.inf)
-    raise ValueError(f"{name} must be a finite number {' and '.join(limits)}".rstrip() + f"; got {value!r}")
+    limits += [f"of at most {largest:g}"] * (largest < math.inf)
+    kind = f"{'None or ' * optional}a finite number {' and '.join(limits)}".rstrip()
+    raise ValueError(f"{name} must be {kind}; got {value!r}")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise ValueError for a value that is neither True nor False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False; got {value!r}")
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
     """Raise ValueError for a value that is not one of the names in `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+
+
+def setting(default: Any, check: Any, **limits: Any) -> Any:
+    """Make a field of a dataclass whose value :func:`check_settings` checks.
+
+    Parameters
+    ----------
+    default : object
+    check : callable
+        Function of the name and the value, such as :func:`check_number`, that raises ValueError.
+    **limits
+        Further arguments of the function.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Reader:
+    ...     patience: float = setting(0.8, check_number, above=0, below=1)
+    ...     def __post_init__(self):
+    ...         check_settings(self)
+    >>> Reader(patience=1)
+    Traceback (most recent call last):
+    ValueError: patience must be a finite number above 0 and below 1; got 1
+    """
+    return dataclasses.field(default=default, metadata={"check": functools.partial(check, **limits)})
+
+
+def check_settings(settings: Any) -> None:
+    """Check the fields of a dataclass that :func:`setting` made, in their sequence.
+
+    A subclass that gives a field another default must make it by :func:`setting` again.
+    """
+    for each in dataclasses.fields(settings):
+        if "check" in each.metadata:
+            each.metadata["check"](each.name, getattr(settings, each.name))

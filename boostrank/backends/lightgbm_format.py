@@ -11,7 +11,7 @@ import re
 import numpy as np
 
 from boostrank.backends.tree_structure import NO_CHILD, check_forest, refuse_where
-from boostrank.segments import Ints
+from boostrank.segments import Ints, ranges
 
 # Fields of a tree, with the number of their values if the tree has more than one leaf. LightGBM ignores fields after
 # the 22nd, so there are no others.
@@ -154,7 +154,7 @@ def _check_children(left: Ints, right: Ints, n_leaves: Ints) -> None:
     nodes = [np.where(side < 0, n_splits[of_split] - 1 - side, side) for side in (left, right)]
     for side, number in zip((left, right), nodes, strict=True):
         refuse_where((side >= 0) & (number >= n_splits[of_split]), of_split, "a child does not exist")
-    is_split = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes) < np.repeat(n_splits, sizes)
+    is_split = ranges(0, sizes) < np.repeat(n_splits, sizes)
     children = np.full((2, sizes.sum()), NO_CHILD)
     children[:, is_split] = nodes
     check_forest(children[0], children[1], sizes, np.ones(len(is_split), dtype=bool))

@@ -242,9 +242,7 @@ def _parse(measure: str, discount: Discount) -> tuple[str, DCG]:
 
 def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats:
     """Discount of each grouped document at its rank, averaged over ties; 0 beyond the cutoff."""
-    sorting, positions = queries.sort(scores), queries.positions
-    counted = positions < queries.repeat(dcg.cutoffs(queries))
-    by_rank = np.where(counted, dcg.discounts(int(queries.sizes.max()))[positions], 0.0)
+    sorting, by_rank = queries.sort(scores), dcg.discounts_of_ranks(queries)
     ties = queries.runs(scores[sorting])
     discounts = np.empty_like(by_rank)
     discounts[sorting] = ties.repeat(ties.mean(by_rank))

@@ -114,8 +114,7 @@ def simulate_clicks(
             raise ValueError(f"{name} has {length} values for {queries.n_documents} rows of qid")
     if values.ndim != 1 or not np.isfinite(values).all():
         raise ValueError("scores must be one finite number per row")
-    if depth is not None:
-        check_count("depth", depth)
+    check_count("depth", depth, optional=True)
     check_number("noise", noise, smallest=0, below=1)
     kind, strength = _checked_policy(policy)
     chosen_model, random = get_click_model(model), np.random.default_rng(random_state)

@@ -208,7 +208,7 @@ def _send(
 ) -> dict[str, list[Future]]:
     """Send the part of each column that belongs to each partition of `X` to the worker that holds the partition."""
     sizes = client.gather([submit(client, worker, n_rows, part) for worker, part in zip(workers, X, strict=True)])
-    check_lengths(sum(sizes), **{name: len(values) for name, values in columns.items()})
+    check_lengths(X=sum(sizes), **{name: len(values) for name, values in columns.items()})
     pieces = {name: np.split(values, np.cumsum(sizes)[:-1]) for name, values in columns.items()}
     sent: dict[str, list[Any]] = {name: [None] * len(X) for name in columns}
     for worker in sorted(set(workers)):

@@ -114,7 +114,7 @@ def summarize(part: list[Any], number: int) -> PartitionSummary:
         n_rows = rows.X.shape[0]
         for name, values in (("y", rows.relevance), ("qid", rows.qid), ("sample_weight", rows.weights)):
             if values is not None:
-                check_lengths(n_rows, **{name: len(values)})
+                check_lengths(X=n_rows, **{name: len(values)})
         if n_rows == 0:
             return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), False, (np.inf, -np.inf))
         if rows.X.ndim == 2:

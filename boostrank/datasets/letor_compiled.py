@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from boostrank.compiled.letor_lines import letor_lines
 from boostrank.datasets.letor_format import ReadOptions
-from boostrank.datasets.parsed_file import ParsedBlock, RefusedBlockError, sort_columns
+from boostrank.datasets.parsed_file import ParsedBlock, RefusedBlockError, as_type, sort_columns
 
 
 def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock:
@@ -21,11 +19,7 @@ def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock:
             labels[-1 - place] = number
         else:
             values[place] = number
-    try:
-        with np.errstate(over="raise"):
-            data = values.astype(options.dtype, copy=False)
-    except FloatingPointError:
-        raise RefusedBlockError from None
+    data = as_type(values, options.dtype)
     if not lines.is_sorted:
         columns, data = sort_columns(sizes, columns, data)
     width = None if lines.regular_width < 0 else lines.regular_width

@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.setting_checks import is_count
+
 Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 Sparse = bool | Literal["auto"]
@@ -51,8 +53,7 @@ class ReadOptions:
 
 def check_options(n_features: Any, sparse: Any, dtype: Any, zero_based: Any, comments: bool = False) -> ReadOptions:
     """Check the options of a reading function; raise ValueError for an invalid one."""
-    is_integer = isinstance(n_features, (int, np.integer)) and not isinstance(n_features, bool)
-    if n_features is not None and not (is_integer and 1 <= n_features <= MAX_INDEX):
+    if n_features is not None and not (is_count(n_features) and 1 <= n_features <= MAX_INDEX):
         raise ValueError(f"n_features must be None or an integer from 1 to {MAX_INDEX}; got {n_features!r}")
     if not (isinstance(sparse, (bool, np.bool)) or (isinstance(sparse, str) and sparse == "auto")):
         raise ValueError(f"sparse must be 'auto', True or False; got {sparse!r}")

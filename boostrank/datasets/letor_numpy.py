@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from boostrank.datasets.letor_format import NUMBER, Array, ReadOptions
-from boostrank.datasets.parsed_file import ParsedBlock, RefusedBlockError, regular_width, sort_columns
+from boostrank.datasets.parsed_file import ParsedBlock, RefusedBlockError, as_type, regular_width, sort_columns
 
 _BLANKS_TO_SPACES = bytes.maketrans(b"\t\r", b"  ")
 _NUMBERS = re.compile(rb"(?:%b )*+" % NUMBER)
@@ -62,11 +62,7 @@ def parse_with_numpy(block: bytes, options: ReadOptions) -> ParsedBlock:
     labels = _numbers(text, starts[firsts], ends[firsts])
     indices = _columns(text, starts[keys], ends[keys], options)
     data = _numbers(text, ends[keys] + 1, ends[keys + 1])
-    try:
-        with np.errstate(over="raise"):
-            data = data.astype(options.dtype, copy=False)
-    except FloatingPointError:
-        raise RefusedBlockError from None
+    data = as_type(data, options.dtype)
     sizes = (counts - 1) // 2 - has_qid
     indices, data = sort_columns(sizes, indices, data)
     ids = [raw[a:b] for a, b in zip(starts[qids + 1].tolist(), ends[qids + 1].tolist(), strict=True)]

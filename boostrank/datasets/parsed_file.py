@@ -146,6 +146,15 @@ def regular_width(counts: Array, indices: Array) -> int | None:
     return n if (indices.reshape(len(counts), n) == np.arange(n, dtype=np.int32)).all() else None
 
 
+def as_type(values: Array, dtype: npt.DTypeLike) -> Array:
+    """The values of features with their type; refuse a value that is too large for it."""
+    try:
+        with np.errstate(over="raise"):
+            return values.astype(dtype, copy=False)
+    except FloatingPointError:
+        raise RefusedBlockError from None
+
+
 def sort_columns(counts: Array, indices: Array, data: Array) -> tuple[Array, Array]:
     """Sort the features of each row by column; refuse a column that occurs twice in a row."""
     rows = np.repeat(np.arange(len(counts)), counts)

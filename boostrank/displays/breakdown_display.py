@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import Discount, Gain, Ties
+from boostrank.displays.display import Display
 from boostrank.displays.predictions import predictions
 from boostrank.displays.style import (
     BLUE,
@@ -36,7 +37,7 @@ MAX_CHARACTERS, MAX_CHARACTERS_OF_AXIS = 24, 70
 
 
 @dataclass
-class DCGBreakdownDisplay:
+class DCGBreakdownDisplay(Display):
     """The contribution of each rank of one query to DCG@k, and its contribution in the ideal ranking.
 
     Created by :meth:`from_predictions` or :meth:`from_estimator`.
@@ -71,8 +72,6 @@ class DCGBreakdownDisplay:
     dcg: float
     ideal_dcg: float
     ndcg: float
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_predictions(
@@ -128,8 +127,7 @@ class DCGBreakdownDisplay:
         scores, found = predictions({"": estimator}, X, qid, f"{cls.__name__}.from_estimator")
         return cls.from_predictions(y, scores[""], found, **settings)
 
-    def plot(self, ax: Any = None) -> DCGBreakdownDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
+    def _draw(self, ax: Any) -> Any:
         ranks, table = self.table["rank"].to_numpy(), self.table
         at = "" if self.k is None else f"@{self.k}"
         labelled = len(table) <= MAX_LABELLED_RANKS
@@ -159,8 +157,7 @@ class DCGBreakdownDisplay:
         ax.set_title(wrapped(title, 64), fontsize="medium")
         ax.legend(frameon=False)
         light_grid(ax)
-        self.figure_, self.ax_ = ax.figure, ax
-        return self
+        return ax
 
 
 def _one_query(table: pd.DataFrame, query: Any) -> pd.DataFrame:

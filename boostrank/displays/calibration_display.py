@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from boostrank.arrays import as_floats
 from boostrank.dcg import DCG, Discount, Gain
 from boostrank.displays.bins import equal_bins
+from boostrank.displays.display import Display
 from boostrank.displays.predictions import predictions
 from boostrank.displays.style import BLUE, GREY, axes, light_grid, wrapped
 from boostrank.metrics.input_checks import labels_scores_queries
@@ -32,7 +33,7 @@ TITLES = {
 
 
 @dataclass
-class GainCalibrationDisplay:
+class GainCalibrationDisplay(Display):
     """Mean gain of documents with about the same score, with 95% intervals.
 
     It shows whether the gain grows with the score. Created by :meth:`from_predictions` or :meth:`from_estimator`.
@@ -85,8 +86,6 @@ class GainCalibrationDisplay:
     within_queries: bool
     has_diagonal: bool
     name: str | None = None
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_predictions(
@@ -179,8 +178,7 @@ class GainCalibrationDisplay:
         ((name, values),) = scores.items()
         return cls.from_predictions(y, values, found, name=name, **settings)
 
-    def plot(self, ax: Any = None) -> GainCalibrationDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
+    def _draw(self, ax: Any) -> Any:
         ax = axes(ax)
         sides = np.abs([self.gain - self.low, self.high - self.gain])
         label = "mean of a bin, 95% interval"
@@ -199,8 +197,7 @@ class GainCalibrationDisplay:
         title = f"mean {TITLES[self.normalize]} by score, 95% intervals; {documents_text} a bin"
         ax.set_title(f"{wrapped(self.name)}\n{title}" if self.name else title, fontsize="medium")
         light_grid(ax)
-        self.figure_, self.ax_ = ax.figure, ax
-        return self
+        return ax
 
 
 def _transformed(transform: Callable[[Floats], Floats], scores: Floats) -> Floats:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from boostrank.displays.display import Display
 from boostrank.displays.style import BLUE, GREY, ORANGE, axes, legend_below, light_grid, measure_name
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class CandidatesDisplay:
+class CandidatesDisplay(Display):
     """Differences of candidates to the default, with their standard errors.
 
     Created by :meth:`from_estimator`. A candidate replaces the default if its interval, one standard error to both
@@ -45,8 +46,6 @@ class CandidatesDisplay:
 
     table: pd.DataFrame
     measure: str
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_estimator(cls, ranker: Any, ax: Any = None) -> CandidatesDisplay:
@@ -78,8 +77,7 @@ class CandidatesDisplay:
         table = table.sort_values("difference", kind="stable").reset_index(drop=True)
         return cls(table, str(results["metric"][0])).plot(ax)
 
-    def plot(self, ax: Any = None) -> CandidatesDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
+    def _draw(self, ax: Any) -> Any:
         ax = axes(ax, 2.2 + 0.3 * len(self.table))
         table, measure = self.table, measure_name(self.measure)
         rows, chosen, dropped = np.arange(len(table)), table["chosen"].to_numpy(), table["dropped"].to_numpy()
@@ -103,8 +101,7 @@ class CandidatesDisplay:
         ax.xaxis.set_label_position("top")
         light_grid(ax, "x")
         legend_below(ax, n_columns=1, labels_height=0.25)
-        self.figure_, self.ax_ = ax.figure, ax
-        return self
+        return ax
 
 
 def _name(parameters: Mapping[str, Any], objective: Any) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostrank.displays.display import Display
 from boostrank.displays.style import (
     BLACK,
     BLUE,
@@ -31,7 +32,7 @@ OUTLIER_RATIO, MIN_ZOOM = 5.0, 2.0
 
 
 @dataclass
-class ComparisonDisplay:
+class ComparisonDisplay(Display):
     """Differences of rankers or runs to a baseline, with intervals: a forest plot.
 
     Created by :meth:`from_comparison`. Differences that are so large that the others could not be told from each other
@@ -63,8 +64,6 @@ class ComparisonDisplay:
     table: pd.DataFrame
     measure: str
     baseline: str
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, measure: Any = None, ax: Any = None) -> ComparisonDisplay:
@@ -92,8 +91,7 @@ class ComparisonDisplay:
         table = rows[columns].sort_values("difference", kind="stable").reset_index(drop=True)
         return cls(table, name, comparison.baseline).plot(ax)
 
-    def plot(self, ax: Any = None) -> ComparisonDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
+    def _draw(self, ax: Any) -> Any:
         rows, table = np.arange(len(self.table)), self.table
         labels = [
             f"{wrapped(name, 40)}  ({mean:.4f})" for name, mean in zip(table.iloc[:, 0], table["mean"], strict=True)
@@ -121,8 +119,7 @@ class ComparisonDisplay:
             f"{measure} (mean in brackets)\n{wrapped(f'compared with {self.baseline}', 40)}", fontsize="medium"
         )
         light_grid(ax, "x")
-        self.figure_, self.ax_ = ax.figure, ax
-        return self
+        return ax
 
 
 def outliers(table: pd.DataFrame) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from boostrank.displays.display import Display
 from boostrank.displays.style import BLUE, DARK, GREY, ORANGE, axes, few_ticks, light_grid, shortened, wrapped
 from boostrank.explanations import Explanation, explain, feature_text, number_format, value_text
 from boostrank.setting_checks import check_count
@@ -19,7 +20,7 @@ _MARGIN = 0.2
 
 
 @dataclass
-class ContributionDisplay:
+class ContributionDisplay(Display):
     """Contributions of the features to the difference of the scores of two documents, as bars that add up to it.
 
     Created by :meth:`from_estimator`, or for an explanation by ``ContributionDisplay(boostrank.explain(...)).plot()``.
@@ -48,8 +49,6 @@ class ContributionDisplay:
 
     explanation: Explanation
     n_features: int = 10
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_estimator(
@@ -80,8 +79,7 @@ class ContributionDisplay:
         check_count("n_features", n_features)
         return cls(explain(ranker, X, qid, **settings), n_features).plot(ax)
 
-    def plot(self, ax: Any = None) -> ContributionDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
+    def _draw(self, ax: Any) -> Any:
         found, summary = self.explanation, self.explanation.summary(self.n_features)
         is_pair = len(found.ranks) == 2
         differences = summary["difference"].to_numpy(dtype=np.float64)
@@ -106,8 +104,7 @@ class ContributionDisplay:
         ax.set_ylim(n_rows - 0.5, -0.5)
         self._describe(ax)
         light_grid(ax, "x")
-        self.figure_, self.ax_ = ax.figure, ax
-        return self
+        return ax
 
     def _label(self, row: Any) -> str:
         """Name of a feature with its values; the sum of the others has none."""

@@ -1,13 +1,15 @@
-"""Means over folds with intervals, and curves of them."""
+"""Cross-validated scores of rankers, their means over folds with intervals, and curves of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from boostrank.displays.predictions import named_estimators
 from boostrank.displays.style import (
     DARK,
     LABELS_HEIGHT,
@@ -20,6 +22,7 @@ from boostrank.displays.style import (
 )
 from boostrank.metrics import RankingScorer, get_measure
 from boostrank.metrics.query_groups import LEVEL, mean_margin
+from boostrank.model_selection.cross_validation import fixed_folds
 from boostrank.preferences import PreferenceGraph
 from boostrank.segments import Floats, Ints
 from boostrank.weights import weighted_means
@@ -28,6 +31,29 @@ from boostrank.weights import weighted_means
 LEVEL_OF_FOLDS = f"{LEVEL * 100:g}%"
 # Distance of neighbouring rankers at one number of queries or value of a parameter, in points (1/72 inch).
 POINTS_BETWEEN = 4.0
+
+
+def cross_validated(
+    curve: Callable[..., pd.DataFrame],
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    qid: ArrayLike | None,
+    *,
+    cv: Any,
+    scoring: Any,
+    name: str | None,
+    **settings: Any,
+) -> tuple[pd.DataFrame, str]:
+    """Scores of one ranker, or of each in a mapping of names to them, and the name of the score.
+
+    The scores are those of `curve`, a function of :mod:`boostrank.model_selection`, with the column "ranker". All
+    rankers have the same folds.
+    """
+    score, rankers = score_name(scoring, y), named_estimators(estimator, name)
+    settings |= {"cv": fixed_folds(X, y, qid, cv), "scoring": scoring}
+    found = {key: curve(ranker, X, y, qid, **settings) for key, ranker in rankers.items()}
+    return pd.concat(found, names=["ranker", None]).reset_index("ranker").reset_index(drop=True), score
 
 
 def fold_means(values: Floats, codes: Ints) -> pd.DataFrame:
@@ -90,7 +116,7 @@ def curve_means(table: pd.DataFrame, positions: Floats, groups: NDArray[Any]) ->
     return means
 
 
-def draw_curves(ax: Any, means: pd.DataFrame, labels_height: float = LABELS_HEIGHT) -> None:
+def draw_curves(ax: Any, means: pd.DataFrame, score: str, n_folds: int, labels_height: float = LABELS_HEIGHT) -> None:
     """Draw a line with intervals for each ranker, and a thin one for its scores on training data.
 
     Intervals of several rankers are a little beside each other. The legend is drawn if it says anything, below labels
@@ -120,6 +146,7 @@ def draw_curves(ax: Any, means: pd.DataFrame, labels_height: float = LABELS_HEIG
         legend_below(ax, handles, labels_height=labels_height)
     elif labels:
         ax.set_title(labels[0], fontsize="medium")
+    ax.set_ylabel(f"{score}, mean over {n_folds} folds,\n{LEVEL_OF_FOLDS} interval within folds")
     light_grid(ax)
 
 

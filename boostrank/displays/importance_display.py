@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from boostrank.displays.display import Display
 from boostrank.displays.fold_means import LEVEL_OF_FOLDS, fold_means
 from boostrank.displays.style import GREY, axes, interval_rows, light_grid, measure_name, shortened
 from boostrank.metrics import get_measure
@@ -18,7 +19,7 @@ from boostrank.setting_checks import check_count
 
 
 @dataclass
-class FeatureImportanceDisplay:
+class FeatureImportanceDisplay(Display):
     """Mean importance of features over folds, with 95% intervals.
 
     Created by :meth:`from_estimator`. Importances are those of
@@ -56,8 +57,6 @@ class FeatureImportanceDisplay:
     kind: str
     measure: str
     n_features: int
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_estimator(
@@ -99,8 +98,7 @@ class FeatureImportanceDisplay:
         table = table.sort_values("mean", ascending=False, kind="stable").reset_index(drop=True)
         return cls(table, folds, kind, str(chosen), n_features).plot(ax)
 
-    def plot(self, ax: Any = None) -> FeatureImportanceDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
+    def _draw(self, ax: Any) -> Any:
         shown = self.table[: self.n_features]
         ax = axes(ax, 1.3 + 0.25 * len(shown))
         ax.axvline(0.0, color=GREY, linewidth=1)
@@ -117,8 +115,7 @@ class FeatureImportanceDisplay:
             others = "the other one is" if n_others == 1 else f"the other {n_others} are at most"
             ax.set_title(f"the {len(shown)} largest of {len(self.table)}; {others} {largest:.2g}", fontsize="medium")
         light_grid(ax, "x")
-        self.figure_, self.ax_ = ax.figure, ax
-        return self
+        return ax
 
 
 def _name(feature: Any) -> str:

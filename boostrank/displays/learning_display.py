@@ -10,21 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from boostrank.displays.fold_means import (
-    LEVEL_OF_FOLDS,
-    curve_means,
-    draw_curves,
-    legend_labels,
-    score_name,
-)
-from boostrank.displays.predictions import named_estimators
+from boostrank.displays.display import Display
+from boostrank.displays.fold_means import cross_validated, curve_means, draw_curves, legend_labels
 from boostrank.displays.style import HEIGHT, axes, legend_height
 from boostrank.model_selection import learning_curve
-from boostrank.model_selection.cross_validation import fixed_folds
 
 
 @dataclass
-class LearningCurveDisplay:
+class LearningCurveDisplay(Display):
     """Cross-validated score by the number of training queries, with 95% intervals within folds.
 
     Created by :meth:`from_estimator`. Scores are those of :func:`boostrank.model_selection.learning_curve`: the
@@ -60,8 +53,6 @@ class LearningCurveDisplay:
     table: pd.DataFrame
     means: pd.DataFrame
     score: str
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_estimator(
@@ -101,23 +92,17 @@ class LearningCurveDisplay:
         ValueError
             As that function; and for several scores, and a `name` beside a mapping.
         """
-        score, rankers = score_name(scoring, y), named_estimators(estimator, name)
-        settings |= {"cv": fixed_folds(X, y, qid, cv), "scoring": scoring}
-        found = {key: learning_curve(ranker, X, y, qid, **settings) for key, ranker in rankers.items()}
-        table = pd.concat(found, names=["ranker", None]).reset_index("ranker").reset_index(drop=True)
+        settings |= {"cv": cv, "scoring": scoring, "name": name}
+        table, score = cross_validated(learning_curve, estimator, X, y, qid, **settings)
         sizes = pd.factorize(table["train_size"])[0]
         means = curve_means(table, table["n_queries"].to_numpy(dtype=np.float64), sizes)
         means = means.rename(columns={"position": "n_queries"}).sort_values("n_queries", kind="stable")
         return cls(table, means.reset_index(drop=True), score).plot(ax)
 
-    def plot(self, ax: Any = None) -> LearningCurveDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
+    def _draw(self, ax: Any) -> Any:
         ax = axes(ax, HEIGHT + legend_height(legend_labels(self.means)))
-        draw_curves(ax, self.means.rename(columns={"n_queries": "position"}))
+        means = self.means.rename(columns={"n_queries": "position"})
+        draw_curves(ax, means, self.score, self.table["fold"].nunique())
         ax.set_xlim(left=0)
         ax.set_xlabel("training queries")
-        ax.set_ylabel(
-            f"{self.score}, mean over {self.table['fold'].nunique()} folds,\n{LEVEL_OF_FOLDS} interval within folds"
-        )
-        self.figure_, self.ax_ = ax.figure, ax
-        return self
+        return ax

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import Discount, Gain, Ties
+from boostrank.displays.display import Display
 from boostrank.displays.predictions import named, predictions
 from boostrank.displays.style import (
     HEIGHT,
@@ -27,6 +28,7 @@ from boostrank.metrics.input_checks import require_ids
 from boostrank.metrics.query_groups import mean_margin
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Ints
+from boostrank.setting_checks import check_number
 from boostrank.weights import query_weights, weighted_means
 
 # Share of the distance of two cutoffs that the intervals of one cutoff are distributed over.
@@ -34,7 +36,7 @@ DIFFERENCES_SHARE = 0.5
 
 
 @dataclass
-class NDCGCurveDisplay:
+class NDCGCurveDisplay(Display):
     """Mean NDCG@k over queries by the cutoff k, of one ranker or several, with confidence intervals.
 
     Created by :meth:`from_predictions` or :meth:`from_estimator`. A single ranker is drawn with a band, the intervals
@@ -88,8 +90,6 @@ class NDCGCurveDisplay:
     difference_high: Floats
     n_queries: int
     level: float = 0.95
-    figure_: Any = None
-    ax_: Any = None
     difference_ax_: Any = None
 
     @classmethod
@@ -123,7 +123,8 @@ class NDCGCurveDisplay:
         name : str, optional
             Name of a single ranker in the legend.
         ax : matplotlib axes, or two of them, optional
-            As in :meth:`plot`.
+            Two axes are those of the means and those of the differences of several rankers. On a single one, only the
+            means are drawn. The default is a new figure, with two axes if there are several rankers.
 
         Raises
         ------
@@ -131,8 +132,7 @@ class NDCGCurveDisplay:
             As :func:`boostrank.metrics.ndcg_curve`; and for a `level` that is not between 0 and 1, or a `name` beside
             a mapping.
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be above 0 and below 1; got {level!r}")
+        check_number("level", level, above=0, below=1)
         scores = named(y_score, name, "scores", "y_score")
         cutoffs = np.unique(check_ks(ks))
         settings: dict[str, Any] = {"gain": gain, "discount": discount, "ties": ties, "empty": empty}
@@ -159,15 +159,7 @@ class NDCGCurveDisplay:
         scores, found = predictions(estimator, X, qid, f"{cls.__name__}.from_estimator", settings.pop("name", None))
         return cls.from_predictions(y, scores, found, **settings)
 
-    def plot(self, ax: Any = None) -> NDCGCurveDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, or two of them, optional
-            Two axes are those of the means and those of the differences of several rankers. On a single one, only the
-            means are drawn. The default is a new figure, with two axes if there are several rankers.
-        """
+    def _draw(self, ax: Any) -> Any:
         several = len(self.names) > 1
         labels = [wrapped(name) for name in self.names]
         ax, below = axes_pair(ax, several, 5.5 + legend_height(labels) if several else HEIGHT)
@@ -197,8 +189,8 @@ class NDCGCurveDisplay:
             legend_below(ax if below is None else below, ax.get_legend_handles_labels()[0])
         elif self.names != ["scores"]:
             ax.legend(frameon=False)
-        self.figure_, self.ax_, self.difference_ax_ = ax.figure, ax, below
-        return self
+        self.difference_ax_ = below
+        return ax
 
     def _plot_differences(self, ax: Any, looks: list[Style]) -> None:
         ax.axhline(0.0, color=looks[0].color, linestyle=looks[0].linestyle, linewidth=1.5)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.clicks import Propensities, get_click_model
+from boostrank.displays.display import Display
 from boostrank.displays.predictions import named
 from boostrank.displays.style import BLACK, MAX_MARKERS, axes, legend_below, light_grid, styles, whole_ticks
 from boostrank.segments import Floats
@@ -20,7 +21,7 @@ WIDTH_OF_POSITION = 0.5
 
 
 @dataclass
-class PropensityDisplay:
+class PropensityDisplay(Display):
     """Propensities by position, of one estimate or several, with confidence intervals, and with the truth if known.
 
     Created by :meth:`from_propensities`. All values are divided by the value at position 1. Extrapolated values have
@@ -52,8 +53,6 @@ class PropensityDisplay:
     propensities: dict[str, Propensities]
     truth: Floats | None = None
     level: float = 0.95
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_propensities(
@@ -102,8 +101,7 @@ class PropensityDisplay:
             true_values = true_values / true_values[0]
         return cls(by_name, true_values, level).plot(ax)
 
-    def plot(self, ax: Any = None) -> PropensityDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
+    def _draw(self, ax: Any) -> Any:
         ax = axes(ax)
         if self.truth is not None:
             ax.plot(np.arange(1, len(self.truth) + 1), self.truth, color=BLACK, linewidth=1, label="truth")
@@ -136,5 +134,4 @@ class PropensityDisplay:
         whole_ticks(ax)
         light_grid(ax)
         legend_below(ax)
-        self.figure_, self.ax_ = ax.figure, ax
-        return self
+        return ax

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import check_relevance
 from boostrank.displays.bins import equal_bins
+from boostrank.displays.display import Display
 from boostrank.displays.predictions import named, predictions
 from boostrank.displays.style import (
     GREY,
@@ -47,7 +48,7 @@ MAX_GROUPS = 40
 
 
 @dataclass
-class QueryGroupDisplay:
+class QueryGroupDisplay(Display):
     """Mean of a measure by group of queries, with 95% intervals, and the queries on which it is lowest.
 
     Created by :meth:`from_predictions` or :meth:`from_estimator`. Each interval is that of one ranker alone, as in
@@ -95,8 +96,6 @@ class QueryGroupDisplay:
     worst: pd.DataFrame
     measure: str
     title: str
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_predictions(
@@ -175,8 +174,7 @@ class QueryGroupDisplay:
         scores, found = predictions(estimator, X, qid, f"{cls.__name__}.from_estimator", settings.pop("name", None))
         return cls.from_predictions(y, scores, found, **settings)
 
-    def plot(self, ax: Any = None) -> QueryGroupDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
+    def _draw(self, ax: Any) -> Any:
         table, rankers = self.table, list(self.values)
         first = table[table["ranker"] == rankers[0]]
         parts = {wrapped(name): table[table["ranker"] == name] for name in rankers}
@@ -199,8 +197,7 @@ class QueryGroupDisplay:
             of = "" if len(rankers) == 1 else ",\nmean of the rankers"
             note_at_right(ax, "\n".join([f"queries of lowest\n{measure}{of}:", *lines]))
         light_grid(ax, "x")
-        self.figure_, self.ax_ = ax.figure, ax
-        return self
+        return ax
 
 
 def _groups(by: Any, labels: Floats, queries: Queries, measure: Measure, n_groups: int) -> tuple[QueryGroups, str]:

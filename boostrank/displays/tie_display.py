@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import Discount, Gain
+from boostrank.displays.display import Display
 from boostrank.displays.predictions import predictions
 from boostrank.displays.style import BLACK, SKY, axes, legend_below, light_grid, ndcg_name, shortened, whole_ticks
 from boostrank.metrics import Empty, tie_range
@@ -24,10 +25,11 @@ MAX_ROWS = 10
 
 
 @dataclass
-class TieRangeDisplay:
+class TieRangeDisplay(Display):
     """Range of the NDCG of each query over all permutations of its tied documents, and the average over them.
 
-    Created by :meth:`from_predictions` or :meth:`from_estimator`.
+    Created by :meth:`from_predictions` or :meth:`from_estimator`. Up to 10 queries are drawn as rows with their ids,
+    and more as columns, sorted by the average.
 
     Attributes
     ----------
@@ -56,8 +58,6 @@ class TieRangeDisplay:
     best: Floats
     k: int | float | None
     weights: Floats | None = None
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_predictions(
@@ -107,11 +107,7 @@ class TieRangeDisplay:
         scores, found = predictions({"": estimator}, X, qid, f"{cls.__name__}.from_estimator")
         return cls.from_predictions(y, scores[""], found, **settings)
 
-    def plot(self, ax: Any = None) -> TieRangeDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure.
-
-        Up to 10 queries are drawn as rows with their ids, and more as columns, sorted by the average.
-        """
+    def _draw(self, ax: Any) -> Any:
         n, name = len(self.queries), ndcg_name(self.k)
         as_rows = n <= MAX_ROWS
         ax = axes(ax, 1.8 + 0.3 * n) if as_rows else axes(ax)
@@ -140,5 +136,4 @@ class TieRangeDisplay:
             ax.set_ylabel(name)
         legend_below(ax)
         light_grid(ax, "x" if as_rows else "y")
-        self.figure_, self.ax_ = ax.figure, ax
-        return self
+        return ax

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from boostrank.displays.display import Display
 from boostrank.displays.predictions import named_estimators
 from boostrank.displays.style import (
-    COLORS,
     DARK,
     DASHES,
     HEIGHT,
-    MARKERS,
     axes,
     legend_below,
     legend_height,
     light_grid,
     measure_name,
+    styles,
     whole_ticks,
     wrapped,
 )
@@ -31,7 +31,7 @@ N_SMALL_MARKERS = 8
 
 
 @dataclass
-class TrainingCurveDisplay:
+class TrainingCurveDisplay(Display):
     """A metric on validation sets by boosting round, of one fitted ranker or several.
 
     Created by :meth:`from_estimator`. A marker shows the number of rounds that predictions use; it is on the curve of
@@ -63,8 +63,6 @@ class TrainingCurveDisplay:
     curves: dict[tuple[str, str], Floats]
     best: dict[str, int]
     metric: str
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_estimator(
@@ -121,8 +119,7 @@ class TrainingCurveDisplay:
         known = {ranker: int(value) for ranker, value in best.items() if value and 1 <= value <= rounds[ranker]}
         return cls(curves, known, metric).plot(ax)
 
-    def plot(self, ax: Any = None) -> TrainingCurveDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
+    def _draw(self, ax: Any) -> Any:
         rankers = list(dict.fromkeys(ranker for ranker, _ in self.curves))
         titles = list(dict.fromkeys(title for _, title in self.curves))
         labels = [self._label(ranker) for ranker in rankers]
@@ -135,25 +132,13 @@ class TrainingCurveDisplay:
 
         dashes = dict(zip(titles[::-1], cycle(DASHES), strict=False))
         handles = []
-        for i, (ranker, label) in enumerate(zip(rankers, labels, strict=True)):
-            look: dict[str, Any] = {
-                "color": COLORS[i % len(COLORS)],
-                "marker": MARKERS[i % len(MARKERS)],
-                "markersize": 8,
-            }
-            curves, best = self._curves(ranker), self.best.get(ranker)
-            for title, values in curves.items():
-                # The marker is drawn at the points that `markevery` lists.
-                marked = [best - 1] if best is not None and title == list(curves)[-1] else []
-                dash = dashes[title] if sets else DASHES[i % len(DASHES)]
-                rounds = np.arange(1, len(values) + 1)
-                ax.plot(rounds, values, label=f"{ranker}, {title}", linestyle=dash, markevery=marked, **look)
-                if small_markers:
-                    between = _some_rounds(len(values), i / len(rankers))
-                    ax.plot(rounds[between], values[between], **look | {"linestyle": "", "markersize": 4})
+        for i, (ranker, label, style) in enumerate(zip(rankers, labels, styles(len(rankers)), strict=True)):
+            of_titles = dashes if sets else dict.fromkeys(titles, style.linestyle)
+            look: dict[str, Any] = {"color": style.color, "marker": style.marker, "markersize": 8}
+            self._draw_ranker(ax, ranker, look, of_titles, i / len(rankers) if small_markers else None)
             # Without a marker on a curve, there is none in the legend.
-            shown = look if best is not None or small_markers else look | {"marker": ""}
-            handles.append(Line2D([], [], label=label, linestyle="-" if sets else dash, **shown))
+            shown = look if ranker in self.best or small_markers else look | {"marker": ""}
+            handles.append(Line2D([], [], label=label, linestyle="-" if sets else style.linestyle, **shown))
         of_sets = [
             Line2D([], [], label=label, color=DARK, linestyle=dashes[title])
             for title, label in zip(titles, sets, strict=False)
@@ -166,8 +151,24 @@ class TrainingCurveDisplay:
         marker = f" ({size}: number of rounds that predictions use)" if self.best else ""
         ax.set_xlabel(f"boosting round{marker}")
         ax.set_ylabel(f"{measure_name(self.metric)}, mean over queries")
-        self.figure_, self.ax_ = ax.figure, ax
-        return self
+        return ax
+
+    def _draw_ranker(
+        self, ax: Any, ranker: str, look: dict[str, Any], dashes: Mapping[str, str], share: float | None
+    ) -> None:
+        """Draw the curves of a ranker, by title of the validation set.
+
+        If `share` is not None, they have small markers, moved by this share of their distance.
+        """
+        curves, best = self._curves(ranker), self.best.get(ranker)
+        for title, values in curves.items():
+            # The marker is drawn at the points that `markevery` lists.
+            marked = [best - 1] if best is not None and title == list(curves)[-1] else []
+            rounds = np.arange(1, len(values) + 1)
+            ax.plot(rounds, values, label=f"{ranker}, {title}", linestyle=dashes[title], markevery=marked, **look)
+            if share is not None:
+                between = _some_rounds(len(values), share)
+                ax.plot(rounds[between], values[between], **look | {"linestyle": "", "markersize": 4})
 
     def _curves(self, ranker: str) -> dict[str, Floats]:
         """Values of a ranker by title of the validation set."""

@@ -10,17 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from boostrank.displays.fold_means import (
-    LEVEL_OF_FOLDS,
-    curve_means,
-    draw_curves,
-    legend_labels,
-    score_name,
-)
-from boostrank.displays.predictions import named_estimators
+from boostrank.displays.display import Display
+from boostrank.displays.fold_means import cross_validated, curve_means, draw_curves, legend_labels
 from boostrank.displays.style import HEIGHT, LABELS_HEIGHT, SLANTED_CHARACTER, axes, legend_height, shortened, slanted
 from boostrank.model_selection import validation_curve
-from boostrank.model_selection.cross_validation import fixed_folds
 from boostrank.setting_checks import is_number
 
 # Positive numbers whose largest is this many times the smallest have a logarithmic axis.
@@ -32,7 +25,7 @@ MAX_CHARACTERS = 60
 
 
 @dataclass
-class ValidationCurveDisplay:
+class ValidationCurveDisplay(Display):
     """Cross-validated score by the value of one parameter, with 95% intervals within folds.
 
     Created by :meth:`from_estimator`. Scores are those of :func:`boostrank.model_selection.validation_curve`. The
@@ -74,8 +67,6 @@ class ValidationCurveDisplay:
     best: dict[str, Any]
     parameter: str
     score: str
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_estimator(
@@ -122,12 +113,10 @@ class ValidationCurveDisplay:
         ValueError
             As that function; and for several scores, and a `name` beside a mapping.
         """
-        score, rankers, given = score_name(scoring, y), named_estimators(estimator, name), list(values)
-        settings["cv"] = fixed_folds(X, y, qid, cv)
-        settings = {"parameter": parameter, "values": given, "scoring": scoring, **settings}
-        found = {key: validation_curve(ranker, X, y, qid, **settings) for key, ranker in rankers.items()}
-        table = pd.concat(found, names=["ranker", None]).reset_index("ranker").reset_index(drop=True)
-        n_folds = table["fold"].nunique()
+        given = list(values)
+        settings |= {"parameter": parameter, "values": given, "cv": cv, "scoring": scoring, "name": name}
+        table, score = cross_validated(validation_curve, estimator, X, y, qid, **settings)
+        rankers, n_folds = table["ranker"].unique(), table["fold"].nunique()
         number = np.tile(np.repeat(np.arange(len(given)), n_folds), len(rankers))
         means = curve_means(table, number.astype(np.float64), number)
         places = means.pop("position").astype(np.int64)
@@ -138,8 +127,7 @@ class ValidationCurveDisplay:
             best[key] = part["value"].iloc[int(np.argmax(part["mean"]))]
         return cls(table, means, best, parameter, score).plot(ax)
 
-    def plot(self, ax: Any = None) -> ValidationCurveDisplay:
-        """Draw onto `ax`, or onto the axes of a new figure."""
+    def _draw(self, ax: Any) -> Any:
         values = self.means["value"][self.means["ranker"] == self.means["ranker"].iloc[0]].tolist()
         means, texts = self.means.copy(), [shortened(value, 24) for value in values]
         are_numbers = all(is_number(value) for value in values)
@@ -157,13 +145,9 @@ class ValidationCurveDisplay:
         else:
             means.insert(1, "position", np.tile(np.arange(len(values)), means["ranker"].nunique()))
             ax.set_xticks(range(len(values)), texts, **(slanted() if is_slanted else {}))
-        draw_curves(ax, means, LABELS_HEIGHT + extra)
+        draw_curves(ax, means, self.score, self.table["fold"].nunique(), LABELS_HEIGHT + extra)
         best = [f"{ranker}: {value}" for ranker, value in self.best.items()]
         only = len(best) == 1
         shown = f"best {next(iter(self.best.values()))}" if only else "best " + "; ".join(best)
         ax.set_xlabel(f"{self.parameter} ({shortened(shown, 80)})")
-        ax.set_ylabel(
-            f"{self.score}, mean over {self.table['fold'].nunique()} folds,\n{LEVEL_OF_FOLDS} interval within folds"
-        )
-        self.figure_, self.ax_ = ax.figure, ax
-        return self
+        return ax

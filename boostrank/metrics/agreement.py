@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import Ties, check_ties
+from boostrank.dcg import Ties
 from boostrank.metrics.base import Domain, Prepared, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.input_checks import preferences_scores_queries
@@ -27,10 +27,6 @@ class Agreement(QueryMeasure):
     domain: ClassVar[Domain] = "arrays"
     ties: Ties = "average"
     empty: Empty = "skip"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ties(self.ties)
 
     @property
     def undefined_reason(self) -> str:

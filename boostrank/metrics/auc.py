@@ -13,7 +13,7 @@ from boostrank.metrics.base import Domain, Prepared, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_mean import Empty
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_number
+from boostrank.setting_checks import check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -22,12 +22,8 @@ class AUC(QueryMeasure):
 
     name: ClassVar[str] = "auc"
     domain: ClassVar[Domain] = "arrays"
-    threshold: float = 1
+    threshold: float = setting(1, check_number, above=0)
     empty: Empty = "skip"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("threshold", self.threshold, above=0)
 
     @property
     def undefined_reason(self) -> str:

@@ -10,14 +10,15 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import DCG, Ties, check_relevance
+from boostrank.dcg import DCG, TIES, Ties, check_relevance
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.input_checks import labels_scores_queries, refuse_other_labels
-from boostrank.metrics.query_mean import Empty, QueryMean, check_empty
+from boostrank.metrics.query_mean import EMPTY, Empty, QueryMean
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.rankings import RankedBlock, for_each_ranked
 from boostrank.segments import Bools, Floats, Ints, Segments
+from boostrank.setting_checks import check_choice, check_flag, check_settings, setting
 from boostrank.weights import query_weights
 
 #: What a measure may be defined for.
@@ -198,7 +199,8 @@ def values_of_measures(measures: Sequence[Prepared | PreparedRanks], scores: Flo
 class QueryMeasure(Measure):
     """A measure that is computed for each query and averaged over queries.
 
-    A subclass is a frozen dataclass whose fields are further settings. It defines `name` and `prepare`.
+    A subclass is a frozen dataclass whose fields are further settings, made by
+    :func:`boostrank.setting_checks.setting`, which declares their checks. It defines `name` and `prepare`.
 
     Parameters
     ----------
@@ -218,13 +220,26 @@ class QueryMeasure(Measure):
     is_sum: ClassVar[bool] = False
     #: Whether the measure is defined by judgments for subtopics.
     of_subtopics: ClassVar[bool] = False
+    #: Whether the cutoff may not be None for runs.
+    needs_cutoff: ClassVar[bool] = False
+    #: Values of the setting `ties`, if the measure has it.
+    tie_rules: ClassVar[tuple[str, ...]] = TIES
     empty: Empty = "zero"
-    judged_only: bool = False
+    judged_only: bool = setting(False, check_flag)
 
     def __post_init__(self) -> None:
-        check_empty(self.empty)
-        if not isinstance(self.judged_only, bool):
-            raise ValueError(f"judged_only must be True or False; got {self.judged_only!r}")
+        check_choice("empty", self.empty, EMPTY)
+        check_settings(self)
+        if hasattr(self, "ties"):
+            self._check_ties(self.ties)
+
+    def _check_ties(self, ties: Any) -> None:
+        if "average" not in self.tie_rules and ties not in self.tie_rules:
+            raise ValueError(
+                f"{self} is not averaged over permutations of tied documents: ties must be one of "
+                f"{', '.join(self.tie_rules)}, or trec_eval in evaluate_run; got {ties!r}"
+            )
+        check_choice("ties", ties, self.tie_rules)
 
     @abstractmethod
     def prepare(self, labels: GroupedLabels) -> Prepared | PreparedRanks:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boostrank.dcg import DCG, Ties, check_ties
+from boostrank.dcg import DCG, Ties, check_cutoff
 from boostrank.metrics.base import PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_number
+from boostrank.setting_checks import check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -27,11 +27,7 @@ class RelevantDocuments(QueryMeasure):
     empty : {"zero", "one", "skip", "raise"}, default "zero"
     """
 
-    threshold: float = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("threshold", self.threshold, above=0)
+    threshold: float = setting(1, check_number, above=0)
 
     @property
     def undefined_reason(self) -> str:
@@ -49,13 +45,8 @@ class BinaryMeasure(RelevantDocuments):
     ties : {"average", "stable", "best", "worst"}, default "average"
     """
 
-    k: int | float | None = None
+    k: int | float | None = setting(None, check_cutoff)
     ties: Ties = "average"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ties(self.ties)
-        DCG(self.k)
 
     @abstractmethod
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import Ties, check_ties
+from boostrank.dcg import Ties
 from boostrank.metrics.base import PreparedRanks
 from boostrank.metrics.binary_gains import RelevantDocuments
 from boostrank.metrics.grouped_labels import GroupedLabels
@@ -24,10 +24,6 @@ class BinaryPreference(RelevantDocuments):
 
     name: ClassVar[str] = "bpref"
     ties: Ties = "average"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ties(self.ties)
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank.arrays import check_lengths
 from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
 from boostrank.clicks.counterfactual import discounts_of_documents, require_support
 from boostrank.dcg import DCG, Discount
 from boostrank.metrics.base import BoundMeasure, Measure
-from boostrank.metrics.input_checks import check_lengths, check_scores
+from boostrank.metrics.input_checks import check_scores
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Floats
 from boostrank.weights import query_weights

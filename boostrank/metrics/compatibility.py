@@ -10,8 +10,8 @@ import numpy as np
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_count, check_number
+from boostrank.segments import Floats, Ints, Segments
+from boostrank.setting_checks import check_count, check_flag, check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -51,23 +51,11 @@ class Compatibility(QueryMeasure):
 
     name: ClassVar[str] = "compat"
     domain: ClassVar[Domain] = "runs"
-    p: float = 0.95
-    normalize: bool = True
-    k: int | None = None
+    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    p: float = setting(0.95, check_number, above=0.0, below=1.0)
+    normalize: bool = setting(True, check_flag)
+    k: int | None = setting(None, check_count, optional=True)
     ties: Literal["stable"] = "stable"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("p", self.p, above=0.0, below=1.0)
-        if not isinstance(self.normalize, bool):
-            raise ValueError(f"normalize must be True or False; got {self.normalize!r}")
-        if self.k is not None:
-            check_count("k", self.k)
-        if self.ties != "stable":
-            raise ValueError(
-                f"{self} is not averaged over permutations of tied documents: ties must be 'stable', or 'trec_eval' in "
-                f"evaluate_run; got {self.ties!r}"
-            )
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries, values = labels.queries, labels.values
@@ -84,18 +72,7 @@ class Compatibility(QueryMeasure):
             # Sum over the depths up to d of p^(d-1) / d, for d = 0, 1, ...
             depths = np.arange(1, int(depth.max()) + 1)
             up_to = np.concatenate([[0.0], np.cumsum(self.p ** (depths - 1) / depths)])
-            relevance, number = values[ranked.rows], part.repeat(np.arange(part.n_segments))
-            found = np.flatnonzero(relevance > 0)
-            if len(found) == 0:
-                return np.zeros(part.n_segments)
-            # The documents of equal relevance of a query, by rank; lexsort is stable.
-            by_level = found[np.lexsort((relevance[found], number[found]))]
-            own_queries = Segments.from_sizes(np.unique(number[found], return_counts=True)[1])
-            level = own_queries.runs(relevance[by_level])
-            rank_in_ideal = n_larger[ranked.rows[by_level]] + level.positions + 1
-            # A document is in both rankings from the larger of its two ranks on.
-            both = np.maximum(rank_in_ideal, part.positions[by_level] + 1)
-            query = number[by_level]
+            query, both = _shared_from(ranked, values, n_larger)
             shared = np.maximum(up_to[depth[query]] - up_to[np.minimum(both - 1, depth[query])], 0.0)
             overlap = np.bincount(query, shared, minlength=part.n_segments)
             if not self.normalize:
@@ -106,3 +83,26 @@ class Compatibility(QueryMeasure):
             return np.divide(overlap, best, out=np.zeros(part.n_segments), where=ideal > 0)
 
         return PreparedRanks(n_ideal == 0, queries.sizes, per_block, True)
+
+
+def _shared_from(ranked: RankedBlock, values: Floats, n_larger: Ints) -> tuple[Ints, Ints]:
+    """Query of each retrieved relevant document of a block, and the depth from which on both rankings have it.
+
+    Parameters
+    ----------
+    ranked : RankedBlock
+    values : ndarray, shape (n_documents,)
+        Relevance of all documents.
+    n_larger : ndarray of int64, shape (n_documents,)
+        Number of documents of the query with a larger relevance.
+    """
+    part, relevance = ranked.part, values[ranked.rows]
+    number, found = part.repeat(np.arange(part.n_segments)), np.flatnonzero(relevance > 0)
+    if len(found) == 0:
+        return found, found
+    # The documents of equal relevance of a query, by rank; lexsort is stable.
+    by_level = found[np.lexsort((relevance[found], number[found]))]
+    own_queries = Segments.from_sizes(np.unique(number[found], return_counts=True)[1])
+    level = own_queries.runs(relevance[by_level])
+    rank_in_ideal = n_larger[ranked.rows[by_level]] + level.positions + 1
+    return number[by_level], np.maximum(rank_in_ideal, part.positions[by_level] + 1)

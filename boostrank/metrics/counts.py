@@ -11,7 +11,7 @@ from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_number
+from boostrank.setting_checks import check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -49,11 +49,7 @@ class NumberOfRelevant(Count):
     """
 
     name: ClassVar[str] = "numrel"
-    threshold: float = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("threshold", self.threshold, above=0)
+    threshold: float = setting(1, check_number, above=0)
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         return _of_query(labels.binary(self.threshold)[1], labels.queries)
@@ -71,12 +67,7 @@ class NumberOfRetrieved(Count):
     """
 
     name: ClassVar[str] = "numret"
-    threshold: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.threshold is not None:
-            check_number("threshold", self.threshold, above=0)
+    threshold: float | None = setting(None, check_number, above=0, optional=True)
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries = labels.queries

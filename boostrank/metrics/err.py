@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Ties, check_ties
+from boostrank.dcg import DCG, Ties, check_cutoff
 from boostrank.metrics.base import PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_mean import Empty
 from boostrank.metrics.ranked_documents import RankedDocuments, sum_over_ranks
 from boostrank.segments import Floats, Ints, Segments
+from boostrank.setting_checks import check_number, setting
 
 # If a user reads on with a probability below this, the documents after it do not change a result in float64.
 NEGLIGIBLE = 1e-18
@@ -27,17 +27,9 @@ class ExpectedReciprocalRank(QueryMeasure):
     """Expected reciprocal rank as a measure; see :func:`err_score`."""
 
     name: ClassVar[str] = "err"
-    k: int | float | None = None
-    max_grade: float | None = None
+    k: int | float | None = setting(None, check_cutoff)
+    max_grade: float | None = setting(None, check_number, above=0, optional=True)
     ties: Ties = "average"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ties(self.ties)
-        DCG(self.k)
-        grade = self.max_grade
-        if grade is not None and not (isinstance(grade, Real) and 0 < grade < np.inf):
-            raise ValueError(f"max_grade must be None or a finite number above 0; got {grade!r}")
 
     def satisfaction(self, labels: GroupedLabels) -> Floats:
         """Probability that each document satisfies the user: ``R = (2^y - 1) / 2^max_grade``, without overflow."""

@@ -12,7 +12,6 @@ from boostrank.metrics.binary_gains import RelevantDocuments
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_choice
 
 # As in trec_eval, so that a share of 0 documents has the value 1/2.
 EPSILON = 1e-5
@@ -48,11 +47,8 @@ class InferredAP(RelevantDocuments):
 
     name: ClassVar[str] = "infap"
     domain: ClassVar[Domain] = "runs"
+    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
     ties: Literal["stable"] = "stable"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("ties of infap", self.ties, ("stable",))
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         judgments = labels.judgments

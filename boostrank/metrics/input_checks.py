@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.arrays import as_array, real_array_as_floats
+from boostrank.arrays import as_array, check_lengths, real_array_as_floats
 from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
 from boostrank.dcg import check_relevance
 from boostrank.frames import require_qid
@@ -34,14 +34,6 @@ def labels_scores_queries(
 def require_ids(qid: ArrayLike | None, measure: str) -> ArrayLike:
     """Return the query ids; if they are None, raise ValueError that says how to pass them to `measure`."""
     return require_qid(qid, measure, "Pass qid=, the query id of each row.")
-
-
-def check_lengths(**lengths: int) -> None:
-    """Raise ValueError if one of the named lengths is not equal to the first."""
-    (reference, expected), *others = lengths.items()
-    for name, length in others:
-        if length != expected:
-            raise ValueError(f"{name} has {length} values for the {expected} documents of {reference}")
 
 
 def preferences_scores_queries(

@@ -16,7 +16,7 @@ from boostrank.metrics.query_mean import Empty
 from boostrank.metrics.ranked_documents import ranked_documents
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_choice, is_number
+from boostrank.setting_checks import check_number, setting
 
 #: Levels of recall of the usual graph of precision and recall.
 LEVELS = tuple(tenths / 10 for tenths in range(11))
@@ -28,15 +28,10 @@ class InterpolatedPrecision(RelevantDocuments):
 
     name: ClassVar[str] = "iprec"
     at: ClassVar[str] = "recall"
-    recall: float | None = None
+    # The mean of a maximum over all permutations of tied documents has no simple formula.
+    tie_rules: ClassVar[tuple[str, ...]] = ("worst", "best", "stable")
+    recall: float | None = setting(None, check_number, smallest=0, largest=1, optional=True)
     ties: Ties = "worst"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.recall is not None and not (is_number(self.recall) and 0 <= self.recall <= 1):
-            raise ValueError(f"recall must be None, or a number from 0 to 1, as in 'iprec@0.5'; got {self.recall!r}")
-        # The mean of a maximum over all permutations of tied documents has no simple formula.
-        check_choice("ties of interpolated precision", self.ties, ("worst", "best", "stable"))
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostrank.dcg import DCG, Ties, check_ties
+from boostrank.dcg import DCG, Ties, check_cutoff
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats
+from boostrank.setting_checks import setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -32,13 +33,11 @@ class Judged(QueryMeasure):
 
     name: ClassVar[str] = "judged"
     domain: ClassVar[Domain] = "runs"
-    k: int | float | None = None
+    k: int | float | None = setting(None, check_cutoff)
     ties: Ties = "average"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_ties(self.ties)
-        DCG(self.k)
         if self.judged_only:
             raise ValueError(f"{self} is 1 for every run without its unjudged documents; pass unjudged='zero'")
 

@@ -22,6 +22,7 @@ class MeanPrecision(BinaryMeasure):
     """Mean precision as a measure; see :func:`mean_precision_score`."""
 
     name: ClassVar[str] = "mean_precision"
+    needs_cutoff: ClassVar[bool] = True
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
         counts = DCG(self.k, discount=np.ones_like)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
+from boostrank.dcg import DCG, Discount, Gain, Ties, normalize
 from boostrank.metrics.base import PreparedRanks, QueryMeasure, as_value
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_mean import Empty
@@ -27,7 +27,6 @@ class DiscountedCumulativeGain(QueryMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_ties(self.ties)
         DCG(self.k, self.gain, self.discount)  # Raises ValueError for settings that are invalid.
         object.__setattr__(self, "gain", as_value(self.gain))
         object.__setattr__(self, "discount", as_value(self.discount))

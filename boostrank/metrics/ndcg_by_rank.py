@@ -72,8 +72,7 @@ def dcg_breakdown(
     permutation = queries.sort(scores, tiebreak(gains, ties))
     ideal_permutation = queries.sort(gains)
     shown = queries.positions < queries.repeat(dcg.cutoffs(queries))
-    by_rank = np.where(shown, dcg.discounts(int(queries.sizes.max()))[queries.positions], 0.0)
-    discounts = by_rank
+    discounts = by_rank = dcg.discounts_of_ranks(queries)
     if ties == "average":
         tied = queries.runs(scores[permutation])
         discounts, shown = tied.repeat(tied.mean(by_rank)), tied.repeat(tied.max(shown))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from boostrank.arrays import check_lengths
 from boostrank.dcg import DCG, check_relevance
-from boostrank.metrics.input_checks import check_lengths, check_scores, require_ids
+from boostrank.metrics.input_checks import check_scores, require_ids
 from boostrank.queries import Queries
 from boostrank.segments import Floats
 

@@ -14,7 +14,7 @@ from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.subtopics import FoundPairs, RelevantPairs
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints
-from boostrank.setting_checks import check_count, check_number
+from boostrank.setting_checks import check_count, check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -36,30 +36,16 @@ class SubtopicMeasure(QueryMeasure):
 
     domain: ClassVar[Domain] = "runs"
     of_subtopics: ClassVar[bool] = True
-    k: int | None = None
-    threshold: float = 1
+    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    k: int | None = setting(None, check_count, optional=True)
+    threshold: float = setting(1, check_number, above=0)
     ties: Literal["stable"] = "stable"
-    #: Whether the cutoff may not be None.
-    needs_cutoff: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("threshold", self.threshold, above=0)
-        if self.k is not None:
-            check_count("k", self.k)
-        if self.ties != "stable":
-            raise ValueError(
-                f"{self} is not averaged over permutations of tied documents: ties must be 'stable', or 'trec_eval' in "
-                f"evaluate_run; got {self.ties!r}"
-            )
 
     @property
     def undefined_reason(self) -> str:
         return f"has no document that is relevant for a subtopic (a relevance of at least {self.threshold:g})"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        if self.k is None and self.needs_cutoff:
-            raise ValueError(f"{self} needs a cutoff; choose one, such as '{self}@10'")
         pairs = labels.relevant_pairs(self.threshold)
         cutoffs = DCG(self.k).cutoffs(labels.queries)
         divisors = self.divisors(pairs, cutoffs, labels)
@@ -98,14 +84,8 @@ class DiscountedNovelty(SubtopicMeasure):
         How much a document loses for a subtopic of which the user has read one before, in [0, 1].
     """
 
-    alpha: float = 0.5
+    alpha: float = setting(0.5, check_number, smallest=0.0, largest=1.0)
     normalized: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("alpha", self.alpha, smallest=0.0)
-        if self.alpha > 1:
-            raise ValueError(f"alpha must be a number of at most 1; got {self.alpha!r}")
 
     @abstractmethod
     def discounts(self, ranks: Ints) -> Floats:
@@ -212,11 +192,7 @@ class NoveltyRBP(DiscountedNovelty):
     """
 
     name: ClassVar[str] = "nrbp"
-    beta: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("beta", self.beta, above=0.0, below=1.0)
+    beta: float = setting(0.5, check_number, above=0.0, below=1.0)
 
     def discounts(self, ranks: Ints) -> Floats:
         return self.beta ** (ranks - 1.0)
@@ -288,6 +264,3 @@ class IntentAwareMAP(SubtopicMeasure):
 
     def divisors(self, pairs: RelevantPairs, cutoffs: Ints, labels: GroupedLabels) -> Floats:
         return pairs.n_subtopics.astype(np.float64)
-
-
-#: Measures of judgments for subtopics.

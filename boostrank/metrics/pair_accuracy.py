@@ -7,14 +7,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from boostrank.dcg import DCG
+from boostrank.dcg import DCG, check_cutoff
 from boostrank.metrics.base import Domain, PreparedRanks
 from boostrank.metrics.binary_gains import RelevantDocuments
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_mean import Empty
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_choice
+from boostrank.setting_checks import setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -39,14 +39,10 @@ class PairAccuracy(RelevantDocuments):
 
     name: ClassVar[str] = "accuracy"
     domain: ClassVar[Domain] = "runs"
-    k: int | float | None = None
+    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    k: int | float | None = setting(None, check_cutoff)
     ties: Literal["stable"] = "stable"
     empty: Empty = "skip"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("ties of accuracy", self.ties, ("stable",))
-        DCG(self.k)
 
     @property
     def undefined_reason(self) -> str:

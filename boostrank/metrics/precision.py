@@ -21,6 +21,7 @@ class Precision(BinaryMeasure):
     """Precision as a measure; see :func:`precision_score`."""
 
     name: ClassVar[str] = "precision"
+    needs_cutoff: ClassVar[bool] = True
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
         dcg = DCG(self.k, discount=np.ones_like)

@@ -48,7 +48,7 @@ class QueryMean:
         *,
         is_sum: bool = False,
     ) -> None:
-        check_empty(empty)
+        check_choice("empty", empty, EMPTY)
         if empty == "raise" and undefined.any():
             raise ValueError(
                 f"query {str(queries.ids[np.argmax(undefined)])!r} {reason}, so the metric is undefined for it; "
@@ -69,8 +69,3 @@ class QueryMean:
         """Weighted mean of the values of queries, shape (n_queries,), or their sum."""
         total = np.nan_to_num(self.fill(values)) @ self._weights
         return float(total if self._is_sum else total / self._weights.sum())
-
-
-def check_empty(empty: str) -> None:
-    """Raise ValueError for a value of undefined queries that is not in :data:`EMPTY`."""
-    check_choice("empty", empty, EMPTY)

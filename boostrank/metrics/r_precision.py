@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Ties, check_ties
+from boostrank.dcg import DCG, Ties
 from boostrank.metrics.base import PreparedRanks
 from boostrank.metrics.binary_gains import RelevantDocuments
 from boostrank.metrics.grouped_labels import GroupedLabels
@@ -23,10 +23,6 @@ class RPrecision(RelevantDocuments):
 
     name: ClassVar[str] = "rprec"
     ties: Ties = "average"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ties(self.ties)
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)

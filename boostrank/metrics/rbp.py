@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Gain, Ties, check_ties
+from boostrank.dcg import DCG, Gain, Ties, check_cutoff
 from boostrank.metrics.base import PreparedRanks, QueryMeasure, as_value
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_mean import Empty
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_number
+from boostrank.setting_checks import check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -21,25 +20,20 @@ class RankBiasedPrecision(QueryMeasure):
     """Rank-biased precision as a measure; see :func:`rbp_score`."""
 
     name: ClassVar[str] = "rbp"
-    p: float = 0.8
-    k: int | float | None = None
+    p: float = setting(0.8, check_number, above=0, below=1)
+    k: int | float | None = setting(None, check_cutoff)
     gain: Gain | None = None
-    threshold: float = 1
+    threshold: float = setting(1, check_number, above=0)
     ties: Ties = "average"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_ties(self.ties)
-        if not (isinstance(self.p, Real) and 0 < self.p < 1):
-            raise ValueError(f"p must be a number above 0 and below 1; got {self.p!r}")
-        if self.gain is None:
-            check_number("threshold", self.threshold, above=0)
-        elif self.threshold != 1:
+        if self.gain is not None and self.threshold != 1:
             raise ValueError(
                 f"threshold acts only on binary gains, gain=None; got threshold={self.threshold!r} with "
                 f"gain={self.gain!r}"
             )
-        _ = self.dcg  # Raises ValueError for settings that are invalid.
+        _ = self.dcg  # Raises ValueError for a gain that is invalid.
         object.__setattr__(self, "gain", as_value(self.gain))
 
     @property

@@ -13,7 +13,7 @@ from boostrank.metrics.binary_gains import RelevantDocuments
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_number
+from boostrank.setting_checks import check_flag, check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -54,12 +54,7 @@ class SetPrecision(SetMeasure):
     """
 
     name: ClassVar[str] = "setp"
-    relative: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.relative, bool):
-            raise ValueError(f"relative must be True or False; got {self.relative!r}")
+    relative: bool = setting(False, check_flag)
 
     def of_counts(self, both: Floats, retrieved: Floats, relevant: Floats) -> Floats:
         return both / (np.minimum(retrieved, relevant) if self.relative else retrieved)
@@ -105,11 +100,7 @@ class SetF(SetMeasure):
     """
 
     name: ClassVar[str] = "setf"
-    beta: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("beta", self.beta, smallest=0)
+    beta: float = setting(1.0, check_number, smallest=0)
 
     def of_counts(self, both: Floats, retrieved: Floats, relevant: Floats) -> Floats:
         square = float(self.beta) ** 2

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Ints, Segments
+from boostrank.segments import Floats, Ints, Segments, ranges
 
 # Gains that differ by less, relative to the larger one, are equal: their terms were added in different sequences.
 EQUAL_GAINS = 1e-12
@@ -88,11 +88,10 @@ class RelevantPairs:
         ranks, query = (first.part.positions + 1)[first.counts], first.part.repeat(numbers)[first.counts]
         start, n_pairs = self._first[rows], self._first[rows + 1] - self._first[rows]
         # Pairs of one document follow each other.
-        pairs = np.arange(n_pairs.sum()) + np.repeat(start - (np.cumsum(n_pairs) - n_pairs), n_pairs)
-        subtopics = self.subtopics[pairs]
+        subtopics = self.subtopics[ranges(start, n_pairs)]
         by_subtopic = np.argsort(subtopics, kind="stable")
-        before = np.empty(len(pairs), dtype=np.int64)
-        before[by_subtopic] = _positions_in_runs(subtopics[by_subtopic])
+        before = np.empty(len(subtopics), dtype=np.int64)
+        before[by_subtopic] = _runs(subtopics[by_subtopic]).positions
         return FoundPairs(
             np.repeat(query, n_pairs), subtopics, np.repeat(ranks, n_pairs), before, first.part.n_segments
         )
@@ -109,21 +108,21 @@ class RelevantPairs:
         cutoffs : ndarray of int64, shape (n_queries,)
             Number of ranks of each query.
         """
-        documents = Segments(np.append(_starts_of_runs(self.documents), len(self.documents)))
+        documents = _runs(self.documents)
         if documents.n_segments == 0:
             return GreedyGains(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         # Documents with a relevant pair, those of a query that are preferred first.
         rows = self.documents[documents.starts]
         permutation = np.lexsort((-self._preference[rows], self._query_of_document[rows]))
         sizes = documents.sizes[permutation]
-        pairs = np.repeat(documents.starts[permutation] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
-        subtopics, documents = self.subtopics[pairs], Segments.from_sizes(sizes)
+        subtopics = self.subtopics[ranges(documents.starts[permutation], sizes)]
+        documents = Segments.from_sizes(sizes)
         query = self._query_of_document[rows[permutation]]
-        numbers = query[_starts_of_runs(query)]
+        numbers = query[_runs(query).starts]
         ranks, limits, weights = 1, cutoffs[numbers], np.ones(len(self.n_relevant))
         found: list[tuple[Ints, Ints, Floats]] = []
         while True:
-            queries = Segments(np.append(_starts_of_runs(query), len(query)))
+            queries = _runs(query)
             gains = documents.sum(weights[subtopics])
             largest = queries.max(gains)
             candidates = np.flatnonzero(gains >= queries.repeat(largest * (1.0 - EQUAL_GAINS)))
@@ -139,7 +138,7 @@ class RelevantPairs:
                 break
             subtopics, sizes, query = subtopics[documents.repeat(kept)], documents.sizes[kept], query[kept]
             documents = Segments.from_sizes(sizes)
-            limits = cutoffs[query[_starts_of_runs(query)]]
+            limits = cutoffs[query[_runs(query).starts]]
         return GreedyGains(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
@@ -194,14 +193,8 @@ def _sums(query: Ints, values: Floats, n_queries: int) -> Floats:
     return np.bincount(query, values, minlength=n_queries).astype(np.float64, copy=False)
 
 
-def _starts_of_runs(values: Ints) -> Ints:
-    """Positions of values that differ from the value before them, and of the first value."""
+def _runs(values: Ints) -> Segments:
+    """Runs of equal values; none if there are no values."""
     differs = np.ones(len(values), dtype=bool)
     differs[1:] = values[1:] != values[:-1]
-    return np.flatnonzero(differs)
-
-
-def _positions_in_runs(values: Ints) -> Ints:
-    """Position of each value in its run of equal values, counted from 0."""
-    starts = _starts_of_runs(values)
-    return np.arange(len(values)) - np.repeat(starts, np.diff(np.append(starts, len(values))))
+    return Segments(np.append(np.flatnonzero(differs), len(values)))

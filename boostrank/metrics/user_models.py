@@ -24,13 +24,13 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import digamma, polygamma
 
-from boostrank.dcg import DCG, Ties, check_ties, discount_function
+from boostrank.dcg import DCG, TIES, Ties, discount_function
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.ranked_documents import ranked_documents
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
-from boostrank.setting_checks import check_count, check_number
+from boostrank.setting_checks import check_count, check_number, setting
 
 # A sum of gains that is below a goal by less than this, relative to the goal, reaches it.
 ROUNDING = 1e-9
@@ -58,36 +58,21 @@ class UserModelMeasure(QueryMeasure):
     """
 
     domain: ClassVar[Domain] = "runs"
-    k: int | None = None
-    max_grade: float | None = None
-    min_grade: float = 0.0
+    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    k: int | None = setting(None, check_count, optional=True)
+    max_grade: float | None = setting(None, check_number, optional=True)
+    min_grade: float = setting(0.0, check_number)
     ties: Ties = "stable"
-    #: Whether the cutoff may not be None.
-    needs_cutoff: ClassVar[bool] = False
-    #: Whether the continuation depends on gains.
-    adapts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_ties(self.ties)
-        if self.adapts and self.ties != "stable":
-            raise ValueError(
-                f"{self} is not averaged over permutations of tied documents: ties must be 'stable', or 'trec_eval' in "
-                f"evaluate_run; got {self.ties!r}"
-            )
-        if self.k is not None:
-            check_count("k", self.k)
-        check_number("min_grade", self.min_grade)
-        if self.max_grade is not None:
-            check_number("max_grade", self.max_grade, above=self.min_grade)
+        check_number("max_grade", self.max_grade, above=self.min_grade, optional=True)
 
     @property
     def undefined_reason(self) -> str:
         return f"has no document with a gain (a relevance above {self.min_grade:g})"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        if self.k is None and self.needs_cutoff:
-            raise ValueError(f"{self} needs a cutoff; choose one, such as '{self}@10'")
         largest = float(labels.values.max())
         highest = largest if self.max_grade is None else self.max_grade
         if self.max_grade is None and largest <= self.min_grade:
@@ -167,13 +152,9 @@ class INSQ(UserModelMeasure):
     """
 
     name: ClassVar[str] = "insq"
-    adapts: ClassVar[bool] = False
+    tie_rules: ClassVar[tuple[str, ...]] = TIES
     ties: Ties = "average"
-    goal: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("goal", self.goal, above=0.0)
+    goal: float = setting(1.0, check_number, above=0.0)
 
     def continuation(self, ranks: Ints, gains: Floats, totals: Floats, unit: float) -> Floats:
         after = ranks + 2.0 * self.goal
@@ -200,11 +181,7 @@ class INST(UserModelMeasure):
     """
 
     name: ClassVar[str] = "inst"
-    goal: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("goal", self.goal, smallest=0.5)
+    goal: float = setting(1.0, check_number, smallest=0.5)
 
     def continuation(self, ranks: Ints, gains: Floats, totals: Floats, unit: float) -> Floats:
         after = ranks + 2.0 * self.goal - totals / unit
@@ -234,11 +211,7 @@ class BejeweledPlayer(UserModelMeasure):
 
     name: ClassVar[str] = "bpm"
     needs_cutoff: ClassVar[bool] = True
-    goal: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("goal", self.goal, above=0.0)
+    goal: float = setting(1.0, check_number, above=0.0)
 
     def continuation(self, ranks: Ints, gains: Floats, totals: Floats, unit: float) -> Floats:
         return (totals < self.goal * unit * (1.0 - ROUNDING)).astype(np.float64)
@@ -256,7 +229,7 @@ class ScaledDCG(UserModelMeasure):
 
     name: ClassVar[str] = "sdcg"
     needs_cutoff: ClassVar[bool] = True
-    adapts: ClassVar[bool] = False
+    tie_rules: ClassVar[tuple[str, ...]] = TIES
     ties: Ties = "average"
 
     def continuation(self, ranks: Ints, gains: Floats, totals: Floats, unit: float) -> Floats:
@@ -328,11 +301,7 @@ class NERR10(UserModelMeasure):
     """
 
     name: ClassVar[str] = "nerr10"
-    p: float = 0.9
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("p", self.p, above=0.0, below=1.0)
+    p: float = setting(0.9, check_number, above=0.0, below=1.0)
 
     def continuation(self, ranks: Ints, gains: Floats, totals: Floats, unit: float) -> Floats:
         return self.p * (1.0 - gains)
@@ -342,7 +311,7 @@ class NERR10(UserModelMeasure):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class NERR11(UserModelMeasure):
+class NERR11(INSQ):
     """The fourth variant: ``C(i) = (1 - gain(i)) ((i + 2T - 1) / (i + 2T))^2``, with that of :class:`INSQ`.
 
     Parameters
@@ -358,18 +327,8 @@ class NERR11(UserModelMeasure):
     """
 
     name: ClassVar[str] = "nerr11"
-    goal: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("goal", self.goal, above=0.0)
+    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    ties: Ties = "stable"
 
     def continuation(self, ranks: Ints, gains: Floats, totals: Floats, unit: float) -> Floats:
-        after = ranks + 2.0 * self.goal
-        return (1.0 - gains) * ((after - 1.0) / after) ** 2
-
-    def expected_more(self, ranks: Ints, totals: Floats, left: Floats | float) -> Floats:
-        return _sum_of_squares(ranks + 2.0 * self.goal, left)
-
-
-#: Measures of user models.
+        return (1.0 - gains) * super().continuation(ranks, gains, totals, unit)

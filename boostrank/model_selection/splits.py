@@ -78,7 +78,7 @@ class QueryKFold(GroupKFold):
         """
         _, qid = find_qid(X, groups, y)
         queries = Queries.from_qid(require_qid(qid, "QueryKFold.split"))
-        check_lengths(_num_samples(X), qid=queries.n_documents)
+        check_lengths(X=_num_samples(X), qid=queries.n_documents)
         if queries.n_queries < self.n_splits:
             raise ValueError(f"n_splits={self.n_splits} folds need as many queries; got {queries.n_queries}")
         if self.stratify:
@@ -182,7 +182,7 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test
     splitter = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     tests = [test for _, test in splitter.split(data.qid, groups=data.qid)]
     to_test = data if test_labels is None else data._replace(y=test_labels)
-    check_lengths(len(data.qid), **{"y" if test_labels is None else "test_labels": len(to_test.y)})
+    check_lengths(X=len(data.qid), **{"y" if test_labels is None else "test_labels": len(to_test.y)})
     folds = []
     for i, test in enumerate(tests):
         validation = tests[(i + 1) % n_splits]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, find, issparse
 from scipy.sparse.csgraph import connected_components
 
-from boostrank.arrays import as_array, as_floats, rescale_extreme
+from boostrank.arrays import as_array, as_floats, check_lengths, rescale_extreme
 from boostrank.dcg import DCG, Gain, Ties, check_relevance, check_ties
 from boostrank.html_tables import html_table, range_text
 from boostrank.preferences.incidence import EdgeBlock, edge_blocks, ordered_pairs
@@ -130,13 +129,9 @@ class PreferenceGraph:
         [(1, 2, 2.0), (1, 0, 3.0), (2, 0, 1.0)]
         """
         check_choice("weight", weight, EDGE_WEIGHTS)
-        if threshold is not None:
-            check_number("threshold", threshold)
+        check_number("threshold", threshold, optional=True)
         labels, queries = check_relevance(y), Queries.from_qid(qid)
-        if len(labels) != queries.n_documents:
-            raise ValueError(f"y has {len(labels)} labels for {queries.n_documents} rows of qid")
-        if threshold is not None and not (isinstance(threshold, Real) and threshold == threshold):
-            raise ValueError(f"threshold must be a number or None; got {threshold!r}")
+        check_lengths(qid=queries.n_documents, y=len(labels))
         levels = labels if threshold is None else (labels >= threshold).astype(np.float64)
         winner, loser = ordered_pairs(levels, queries)
         if weight == "one":

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from boostrank.queries import Queries
-from boostrank.segments import Floats, Ints
+from boostrank.segments import Floats, Ints, ranges
 
 # Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
 # the temporary arrays of a block stay in the second-level cache.
@@ -71,7 +71,6 @@ def ordered_pairs(levels: Floats, queries: Queries) -> tuple[Ints, Ints]:
     # When rows are sorted by level, a row wins against the rows from the end of its level to the end of its query.
     next_level = equal.repeat(equal.ends)
     counts = queries.repeat(queries.ends) - next_level
-    winner = np.repeat(np.arange(len(by_level)), counts)
-    within = np.arange(len(winner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    winner, loser = np.repeat(np.arange(len(by_level)), counts), ranges(next_level, counts)
     rows = by_level if queries.permutation is None else queries.permutation[by_level]
-    return rows[winner], rows[np.repeat(next_level, counts) + within]
+    return rows[winner], rows[loser]

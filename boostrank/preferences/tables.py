@@ -14,6 +14,7 @@ from boostrank.files import write_atomically
 from boostrank.preferences.graph import PreferenceGraph
 from boostrank.queries import joint_codes
 from boostrank.segments import Ints
+from boostrank.setting_checks import check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,8 +90,7 @@ def from_judgments(
     """
     import pandas as pd
 
-    if ties not in ("skip", "half"):
-        raise ValueError(f"ties must be 'skip' or 'half'; got {ties!r}")
+    check_choice("ties", ties, ("skip", "half"))
     frame = _frame(judgments, ("left", "right", "preferred"))
     known = frame["preferred"].isin(["left", "right", "tie"]).to_numpy()
     if not known.all():

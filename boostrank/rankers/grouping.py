@@ -89,7 +89,7 @@ def group_data(
         of `X`.
     """
     queries, labels = Queries.from_qid(qid), as_labels(y)
-    check_lengths(X.shape[0], y=len(labels), qid=queries.n_documents)
+    check_lengths(X=X.shape[0], y=len(labels), qid=queries.n_documents)
     weights = scores = positions = None
     if sample_weight is not None:
         weights = document_weights(sample_weight, queries, may_differ=True, grouped=False)

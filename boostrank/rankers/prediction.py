@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.backends.base import Backend
 from boostrank.frames import QID, without_column
 from boostrank.rankers.features import check_features
-from boostrank.setting_checks import check_count, is_count
+from boostrank.setting_checks import check_count, check_flag, is_count
 
 
 class PredictionMixin:
@@ -159,8 +159,7 @@ class PredictionMixin:
 
 def _check_flags(**flags: Any) -> None:
     for name, value in flags.items():
-        if not isinstance(value, (bool, np.bool_)):
-            raise ValueError(f"{name} must be True or False; got {value!r}")
+        check_flag(name, value)
     if flags["pred_leaf"] and flags["pred_contrib"]:
         raise ValueError("give either pred_leaf=True or pred_contrib=True, not both")
 

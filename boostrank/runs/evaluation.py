@@ -170,7 +170,7 @@ def _for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMea
     k: Any = getattr(measure, "k", None)
     if isinstance(k, float):
         raise ValueError(f"{name} is not defined for runs: the cutoff must be a number of documents, not a fraction")
-    if k is None and measure.name in ("precision", "mean_precision"):
+    if k is None and measure.needs_cutoff:
         raise ValueError(f"{name} is not defined for runs without a cutoff; choose one, such as {name}@10")
     has_ties = "ties" in {field.name for field in fields(measure)}
     rules: dict[str, Any] = {"ties": ties} if has_ties and ties != TREC_EVAL else {}

@@ -108,17 +108,11 @@ def join(
     documents, of_judgments, of_run = _documents(judgments, retrieved)
     judgments, judged = _pairs(judgments, ids, of_judgments, len(documents))
     retrieved, found = _pairs(retrieved, ids, of_run, len(documents))
-    n_found = len(found)
     labels = pd.Series(judgments[RELEVANCE].to_numpy(), index=judged)
     if not refuse_subtopics:
         labels = labels.groupby(level=0, sort=False).max()
-    # The documents of the run in its sequence, and then those that were judged, but not retrieved.
-    places = pd.Index(found).get_indexer(labels.index)
-    not_found = places < 0
-    places[not_found] = n_found + np.arange(not_found.sum())
-    pairs = np.concatenate([found, labels.index[not_found]])
-    relevance, score = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
-    relevance[places], score[:n_found] = labels, retrieved[SCORE]
+    pairs, relevance = _with_judged(found, labels)
+    score = np.append(retrieved[SCORE].to_numpy(dtype=np.float64), np.full(len(pairs) - len(found), np.nan))
     if trec_ties:
         with np.errstate(over="ignore"):  # Scores beyond the range of float32 are tied, as with trec_eval.
             score = score.astype(np.float32)
@@ -128,14 +122,14 @@ def join(
     if trec_ties:
         _sort_ties(permutation, query, score, document, documents)
     grouped = Queries.from_sizes(np.bincount(query, minlength=len(ids)), ids.to_numpy(dtype=object))
-    was_retrieved = permutation < n_found
+    was_retrieved = permutation < len(found)
     n_retrieved = grouped.sum(was_retrieved.astype(np.int64))
     ranks = -grouped.positions if trec_ties else score[permutation]
     ranking = _ranking(was_retrieved, ranks.astype(np.float64), n_retrieved)
     subtopics = None
     if with_subtopics:
         subtopics = SubtopicJudgments(
-            pd.Index(pairs[permutation]).get_indexer(judged).astype(np.int64),
+            pd.Index(pairs[permutation]).get_indexer(pd.Index(judged)).astype(np.int64),
             pd.factorize(judgments[ITERATION])[0].astype(np.int64),
             judgments[RELEVANCE].to_numpy(dtype=np.float64),
             _places(documents)[document[permutation]],
@@ -162,6 +156,20 @@ def _pairs(table: pd.DataFrame, ids: pd.Index, document: Ints, n_documents: int)
     query = ids.get_indexer(table[QUERY].cat.categories).astype(np.int64)[table[QUERY].cat.codes]
     pairs, kept = query * n_documents + document, query >= 0
     return (table, pairs) if kept.all() else (table[kept], pairs[kept])
+
+
+def _with_judged(found: Ints, labels: pd.Series) -> tuple[Ints, Floats]:
+    """The pairs of the run in its sequence, and then those that were judged, but not retrieved; and their relevance.
+
+    `labels` is the relevance by pair. It is NaN for pairs that were not judged.
+    """
+    places = pd.Index(found).get_indexer(labels.index)
+    not_found = places < 0
+    places[not_found] = len(found) + np.arange(not_found.sum())
+    pairs = np.concatenate([found, labels.index[not_found]])
+    relevance = np.full(len(pairs), np.nan)
+    relevance[places] = labels
+    return pairs, relevance
 
 
 def _sort_ties(permutation: Ints, query: Ints, score: Floats, document: Ints, documents: pd.Index) -> None:

@@ -11,7 +11,7 @@ from scipy import special
 
 from boostrank.arrays import rescale_extreme
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_count
+from boostrank.setting_checks import check_count, check_number
 from boostrank.significance.differences import (
     MAX_NUMBERS_AT_ONCE,
     ROUNDING,
@@ -60,8 +60,7 @@ class PairedTest(NamedTuple):
         >>> PairedTest(-0.005, 0.4, 10, 1, 9).conclusion("softmax", "LambdaMART")
         'softmax does not differ significantly from LambdaMART (difference -0.0050, p = 0.400)'
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1; got {level!r}")
+        check_number("level", level, above=0, below=1)
         found = "does not differ significantly from"
         if self.p_value < level:
             found = "is better than" if self.difference > 0 else "is worse than"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from boostrank.arrays import as_floats
+from boostrank.arrays import as_floats, check_lengths
 from boostrank.dcg import DCG, Gain, check_relevance
 from boostrank.discounts import (
     CUTOFFS,
@@ -21,11 +21,10 @@ from boostrank.discounts import (
     ranks_kept,
 )
 from boostrank.metrics import Empty, check_scores
-from boostrank.metrics.input_checks import check_lengths
-from boostrank.metrics.query_mean import check_empty
+from boostrank.metrics.query_mean import EMPTY
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_count, check_number
+from boostrank.setting_checks import check_choice, check_count, check_number
 from boostrank.significance.bootstrap import resampled_means
 from boostrank.significance.differences import ROUNDING, standardized
 
@@ -244,7 +243,7 @@ def _descending(gains: Floats, queries: Segments) -> Floats:
 
 def _without_empty(differences: Floats, empty: Empty) -> Floats:
     """Differences without NaN: queries whose gains are all 0 are left out or have the difference 0."""
-    check_empty(empty)
+    check_choice("empty", empty, EMPTY)
     undefined = np.isnan(differences[0])
     if empty == "raise" and undefined.any():
         raise ValueError("a query has no relevant document; choose empty='zero', 'one' or 'skip'")

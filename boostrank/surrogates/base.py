@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from boostrank.segments import Bools, Floats, Segments
+from boostrank.setting_checks import check_choice
 
 HessianKind = Literal["exact", "majorant"]
 # Normalized gains exceed an upper bound by rounding: the ideal DCG of one document divides a gain by itself times d(1).
@@ -215,5 +216,4 @@ def query_weights(weights: Floats | None, queries: Segments) -> Floats:
 
 def check_hessian(kind: str) -> None:
     """Raise ValueError for a kind of Hessian that does not exist."""
-    if kind not in ("exact", "majorant"):
-        raise ValueError(f"hessian must be 'exact' or 'majorant'; got {kind!r}")
+    check_choice("hessian", kind, get_args(HessianKind))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from boostrank.segments import Floats, Segments
+from boostrank.setting_checks import check_number, is_number
 from boostrank.surrogates.base import Surrogate, query_weights
 
 
@@ -23,7 +23,7 @@ class _QNorm(Surrogate):
     hessian = "majorant"
 
     def __post_init__(self) -> None:
-        if self.q != "log" and not (isinstance(self.q, Real) and 2 <= self.q < np.inf):
+        if self.q != "log" and not (is_number(self.q) and self.q >= 2):
             raise ValueError(
                 f"q must be 'log' (log(m) + 2 for a query of m documents) or a number >= 2; got {self.q!r}"
             )
@@ -146,8 +146,7 @@ class NormalizedPNorm(_QNorm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.epsilon, Real) and 0 < self.epsilon < np.inf):
-            raise ValueError(f"epsilon must be a positive number; got {self.epsilon!r}")
+        check_number("epsilon", self.epsilon, above=0)
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         norm, _ = self._norm_and_slope(scores, queries)

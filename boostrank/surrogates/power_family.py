@@ -87,7 +87,6 @@ step up of a document beyond the limit grows with its distance, so that boosting
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -95,6 +94,7 @@ from scipy.special import exprel, logsumexp
 
 from boostrank import exponential
 from boostrank.segments import Floats, Segments
+from boostrank.setting_checks import check_number
 from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
 
 
@@ -167,18 +167,14 @@ class Power(Surrogate):
 
     def __post_init__(self) -> None:
         check_hessian(self.hessian)
-        if not (isinstance(self.exponent, Real) and -1 < self.exponent < np.inf):
-            raise ValueError(f"exponent must be a finite number above -1; got {self.exponent!r}")
+        check_number("exponent", self.exponent, above=-1)
+        check_number("max_step", self.max_step, above=0, optional=True)
         if self.hessian == "exact" and self.exponent < 0:
             raise ValueError(
                 f"hessian='exact' needs an exponent of at least 0; with {self.exponent!r}, the diagonal of the Hessian "
                 "may be negative: use hessian='majorant'"
             )
-        if self.max_step is None:
-            return
-        if not (isinstance(self.max_step, Real) and 0 < self.max_step < np.inf):
-            raise ValueError(f"max_step must be None or a positive number; got {self.max_step!r}")
-        if self.hessian == "exact":
+        if self.hessian == "exact" and self.max_step is not None:
             raise ValueError(f"max_step={self.max_step!r} enlarges the majorant: it needs hessian='majorant'")
 
     @property

@@ -119,9 +119,9 @@ import numpy as np
 from boostrank import compiled
 from boostrank.dcg import DCG
 from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_count
+from boostrank.setting_checks import check_count, check_flag
 from boostrank.surrogates.base import HessianKind, check_hessian
-from boostrank.surrogates.ranked_pairs import MIN_DISTANCE, TieGroups, view
+from boostrank.surrogates.ranked_pairs import MIN_DISTANCE, PairBlock, TieGroups, view
 from boostrank.surrogates.weighted_pairs import LogisticPairs, WeightedPairs
 
 
@@ -180,10 +180,8 @@ class ConsistentLambdaRank(LogisticPairs):
 
     def __post_init__(self) -> None:
         check_hessian(self.hessian)
-        if self.truncation is not None:
-            check_count("truncation", self.truncation)
-        if not isinstance(self.divide_by_distance, bool):
-            raise ValueError(f"divide_by_distance must be True or False; got {self.divide_by_distance!r}")
+        check_count("truncation", self.truncation, optional=True)
+        check_flag("divide_by_distance", self.divide_by_distance)
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         groups, losses = TieGroups.of(scores, queries, self.truncation), np.zeros(queries.n_segments)
@@ -232,17 +230,7 @@ class ConsistentLambdaRank(LogisticPairs):
         # Newly allocated memory for every block would take more time than the arithmetic.
         buffers = [groups.buffer(), groups.buffer()]
         for pairs in groups.blocks(self.divide_by_distance):
-            second_wins, to_first = (view(buffer, pairs.difference.shape) for buffer in buffers)
-            with np.errstate(over="ignore"):
-                np.exp(pairs.difference, out=second_wins)
-            second_wins += 1.0
-            np.divide(1.0, second_wins, out=second_wins)
-            # Weight times sigma(s_j - s_i), times sigma(s_i - s_j), and times both.
-            weight = pairs.weights()
-            np.multiply(weight, second_wins, out=to_first)
-            to_second = np.subtract(weight, to_first, out=pairs.difference)
-            curvature = np.multiply(to_second, second_wins, out=second_wins)
-
+            to_first, to_second, curvature = _slopes_curvature(pairs, buffers)
             u_sums, counts = sums[pairs.columns], pairs.counts
             top, below = pairs.top, slice(pairs.n_top, None)
             if top.start == 0:
@@ -286,6 +274,19 @@ class ConsistentLambdaRank(LogisticPairs):
         chosen = (at_first < at_second) & (weight > 0.0)
         first, second = groups.order[at_first[chosen]], groups.order[at_second[chosen]]
         return WeightedPairs(first, second, weight[chosen], hessian=self.hessian)
+
+
+def _slopes_curvature(pairs: PairBlock, buffers: list[Floats]) -> tuple[Floats, Floats, Floats]:
+    """Weights times ``sigma(s_j - s_i)``, times ``sigma(s_i - s_j)``, and times both; overwrites its arguments."""
+    second_wins, to_first = (view(buffer, pairs.difference.shape) for buffer in buffers)
+    with np.errstate(over="ignore"):
+        np.exp(pairs.difference, out=second_wins)
+    second_wins += 1.0
+    np.divide(1.0, second_wins, out=second_wins)
+    weight = pairs.weights()
+    np.multiply(weight, second_wins, out=to_first)
+    to_second = np.subtract(weight, to_first, out=pairs.difference)
+    return to_first, to_second, np.multiply(to_second, second_wins, out=second_wins)
 
 
 def _row_sums(matrices: Floats, factors: Floats) -> Floats:

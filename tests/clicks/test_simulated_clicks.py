@@ -123,7 +123,7 @@ def test_labels_that_are_all_zero_give_no_clicks():
         ({"n_sessions": [1, 2, 3]}, "2 integers of at least 0, one for each query"),
         ({"n_sessions": [0, 0]}, "not all 0"),
         ({"n_sessions": [1.5, 2.0]}, "n_sessions must be"),
-        ({"depth": 0}, "depth must be an integer of at least 1"),
+        ({"depth": 0}, "depth must be None or an integer of at least 1"),
         ({"policy": "random"}, "policy must be 'deterministic'"),
         ({"policy": ("plackett-luce", 0.0)}, "temperature > 0"),
         ({"policy": ("swap", 1.5)}, "with a probability in"),

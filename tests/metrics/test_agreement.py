@@ -45,7 +45,7 @@ def test_weights_of_queries_and_empty_queries():
     [
         ([1.0, 0.0], [1, 2], "qid differs from the query ids of the preferences"),
         ([1.0, np.nan], None, r"y_score\[1\] is nan"),
-        ([1.0, 0.0, 2.0], None, "y_score has 3 values for the 2 documents of y_true"),
+        ([1.0, 0.0, 2.0], None, "y_score has 3 values for the 2 rows of y_true"),
     ],
     ids=["ids", "nan", "length"],
 )

@@ -25,8 +25,8 @@ def test_it_is_the_mean_of_ndcg_over_outcomes(k):
     [
         ({"bayes": [0.5, -0.1]}, r"bayes\[1\] = -0.1 is negative"),
         ({"scores": [0.5, np.nan]}, r"scores\[1\] is nan"),
-        ({"bayes": [0.5]}, "bayes has 1 values for the 2 documents of qid"),
-        ({"scores": [0.5]}, "scores has 1 values for the 2 documents of qid"),
+        ({"bayes": [0.5]}, "bayes has 1 values for the 2 rows of qid"),
+        ({"scores": [0.5]}, "scores has 1 values for the 2 rows of qid"),
     ],
 )
 def test_bad_input_is_an_error_that_names_it(change, message):

@@ -1,6 +1,7 @@
 """Measures as values: names, settings, texts, binding, scorers, evaluation, functions of users."""
 
 import pickle
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,13 @@ def test_names_give_the_text_and_the_value_of_a_measure(name):
     assert type(measure) is MEASURES[name]
     if name in FOR_ARRAYS:
         assert repr(make_scorer(other)) == f"make_scorer({name!r}, empty='one')"
+
+
+@for_each("name", MEASURES)
+def test_every_setting_of_a_measure_is_checked(name):
+    for setting in fields(MEASURES[name]):
+        with pytest.raises(ValueError, match=setting.name):
+            get_measure(name, **{setting.name: object()})
 
 
 @pytest.mark.parametrize(

@@ -168,10 +168,10 @@ def test_a_tie_at_the_cutoff_is_averaged_over_permutations():
         ("INST(T=0.4, max_rel=3)", {}, r"goal must be a finite number of at least 0\.5; got 0\.4"),
         ("INSQ(T=0, max_rel=3)", {}, r"goal must be a finite number above 0; got 0"),
         ("NERR10(p=1, max_rel=3)", {}, r"p must be a finite number above 0 and below 1; got 1"),
-        ("SDCG(max_rel=3)", {}, r"sdcg needs a cutoff; choose one, such as 'sdcg@10'"),
+        ("SDCG(max_rel=3)", {}, r"SDCG.* is not defined for runs without a cutoff; choose one, such as SDCG.*@10"),
         ("SDCG(max_rel=1)@5", {}, r"max_grade must be at least the largest relevance, 2; got 1"),
-        ("SDCG(max_rel=3, min_rel=3)@5", {}, r"max_grade must be a finite number above 3; got 3"),
-        ("sdcg@0", {}, r"k must be an integer of at least 1; got 0"),
+        ("SDCG(max_rel=3, min_rel=3)@5", {}, r"max_grade must be None or a finite number above 3; got 3"),
+        ("sdcg@0", {}, r"k must be None or an integer of at least 1; got 0"),
     ],
 )
 def test_invalid_settings_are_refused(measure, settings, fault):

@@ -351,7 +351,7 @@ def test_bad_exponents_are_errors(exponent):
 
 @pytest.mark.parametrize("max_step", [0, -1.0, math.inf, math.nan, "1"])
 def test_bad_bounds_of_steps_are_errors(max_step):
-    with pytest.raises(ValueError, match="max_step must be None or a positive number"):
+    with pytest.raises(ValueError, match="max_step must be None or a finite number above 0"):
         Power(0, max_step=max_step)
 
 
@@ -360,6 +360,6 @@ def test_settings_that_contradict_each_other_are_errors():
         Power(-0.5, hessian="exact")
     with pytest.raises(ValueError, match=r"max_step=1\.0 enlarges the majorant"):
         Power(0.5, hessian="exact", max_step=1.0)
-    with pytest.raises(ValueError, match="hessian must be 'exact' or 'majorant'"):
+    with pytest.raises(ValueError, match="hessian must be one of exact, majorant"):
         Power(0.5, hessian="bounded")
     assert dataclasses.replace(Power(0.5), max_step=2.0) == Power(0.5, max_step=2.0)

@@ -222,9 +222,9 @@ def test_newton_steps_of_at_most_a_half_do_not_increase_the_loss_of_the_step(sur
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"truncation": 0}, "truncation must be an integer of at least 1; got 0"),
-        ({"truncation": 2.0}, "truncation must be an integer"),
-        ({"truncation": True}, "truncation must be an integer"),
+        ({"truncation": 0}, "truncation must be None or an integer of at least 1; got 0"),
+        ({"truncation": 2.0}, "truncation must be None or an integer"),
+        ({"truncation": True}, "truncation must be None or an integer"),
         ({"divide_by_distance": 1}, "divide_by_distance must be True or False; got 1"),
         ({"hessian": "diagonal"}, "hessian must be"),
     ],

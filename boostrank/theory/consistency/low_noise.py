@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG
+from boostrank.setting_checks import check_number
 from boostrank.surrogates import Surrogate
 from boostrank.theory.consistency.label_distributions import LabelDistribution
 from boostrank.theory.consistency.regret_bounds import StrongConvexity, discounts_by_rank, regret_bound
@@ -105,8 +106,7 @@ def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = 
     values = np.asarray(margins, dtype=np.float64)
     if values.ndim != 1 or len(values) == 0 or not (values > 0).all():
         raise ValueError(f"margins must be positive numbers, one per query; got {margins!r}")
-    if not 0 <= alpha < np.inf:
-        raise ValueError(f"alpha must be 0 or more, and finite; got {alpha!r}")
+    check_number("alpha", alpha, smallest=0)
     powers = np.ones_like(values) if alpha == 0 else values**-alpha
     return float(np.average(powers, weights=None if weights is None else np.asarray(weights, dtype=np.float64)))
 
@@ -162,9 +162,7 @@ def low_noise_bound(
     >>> round(regret_bound("squared", 0.001, n_documents=2), 4)
     0.1058
     """
-    if not 0 <= alpha < np.inf:
-        raise ValueError(f"alpha must be 0 or more, and finite; got {alpha!r}")
-    if not 0 <= moment < np.inf:
-        raise ValueError(f"moment must be E[margin^-alpha], a finite number of 0 or more; got {moment!r}")
+    check_number("alpha", alpha, smallest=0)
+    check_number("moment", moment, smallest=0)
     first = regret_bound(surrogate, float(excess), n_documents, dcg, sharp=sharp, convexity=convexity)
     return float(first ** (2.0 * (alpha + 1.0) / (alpha + 2.0)) * moment ** (1.0 / (alpha + 2.0)))

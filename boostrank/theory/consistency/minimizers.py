@@ -23,13 +23,14 @@ that are not differentiable are minimized to within 1e-7 of their least value.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG
 from boostrank.segments import Bools, Floats
+from boostrank.setting_checks import check_choice
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.base import closed_form
 from boostrank.targets import Normalize
@@ -42,7 +43,6 @@ from boostrank.theory.consistency.label_distributions import (
 from boostrank.theory.consistency.newton import SEARCH_TOLERANCE, ExpectedLoss, Solution, minimize, minimize_from
 
 Method = Literal["auto", "closed", "numeric"]
-METHODS = ("auto", "closed", "numeric")
 # Number of starts of the minimization of a loss that is not convex, in a thorough search and in a quick one.
 N_STARTS, N_QUICK_STARTS = 6, 2
 # Tolerance of the residual in a quick search.
@@ -104,8 +104,7 @@ def minimizer(
     >>> minimizer("poisson", LabelDistribution([[1, 0]], [1.0])).tolist()
     [0.0, -inf]
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    check_choice("method", method, get_args(Method))
     chosen, batch = get_surrogate(surrogate), DistributionBatch.of([distribution])
     targets = batch.targets(normalize, dcg)
     if not within_bounds(chosen, batch, targets)[0]:

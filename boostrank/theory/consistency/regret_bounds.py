@@ -77,7 +77,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG
 from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_count
+from boostrank.setting_checks import check_count, check_number
 from boostrank.surrogates import (
     Cosine,
     Logistic,
@@ -250,8 +250,7 @@ def regret_bound(
     0.0522
     """
     constant, norm = strong_convexity(surrogate, n_documents, dcg) if convexity is None else convexity
-    if not 0 < constant < np.inf:
-        raise ValueError(f"the constant of strong convexity must be a positive number; got {constant!r}")
+    check_number("the constant of strong convexity", constant, above=0)
     values = np.asarray(excess, dtype=np.float64)
     if not (values >= 0).all():
         raise ValueError(f"excess must be 0 or more: the expected loss minus the least one; got {excess!r}")
@@ -320,6 +319,4 @@ def conjugate(exponent: float) -> float:
 
 def discounts_by_rank(n_documents: int, dcg: DCG) -> Floats:
     """Discounts of ranks 1 to `n_documents`, which are 0 beyond the cutoff."""
-    discounts = dcg.discounts(n_documents).copy()
-    discounts[int(dcg.cutoffs(Segments.from_sizes([n_documents]))[0]) :] = 0.0
-    return discounts
+    return dcg.discounts_of_ranks(Segments.from_sizes([n_documents]))

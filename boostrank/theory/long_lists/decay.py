@@ -58,7 +58,7 @@ from boostrank.segments import Floats
 RANKS = np.exp2(np.arange(8.0, 53.0))
 # Fitted powers that differ from 0 or 1 by less than this are replaced by 0 or 1.
 POWER_TOLERANCE = 0.02
-# Number of terms of a convergent series that are added. The remainder is computed as that of a power.
+# Number of terms of a convergent series that are added. The remainder is computed from the decay.
 MAX_SUMMED = 1_000_000
 
 
@@ -250,8 +250,12 @@ def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
             return float(special.zeta(parameter)), float(special.zeta(2 * parameter))
         return 1.0 / (parameter - 1.0), 1.0 / (parameter**2 - 1.0)
     discounts = DCG(discount=discount).discounts(MAX_SUMMED)
-    power = decay_of(discount).power
-    remainder = MAX_SUMMED * discounts[-1] / (power - 1.0) if 1 < power < np.inf else 0.0
+    decay, remainder = decay_of(discount), 0.0
+    if decay.power == 1:
+        # The integral of 1 / (r log(r)^q) from n on is log(n)^(1 - q) / (q - 1).
+        remainder = MAX_SUMMED * discounts[-1] * np.log(MAX_SUMMED) / (decay.log_power - 1.0)
+    elif decay.power < np.inf:
+        remainder = MAX_SUMMED * discounts[-1] / (decay.power - 1.0)
     return float(discounts.sum() + remainder), float((discounts**2).sum())
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from boostrank.dcg import DCG, Discount, Gain
 from boostrank.discounts import Cutoff, checked_discount, ranks_kept, real_cutoff
 from boostrank.segments import Floats
+from boostrank.setting_checks import check_choice
 from boostrank.theory.long_lists.score_curves import ScoreCurve, integrate
 
 # Largest number of ranks in memory at a time.
@@ -80,8 +81,7 @@ def pseudo_expectation(
     >>> pseudo_expectation(random, [1000], discount="zipf", method="sum").round(4).tolist()
     [0.1443]
     """
-    if method not in ("integral", "sum"):
-        raise ValueError(f"method must be 'integral' or 'sum'; got {method!r}")
+    check_choice("method", method, ("integral", "sum"))
     lengths = np.asarray(n, dtype=np.float64)
     if not (np.isfinite(lengths) & (lengths > 1)).all() or lengths.size == 0:
         raise ValueError(f"n must be lengths of lists, each above 1; got {n!r}")

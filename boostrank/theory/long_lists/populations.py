@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from boostrank.arrays import check_lengths
 from boostrank.dcg import DCG, Gain, check_relevance
 from boostrank.frames import require_qid
 from boostrank.metrics import check_scores
@@ -179,9 +180,7 @@ class RankedData:
         relevance = check_relevance(y)
         queries = Queries.from_qid(require_qid(qid, "RankedData", "Pass qid=."))
         rows = {"y": relevance, "scores_a": check_scores(scores_a), "scores_b": check_scores(scores_b)}
-        for name, values in rows.items():
-            if len(values) != queries.n_documents:
-                raise ValueError(f"{name} has {len(values)} values for the {queries.n_documents} documents of qid or y")
+        check_lengths(qid=queries.n_documents, **{name: len(values) for name, values in rows.items()})
         self.queries = queries
         self.relevance, self.first, self.second = (queries.group(values) for values in rows.values())
 

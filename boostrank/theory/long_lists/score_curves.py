@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad_vec
 
+from boostrank.arrays import check_lengths
 from boostrank.dcg import DCG, Gain, check_relevance
 from boostrank.frames import require_qid
 from boostrank.metrics import check_scores
 from boostrank.queries import Queries
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_count
+from boostrank.setting_checks import check_choice, check_count
 
 # Error at which numerical integration stops, and the largest error of a result.
 QUADRATURE_TOLERANCE, MAX_QUADRATURE_ERROR = 1e-11, 1e-6
@@ -226,15 +227,13 @@ def estimate_curve(
     >>> curve.expected_gain([0.1, 0.5, 0.9]).tolist()
     [0.0, 0.5, 1.0]
     """
-    if method not in ("isotonic", "bins"):
-        raise ValueError(f"method must be 'isotonic' or 'bins'; got {method!r}")
+    check_choice("method", method, ("isotonic", "bins"))
     relevance = check_relevance(y)
     labels = np.unique(relevance)
     if len(labels) < 2:
         raise ValueError(f"y must have at least two different labels; all are {labels[0]:g}")
     normalized = normalized_scores(scores, require_qid(qid, "estimate_curve", "Pass qid=."))
-    if len(normalized) != len(relevance):
-        raise ValueError(f"scores has {len(normalized)} values for the {len(relevance)} documents of y")
+    check_lengths(y=len(relevance), scores=len(normalized))
     if n_bins is None:
         n_bins = int(np.clip(round(2 * len(normalized) ** (1 / 3)), 5, 200))
     check_count("n_bins", n_bins)
@@ -252,8 +251,7 @@ def normalized_scores(scores: ArrayLike, qid: ArrayLike) -> Floats:
     """``1 - (rank - 1/2) / n`` of each row among the n documents of its query, with the mean rank of tied rows."""
     values = check_scores(scores)
     queries = Queries.from_qid(qid)
-    if queries.n_documents != len(values):
-        raise ValueError(f"qid has {queries.n_documents} values for the {len(values)} documents of scores")
+    check_lengths(scores=len(values), qid=queries.n_documents)
     grouped = queries.group(values)
     sizes = queries.repeat(queries.sizes)
     # Ranks from the first document plus ranks from the last document: for tied documents, this gives the mean rank.

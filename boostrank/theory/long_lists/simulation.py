@@ -10,7 +10,7 @@ import numpy as np
 from boostrank.dcg import DCG, Gain
 from boostrank.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
 from boostrank.segments import Floats, Ints, Segments
-from boostrank.setting_checks import check_count
+from boostrank.setting_checks import check_count, is_count
 from boostrank.significance.differences import standardized
 from boostrank.significance.power import ndcg_differences, required_queries
 from boostrank.theory.long_lists.populations import Lists, Population
@@ -164,6 +164,6 @@ def _table(
 def _lengths(n: Iterable[int]) -> Ints:
     """The different lengths, sorted."""
     given = [n] if isinstance(n, (int, np.integer)) else list(n)
-    if not given or any(not isinstance(one, (int, np.integer)) or isinstance(one, bool) or one < 1 for one in given):
+    if not given or any(not is_count(one) or one < 1 for one in given):
         raise ValueError(f"n must be lengths of lists, integers of at least 1; got {n!r}")
     return np.unique(np.asarray(given, dtype=np.int64))

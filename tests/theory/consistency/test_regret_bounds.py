@@ -340,7 +340,10 @@ def test_surrogates_without_a_constant_are_refused_unless_one_is_given():
         (lambda: regret_bound("squared", [0.1, np.nan], 5), "excess must be 0 or more"),
         (lambda: regret_bound("squared", 0.1, 0), "n_documents"),
         (lambda: regret_bound("squared", 0.1, 2.5), "n_documents"),
-        (lambda: regret_bound("squared", 0.1, 5, convexity=StrongConvexity(0.0, 2.0)), "positive number"),
+        (
+            lambda: regret_bound("squared", 0.1, 5, convexity=StrongConvexity(0.0, 2.0)),
+            "must be a finite number above 0",
+        ),
         (lambda: regret_bound("hinge", 0.1, 5), "unknown surrogate"),
         (lambda: discount_constant(5, norm=0.5), "norm must be"),
         (lambda: margin_moment([0.1, 0.0], 1), "margins must be positive"),

@@ -6,6 +6,7 @@ from cases import for_each
 
 from boostrank import discounts, theory
 from boostrank.dcg import DCG
+from boostrank.theory.long_lists.decay import bounded_sums
 
 
 @pytest.mark.parametrize("k", [0, 1.5, ("power", 1.0), ("power", -1), ("root", 0.5), "sqrt", True])
@@ -84,3 +85,9 @@ def test_effective_ranks_stay_bounded_exactly_where_the_verdict_is_too_fast():
             few, many = theory.effective_ranks([10_000, 1_000_000], discount=discount, k=k)
             too_fast = theory.feasibility(discount, k=k).verdict == "too fast"
             assert (many < 1.1 * few) == too_fast
+
+
+def test_the_rest_of_a_sum_follows_from_the_decay():
+    """The sum of 1 / (n log(n)^2) over n >= 2 is 2.10974; the first million terms sum to 2.037."""
+    total, _ = bounded_sums(lambda ranks: 1 / ((ranks + 1) * np.log(ranks + 1) ** 2), None)
+    assert total == pytest.approx(2.10974, rel=1e-3)

@@ -75,7 +75,7 @@ def test_invalid_curves_are_refused():
         theory.estimate_curve([0, 1], [0.1, 0.2], [0, 0], method="spline")
     with pytest.raises(ValueError, match="n_bins"):
         theory.estimate_curve([0, 1], [0.1, 0.2], [0, 0], n_bins=0)
-    with pytest.raises(ValueError, match="3 values for the 2 documents"):
+    with pytest.raises(ValueError, match="3 values for the 2 rows"):
         theory.estimate_curve([0, 1], [0.1, 0.2, 0.3], [0] * 3)
 
 

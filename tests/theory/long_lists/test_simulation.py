@@ -73,7 +73,7 @@ def test_rankers_of_one_population_share_labels_and_their_shares():
         CurvePair(LINEAR.first, GRADED.first)
     with pytest.raises(ValueError, match="correlation"):
         CurvePair(LINEAR.first, LINEAR.second, 1.1)
-    with pytest.raises(ValueError, match="scores_b has 1 values for the 2 documents"):
+    with pytest.raises(ValueError, match="scores_b has 1 values for the 2 rows"):
         RankedData([0, 1], [1, 2], [1], [0, 0])
 
 
