@@ -72,6 +72,8 @@ _REFUSED: Mapping[str, str] = {
     "objective": "set objective instead",
     "metric": _METRIC,
     "eval_at": f'{_METRIC}, such as "ndcg@5"',
+    "callbacks": "give callbacks to fit",
+    "class_weight": "it is for classifiers; give sample_weight to fit",
     "first_metric_only": "one metric decides on early stopping; give its name as early_stopping_metric to fit",
     "is_provide_training_metric": "put the training data into eval_set",
     "metric_freq": "metrics are computed in every round; give verbose=n to fit to print those of every n-th round",
