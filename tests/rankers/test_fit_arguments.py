@@ -32,3 +32,8 @@ def test_every_argument_of_the_library_is_taken_or_has_advice(ranker_class, data
 def test_other_arguments_are_errors(ranker_class, data, name, advice):
     with pytest.raises(TypeError, match=advice):
         ranker_class().fit(*data, **{name: 5})
+
+
+def test_callbacks_are_no_parameter_of_a_ranker(ranker_class, data):
+    with pytest.raises(ValueError, match="the parameter 'callbacks' cannot be used in a ranker: give callbacks to fit"):
+        ranker_class(callbacks=[]).fit(*data)
