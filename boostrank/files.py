@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import os
 import re
@@ -45,6 +46,9 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
             _write_through(temporary, target if descriptor is None else descriptor)
         return
     folder, name = os.path.split(target)
+    if not os.path.isdir(folder):
+        # Not the error of the temporary file, whose name the caller does not know.
+        raise FileNotFoundError(errno.ENOENT, f"the folder to write {name!r} to does not exist", folder)
     temporary = os.path.join(folder, f".{uuid.uuid4().hex[:16]}.{name[-200:]}")
     try:
         # The content of a file that only its owner may read is never in one that others may read.

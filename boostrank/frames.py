@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 #: Name of the column, or of the index level, of a DataFrame that contains the query ids.
 QID = "qid"
 #: How to pass query ids to estimators, splitters and scorers.
-_ESTIMATOR_ADVICE = (
+ESTIMATOR_ADVICE = (
     "Pass qid= (to a splitter, groups=). With scikit-learn's model selection, enable metadata routing "
     "(sklearn.set_config(enable_metadata_routing=True)), or pass X as a DataFrame with a column or an index "
     "named 'qid'."
@@ -41,6 +41,8 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
 
     Raises
     ------
+    TypeError
+        If `X` is a LazyFrame of polars.
     ValueError
         If `X` has no column of this name; if the column contains numbers that are not integers, because scaled or
         imputed ids no longer identify queries; or if `X` has other query ids than `y`.
@@ -52,6 +54,8 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
     >>> list(X.columns), qid.tolist()
     (['price'], [7, 8])
     """
+    if hasattr(type(X), "collect_schema") and hasattr(type(X), "collect"):
+        raise TypeError(f"X is a {type(X).__name__}, which has no data yet: give X.collect()")
     names = _column_names(X)
     if qid is None and hasattr(type(y), QID):
         qid = y.qid
@@ -84,7 +88,7 @@ def _check_same_queries(X: Any, names: list[Any], y: Any) -> None:
         raise ValueError(f"the {place} {QID!r} of X: {error}") from error
 
 
-def require_qid(qid: ArrayLike | None, receiver: str, advice: str = _ESTIMATOR_ADVICE) -> ArrayLike:
+def require_qid(qid: ArrayLike | None, receiver: str, advice: str = ESTIMATOR_ADVICE) -> ArrayLike:
     """Return the query ids; if they are None, raise ValueError with `advice` how to pass them to `receiver`."""
     if qid is None:
         raise ValueError(

@@ -21,6 +21,12 @@ def write(text):
     return write_text
 
 
+def test_a_folder_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"the folder to write 'model\.txt' to does not exist") as caught:
+        write_atomically(tmp_path / "absent" / "model.txt", write("new"))
+    assert caught.value.filename == str(tmp_path / "absent")
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o444])
 def test_a_replaced_file_keeps_its_mode(tmp_path, mode):
     path = tmp_path / "model.txt"

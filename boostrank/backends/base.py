@@ -284,8 +284,8 @@ class Backend(Protocol):
         Those whose parameters give the same bins of the features then use the same binned data.
         """
 
-    def check_booster(self, booster: Any) -> None:
-        """Raise TypeError if an object is no booster of this library."""
+    def as_booster(self, model: Any) -> Any:
+        """The booster of a model: itself, or that of an estimator of this library; TypeError for anything else."""
 
     def predict(self, booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:
         """Scores of the rows of X, float64, shape (n_documents,).

@@ -263,10 +263,13 @@ def _can_split(dataset: Any) -> bool:
     return any(dataset.feature_num_bin(feature) for feature in range(dataset.num_feature()))
 
 
-def check_booster(booster: Any) -> None:
-    """Raise TypeError if an object is no booster of LightGBM."""
-    if not isinstance(booster, import_backend("lightgbm").Booster):
-        raise TypeError(f"init_model must be a model of LightGBM; got {type(booster).__name__}")
+def as_booster(model: Any) -> Any:
+    """The booster of a model: itself, or that of an estimator of LightGBM; TypeError for anything else."""
+    lgb = import_backend("lightgbm")
+    booster = model.booster_ if isinstance(model, lgb.LGBMModel) else model
+    if not isinstance(booster, lgb.Booster):
+        raise TypeError(f"init_model must be a model of LightGBM; got {type(model).__name__}")
+    return booster
 
 
 def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:

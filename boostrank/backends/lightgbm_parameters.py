@@ -99,6 +99,11 @@ _REFUSED: Mapping[str, str] = {
     **dict.fromkeys(["predict_leaf_index", "predict_contrib", "predict_disable_shape_check"], _PREDICTION),
     **dict.fromkeys(["pred_early_stop", "pred_early_stop_freq", "pred_early_stop_margin"], _PREDICTION),
 }
+#: Parameters of estimators of either library that are none of LightGBM, and what to use instead.
+_REFUSED_OF_ESTIMATORS: Mapping[str, str] = {
+    "callbacks": "give callbacks to fit",
+    "class_weight": "it is for classifiers; give sample_weight to fit",
+}
 #: The objective that uses a parameter, for parameters of one objective.
 _OBJECTIVES: Mapping[str, str] = {
     "sigmoid": "lambdarank",
@@ -132,7 +137,7 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
         for name, owner in _OBJECTIVES.items()
         if owner != objective
     }
-    return KnownParameters("LightGBM", _canonical_names(), EXPLICIT, {**_REFUSED, **others})
+    return KnownParameters("LightGBM", _canonical_names(), EXPLICIT, {**_REFUSED, **_REFUSED_OF_ESTIMATORS, **others})
 
 
 def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:

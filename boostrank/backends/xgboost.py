@@ -38,6 +38,7 @@ from boostrank.backends.xgboost_callbacks import (
 )
 from boostrank.backends.xgboost_callbacks import without_validation as without_validation
 from boostrank.backends.xgboost_device import on_device
+from boostrank.backends.xgboost_documents import as_booster as as_booster
 from boostrank.backends.xgboost_documents import from_document, to_document
 from boostrank.backends.xgboost_format import check_xgboost
 from boostrank.backends.xgboost_matrices import NAMES, make_matrix, takes_bins
@@ -319,12 +320,6 @@ def _first_rounds(booster: Any, n: int) -> Any:
     trees = document["learner"]["gradient_booster"]["model"]
     trees["cats"] = whole["learner"]["gradient_booster"]["model"]["cats"]
     return from_document(document)
-
-
-def check_booster(booster: Any) -> None:
-    """Raise TypeError if an object is no booster of XGBoost."""
-    if not isinstance(booster, import_backend("xgboost").Booster):
-        raise TypeError(f"init_model must be a model of XGBoost; got {type(booster).__name__}")
 
 
 def importances(booster: Any, kind: str) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Models of XGBoost as JSON documents, for changes that XGBoost has no function for."""
+"""Models of XGBoost: boosters of estimators, and JSON documents, for changes that XGBoost has no function for."""
 
 from __future__ import annotations
 
@@ -19,3 +19,12 @@ def from_document(document: dict[str, Any]) -> Any:
     # XGBoost would take the escape sequence of a character that is not ASCII for six characters of a name.
     text = json.dumps(document, ensure_ascii=False)
     return import_backend("xgboost").Booster(model_file=bytearray(text.encode()))
+
+
+def as_booster(model: Any) -> Any:
+    """The booster of a model: itself, or that of an estimator of XGBoost; TypeError for anything else."""
+    xgb = import_backend("xgboost")
+    booster = model.get_booster() if isinstance(model, xgb.XGBModel) else model
+    if not isinstance(booster, xgb.Booster):
+        raise TypeError(f"init_model must be a model of XGBoost; got {type(model).__name__}")
+    return booster

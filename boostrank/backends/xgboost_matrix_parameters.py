@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from boostrank.backends.feature_parameters import Features, check_codes, resolve_features
+from boostrank.backends.xgboost_documents import to_document
 from boostrank.backends.xgboost_parameters import MATRIX_PARAMETERS
 from boostrank.frames import is_pandas
 
@@ -31,9 +33,27 @@ def column_fields(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError if features of the type "c" have values that are not integers of at least 0."""
+    """Raise ValueError for features of the type "c" that are not integers of at least 0, and categories of other types.
+
+    XGBoost takes columns of a DataFrame whose categories are integers or strings.
+    """
+    if is_pandas(X):
+        _check_types_of_categories(X)
     chosen = [i for i, kind in enumerate(parameters.get("feature_types", ())) if kind == "c"]
     check_codes("feature_types", X, chosen, smallest=0, missing=missing_number(parameters))
+
+
+def _check_types_of_categories(X: Any) -> None:
+    import pandas as pd
+
+    for name, dtype in X.dtypes.items():
+        kind = dtype.categories.inferred_type if isinstance(dtype, pd.CategoricalDtype) else None
+        if kind is not None and not len(dtype.categories):
+            raise ValueError(f"all values of the column {name!r} of X are missing, and it has no categories")
+        if kind not in (None, "integer", "string"):
+            raise ValueError(
+                f"the column {name!r} of X has categories of the kind {kind!r}: XGBoost takes integers or strings"
+            )
 
 
 def check_takes_categories(matrix: Any, parameters: Mapping[str, Any]) -> None:
@@ -107,5 +127,18 @@ def missing_number_of(booster: Any) -> float:
 
 
 def categories(booster: Any) -> dict[int, list[Any] | None]:
-    """The indices of the categorical features; XGBoost checks their categories itself."""
-    return {i: None for i, kind in enumerate(booster.feature_types or []) if kind == "c"}
+    """The categories of each categorical feature, by its index; None for features that were columns of integers."""
+    chosen = [i for i, kind in enumerate(booster.feature_types or []) if kind == "c"]
+    if not chosen:
+        return {}
+    trees = to_document(booster)["learner"]["gradient_booster"]
+    columns = trees.get("gbtree", trees)["model"].get("cats", {}).get("enc") or {}
+    return {i: _decoded(columns[i]) if columns else None for i in chosen}
+
+
+def _decoded(column: dict[str, Any]) -> list[Any]:
+    """The categories of a column of a DataFrame: integers, or strings, which are stored as the bytes of all of them."""
+    if "offsets" not in column:
+        return list(column["values"])
+    content, ends = np.asarray(column["values"], dtype=np.int8).tobytes(), column["offsets"]
+    return [content[start:end].decode() for start, end in pairwise(ends)]

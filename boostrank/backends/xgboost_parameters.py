@@ -118,6 +118,7 @@ _REFUSED: Mapping[str, str] = {
     "validate_parameters": "the names of parameters are always checked",
     "updater_seq": "set updater instead",
     "scale_pos_weight": "it needs labels of two classes; give sample_weight to fit",
+    "callbacks": "give callbacks to fit",
     "evals": "give eval_set to fit",
     "verbose_eval": "give verbose to fit",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
@@ -22,27 +22,62 @@ class RankingScorer:
     Attributes
     ----------
     measure : Measure
+    weights_request : bool or str, default False
+        Whether scikit-learn's routing passes `sample_weight` to this scorer; see :meth:`set_score_request`.
     """
 
     measure: Measure
+    weights_request: bool | str = False
 
-    def __call__(self, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Mean of the measure over the queries of `X`, at the scores ``estimator.predict(X)``.
 
-        Raises ValueError if there are no query ids.
+        `sample_weight` has the weights of the queries in the mean: one for each query, or one for each document, equal
+        within a query. Raises ValueError if there are no query ids.
         """
         _, found = find_qid(X, qid, y)
         found = require_qid(found, f"the scorer {self!r}")
         warn_of_cut_queries(estimator, found)
-        return float(self.measure(y, estimator.predict(X), found))
+        return float(self.measure(y, estimator.predict(X), found, sample_weight=sample_weight))
 
     def __repr__(self) -> str:
-        return f"make_scorer({self.measure.arguments()})"
+        request = f".set_score_request(sample_weight={self.weights_request!r})" if self.weights_request else ""
+        return f"make_scorer({self.measure.arguments()}){request}"
+
+    def set_score_request(self, *, sample_weight: bool | str) -> Self:
+        """Choose whether scikit-learn's metadata routing passes weights to this scorer, and return the scorer.
+
+        Parameters
+        ----------
+        sample_weight : bool or str
+            True for the weights that are passed as "sample_weight", which the estimator may request, too; a string for
+            those that are passed under this name; False, as without this method, for a mean in which all queries count
+            the same. scikit-learn divides weights of documents among folds, but not those of queries.
+
+        Examples
+        --------
+        >>> make_scorer("ndcg@10").set_score_request(sample_weight="query_weight")
+        make_scorer('ndcg@10').set_score_request(sample_weight='query_weight')
+        """
+        if not isinstance(sample_weight, (bool, str)):
+            raise ValueError(f"sample_weight must be True, False or a name; got {sample_weight!r}")
+        # As in scikit-learn, the scorer itself changes: who does not use the result would get means without weights.
+        object.__setattr__(self, "weights_request", sample_weight)
+        return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """The metadata that scikit-learn's routing passes to this scorer: `qid`."""
+        """The metadata that scikit-learn's routing passes to this scorer: `qid`, and weights if they are requested."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=True)
+        if self.weights_request:
+            request.score.add_request(param="sample_weight", alias=self.weights_request)
         return request
 
 

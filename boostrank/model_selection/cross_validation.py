@@ -115,7 +115,8 @@ def cross_validate(
     params : dict, optional
         Other arguments of the ranker's `fit`, such as `sample_weight`: weights of queries, in the sequence in which
         they first appear, or of documents. Each fold gets the weights of its rows. The weights are used in training,
-        and not in the scores. In a Pipeline only its last step gets them, unless others request them.
+        and in the scores of scorers that request them by ``set_score_request``. In a Pipeline only its last step gets
+        them, unless others request them.
     **options
         Other arguments of scikit-learn's function, such as `n_jobs` or `return_train_score`.
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections import Counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -190,14 +188,9 @@ class BaggedRanker(BaseEstimator):
         ranker = clone(self.ranker) if threads is None else clone(self.ranker).set_params(n_jobs=threads)
         options = {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric}
         common = ranker, data, _stops_on_out_of_bag(settings), options
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
-            members = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(train_member)(*common, number, sample) for number, sample in enumerate(samples)
-            )
-        # Their place is the line that called `fit`, which threads do not know.
-        for (category, text), count in Counter((one.category, str(one.message)) for one in caught).items():
-            warnings.warn(f"{text} ({count} of {len(samples)} members)", category, stacklevel=2)
+        members = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(train_member)(*common, number, sample) for number, sample in enumerate(samples)
+        )
         average = self._average([member.ranker for member in members], features)
         scores = mean_out_of_bag_scores(data.queries, samples, [member.scores for member in members])
         self.oob_scores_ = given.of_queries(self._score_queries(data, scores))

@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ from boostrank.rankers.automatic import choose
 from boostrank.rankers.candidates import make_candidates
 from boostrank.rankers.eval_sets import EvalArguments, EvalSet, as_eval_set
 from boostrank.rankers.features import TrainingFeatures
+from boostrank.rankers.fit_arguments import refuse_arguments
 from boostrank.rankers.grouping import training_data
 from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
@@ -89,6 +90,7 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         callbacks: Sequence[Any] | None = None,
         verbose: bool | int | str = False,
         init_model: Any = None,
+        **others: Never,
     ) -> Self:
         """Train the ranker.
 
@@ -97,8 +99,9 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
             NaN is a missing value, and an element that a sparse matrix does not store is 0. Rows need not be grouped by
             query; if they are, features are not copied. Categorical columns of pandas are categorical features, unless
-            native parameters say otherwise. polars DataFrames and pyarrow Tables become pandas DataFrames. Features
-            that do not fit into memory are given as :class:`boostrank.FeatureFiles`; their rows must be grouped.
+            native parameters say otherwise; in validation sets and predictions, categories that the training data do
+            not have are missing values. polars DataFrames and pyarrow Tables become pandas DataFrames. Features that do
+            not fit into memory are given as :class:`boostrank.FeatureFiles`; their rows must be grouped.
         y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
             Relevance labels, 0 or more; or preferences between the rows of X, for an EdgeLoss such as "edge-logistic";
             or clicks on them, for a surrogate: see :class:`boostrank.ClickLabels`.
@@ -152,13 +155,13 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             on standard error shows the number of rounds and the metric that decides on early stopping, in trainings on
             folds too; off a terminal it is a line for every ten seconds. Trainings on folds print no metrics.
         init_model : ranker, booster, str or path, optional
-            The model whose training goes on: a fitted ranker on the same library, a booster of the library, or a model
-            file. It should not know the training queries, if folds of these choose the objective or the rounds.
-            `n_estimators` counts the new rounds, and early stopping begins with them. With the same data and settings,
-            10 rounds and then 10 more give the model of 20 rounds, unless `boosting` is "dart" or random numbers are
-            used, as on XGBoost by default: set ``colsample_bynode=1`` there. Columns with a categorical type must have
-            the categories of that training. XGBoost then stores the features themselves, not only their bins, and
-            LightGBM takes no `init_score` besides.
+            The model whose training goes on: a fitted ranker on the same library, a booster or an estimator of the
+            library, or a model file. It should not know the training queries, if folds of these choose the objective or
+            the rounds. `n_estimators` counts the new rounds, and early stopping begins with them. With the same data
+            and settings, 10 rounds and then 10 more give the model of 20 rounds, unless `boosting` is "dart" or random
+            numbers are used, as on XGBoost by default: set ``colsample_bynode=1`` there. Columns with a categorical
+            type must have the categories of that training. XGBoost then stores the features themselves, not only their
+            bins, and LightGBM takes no `init_score` besides.
 
         Returns
         -------
@@ -170,10 +173,11 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             For query ids, labels, weights, features or parameters that are invalid. After an error or an interrupt the
             ranker is unchanged.
         TypeError
-            If `init_model` is no model of the library.
+            If `init_model` is no model of the library, and for an argument that does not exist.
         FloatingPointError
             If a gradient or a Hessian is not finite in some round.
         """
+        refuse_arguments(f"{type(self).__name__}.fit", others, inspect.signature(self.fit).parameters, self._defaults())
         settings = self._settings()
         eval_set = as_eval_set(eval_set, eval_X, eval_y)
         settings.check_validation(eval_set, early_stopping_metric)
@@ -291,7 +295,10 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             If the file is not a complete model of a ranker of this library. The ranker is then unchanged.
         """
         booster = self._backend.load(path)
-        features = TrainingFeatures.of_model(self._backend.n_features(booster), self._backend.feature_names(booster))
+        backend = self._backend
+        features = TrainingFeatures.of_model(
+            backend.n_features(booster), backend.feature_names(booster), backend.categories(booster)
+        )
         self._set_fitted(Trained(booster, self._backend.n_rounds(booster), {}), features)
         # The parameter `objective` is not that of this model.
         del self._trained_objective
@@ -368,7 +375,7 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             init_model = init_model.booster_
         elif isinstance(init_model, (str, os.PathLike)):
             init_model = self._backend.load(init_model)
-        self._backend.check_booster(init_model)
+        init_model = self._backend.as_booster(init_model)
         n_features, names = self._backend.n_features(init_model), self._backend.feature_names(init_model)
         own_names = getattr(features, "feature_names_in_", None)
         if n_features != features.n_features_in_ or (

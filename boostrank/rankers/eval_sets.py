@@ -13,6 +13,7 @@ from boostrank.rankers.grouping import features_and_qid, group_data
 
 #: Default name of a validation set that is the training data.
 TRAINING = "training"
+_ADVICE = "Give the set as (X, y, qid), or give eval_qid or eval_group; a DataFrame X may have a column or index 'qid'."
 EvalSet = Sequence[tuple[Any, ...]] | Mapping[str, tuple[Any, ...]] | None
 
 
@@ -57,7 +58,7 @@ class EvalPart:
         qid = self.qid
         if qid is None and self.group is None and features.qid_column != QID:
             qid = features.qid_column
-        X, ids = features_and_qid(self.X, self.y, qid, self.group, "eval_set")
+        X, ids = features_and_qid(self.X, self.y, qid, self.group, "eval_set", _ADVICE)
         # The column of ids is no feature either where ids or sizes are given beside it.
         X = without_column(X, features.qid_column)
         return group_data(check_features(features, X), self.y, ids, self.sample_weight, self.init_score)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.frames import QID, is_pandas, to_pandas
+from boostrank.rankers.categories import ColumnCategories
 
 
 class TrainingFeatures(BaseEstimator):
@@ -24,21 +26,27 @@ class TrainingFeatures(BaseEstimator):
     feature_names_in_ : ndarray of str, if the features have names
     qid_column : str
         Name of the column that contains query ids, where the data have one.
-    categorical_features : tuple of int
-        Indices of the columns of a DataFrame whose type is categorical.
+    categories : ColumnCategories or None
+        The categories of the columns of a DataFrame; None if the features are no DataFrame.
     """
 
     qid_column = QID
-    categorical_features: tuple[int, ...] = ()
+    categories: ColumnCategories | None = None
 
     @classmethod
-    def of_model(cls, n_features: int, names: list[str] | None) -> Self:
+    def of_model(cls, n_features: int, names: list[str] | None, categories: Mapping[int, list[Any] | None]) -> Self:
         """The features of a model that was read from a file; `names` is None if they have no names."""
         features = cls()
+        features.categories = ColumnCategories.of_model(categories)
         features.n_features_in_ = n_features
         if names is not None:
             features.feature_names_in_ = np.asarray(names, dtype=object)
         return features
+
+    @property
+    def categorical_features(self) -> tuple[int, ...]:
+        """Indices of the columns of a DataFrame whose type is categorical."""
+        return () if self.categories is None else tuple(self.categories.known)
 
     def learn(self, X: Any) -> Any:
         """Set number and names to those of `X`, and return the checked features."""
@@ -48,6 +56,7 @@ class TrainingFeatures(BaseEstimator):
         """Set the attributes of a ranker to these."""
         ranker.n_features_in_ = self.n_features_in_
         ranker._qid_column = self.qid_column
+        ranker._categories = self.categories
         if hasattr(self, "feature_names_in_"):
             ranker.feature_names_in_ = self.feature_names_in_
         elif hasattr(ranker, "feature_names_in_"):
@@ -70,14 +79,15 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     Returns
     -------
     ndarray, sparse matrix in CSR format, pandas DataFrame or FeatureFiles, shape (n_documents, n_features)
-        pandas DataFrames keep their categories; polars DataFrames and pyarrow Tables become pandas DataFrames, and
-        sparse columns and those of pyarrow types plain ones. Everything else becomes an array or a sparse matrix of
-        floats.
+        pandas DataFrames have the categories of the training data, and others are missing values; polars DataFrames and
+        pyarrow Tables become pandas DataFrames, and sparse columns and those of pyarrow types plain ones. Everything
+        else becomes an array or a sparse matrix of floats.
 
     Raises
     ------
     ValueError
-        For features of another number or with other names, or of which one is masked, infinite, or no real number.
+        For features of another number, with other names, or with categories in place of numbers, and if one is masked,
+        infinite, or no real number.
     """
     if isinstance(X, FeatureFiles):
         # Their values are checked when they are read.
@@ -88,9 +98,10 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
         X = _check_frame(known, X, reset)
         validate_data(known, X, reset=reset, skip_check_array=True)
         if reset:
-            # Only the type of categories has these.
-            known.categorical_features = tuple(i for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories"))
-        return X
+            known.categories = ColumnCategories.of_frame(X)
+            return X
+        categories = getattr(known, "categories", getattr(known, "_categories", None))
+        return X if categories is None else categories.apply(X)
     checked = validate_data(
         known,
         X if issparse(X) else _as_array(X),

@@ -15,7 +15,7 @@ from boostrank.arrays import as_array, as_floats, check_lengths
 from boostrank.backends.base import GroupedData
 from boostrank.clicks import ClickLabels
 from boostrank.datasets.feature_files import FeatureFiles
-from boostrank.frames import find_qid, require_qid
+from boostrank.frames import ESTIMATOR_ADVICE, find_qid, require_qid
 from boostrank.labels import Labels, as_labels
 from boostrank.queries import Queries
 from boostrank.rankers.features import TrainingFeatures
@@ -23,7 +23,9 @@ from boostrank.segments import Bools, Floats, Ints
 from boostrank.weights import document_weights
 
 
-def features_and_qid(X: Any, y: Any, qid: Any, group: ArrayLike | None, receiver: str) -> tuple[Any, Any]:
+def features_and_qid(
+    X: Any, y: Any, qid: Any, group: ArrayLike | None, receiver: str, advice: str = ESTIMATOR_ADVICE
+) -> tuple[Any, Any]:
     """Return the features and one query id per row; the ids come from `qid`, or are made from the sizes in `group`.
 
     Parameters
@@ -36,6 +38,8 @@ def features_and_qid(X: Any, y: Any, qid: Any, group: ArrayLike | None, receiver
         Number of documents of each query; the rows must be sorted by query.
     receiver : str
         Name of the method or the argument that needs the query ids, for messages.
+    advice : str
+        How to pass the query ids, for the message that there are none.
 
     Raises
     ------
@@ -45,7 +49,7 @@ def features_and_qid(X: Any, y: Any, qid: Any, group: ArrayLike | None, receiver
     """
     if group is None:
         X, qid = find_qid(X, qid, y)
-        qid = require_qid(qid, receiver)
+        qid = require_qid(qid, receiver, advice)
         _refuse_sizes(qid, _num_samples(X))
         return X, qid
     if qid is not None:

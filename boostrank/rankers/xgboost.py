@@ -93,6 +93,7 @@ class XGBoostRanker(BoostedRanker):
         rounds of each of them.
     importance_type : str, default "gain"
         Kind of importance in `feature_importances_`: "weight", "gain", "cover", "total_gain" or "total_cover".
+        They are not divided by their sum, as ``xgboost.XGBRanker`` does.
     random_state : int, RandomState or None
         An integer is XGBoost's own seed, and the seed of the choice of the queries to hold out: the same integer gives
         the same model. From a RandomState, each `fit` draws another seed. With None, XGBoost uses its default seed, and

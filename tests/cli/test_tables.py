@@ -235,10 +235,9 @@ def test_categories_are_those_of_the_training(run, tmp_path, backend):
     np.testing.assert_allclose(
         [float(x) for x in run("predict", tmp_path / "m", tmp_path / "two.csv").split()], scores[1:3]
     )
-    if backend == "lightgbm":
-        frame.assign(shop="new").to_csv(tmp_path / "new.csv", index=False)
-        warning = run("predict", tmp_path / "m", tmp_path / "new.csv", errors=True)
-        assert "the model does not know 'new' in the column 'shop': these values count as missing" in warning
+    frame.assign(shop="apples").to_csv(tmp_path / "new.csv", index=False)
+    warning = run("predict", tmp_path / "m", tmp_path / "new.csv", errors=True)
+    assert "the model does not know 'apples' in the column 'shop': these values count as missing" in warning
 
 
 @pytest.mark.slow

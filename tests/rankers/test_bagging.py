@@ -537,14 +537,3 @@ EXPECTED_FAILURES = dict.fromkeys(
 )
 def test_bagged_ranker_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
-
-
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_warnings_of_members_name_the_line_that_calls_fit(n_jobs):
-    y, qid = np.tile([0, 1], 20), np.repeat(np.arange(10), 4)
-    bag = br.BaggedRanker(br.LightGBMRanker(n_estimators=1), n_estimators=3, n_jobs=n_jobs)
-    # Twice, because a warning is shown once a place by default.
-    for _ in range(2):
-        with pytest.warns(UserWarning, match=r"no tree has a split.* \(3 of 3 members\)") as caught:
-            bag.fit(np.zeros((40, 2)), y, qid)
-        assert [warning.filename for warning in caught] == [__file__]

@@ -230,3 +230,8 @@ def test_features_and_labels_of_sets_may_be_given_apart(ranker_class, data):
     ):
         with pytest.raises(ValueError, match=message):
             small(ranker_class).fit(*data, **arguments)
+
+
+def test_a_set_without_query_ids_says_how_to_give_them(ranker_class, data):
+    with pytest.raises(ValueError, match=r"eval_set got no qid.* Give the set as \(X, y, qid\), or give eval_qid or"):
+        small(ranker_class).fit(*data, eval_set=[VALIDATION[:2]])

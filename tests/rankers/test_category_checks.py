@@ -1,0 +1,93 @@
+"""Columns of categories that are not those of the training, and models that know their categories."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import boostrank as br
+
+COLOURS = ["red", "grün", "blue"]
+
+
+@pytest.fixture(scope="module")
+def queries():
+    """Features with a column of categories, which matters most, relevance and query ids."""
+    X, _, qid = br.make_ranking(n_queries=20, random_state=0)
+    codes = np.resize([0, 1, 2], len(qid))
+    frame = pd.DataFrame(X[:, :2], columns=["price", "age"])
+    return frame.assign(colour=pd.Categorical.from_codes(codes, COLOURS)), codes, qid
+
+
+def small(ranker_class, **parameters):
+    return ranker_class(n_estimators=3, n_jobs=1, random_state=0, **parameters)
+
+
+@pytest.fixture(scope="module")
+def fitted(queries):
+    return {one: small(one).fit(*queries) for one in (br.LightGBMRanker, br.XGBoostRanker)}
+
+
+def results(ranker, X, queries):
+    """What calls that read `X` return, beside the training data."""
+    y, qid = queries[1:]
+    yield lambda: ranker.predict(X)
+    yield lambda: ranker.predict(X, pred_leaf=True)
+    yield lambda: ranker.predict(X, pred_contrib=True)
+    yield lambda: next(ranker.staged_predict(X))
+    yield lambda: list(small(type(ranker)).fit(*queries, eval_set=[(X, y, qid)]).best_score_["valid_0"].values())
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+@pytest.mark.parametrize("new", ["a", "c", "h", "red2", "zz"])
+def test_new_categories_are_missing_values(ranker_class, queries, fitted, tmp_path, new, from_file):
+    # XGBoost itself takes "a" for "blue", "c" for "grün" and "h" for "red", and raises errors for the others.
+    X = queries[0]
+    ranker = fitted[ranker_class]
+    if from_file:
+        ranker.save_model(tmp_path / "model.json")
+        ranker = ranker_class().load_model(tmp_path / "model.json")
+    renamed = X.assign(colour=X["colour"].cat.rename_categories({"red": new}))
+    missing = X.assign(colour=X["colour"].where(X["colour"] != "red"))
+    for found, expected in zip(results(ranker, renamed, queries), results(ranker, missing, queries), strict=True):
+        np.testing.assert_array_equal(found(), expected())
+    alone = renamed[renamed["colour"] == new].assign(colour=pd.Categorical([new] * (X["colour"] == "red").sum()))
+    np.testing.assert_array_equal(ranker.predict(alone), ranker.predict(missing)[X["colour"] == "red"])
+    row = missing[X["colour"] == "red"].iloc[:1]
+    np.testing.assert_array_equal(ranker.predict(row.assign(colour=pd.Categorical([None]))), ranker.predict(row))
+
+
+def test_integers_as_categories(ranker_class, queries):
+    X, y, qid = queries
+    numbered = X.assign(colour=X["colour"].cat.rename_categories([30, -10, 20]))
+    ranker = small(ranker_class).fit(numbered, y, qid)
+    short = numbered.assign(colour=pd.Categorical(numbered["colour"].astype("int8")))
+    np.testing.assert_array_equal(ranker.predict(short), ranker.predict(numbered))
+    new = numbered.assign(colour=numbered["colour"].cat.rename_categories({30: 15}))
+    missing = numbered.assign(colour=numbered["colour"].where(numbered["colour"] != 30))
+    np.testing.assert_array_equal(ranker.predict(new), ranker.predict(missing))
+    for given, other in ((X, ranker), (numbered, small(ranker_class).fit(*queries))):
+        with pytest.raises(ValueError, match="the column 'colour' of X has categories such as"):
+            other.predict(given)
+
+
+def test_a_column_keeps_its_kind(ranker_class, queries, fitted):
+    # XGBoost itself would take codes in some of these calls for those of the training.
+    X, y, qid = queries
+    codes = X.assign(colour=X["colour"].cat.codes)
+    for call in results(fitted[ranker_class], codes, queries):
+        with pytest.raises(ValueError, match="the column 'colour' of X has the type int8, but had categories"):
+            call()
+    ranker = small(ranker_class).fit(codes, y, qid)
+    with pytest.raises(ValueError, match="the column 'colour' of X has categories, but had numbers"):
+        ranker.predict(X)
+
+
+def test_xgboost_takes_integers_and_strings_as_categories(queries):
+    X, y, qid = queries
+    for values, message in (
+        (X["price"].round(1), "'colour' of X has categories of the kind 'floating'"),
+        (X["price"] > 0, "'colour' of X has categories of the kind 'boolean'"),
+        ([None] * len(y), "all values of the column 'colour' of X are missing"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            small(br.XGBoostRanker).fit(X.assign(colour=pd.Categorical(values)), y, qid)
