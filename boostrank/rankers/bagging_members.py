@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 
 from boostrank.backends.base import GroupedData
 from boostrank.queries import Queries
 from boostrank.rankers.base import BoostedRanker
 from boostrank.segments import Bools, Floats, Ints
-from boostrank.setting_checks import is_count, is_number
+from boostrank.setting_checks import is_count, is_number, named_part
 from boostrank.threads import n_threads
 
 
@@ -124,15 +125,18 @@ class MemberTraining:
 
         Raises ValueError if it is to stop early on out-of-bag queries and there are none.
         """
-        part = self.data.take(~sample.is_out_of_bag)
-        out_of_bag = self.data.take(sample.is_out_of_bag) if sample.is_out_of_bag.any() else None
+        has_out_of_bag = bool(sample.is_out_of_bag.any())
+        with named_part(f"member {number} of the bag, the queries that it drew"):
+            part = self.data.take(~sample.is_out_of_bag)
         options = dict(self.options)
         if self.stops_on_out_of_bag:
-            if out_of_bag is None:
+            if not has_out_of_bag:
                 raise ValueError(
                     f"member {number} was trained on all {len(sample.counts)} queries, so that it has no out-of-bag "
                     "queries for early_stopping_rounds: lower max_samples, or set validation_fraction of the ranker"
                 )
+            with named_part(f"member {number} of the bag, its out-of-bag queries, on which it stops early"):
+                out_of_bag = self.data.take(sample.is_out_of_bag)
             options["eval_set"] = [(out_of_bag.X, out_of_bag.labels.values, out_of_bag.queries.qid)]
         weights = _weights(part, sample.counts[~sample.is_out_of_bag])
         if weights is not None and not weights.any():
@@ -140,15 +144,20 @@ class MemberTraining:
                 f"member {number} drew only queries of sample_weight 0: leave these queries out, or raise max_samples"
             )
         ranker = clone(self.ranker).set_params(random_state=sample.seed)
-        ranker.fit(
-            part.X,
-            part.labels.values,
-            part.queries.qid,
-            sample_weight=weights,
-            position=part.position,
-            **options,
-        )
-        return Member(ranker, np.zeros(0) if out_of_bag is None else ranker.predict(out_of_bag.X))
+        with named_part(f"member {number} of the bag"):
+            ranker.fit(
+                part.X,
+                part.labels.values,
+                part.queries.qid,
+                sample_weight=weights,
+                position=part.position,
+                **options,
+            )
+        return Member(ranker, ranker.predict(self._features(sample.is_out_of_bag)) if has_out_of_bag else np.zeros(0))
+
+    def _features(self, chosen: Bools) -> Any:
+        """The features of some queries. A log of clicks need not have impressions of them."""
+        return _safe_indexing(self.data.X, np.flatnonzero(self.data.queries.repeat(chosen)))
 
 
 def _weights(part: GroupedData, counts: Ints) -> Floats | None:

@@ -11,6 +11,7 @@ from boostrank.frames import QID, without_column
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.grouping import features_and_qid, group_data
 from boostrank.segments import Floats
+from boostrank.setting_checks import named_part
 from boostrank.weights import document_weights
 
 #: Default name of a validation set that is the training data.
@@ -53,7 +54,8 @@ class EvalPart:
         else:
             grouped = self._grouped(features)
             weights = grouped.weights
-        return ValidationSet(self.name, grouped, specification.bind_metrics(grouped, weights), self.is_training)
+        with named_part(f"validation set {self.name!r}"):
+            return ValidationSet(self.name, grouped, specification.bind_metrics(grouped, weights), self.is_training)
 
     def _grouped(self, features: TrainingFeatures) -> GroupedData:
         """The data, checked against the features of the training data and grouped by query."""

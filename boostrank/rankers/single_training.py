@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from boostrank.backends.base import Backend, GroupedData, Trained, Training, TrainingSpecification, ValidationSet
 from boostrank.segments import Bools
+from boostrank.setting_checks import named_part
 
 
 def bind_training(
@@ -24,6 +25,9 @@ def train(
 
 def train_on_kept(backend: Backend, specification: TrainingSpecification, data: GroupedData, kept: Bools) -> Trained:
     """Train on the queries in `kept`, a mask of shape (n_queries,); the others are the validation set."""
-    held_out = data.take(~kept)
-    validation = [ValidationSet("valid_0", held_out, specification.bind_metrics(held_out))]
-    return train(backend, specification, data.take(kept), validation)
+    with named_part("the queries that validation_fraction holds out"):
+        held_out = data.take(~kept)
+        validation = [ValidationSet("valid_0", held_out, specification.bind_metrics(held_out))]
+    with named_part("the queries that validation_fraction leaves to train on"):
+        remaining = data.take(kept)
+    return train(backend, specification, remaining, validation)
