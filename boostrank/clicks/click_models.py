@@ -276,7 +276,8 @@ class Cascade(ClickModel):
         If every click ends the session, ``a_r = 0`` below a click, and such an entry says nothing. The entries that are
         left are examined, if `continuation` is 1, and their click is their relevance, given that nothing above was
         relevant. So these clicks have the expectation ``gamma`` only if relevances are independent. With `continuation`
-        less than 1 an entry without a click above may not be examined, and there is no correction.
+        less than 1 an entry without a click above may not be examined, with a probability that depends on the
+        relevances above. So no numbers ``a`` and ``b`` correct its click.
         """
         if log.sessions is None or not (log.position == log.sessions.positions + 1).all():
             raise ValueError(

@@ -12,8 +12,10 @@ which the relevance of a document is ``x``, its probability of a click at positi
 
     P(click at r) = slope_r x + intercept_r,    slope_r = a_r / a_1,    intercept_r = b_r - slope_r b_1.
 
-Without trust bias the intercepts are 0, and the slopes are the propensities relative to position 1. If users click
-irrelevant documents more often at the first positions, intercepts are negative.
+Without trust bias the intercepts are 0, and the slopes are the propensities relative to position 1. An intercept is
+negative if ``b_r / a_r = eps-_r / (eps+_r - eps-_r)`` is smaller than at position 1: examined irrelevant documents are
+clicked less often there. If that ratio is the same at all positions, the intercepts are 0 too: then a log of trust bias
+is a log of the position-based model, with other relevances.
 
 **The estimate.** Rows that were shown at the positions 1 and ``r``, with ``c`` clicks in ``n`` impressions at ``r`` and
 ``C`` in ``N`` at 1, have the weight ``v = n N / (n + N)``. With means that are weighted with ``v``, the slope is the
