@@ -384,5 +384,8 @@ def _by_position(setting: Any, n_positions: int, name: str) -> Floats:
     if setting[0] == "power":
         return (1.0 if len(setting) == 2 else setting[2]) * ranks ** -setting[1]
     if n_positions > len(setting):
-        raise ValueError(f"{name} has {len(setting)} positions, but position {n_positions} is used: give more of them")
+        raise ValueError(
+            f"{name} has {len(setting)} positions, but position {n_positions} is used: give more of them (estimates "
+            "are prolonged by Propensities.extended), or leave out the larger positions"
+        )
     return np.array(setting[:n_positions])

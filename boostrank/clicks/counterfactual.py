@@ -221,11 +221,13 @@ def evaluate(
 
 def _checked_scores(scores: ArrayLike, name: str, log: ClickLog) -> Floats:
     values = as_floats(scores, name)
-    if values.shape != log.shape or not np.isfinite(values).all():
-        raise ValueError(
-            f"{name} must be one finite number for each of the {len(log)} rows of the log; got shape {values.shape}"
-            + ("" if np.isfinite(values).all() else ", and not all are finite")
-        )
+    expected = f"{name} must be one finite number for each of the {len(log)} rows of the log"
+    if values.shape != log.shape:
+        raise ValueError(f"{expected}; got shape {values.shape}")
+    finite = np.isfinite(values)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise ValueError(f"{expected}, but {name}[{row}] is {values[row]}")
     return values
 
 

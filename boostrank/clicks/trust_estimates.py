@@ -86,9 +86,10 @@ class TrustBiasEstimate:
             If a position has no estimate or a slope that is not positive, or if there are no such numbers.
         """
         if self.not_estimated:
-            texts = "; ".join(f"position {r}: {reason}" for r, reason in self.not_estimated.items())
+            texts = "; ".join(f"position {r}: {reason}" for r, reason in list(self.not_estimated.items())[:3])
             raise ValueError(
-                f"trust bias is not known at all positions ({texts}); leave out these positions of the log"
+                f"trust bias is not known at the positions {list(self.not_estimated)} ({texts}); leave out these "
+                "positions of the log"
             )
         bad = self.slopes <= 0
         if bad.any():
