@@ -134,13 +134,30 @@ class Queries(Segments):
             row = int(np.argmax(differ))
             raise ValueError(
                 f"qid differs from the query ids of {owner}: it is {str(given[row])!r} in row {row}, where these have "
-                f"{str(own[row])!r}. Leave qid out if the rows are in the same sequence"
+                f"{str(own[row])!r}{other_type(given[row], own[row])}. Leave qid out if the rows are in the same "
+                "sequence"
             )
 
     def take(self, chosen: NDArray[Any]) -> Ints:
         """Increasing original row numbers of the queries in `chosen`, which are indices or a mask of queries."""
         grouped = super().take(chosen)
         return grouped if self.permutation is None else np.sort(self.permutation[grouped])
+
+
+def other_type(given: Any, expected: Any) -> str:
+    """The end of a message about two ids that differ, if one is a text and the other one is not; otherwise nothing.
+
+    Examples
+    --------
+    >>> other_type("7", 7)
+    ' (of the types str and int)'
+    >>> other_type(7.0, 8)
+    ''
+    """
+    if isinstance(given, str) == isinstance(expected, str):
+        return ""
+    types = [type(one.item() if isinstance(one, np.generic) else one).__name__ for one in (given, expected)]
+    return f" (of the types {types[0]} and {types[1]})"
 
 
 def positions_by_id(ids: NDArray[Any]) -> Ints:

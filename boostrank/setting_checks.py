@@ -1,6 +1,6 @@
 """Checks of settings: counts, numbers in a range, and names out of a list; and of numbers in files.
 
-Messages have the name of the setting.
+Messages have the name of the setting, or of the part of the data.
 """
 
 from __future__ import annotations
@@ -8,11 +8,33 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
 import numpy as np
+
+
+@contextmanager
+def named_part(name: str) -> Iterator[None]:
+    """Put the name of a part of the data, such as a fold, before the message of a ValueError that it causes.
+
+    Errors of subclasses are raised unchanged: those of XGBoost may follow from an interrupt.
+
+    Examples
+    --------
+    >>> with named_part("fold 2"):
+    ...     raise ValueError("the log has no impression")
+    Traceback (most recent call last):
+    ValueError: fold 2: the log has no impression
+    """
+    try:
+        yield
+    except ValueError as error:
+        if type(error) is not ValueError:
+            raise
+        raise ValueError(f"{name}: {error}") from error
 
 
 def is_count(value: object) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.arrays import as_array, as_floats
@@ -18,6 +19,11 @@ MAX_COUNT = 2**53
 MAX_POSITION = 1_000_000
 # A table with one number for each row and position may have this many numbers for each entry of the log.
 MAX_CELLS_PER_ENTRY = 8
+#: What to do if a session is not one result list.
+ONE_DISPLAY = (
+    "a session is one display of the result list of one query. Leave out repeated lines, and give every display an id "
+    "of its own"
+)
 
 
 def whole_numbers(values: ArrayLike, name: str, length: int | None) -> Ints:
@@ -28,10 +34,15 @@ def whole_numbers(values: ArrayLike, name: str, length: int | None) -> Ints:
         raise ValueError(f"{name} must be an array {expected}; got shape {array.shape}")
     if array.dtype.kind in "iub" and array.dtype != np.uint64:
         return array.astype(np.int64)
+    if array.dtype == object and pd.isna(array).any():
+        array = np.where(pd.isna(array), np.nan, array)
     numbers = as_floats(array, name)
     bad = ~(np.abs(numbers) <= MAX_COUNT) | (numbers != np.floor(numbers))
     if bad.any():
         entry = int(np.argmax(bad))
+        if np.isnan(numbers[entry]):
+            advice = ": an impression without a click has the number 0" if name == "clicks" else ""
+            raise ValueError(f"{name}[{entry}] is missing{advice}")
         advice = "; for rates, pass clicks = rate * impressions" if name == "clicks" else ""
         raise ValueError(f"{name}[{entry}] is {numbers[entry]:g}, not an integer{advice}")
     return numbers.astype(np.int64)
@@ -41,7 +52,10 @@ def check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, imp
     """Raise ValueError for the first entry with a row, a position or a count that is not possible."""
     for bad, text in (
         ((row < 0) | (row >= n_documents), f"row[{{i}}] is {{row}}, but rows are numbered from 0 to {n_documents - 1}"),
-        (position < 1, "position[{i}] is {position}, but the first position of a list is 1"),
+        (
+            position < 1,
+            "position[{i}] is {position}, but the first position of a list is 1: add 1 if they are counted from 0",
+        ),
         (clicks < 0, "clicks[{i}] is {clicks}: counts must not be negative"),
         (impressions < 0, "impressions[{i}] is {impressions}: counts must not be negative"),
         (
@@ -67,8 +81,6 @@ def session_numbers(session: ArrayLike, n_entries: int) -> tuple[NDArray[Any], N
 
     Raises ValueError for another number of ids, and for one that is missing.
     """
-    import pandas as pd
-
     ids: NDArray[Any] | None = None
     if isinstance(session, pd.Series) and isinstance(session.dtype, pd.StringDtype):
         # As objects, texts would be numbered in several times as long.
@@ -88,8 +100,6 @@ def session_numbers(session: ArrayLike, n_entries: int) -> tuple[NDArray[Any], N
 
 def distinct_ids(session_ids: ArrayLike, n_sessions: int) -> NDArray[Any]:
     """The id of each session; raise ValueError for another number of them, and if one is missing or not unique."""
-    import pandas as pd
-
     ids = as_array(session_ids, "session_ids")
     if ids.shape != (n_sessions,):
         raise ValueError(f"session_ids must have one id for each of the {n_sessions} sessions; got shape {ids.shape}")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.clicks.click_columns import (
+    ONE_DISPLAY,
     check_columns,
     common_documents,
     distinct_ids,
@@ -304,8 +305,7 @@ class ClickLog:
         the splitters of boostrank do, to keep sessions complete.
         """
         # scikit-learn indexes by (rows, ...).
-        rows = rows[0] if isinstance(rows, tuple) and rows[1:] == (Ellipsis,) else rows
-        kept = np.arange(self.n_documents)[rows]
+        kept = np.arange(self.n_documents)[rows[0] if isinstance(rows, tuple) and rows[1:] == (Ellipsis,) else rows]
         if kept.ndim != 1:
             raise TypeError(f"a ClickLog is indexed by a slice, a mask or an array of rows; got {rows!r}")
         new_row = np.full(self.n_documents, -1)
@@ -375,7 +375,7 @@ class ClickLog:
     def _check_sessions(self) -> None:
         assert self.sessions is not None
         first = self.sessions.repeat(self.query[self.sessions.starts])
-        self._raise_at(self.query != first, "has documents of several queries; a session shows one query")
+        self._raise_at(self.query != first, "has documents of several queries")
         number = self.sessions.repeat(np.arange(self.sessions.n_segments))
         for column, fault in ((self.position, "has the position {position} twice"), (self.row, "shows {row} twice")):
             # One number for each session and value: a session that has a value twice has two equal numbers.
@@ -388,7 +388,7 @@ class ClickLog:
             entry = int(np.argmax(bad))
             session = self.session_ids[np.searchsorted(self.sessions.indptr, entry, side="right") - 1]
             text = fault.format(position=self.position[entry], row=self.name_of_row(int(self.row[entry])))
-            raise ValueError(f"session {str(session)!r} {text}")
+            raise ValueError(f"session {str(session)!r} {text}: {ONE_DISPLAY}")
 
 
 def check_log(log: object, name: str = "log") -> None:

@@ -276,7 +276,8 @@ class Cascade(ClickModel):
         If every click ends the session, ``a_r = 0`` below a click, and such an entry says nothing. The entries that are
         left are examined, if `continuation` is 1, and their click is their relevance, given that nothing above was
         relevant. So these clicks have the expectation ``gamma`` only if relevances are independent. With `continuation`
-        less than 1 an entry without a click above may not be examined, and there is no correction.
+        less than 1 an entry without a click above may not be examined, with a probability that depends on the
+        relevances above. So no numbers ``a`` and ``b`` correct its click.
         """
         if log.sessions is None or not (log.position == log.sessions.positions + 1).all():
             raise ValueError(
@@ -383,5 +384,8 @@ def _by_position(setting: Any, n_positions: int, name: str) -> Floats:
     if setting[0] == "power":
         return (1.0 if len(setting) == 2 else setting[2]) * ranks ** -setting[1]
     if n_positions > len(setting):
-        raise ValueError(f"{name} has {len(setting)} positions, but position {n_positions} is used: give more of them")
+        raise ValueError(
+            f"{name} has {len(setting)} positions, but position {n_positions} is used: give more of them (estimates "
+            "are prolonged by Propensities.extended), or leave out the larger positions"
+        )
     return np.array(setting[:n_positions])

@@ -11,10 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.arrays import as_array
 from boostrank.clicks.click_log import ClickLog
 from boostrank.frames import to_pandas
-from boostrank.queries import joint_codes
+from boostrank.queries import joint_codes, other_type
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+#: The columns that are read.
+COLUMNS = ("row", "qid", "document", "position", "clicks", "click", "impressions", "session")
 
 
 def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | None = None) -> ClickLog:
@@ -23,7 +27,7 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     Parameters
     ----------
     table : DataFrame of pandas or polars, pyarrow Table, or mapping of columns
-        Its columns are
+        Its columns, or named levels of its index, are
 
         ============ =========================================================================================
         name         content
@@ -108,7 +112,10 @@ def _frame(table: Any) -> pd.DataFrame:
             "table must be a DataFrame of pandas or polars, a pyarrow Table, or a mapping of columns; got "
             f"{type(table).__name__}"
         )
-    return frame if isinstance(frame, pd.DataFrame) else pd.DataFrame({name: frame[name] for name in list(frame)})
+    if not isinstance(frame, pd.DataFrame):
+        return pd.DataFrame({name: frame[name] for name in list(frame)})
+    levels = [name for name in frame.index.names if name in COLUMNS and name not in frame]
+    return frame.reset_index(levels) if levels else frame
 
 
 def _require(frame: pd.DataFrame, *names: str) -> None:
@@ -117,7 +124,7 @@ def _require(frame: pd.DataFrame, *names: str) -> None:
             expected = " (or a column 'row')" if name in ("qid", "document") else ""
             raise ValueError(
                 f"the table has no column {name!r}{expected}; its columns are "
-                f"{', '.join(map(repr, frame.columns)) or 'none'}"
+                f"{', '.join(map(repr, frame.columns)) or 'none'}: rename the one with this content"
             )
 
 
@@ -159,7 +166,7 @@ def _check_ids(frame: pd.DataFrame, rows: NDArray[Any], ids: NDArray[Any], name:
         line, kind = int(np.argmax(differ)), "query" if name == "qid" else name
         raise ValueError(
             f"line {line} of the table has the {kind} {str(given[line])!r}, but row {rows[line]} belongs to the {kind} "
-            f"{str(expected[line])!r}"
+            f"{str(expected[line])!r}{other_type(given[line], expected[line])}"
         )
 
 
@@ -188,9 +195,19 @@ def _rows_by_id(pairs: pd.DataFrame, of_line: NDArray[np.int64], qid: ArrayLike,
     found: NDArray[Any] = rows.get_indexer(pd.Index(wanted))
     if (found < 0).any():
         pair = int(np.argmin(found))
-        line = int(np.argmax(of_line == pair))
+        line, n_lines = int(np.argmax(of_line == pair)), np.count_nonzero((found < 0)[of_line])
         query, document = pairs["qid"].iloc[pair], pairs["document"].iloc[pair]
+        # Ids of other types are never equal, so that no line has a row.
+        for name, given, expected in (("qid", query, ids[0][0]), ("document", document, ids[1][0])):
+            types = other_type(given, expected)
+            if types:
+                raise ValueError(
+                    f"the ids {str(given)!r} of the column {name!r} and {str(expected)!r} of X are never equal{types}: "
+                    "convert one of the two columns"
+                )
         raise ValueError(
-            f"no row of X has the query {str(query)!r} and the document {str(document)!r} of line {line} of the table"
+            f"no row of X has the query {str(query)!r} and the document {str(document)!r} of line {line} of the table, "
+            f"which is so for {n_lines} of {len(of_line)} lines: add these documents to X, or leave the lines out (the "
+            "positions of the others stay as they are)"
         )
     return found

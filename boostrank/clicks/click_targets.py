@@ -237,8 +237,8 @@ def session_targets(
     chosen, dcg, sessions = get_click_model(model), DCG() if dcg is None else dcg, log.sessions
     if sessions is None:
         raise ValueError(
-            "normalize='sessions' and session_targets need a log of sessions: counts do not say which documents were "
-            "clicked together"
+            "NDCG, normalize='sessions' and session_targets need a log of sessions: counts do not say which documents "
+            "were clicked together"
         )
     if isinstance(chosen, Cascade) and chosen.satisfaction == 1.0:
         raise ValueError(

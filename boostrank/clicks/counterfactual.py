@@ -14,12 +14,12 @@ error that names the document, or by choice a term of 0.
 
 is the mean discount of a relevant document: DCG divided by the expected number of relevant documents. The divisor is
 the same for all scores, so that it compares rankers as DCG does. It has two advantages. It is a weighted mean of
-discounts, so that it lies between 0 and ``d(1)`` if no estimate is negative. And without `clip` it does not change if
-all propensities are multiplied by one number. Swaps, intervention harvesting and EM determine propensities only up to
-such a number. It is a ratio, with a bias of the order of one divided by the number of sessions. Swaminathan and
-Joachims (NeurIPS 2015) introduced self-normalized estimates, with the sum of the importance weights as divisor. That
-sum is not known here, because it is not known which documents without a click were examined; the sum over clicks takes
-its place.
+discounts, so that it lies between 0 and ``d(1)`` if no estimate is negative. And in the position-based model without
+`clip`, it does not change if all propensities are multiplied by one number. Swaps, intervention harvesting and EM
+determine propensities only up to such a number. It is a ratio, with a bias of the order of one divided by the number of
+sessions, or by the number of queries if it stands for other queries too (``by="queries"``). Swaminathan and Joachims
+(NeurIPS 2015) introduced self-normalized estimates, with the sum of the importance weights as divisor. That sum is not
+known here, because it is not known which documents without a click were examined; the sum over clicks takes its place.
 
 **NDCG.** The estimates are means over sessions of ``sum_i target_i d_i`` with the targets of
 :func:`boostrank.clicks.session_targets`, which are unbiased for every distribution of the relevances. The
@@ -39,8 +39,14 @@ Estimates follow their own clicks, which makes these deviations too small. There
 h)``, where ``h`` is the share of the impression in the weights ``sum w a N`` of its document, for NDCG one divided by
 the number of sessions of the query. Then their squares have the right expectation for NDCG and for equal ``h``, and in
 the position-based model for rare clicks. With ``h = 1`` the deviation is always 0. There nothing is subtracted, so that
-the error is too large instead of 0. In a log of counts, each impression counts as a session. Errors of the propensities
-are not included.
+the error is too large instead of 0. In a log of counts, each impression counts as a session.
+
+Errors of the propensities and the bias of `clip` are not included: with `clip`, an interval is for the expectation of
+the clipped estimate, which may be far from DCG.
+
+**Differences.** Two rankers that are evaluated on one log share its noise, so that their intervals may overlap although
+one of them is clearly better. All estimates are linear in the discounts. So the difference of two estimates is the
+estimate for the differences ``d_i - d'_i`` of the discounts, and the formulas above give its paired interval.
 """
 
 from __future__ import annotations
@@ -87,7 +93,8 @@ class CounterfactualEstimate(NamedTuple):
         Number of queries or sessions that are the independent units of the interval.
     by : {"queries", "sessions"}
     n_without_support : int
-        Number of documents at ranks that count that were never shown, and counted as not relevant.
+        Number of documents at ranks that count that were never shown, and counted as not relevant; of a difference, of
+        those that both rankings do not have at the same rank.
     """
 
     value: float
@@ -104,6 +111,7 @@ def evaluate(
     scores: ArrayLike,
     model: Any,
     *,
+    baseline: ArrayLike | None = None,
     measure: str = "dcg@10",
     self_normalized: bool = True,
     by: Unit = "queries",
@@ -125,6 +133,9 @@ def evaluate(
         Score of each row of `X`. Among equal scores, discounts are averaged.
     model : str, ClickModel, or array-like of propensities
         As in :func:`boostrank.clicks.get_click_model`.
+    baseline : array-like, shape (n_documents,), optional
+        Scores of another ranker. Then the result is the estimate for `scores` minus that for `baseline`, with the
+        interval of this difference: one of the rankers is better if the interval does not contain 0.
     measure : str, default "dcg@10"
         "dcg" or "ndcg", or with a cutoff such as "dcg@5". Relevance is binary with gain 1. NDCG needs a log of
         sessions.
@@ -171,27 +182,27 @@ def evaluate(
     >>> log = simulate_clicks(y, shown, qid, n_sessions=1000, random_state=0).log
     >>> [round(evaluate(log, scores, "position-based").value, 4) for scores in (y, shown)]
     [1.0, 0.5]
+    >>> round(evaluate(log, y, "position-based", baseline=shown).value, 4)
+    0.5
     """
     check_log(log)
     name, dcg = _parse(measure, discount)
     check_number("level", level, above=0, below=1)
     check_choice("by", by, ("queries", "sessions"))
     check_choice("average", average, ("queries", "sessions"))
-    queries, values = log.queries, as_floats(scores, "scores")
-    if values.shape != log.shape or not np.isfinite(values).all():
-        raise ValueError(
-            f"scores must be one finite number for each of the {len(log)} rows of the log; got shape {values.shape}"
-            + ("" if np.isfinite(values).all() else ", and not all are finite")
-        )
+    rankings = [_checked_scores(scores, "scores", log)]
+    if baseline is not None:
+        rankings.append(_checked_scores(baseline, "baseline", log))
     check_choice("not_shown", not_shown, NOT_SHOWN_OR_DROP)
     if not_shown == "drop" and not log.shown.all():
-        log, values = log[log.shown], values[log.shown]
-        queries = log.queries
-    discounts = queries.ungroup(discounts_of_documents(dcg, queries.group(values), queries))
+        log, rankings = log[log.shown], [values[log.shown] for values in rankings]
+    queries = log.queries
+    each = [queries.ungroup(discounts_of_documents(dcg, queries.group(values), queries)) for values in rankings]
+    discounts = each[0] if baseline is None else each[0] - each[1]
     estimates = estimate_relevance(log, model, method=method, clip=clip, bounded=False, not_shown="irrelevant")
     weights = session_weights(log, average)
     counts = queries.ungroup(queries.repeat(weights > 0.0))
-    without = ~estimates.shown & counts & (discounts > 0.0)
+    without = ~estimates.shown & counts & (discounts != 0.0)
     if not_shown != "irrelevant":
         require_support(log, without)
     if name == "dcg":
@@ -206,6 +217,18 @@ def evaluate(
         targets = session_targets(log, model, dcg=dcg, clip=clip, not_shown=of_sessions)
         total, influences = _of_sessions(log, targets * discounts[log.row], weights, model, clip, self_normalized, by)
     return _with_interval(total, influences, by, level, int(np.count_nonzero(without)))
+
+
+def _checked_scores(scores: ArrayLike, name: str, log: ClickLog) -> Floats:
+    values = as_floats(scores, name)
+    expected = f"{name} must be one finite number for each of the {len(log)} rows of the log"
+    if values.shape != log.shape:
+        raise ValueError(f"{expected}; got shape {values.shape}")
+    finite = np.isfinite(values)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise ValueError(f"{expected}, but {name}[{row}] is {values[row]}")
+    return values
 
 
 class NamedRows(Protocol):

@@ -12,8 +12,10 @@ which the relevance of a document is ``x``, its probability of a click at positi
 
     P(click at r) = slope_r x + intercept_r,    slope_r = a_r / a_1,    intercept_r = b_r - slope_r b_1.
 
-Without trust bias the intercepts are 0, and the slopes are the propensities relative to position 1. If users click
-irrelevant documents more often at the first positions, intercepts are negative.
+Without trust bias the intercepts are 0, and the slopes are the propensities relative to position 1. An intercept is
+negative if ``b_r / a_r = eps-_r / (eps+_r - eps-_r)`` is smaller than at position 1: examined irrelevant documents are
+clicked less often there. If that ratio is the same at all positions, the intercepts are 0 too: then a log of trust bias
+is a log of the position-based model, with other relevances.
 
 **The estimate.** Rows that were shown at the positions 1 and ``r``, with ``c`` clicks in ``n`` impressions at ``r`` and
 ``C`` in ``N`` at 1, have the weight ``v = n N / (n + N)``. With means that are weighted with ``v``, the slope is the
@@ -84,9 +86,10 @@ class TrustBiasEstimate:
             If a position has no estimate or a slope that is not positive, or if there are no such numbers.
         """
         if self.not_estimated:
-            texts = "; ".join(f"position {r}: {reason}" for r, reason in self.not_estimated.items())
+            texts = "; ".join(f"position {r}: {reason}" for r, reason in list(self.not_estimated.items())[:3])
             raise ValueError(
-                f"trust bias is not known at all positions ({texts}); leave out these positions of the log"
+                f"trust bias is not known at the positions {list(self.not_estimated)} ({texts}); leave out these "
+                "positions of the log"
             )
         bad = self.slopes <= 0
         if bad.any():

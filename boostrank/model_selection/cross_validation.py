@@ -26,6 +26,7 @@ from boostrank.model_selection.splits import QueryKFold
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Ints
+from boostrank.setting_checks import named_part
 from boostrank.weights import document_weights
 
 
@@ -319,12 +320,10 @@ def _check_folds_of_clicks(clicks: ClickLabels, folds: Folds, measures: Sequence
     """Raise ValueError that names the first fold in which clicks have no impression, or a measure is not defined."""
     for i, parts in enumerate(folds):
         for use, rows in zip(("train", "test"), parts, strict=True):
-            try:
+            with named_part(f"fold {i} of cv, counted from 0, the rows to {use} on"):
                 labels = clicks[rows]
                 for measure in measures if use == "test" else []:
                     measure.bind(labels, labels.queries)
-            except ValueError as error:
-                raise ValueError(f"fold {i} of cv, counted from 0, the rows to {use} on: {error}") from error
 
 
 def _n_estimators(estimator: Any, X: Any, y: Any = None) -> float:

@@ -17,7 +17,7 @@ from boostrank.dcg import check_relevance
 from boostrank.frames import find_qid, require_qid
 from boostrank.queries import Queries, positions_by_id
 from boostrank.segments import Ints
-from boostrank.setting_checks import check_count, check_number
+from boostrank.setting_checks import check_count, check_number, named_part
 
 
 class QueryKFold(GroupKFold):
@@ -194,10 +194,8 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test
 
 def _part(fold: str, use: str, data: Dataset, rows: Ints) -> Dataset:
     """The rows that a fold is to train, to validate or to test on; clicks may have no impression of any of them."""
-    try:
+    with named_part(f"{fold}, the part to {use} on"):
         return data.take(rows)
-    except ValueError as error:
-        raise ValueError(f"{fold}, the part to {use} on: {error}") from error
 
 
 def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0) -> Fold:

@@ -16,6 +16,7 @@ from boostrank.backends.rounds import BinnedData
 from boostrank.rankers.fold_training import FoldTrainings, make_folds
 from boostrank.rankers.settings import Settings, fold_name
 from boostrank.segments import Bools, Floats
+from boostrank.setting_checks import named_part
 from boostrank.significance.differences import paired_differences
 
 #: A candidate replaces the default if it is better by more than this number of standard errors of the difference.
@@ -206,10 +207,8 @@ def _start(
     remaining = list(candidates)
     # One fold after another, so that only one copy of the features exists at a time.
     for i, held_out in enumerate(folds):
-        try:
+        with named_part(f"{fold_name(i)} of cv={len(folds)}"):
             kept, tested = data.take(~held_out), data.take(held_out)
-        except ValueError as error:
-            raise ValueError(f"{fold_name(i)} of cv={len(folds)}: {error}") from error
         if kept.weights is not None and not kept.weights.any():
             raise ValueError(
                 f"{fold_name(i)} of cv={len(folds)} holds out all queries with a positive sample_weight, so that there "

@@ -28,7 +28,7 @@ from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import training_data
 from boostrank.rankers.settings import Settings, as_random_state, is_function
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_count, is_count
+from boostrank.setting_checks import check_count, is_count, named_part
 
 
 class BaggedRanker(BaseEstimator):
@@ -326,7 +326,8 @@ class BaggedRanker(BaseEstimator):
             rows = np.flatnonzero(queries.repeat(has_scores))
             measure = data.labels.default_measure(DCG(self.ranker.k, self.ranker.gain, self.ranker.discount))
             ids = queries.repeat(queries.ids)[rows]
-            values[has_scores] = measure(data.labels.take(rows).values, scores[rows], ids, per_query=True)
+            with named_part("the out-of-bag queries of the bag"):
+                values[has_scores] = measure(data.labels.take(rows).values, scores[rows], ids, per_query=True)
         return values
 
     def _out_of_bag_values(self) -> Floats:

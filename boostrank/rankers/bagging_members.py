@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 
 from boostrank.backends.base import GroupedData
 from boostrank.queries import Queries
 from boostrank.rankers.base import BoostedRanker
 from boostrank.segments import Bools, Floats, Ints
-from boostrank.setting_checks import is_count, is_number
+from boostrank.setting_checks import is_count, is_number, named_part
 from boostrank.threads import n_threads
 
 
@@ -111,15 +112,18 @@ def train_member(
     `options` are arguments of `fit` on metrics. Raises ValueError if the member is to stop early on out-of-bag queries
     and there are none.
     """
-    part = data.take(~sample.is_out_of_bag)
-    out_of_bag = data.take(sample.is_out_of_bag) if sample.is_out_of_bag.any() else None
+    has_out_of_bag = bool(sample.is_out_of_bag.any())
+    with named_part(f"member {number} of the bag, the queries that it drew"):
+        part = data.take(~sample.is_out_of_bag)
     options = dict(options)
     if stops_on_out_of_bag:
-        if out_of_bag is None:
+        if not has_out_of_bag:
             raise ValueError(
                 f"member {number} was trained on all {len(sample.counts)} queries, so that it has no out-of-bag "
                 "queries for early_stopping_rounds: lower max_samples, or set validation_fraction of the ranker"
             )
+        with named_part(f"member {number} of the bag, its out-of-bag queries, on which it stops early"):
+            out_of_bag = data.take(sample.is_out_of_bag)
         options["eval_set"] = [(out_of_bag.X, out_of_bag.labels.values, out_of_bag.queries.qid)]
     weights = _weights(part, sample.counts[~sample.is_out_of_bag])
     if weights is not None and not weights.any():
@@ -127,15 +131,21 @@ def train_member(
             f"member {number} drew only queries of sample_weight 0: leave these queries out, or raise max_samples"
         )
     member = clone(ranker).set_params(random_state=sample.seed)
-    member.fit(
-        part.X,
-        part.labels.values,
-        part.queries.qid,
-        sample_weight=weights,
-        position=part.position,
-        **options,
-    )
-    return Member(member, np.zeros(0) if out_of_bag is None else member.predict(out_of_bag.X))
+    with named_part(f"member {number} of the bag"):
+        member.fit(
+            part.X,
+            part.labels.values,
+            part.queries.qid,
+            sample_weight=weights,
+            position=part.position,
+            **options,
+        )
+    return Member(member, member.predict(_features(data, sample.is_out_of_bag)) if has_out_of_bag else np.zeros(0))
+
+
+def _features(data: GroupedData, chosen: Bools) -> Any:
+    """The features of some queries. A log of clicks need not have impressions of them."""
+    return _safe_indexing(data.X, np.flatnonzero(data.queries.repeat(chosen)))
 
 
 def _weights(part: GroupedData, counts: Ints) -> Floats | None:

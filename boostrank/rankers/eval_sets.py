@@ -10,6 +10,7 @@ from boostrank.backends.base import GroupedData, TrainingSpecification, Validati
 from boostrank.frames import QID, without_column
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.grouping import features_and_qid, group_data
+from boostrank.setting_checks import named_part
 
 #: Default name of a validation set that is the training data.
 TRAINING = "training"
@@ -51,7 +52,8 @@ class EvalPart:
         is_same = self.is_training and all(values is None for values in own)
         grouped = data if is_same else self._grouped(features)
         weights = None if is_same else grouped.weights
-        return ValidationSet(self.name, grouped, specification.bind_metrics(grouped, weights), self.is_training)
+        with named_part(f"validation set {self.name!r}"):
+            return ValidationSet(self.name, grouped, specification.bind_metrics(grouped, weights), self.is_training)
 
     def _grouped(self, features: TrainingFeatures) -> GroupedData:
         """The data, checked against the features of the training data and grouped by query."""

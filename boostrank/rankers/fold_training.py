@@ -16,6 +16,7 @@ from boostrank.model_selection import QueryKFold
 from boostrank.queries import Queries
 from boostrank.rankers.single_training import bind_training
 from boostrank.segments import Bools, Floats
+from boostrank.setting_checks import named_part
 
 
 def make_folds(queries: Queries, n_folds: int, random_state: np.random.RandomState) -> list[Bools]:
@@ -71,10 +72,8 @@ class FoldTrainings:
 
         `binned` is one dict for all trainings on this fold.
         """
-        try:
+        with named_part(f"the metrics are not defined on the queries that {name} holds out"):
             metrics = self._specification.bind_metrics(held_out)
-        except ValueError as error:
-            raise ValueError(f"the metrics are not defined on the queries that {name} holds out: {error}") from error
         validation = ValidationSet(name, held_out, metrics)
         training = bind_training(self._backend, self._specification, data, [validation])
         run = self._backend.start(training, binned)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from boostrank.backends.base import Backend, GroupedData, Trained, Training, TrainingSpecification, ValidationSet
 from boostrank.segments import Bools
+from boostrank.setting_checks import named_part
 
 
 def bind_training(
@@ -35,9 +36,12 @@ def train_on_kept(
     If `refit`, train once more on all queries, with the number of rounds that was found; `n_earlier_rounds` are those
     of the model whose training goes on.
     """
-    held_out = data.take(~kept)
-    validation = [ValidationSet("valid_0", held_out, specification.bind_metrics(held_out))]
-    trained = train(backend, specification, data.take(kept), validation)
+    with named_part("the queries that validation_fraction holds out"):
+        held_out = data.take(~kept)
+        validation = [ValidationSet("valid_0", held_out, specification.bind_metrics(held_out))]
+    with named_part("the queries that validation_fraction leaves to train on"):
+        remaining = data.take(kept)
+    trained = train(backend, specification, remaining, validation)
     if not refit:
         return trained
     n_rounds = max(1, trained.best_iteration - n_earlier_rounds)

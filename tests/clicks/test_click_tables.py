@@ -114,6 +114,26 @@ def without(table, name):
         (EVENTS, {"qid": QID, "documents": ["a", "a", "a", "b", "c"]}, "several rows of X have the query 'q2'"),
         (EVENTS, {"qid": QID, "documents": ["a", "b", "a", "x", "c"]}, "no row of X has .* 'q1' .* 'b' of line 0"),
         (EVENTS | {"qid": ["q1", "q9", "q2", "q1", "q1"]}, {"qid": QID, "documents": DOCUMENTS}, "'q9' .* of line 1"),
+        (
+            EVENTS | {"qid": ["q1", "q9", "q2", "q1", "q9"]},
+            {"qid": QID, "documents": DOCUMENTS},
+            "line 1 .* for 2 of 5 l",
+        ),
+        (
+            EVENTS | {"qid": [7] * 5},
+            {"qid": ["7"] * 5, "documents": list("abcde")},
+            r"'7' of the column 'qid' and '7' of X are never equal \(of the types int and str\)",
+        ),
+        (
+            EVENTS | {"qid": [7] * 5, "document": list("12121")},
+            {"qid": [7] * 5, "documents": np.arange(5)},
+            r"column 'document' .* \(of the types str and int\): convert",
+        ),
+        (
+            GOOD | {"document": ["1", "2"]},
+            {"qid": QID, "documents": np.arange(1, 6)},
+            r"'1'.*'1' \(of the types str and",
+        ),
     ],
 )
 def test_invalid_tables_are_named(table, settings, message):
@@ -137,3 +157,15 @@ def test_sessions_may_be_texts(dtype):
     empty = pd.DataFrame({**columns, "session": session.mask(session == "s")})
     with pytest.raises(ValueError, match=r"session\[1\] is .*: every entry needs a session"):
         from_table(empty, qid=["a", "a", "b"])
+
+
+def test_levels_of_the_index_are_columns():
+    table = pd.DataFrame(EVENTS)
+    expected = from_table(table)
+    assert expected.n_sessions == 3
+    for names in ("session", ["session", "qid"]):
+        found = from_table(table.set_index(names))
+        pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame())
+    # An index of the same name as a column is not read.
+    named = table.set_axis(pd.Index(range(len(table)), name="qid"))
+    pd.testing.assert_frame_equal(from_table(named).to_frame(), expected.to_frame())

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from clicks.click_enumeration import independent_clicks, normalized
 
-import boostrank as br
 from boostrank.clicks import (
     Cascade,
     ClickLog,
@@ -17,6 +16,7 @@ from boostrank.clicks import (
     session_targets,
     simulate_clicks,
 )
+from boostrank.dcg import DCG
 
 MODEL = [0.9, 0.7, 0.5, 0.3]
 QID = np.array([1, 2, 2, 1, 2, 1, 1, 3, 3])
@@ -90,7 +90,7 @@ def test_dcg_is_the_sum_of_discounted_estimates():
     assert found.value == pytest.approx((weight * relevance * d).sum())
     found = evaluate(log, SCORES, MODEL, measure="dcg@2")
     assert found.value == pytest.approx((weight * relevance * d).sum() / (weight * relevance).sum())
-    by_targets = click_targets(log, MODEL, normalize="sessions", dcg=br.metrics.ndcg.DCG(2))
+    by_targets = click_targets(log, MODEL, normalize="sessions", dcg=DCG(2))
     found = evaluate(log, SCORES, MODEL, measure="ndcg@2", self_normalized=False)
     assert found.value == pytest.approx((weight * by_targets * d).sum())
 
@@ -144,7 +144,7 @@ def test_errors_by_sessions_with_few_sessions_of_each_query(measure, n_sessions)
 def test_errors_by_sessions_are_those_of_stratified_means():
     log = simulated(n_sessions=[3, 5, 2])
     found = evaluate(log, SCORES, [1.0] * 4, measure="ndcg@2", self_normalized=False, by="sessions", average="queries")
-    targets = session_targets(log, [1.0] * 4, dcg=br.metrics.ndcg.DCG(2)) * discounts_by_orders(2)[log.row]
+    targets = session_targets(log, [1.0] * 4, dcg=DCG(2)) * discounts_by_orders(2)[log.row]
     per_session, query = log.sessions.sum(targets), log.query[log.sessions.starts]
     variances = [per_session[query == q].var(ddof=1) / (query == q).sum() for q in range(3)]
     assert found.standard_error == pytest.approx(np.sqrt(sum(variances)) / 3)
@@ -201,6 +201,62 @@ def test_the_better_ranking_has_the_larger_estimate():
         assert best.low > other.high
 
 
+@pytest.mark.parametrize("by", ["queries", "sessions"])
+@pytest.mark.parametrize(("measure", "self_normalized"), [("dcg@2", True), ("dcg", False), ("ndcg@3", True)])
+def test_differences_are_paired(measure, self_normalized, by):
+    log, other = simulated(), -SCORES
+    settings = {"measure": measure, "self_normalized": self_normalized, "by": by}
+    one, two = (evaluate(log, scores, MODEL, **settings) for scores in (SCORES, other))
+    found = evaluate(log, SCORES, MODEL, baseline=other, **settings)
+    assert found.value == pytest.approx(one.value - two.value, rel=1e-12)
+    assert found.n_units == one.n_units
+    same = evaluate(log, SCORES, MODEL, baseline=SCORES * 7, **settings)
+    assert same[:4] == (0.0, 0.0, 0.0, 0.0)
+    # The standard deviation of a difference is between the difference and the sum of both.
+    assert abs(one.standard_error - two.standard_error) <= found.standard_error + 1e-12
+    assert found.standard_error <= one.standard_error + two.standard_error + 1e-12
+
+
+def test_the_errors_of_differences_cover_the_truth():
+    other = np.where(np.arange(9) % 2, SCORES, SCORES[::-1])
+    d = [true_by_scores(scores) for scores in (SCORES, other)]
+    settings = {"by": "sessions", "measure": "dcg@2", "average": "queries"}
+    n_covered = 0
+    for seed in range(100):
+        log = simulated(600, seed=seed)
+        found = evaluate(log, SCORES, MODEL, baseline=other, **settings)
+        n_covered += found.low <= d[0] - d[1] <= found.high
+    assert 89 <= n_covered <= 99
+    errors = [evaluate(log, scores, MODEL, **settings).standard_error for scores in (SCORES, other)]
+    assert found.standard_error < 0.9 * np.hypot(*errors)
+
+
+def true_by_scores(scores):
+    """The self-normalized DCG@2 of some scores, by loops over queries with equal weights."""
+    discounts = np.zeros(9)
+    for query in (1, 2, 3):
+        rows = np.flatnonzero(query == QID)
+        for row in rows:
+            above, tied = (scores[rows] > scores[row]).sum(), (scores[rows] == scores[row]).sum()
+            discounts[row] = sum(1 / np.log2(2 + r) for r in range(above, above + tied) if r < 2) / tied
+    return (GAMMA * discounts).sum() / GAMMA.sum()
+
+
+def test_a_difference_needs_support_only_where_ranks_differ():
+    log = ClickLog(
+        [1, 1, 1, 2, 2], row=[0, 0, 1, 1, 3, 3], position=[1] * 6, clicks=[1, 0, 0, 1, 1, 0], impressions=[9] * 6
+    )
+    scores, other = [2.0, 1.0, 3.0, 1.0, 0.0], [1.0, 2.0, 3.0, 1.0, 0.0]
+    with pytest.raises(ValueError, match="2 documents at ranks that count have no support"):
+        evaluate(log, scores, [1.0])
+    assert evaluate(log, scores, [1.0], baseline=other).n_without_support == 0
+    for one, two in itertools.permutations((scores, [1.0, 2.0, 0.0, 1.0, 0.0])):
+        with pytest.raises(ValueError, match=r"1 documents at ranks .*: row 2 of query '1' was never shown"):
+            evaluate(log, one, [1.0], baseline=two)
+    dropped = evaluate(log, scores, [1.0], baseline=[1.0, 2.0, 0.0, 1.0, 0.0], not_shown="drop")
+    assert dropped.n_without_support == 0
+
+
 def test_documents_without_support_are_named():
     log = ClickLog([1, 1, 1, 2, 2], [0, 1, 3], [1, 2, 1], [1, 0, 1], session=["s", "s", "t"], documents=list("abcde"))
     scores = [3, 2, 1, 2, 1]
@@ -235,7 +291,12 @@ def test_invalid_arguments_are_named():
         ({"not_shown": "zero"}, "not_shown must be one of"),
         ({"measure": "ndcg", "method": "inverse-propensity"}, "is not used for NDCG"),
         ({"scores": SCORES[:3]}, "one finite number for each of the 9 rows"),
-        ({"scores": SCORES * np.nan}, "and not all are finite"),
+        (
+            {"scores": np.where(np.arange(9) < 4, SCORES, np.inf)},
+            r"for each of the 9 rows of the log, but scores\[4\] is inf",
+        ),
+        ({"baseline": SCORES * np.nan}, r"baseline must be one finite number .*, but baseline\[0\] is nan"),
+        ({"baseline": SCORES[:4]}, r"baseline must be one finite number for each of the 9 rows .*; got shape \(4,\)"),
     ):
         with pytest.raises(ValueError, match=message):
             evaluate(log, settings.pop("scores", SCORES), MODEL, **settings)

@@ -125,7 +125,7 @@ def test_logs_without_evidence_are_named():
     # Without position 3 of all rows but one.
     part = estimate_trust_bias(ClickLog(log.qid, *(x[(log.position < 3) | (log.row == 0)] for x in log._columns)))
     assert list(part.not_estimated) == [3]
-    with pytest.raises(ValueError, match=r"not known at all positions \(position 3: fewer than two"):
+    with pytest.raises(ValueError, match=r"not known at the positions \[3\] \(position 3: fewer than two"):
         part.click_model()
 
 

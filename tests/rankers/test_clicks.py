@@ -316,6 +316,48 @@ def test_the_ids_of_a_column_must_be_those_of_the_log():
         clone(RANKERS[0]).fit(frame, labels, qid + 1)
 
 
+@by_ranker
+@pytest.mark.filterwarnings("ignore:no tree has a split")
+def test_a_held_out_part_or_a_member_of_a_bag_without_impressions_or_clicks_is_named(ranker):
+    X, _, qid, drawn = data()
+    log = drawn.log
+    lonely = qid[log.row] == 2
+    shown = br.ClickLabels(br.ClickLog(qid, log.row[lonely], log.position[lonely], log.clicks[lonely]), 1.0)
+    clicked = br.ClickLabels(br.ClickLog(qid, log.row, log.position, np.where(lonely, log.clicks, 0)), 1.0)
+    stopping = clone(ranker).set_params(early_stopping_rounds=2)
+    two_held_out = clone(stopping).set_params(validation_fraction=0.05)
+    for labels, fault in ((shown, "the log has no impression"), (clicked, "click-dcg is not defined .*documents is 0")):
+        with pytest.raises(ValueError, match=f"^the queries that validation_fraction holds out: {fault}"):
+            clone(two_held_out).fit(X, labels)
+        with pytest.raises(ValueError, match=rf"^member \d of the bag.*: {fault}"):
+            br.BaggedRanker(stopping, n_estimators=8, random_state=0).fit(X, labels)
+    with pytest.raises(
+        ValueError, match=r"^the queries that validation_fraction leaves to train on: the log has no imp"
+    ):
+        clone(stopping).set_params(validation_fraction=0.95).fit(X, shown)
+    with pytest.raises(ValueError, match=r"^member \d of the bag, the queries that it drew: the log has no impression"):
+        br.BaggedRanker(ranker, n_estimators=8, random_state=0).fit(X, shown)
+    with pytest.raises(ValueError, match=r"^validation set 'late': click-dcg is not defined"):
+        clone(ranker).fit(X, shown, eval_set={"late": (X[qid == 3], clicked[qid == 3])})
+
+
+def test_out_of_bag_queries_need_no_impressions():
+    X, _, qid, drawn = data()
+    log = drawn.log
+    few = np.isin(qid[log.row], [2, 5])
+    labels = br.ClickLabels(br.ClickLog(qid, log.row[few], log.position[few], log.clicks[few]), 1.0)
+    found = set()
+    for seed in range(13):
+        # Members that draw both queries know nothing of the queries that they leave out.
+        try:
+            bagged = br.BaggedRanker(clone(RANKERS[0]).set_params(n_estimators=1), n_estimators=1, random_state=seed)
+            assert np.isfinite(bagged.fit(X, labels).predict(X)).all()
+            found.add("fitted")
+        except ValueError as error:
+            found.add(str(error).partition(":")[0])
+    assert found == {"fitted", "member 0 of the bag, the queries that it drew", "the out-of-bag queries of the bag"}
+
+
 def test_a_fold_without_impressions_or_clicks_is_named_before_the_first_training():
     X, _, qid, drawn = data()
     log, folds = drawn.log, [(np.flatnonzero(qid % 4 != i), np.flatnonzero(qid % 4 == i)) for i in range(4)]
