@@ -13,8 +13,10 @@ def legend_texts(ax):
 def all_legend_texts(ax):
     """Texts of each legend of the axes, from the top to the bottom."""
     legends = [child for child in ax.get_children() if isinstance(child, Legend)]
-    ax.figure.canvas.draw()
-    legends.sort(key=lambda legend: -legend.get_window_extent().y1)
+    if len(legends) > 1:
+        # Drawing places them.
+        ax.figure.canvas.draw()
+        legends.sort(key=lambda legend: -legend.get_window_extent().y1)
     return [[text.get_text() for text in legend.get_texts()] for legend in legends]
 
 
