@@ -33,7 +33,7 @@ class Expectation(NamedTuple):
         return self.probabilities @ self.targets
 
     def loss_gradient(self) -> Callable[[Floats], tuple[float, Floats]]:
-        """Expected loss and its gradient as functions of scores; the weights of a reweighted surrogate stay the same."""
+        """A function of scores: expected loss and its gradient. The weights of a reweighted surrogate stay the same."""
         n_outcomes, n_documents = self.targets.shape
         outcomes = Segments.from_sizes(np.full(n_outcomes, n_documents))
         targets, fixed = self.targets.ravel(), self.surrogate.at(np.tile(self.weights_at, n_outcomes), outcomes)
