@@ -89,7 +89,9 @@ def _less_work(monkeypatch):
     monkeypatch.setattr(br, "make_ranking", make_small_ranking)
     for ranker in (br.LightGBMRanker, br.XGBoostRanker, lightgbm.LGBMRanker, xgboost.XGBRanker):
         monkeypatch.setattr(ranker, "fit", with_few_rounds(ranker.fit))
-    monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
+    monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 0)
+    for starts in ("N_STARTS", "N_QUICK_STARTS"):
+        monkeypatch.setattr(f"boostrank.theory.consistency.minimizers.{starts}", 1)
     monkeypatch.setattr(subprocess, "run", _run_here)
     # Threads, because a fork of this process would take over the locks of other tests' threads.
     monkeypatch.setattr(multiprocessing, "Pool", ThreadPool)
@@ -168,7 +170,7 @@ def test_example_of_clicks_reads_the_files_of_a_user(monkeypatch, capsys, tmp_pa
     for frame, file in zip((table, features.sample(frac=1.0, random_state=0)), files, strict=True):
         frame.to_csv(file, index=False)
     text = run_example(path, [*files, "--output", str(tmp_path / "out")], monkeypatch, capsys)
-    assert text.startswith("The log has 6,000 sessions of 60 queries")
+    assert text.startswith("The log has 6,000 sessions of 40 queries")
     assert f"and {table['clicks'].sum():,} clicks" in text
     # The truth is not known.
     assert "true labels" not in text
