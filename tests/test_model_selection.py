@@ -131,6 +131,7 @@ def test_grid_with_baselines(ranker, data, routing):
     equal(search.score(X, y, qid=qid), br.ndcg_score(y, best.predict(X), qid, k=10))
 
 
+@pytest.mark.slow
 def test_random_and_halving_search(ranker, data, routing):
     X, y, qid = data
     random = RandomizedSearchCV(

@@ -78,6 +78,7 @@ def scores_of_weights(ranker_class, objective, weighted, factor):
     return ranker_class(objective, n_estimators=5, n_jobs=1).fit(X, y > 1, qid, sample_weight=weights).predict(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ranker_class", "objective"), [*NATIVE, *((c, "softmax") for c, _ in NATIVE[1:3])])
 @pytest.mark.parametrize("factor", [1 / 500, 1e-30, 1e30, 1e307, 5e-324])
 def test_the_unit_of_weights_does_not_matter(ranker_class, objective, factor):

@@ -44,6 +44,7 @@ def overlap(ranking, ideal, p, depth):
     return np.dot(weights, shared) / sum(weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "normalize"), [(None, True), (None, False), (3, True), (1, False), (200, True)])
 def test_it_is_the_maximum_over_all_ideal_rankings(k, normalize):
     p = 0.7

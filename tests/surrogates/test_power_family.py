@@ -251,6 +251,7 @@ def test_documents_that_are_never_relevant_have_the_score_minus_infinity():
     assert scores[0, 0] - scores[0, 2] == pytest.approx(math.log(2) / 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("a", [-0.75, -0.25, 0.25, 2])
 def test_no_counterexample_of_consistency_is_found(a, monkeypatch):
     monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)

@@ -159,6 +159,7 @@ def test_the_scale_of_an_objective_does_not_depend_on_the_sequence_of_rows(norma
     assert max(scales) == pytest.approx(min(scales), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truncation", [1, 30, None])
 def test_a_query_of_equal_scores_has_one_weight_and_takes_little_time(truncation):
     # Its pairs, or those of a document of the first 30 ranks, would not fit into memory one by one.

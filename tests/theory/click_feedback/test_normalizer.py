@@ -9,6 +9,7 @@ from boostrank.dcg import DCG
 from boostrank.theory import LabelDistribution, dcg_ranking_bound, session_target_variance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dcg", [DCG(), DCG(k=2), DCG(gain="linear", discount="zipf")])
 @pytest.mark.parametrize("max_label", [1, 4])
 def test_the_bound_holds(dcg, max_label):
