@@ -13,8 +13,10 @@ def legend_texts(ax):
 def all_legend_texts(ax):
     """Texts of each legend of the axes, from the top to the bottom."""
     legends = [child for child in ax.get_children() if isinstance(child, Legend)]
-    ax.figure.canvas.draw()
-    legends.sort(key=lambda legend: -legend.get_window_extent().y1)
+    if len(legends) > 1:
+        # Drawing places them.
+        ax.figure.draw_without_rendering()
+        legends.sort(key=lambda legend: -legend.get_window_extent().y1)
     return [[text.get_text() for text in legend.get_texts()] for legend in legends]
 
 
@@ -37,7 +39,7 @@ def tick_texts(axis):
 
 def overlapping_texts(figure):
     """Pairs of visible texts of a figure that overlap, and texts that end outside of it."""
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     renderer = figure.canvas.get_renderer()
     found = []
     hidden = _hidden_tick_labels(figure)

@@ -9,9 +9,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Some tests train with two threads. Where other processes use the cores, waiting actively makes them ten times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
 
 import boostrank as br
@@ -25,7 +27,7 @@ settings.register_profile(
     "boostrank",
     derandomize=True,
     deadline=None,
-    max_examples=25,
+    max_examples=15,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -60,6 +62,14 @@ def implementation(request):
         patch.setenv("BOOSTRANK_COMPILED", request.param)
         if request.param == "1" and not compiled.is_available():
             pytest.skip("boostrank was installed without a C compiler")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_are_built_once():
+    """Typer builds all commands in each call, which takes more time than most commands do here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
         yield
 
 

@@ -134,6 +134,7 @@ def test_lightgbm_takes_weights_for_equal_sessions():
     assert np.abs(merged - scores(np.arange(400), 40)).max() > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_small")
 def test_jobs_have_a_value_of_each_method():
     values = {}

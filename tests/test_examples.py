@@ -7,13 +7,15 @@ import re
 import runpy
 import subprocess
 import sys
-from functools import partial
+from functools import partial, wraps
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 import distributed
+import lightgbm
 import matplotlib.pyplot as plt
 import pytest
+import xgboost
 
 import boostrank as br
 
@@ -21,11 +23,11 @@ FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 FAST = {"native_xgboost", "production", "quick_start"}
 ARGUMENTS = {
-    "cost_of_inconsistency": ["--sizes", "40,80", "--seeds", "2", "--jobs", "1"],
+    "cost_of_inconsistency": ["--sizes", "40", "--seeds", "2", "--jobs", "1"],
     "larger_than_memory": ["--files", "4", "--rows", "500", "--jobs", "1"],
     "optuna_search": ["--trials", "4"],
 }
-MAX_QUERIES = 60
+MAX_QUERIES, MAX_ROUNDS = 40, 15
 RUN = subprocess.run
 # The last sentence of each example, where # stands for a number.
 LEARNED = {
@@ -61,16 +63,35 @@ def _run_here(command, **settings):
     return subprocess.CompletedProcess(command, 0, output.getvalue())
 
 
+def with_few_rounds(fit):
+    """The method, for which the number of rounds is at most `MAX_ROUNDS`."""
+
+    @wraps(fit)
+    def short_fit(self, *arguments, **settings):
+        asked = self.n_estimators
+        self.n_estimators = min(asked, MAX_ROUNDS) if isinstance(asked, int) else asked
+        try:
+            return fit(self, *arguments, **settings)
+        finally:
+            self.n_estimators = asked
+
+    return short_fit
+
+
 @pytest.fixture
 def _less_work(monkeypatch):
-    """Examples get fewer queries than they ask for, searches for counterexamples are short, workers are threads."""
+    """Examples get fewer queries and rounds than they ask for, searches are short, workers are threads."""
     make_ranking = br.make_ranking
 
     def make_small_ranking(n_queries, **settings):
         return make_ranking(min(n_queries, MAX_QUERIES), **settings)
 
     monkeypatch.setattr(br, "make_ranking", make_small_ranking)
-    monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
+    for ranker in (br.LightGBMRanker, br.XGBoostRanker, lightgbm.LGBMRanker, xgboost.XGBRanker):
+        monkeypatch.setattr(ranker, "fit", with_few_rounds(ranker.fit))
+    monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 0)
+    for starts in ("N_STARTS", "N_QUICK_STARTS"):
+        monkeypatch.setattr(f"boostrank.theory.consistency.minimizers.{starts}", 1)
     monkeypatch.setattr(subprocess, "run", _run_here)
     # Threads, because a fork of this process would take over the locks of other tests' threads.
     monkeypatch.setattr(multiprocessing, "Pool", ThreadPool)
@@ -149,7 +170,7 @@ def test_example_of_clicks_reads_the_files_of_a_user(monkeypatch, capsys, tmp_pa
     for frame, file in zip((table, features.sample(frac=1.0, random_state=0)), files, strict=True):
         frame.to_csv(file, index=False)
     text = run_example(path, [*files, "--output", str(tmp_path / "out")], monkeypatch, capsys)
-    assert text.startswith("The log has 6,000 sessions of 60 queries")
+    assert text.startswith("The log has 6,000 sessions of 40 queries")
     assert f"and {table['clicks'].sum():,} clicks" in text
     # The truth is not known.
     assert "true labels" not in text

@@ -170,10 +170,12 @@ print("after")
 @pytest.mark.slow
 @special
 @pytest.mark.parametrize("to_file", [True, False])
-def test_standard_output_gets_the_content_in_sequence(tmp_path, to_file):
+def test_standard_output_gets_the_content_in_sequence(tmp_path, to_file, monkeypatch):
     (tmp_path / "link").symlink_to("/dev/stdout")
     paths = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", str(tmp_path / "link")]
     command = [sys.executable, "-c", CODE, *paths]
+    # Without a buffer, all would be in sequence in any case.
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     expected = "before\ntext\n" * len(paths) + "after\n"
     if to_file:
         with open(tmp_path / "out", "w") as out:

@@ -131,6 +131,7 @@ def test_grid_with_baselines(ranker, data, routing):
     equal(search.score(X, y, qid=qid), br.ndcg_score(y, best.predict(X), qid, k=10))
 
 
+@pytest.mark.slow
 def test_random_and_halving_search(ranker, data, routing):
     X, y, qid = data
     random = RandomizedSearchCV(
@@ -204,9 +205,16 @@ def test_selection_of_features(ranker, data, routing):
 # Without metadata routing
 
 
+# Rankers find queries in frames before the libraries get the features.
 @pytest.mark.parametrize(
-    ("kind", "cv"),
-    [(kind, br.QueryKFold(3)) for kind in KINDS] + [("pandas column", GroupKFold(3))],
+    ("ranker", "kind", "cv"),
+    [
+        *(("lightgbm", kind, br.QueryKFold(3)) for kind in KINDS),
+        ("lightgbm", "pandas column", GroupKFold(3)),
+        ("xgboost", "pandas index", br.QueryKFold(3)),
+        ("xgboost", "polars column", br.QueryKFold(3)),
+    ],
+    indirect=["ranker"],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_frames_carry_the_queries(ranker, data, kind, cv):

@@ -116,6 +116,7 @@ def test_shift_invariant_surrogates_and_directions_start_at_zero(surrogate):
         assert Objective(surrogate, labels, queries).offset == 0.0
 
 
+@pytest.mark.slow
 @every
 def test_blocks_do_not_matter(surrogate):
     random = np.random.default_rng(0)

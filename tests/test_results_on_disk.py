@@ -1,7 +1,6 @@
 """Files of saved results: several runs that write one file, a file that is deleted, and a full disk."""
 
-import subprocess
-import sys
+import signal
 
 import numpy as np
 import pytest
@@ -30,24 +29,20 @@ def test_several_runs_may_begin_the_same_file(tmp_path):
 
 
 def test_a_disk_that_becomes_full_is_an_error_of_the_first_incomplete_line(tmp_path):
+    resource = pytest.importorskip("resource")
     file = tmp_path / "r.jsonl"
-    code = (
-        "import resource, signal, sys, numpy as np\n"
-        "from boostrank.comparison.saved_results import SavedResults, TrainingResult, make_identity\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "saved, result = SavedResults(sys.argv[1]), TrainingResult(np.arange(100.0), 5.0, 0.1)\n"
-        "saved.add(make_identity('a', 'Fold0', 'h', {}), result)\n"
-        "_, hard = resource.getrlimit(resource.RLIMIT_FSIZE)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (2500, hard))\n"
-        "try:\n"
-        "    saved.add(make_identity('a', 'Fold1', 'h', {}), result)\n"
-        "except OSError as error:\n"
-        "    print(error)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))\n"
-        "saved.add(make_identity('a', 'Fold2', 'h', {}), result)\n"
-    )
-    output = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=True).stdout
-    assert "bytes of a result were written, as if the disk is full" in output
+    saved, result = SavedResults(file), TrainingResult(np.arange(100.0), 5.0, 0.1)
+    saved.add(make_identity("a", "Fold0", "h", {}), result)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    default = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2500, hard))
+    try:
+        with pytest.raises(OSError, match="bytes of a result were written, as if the disk is full"):
+            saved.add(make_identity("a", "Fold1", "h", {}), result)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, default)
+    saved.add(make_identity("a", "Fold2", "h", {}), result)
     saved = SavedResults(file)
     # The line that follows the incomplete one begins in a line of its own.
     assert (saved.damaged_lines, saved.n_trainings) == ([3], 2)

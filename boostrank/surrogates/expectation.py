@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -31,19 +32,23 @@ class Expectation(NamedTuple):
         """Expected targets, shape (n_documents,)."""
         return self.probabilities @ self.targets
 
-    def loss_gradient(self, scores: Floats) -> tuple[float, Floats]:
-        """Expected loss and its gradient; the weights of a reweighted surrogate stay the same."""
+    def loss_gradient(self) -> Callable[[Floats], tuple[float, Floats]]:
+        """A function of scores: expected loss and its gradient. The weights of a reweighted surrogate stay the same."""
         n_outcomes, n_documents = self.targets.shape
         outcomes = Segments.from_sizes(np.full(n_outcomes, n_documents))
-        tiled = np.tile(scores, n_outcomes)
-        fixed = self.surrogate.at(np.tile(self.weights_at, n_outcomes), outcomes)
-        loss = self.probabilities @ fixed.loss(tiled, self.targets.ravel(), outcomes)
-        gradient = fixed.gradient_hessian(tiled, self.targets.ravel(), outcomes)[0]
-        return float(loss), self.probabilities @ gradient.reshape(self.targets.shape)
+        targets, fixed = self.targets.ravel(), self.surrogate.at(np.tile(self.weights_at, n_outcomes), outcomes)
+
+        def compute(scores: Floats) -> tuple[float, Floats]:
+            tiled = np.tile(scores, n_outcomes)
+            loss = self.probabilities @ fixed.loss(tiled, targets, outcomes)
+            gradient = fixed.gradient_hessian(tiled, targets, outcomes)[0]
+            return float(loss), self.probabilities @ gradient.reshape(self.targets.shape)
+
+        return compute
 
     def minimize(self) -> Floats:
         """Scores with the least expected loss; without constraints, SciPy uses the method BFGS."""
-        return np.asarray(minimize(self.loss_gradient, np.zeros(self.targets.shape[1]), jac=True).x)
+        return np.asarray(minimize(self.loss_gradient(), np.zeros(self.targets.shape[1]), jac=True).x)
 
 
 def draw_expectation(

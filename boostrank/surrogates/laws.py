@@ -323,7 +323,8 @@ def _check_minimizer(expectation: Expectation, scores: Floats, others: Floats) -
     """Check that the scores that `minimizer` gives have no larger expected loss than others."""
     surrogate = expectation.surrogate
     scores = scores * (INFINITE_LENGTH if surrogate.least_at_infinite_length else 1.0)
-    loss, least = (expectation.loss_gradient(each)[0] for each in (scores, others))
+    loss_gradient = expectation.loss_gradient()
+    loss, least = (loss_gradient(each)[0] for each in (scores, others))
     if loss > least + ROUNDING_TOLERANCE:
         _fail(
             surrogate,

@@ -1,7 +1,6 @@
 """Paths with brackets, special files as output, and cutoffs beyond every list."""
 
 import os
-import subprocess
 import sys
 import threading
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 
 import boostrank as br
+from boostrank.cli import main
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,15 @@ def test_paths_are_printed_as_they_are(run, folder, tmp_path, name):
     assert out.startswith(f"{place}: 2 rounds")
 
 
-@pytest.mark.slow
-def test_scores_go_to_standard_output_by_its_name(run, folder, model):
-    command = [sys.executable, "-m", "boostrank", "predict", str(model), str(folder / "all.txt")]
-    done = subprocess.run([*command, "--output", "/dev/stdout"], capture_output=True, check=True, text=True)
-    assert done.stdout.splitlines() == run("predict", model, folder / "all.txt").splitlines()
-    assert len(done.stdout.splitlines()) == len(br.read_letor(folder / "all.txt").y)
+def test_scores_go_to_standard_output_by_its_name(folder, model, monkeypatch, capfd):
+    printed = []
+    for options in ([], ["--output", "/dev/stdout"]):
+        monkeypatch.setattr(sys, "argv", ["boostrank", "predict", str(model), str(folder / "all.txt"), *options])
+        with pytest.raises(SystemExit, match="0"):
+            main()
+        printed.append(capfd.readouterr().out.splitlines())
+    assert printed[0] == printed[1]
+    assert len(printed[0]) == len(br.read_letor(folder / "all.txt").y)
 
 
 def test_a_pipe_gets_scores_models_tables_and_plots(run, folder, model, tmp_path):

@@ -52,15 +52,18 @@ def test_session_targets_are_the_polynomial_at_the_corrected_clicks(model, k):
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+def targets_by_clicks(model, k, m):
+    """The targets of a session with each vector of clicks on m documents."""
+    return {tuple(clicks): session_targets(one_session(clicks), model, dcg=DCG(k)) for clicks in binary_vectors(m)}
+
+
 @pytest.mark.parametrize("k", [None, 1, 3])
 @pytest.mark.parametrize("model", [PositionBased(P), TRUST])
 def test_session_targets_are_unbiased_for_every_vector_of_relevances(model, k):
     a, b = model.affine(4)
+    targets = targets_by_clicks(model, k, 4)
     for relevant in binary_vectors(4):
-        mean = sum(
-            weight * session_targets(one_session(clicks), model, dcg=DCG(k))
-            for clicks, weight in independent_clicks(a * relevant + b)
-        )
+        mean = sum(weight * targets[tuple(clicks)] for clicks, weight in independent_clicks(a * relevant + b))
         np.testing.assert_allclose(mean, normalized(relevant, k), atol=1e-12)
         # The oracle of u agrees with the targets of labels.
         labels = make_targets(relevant, Segments.from_sizes([4]), DCG(k))
@@ -70,12 +73,9 @@ def test_session_targets_are_unbiased_for_every_vector_of_relevances(model, k):
 @pytest.mark.parametrize("k", [None, 2])
 @pytest.mark.parametrize("settings", [(0.6, 0.9), (0.0, 0.5), (0.3, 1.0)])
 def test_cascade_targets_are_unbiased_for_every_vector_of_relevances(settings, k):
-    model = Cascade(*settings)
+    targets = targets_by_clicks(Cascade(*settings), k, 5)
     for relevant in binary_vectors(5):
-        mean = sum(
-            weight * session_targets(one_session(clicks), model, dcg=DCG(k))
-            for clicks, weight in cascade_clicks(relevant, *settings)
-        )
+        mean = sum(weight * targets[tuple(clicks)] for clicks, weight in cascade_clicks(relevant, *settings))
         np.testing.assert_allclose(mean, normalized(relevant, k), atol=1e-12)
 
 

@@ -139,6 +139,7 @@ def test_errors_are_robust_to_dependent_clicks():
     np.testing.assert_allclose(found.standard_errors[1:] / found.values[1:], expected[1:], rtol=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", PAIRS)
 def test_estimates_tend_to_the_truth(which):
     errors = []

@@ -46,7 +46,7 @@ def test_one_deterministic_ranker_is_enough():
 @pytest.mark.slow
 def test_trees_of_lightgbm():
     log, X = world(0)
-    trees = lightgbm.LGBMClassifier(n_estimators=30, num_leaves=6, learning_rate=0.2, n_jobs=1, verbosity=-1)
+    trees = lightgbm.LGBMClassifier(n_estimators=15, num_leaves=6, learning_rate=0.4, n_jobs=1, verbosity=-1)
     found = regression_em_propensities(log, X, trees, tolerance=0.01, random_state=0)
     np.testing.assert_allclose(found.values / TRUTH, 1, atol=0.25)
 
@@ -83,7 +83,7 @@ def test_features_that_determine_the_position_are_named():
 def test_parts_of_queries_protect_against_fitting_the_noise():
     log, X = world(1, 1500)
     classifier = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
-    settings = {"max_iterations": 60, "tolerance": 0.02, "random_state": 0}
+    settings = {"max_iterations": 30, "tolerance": 0.02, "random_state": 0}
     with warnings.catch_warnings():
         # Without folds, both starts give different results.
         warnings.simplefilter("ignore")
@@ -100,7 +100,7 @@ def test_bootstrap_errors_are_those_of_samples_of_queries():
     log, X = world(0, 3000)
     counts = log.aggregate()
     found = regression_em_propensities(
-        log, X, DummyClassifier(), n_folds=1, n_bootstrap=100, tolerance=1e-3, random_state=0
+        log, X, DummyClassifier(), n_folds=1, n_bootstrap=60, tolerance=1e-3, random_state=0
     )
     np.testing.assert_allclose(found.values, ratios(counts, np.ones(N_QUERIES)), rtol=0.02)
     samples = np.random.default_rng(1).multinomial(N_QUERIES, np.full(N_QUERIES, 1 / N_QUERIES), size=2000)

@@ -45,7 +45,7 @@ def test_rows_are_read_as_from_one_array(X, paths):
     assert len(files) == N_ROWS
     np.testing.assert_array_equal(files.read(), X)
     np.testing.assert_array_equal(np.concatenate(list(files.blocks())), X)
-    for _ in range(30):
+    for _ in range(12):
         start, stop = np.sort(random.integers(-N_ROWS, N_ROWS + 5, 2))
         np.testing.assert_array_equal(files.read(start, stop), X[start:stop])
         # Rows of rows: by a mask, by numbers, by a slice with a step.

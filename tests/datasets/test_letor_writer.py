@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from letor_oracle import put, same
@@ -33,11 +33,16 @@ def datasets(draw):
 
 
 @pytest.mark.slow
-@given(data=datasets(), kind=st.sampled_from([np.asarray, sp.csr_matrix, sp.coo_array]), zero_based=st.booleans())
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@pytest.mark.parametrize("name", ["data.txt", "data.txt.gz"])
-def test_written_datasets_are_read_back_exactly(tmp_path, name, data, kind, zero_based):
+@given(
+    data=datasets(),
+    kind=st.sampled_from([np.asarray, sp.csr_matrix, sp.coo_array]),
+    zero_based=st.booleans(),
+    name=st.sampled_from(["data.txt", "data.txt.gz"]),
+)
+@settings(max_examples=35)
+def test_written_datasets_are_read_back_exactly(tmp_path_factory, name, data, kind, zero_based):
     X, y, qid, comments = data
+    tmp_path = tmp_path_factory.mktemp("written")
     path, X = tmp_path / name, kind(X)
     spelled = {str(q) for q in qid}
     if qid.dtype.kind == "U" and all(re.fullmatch("0|-?[1-9][0-9]*", q) and abs(int(q)) < 2**63 for q in spelled):

@@ -57,7 +57,7 @@ def outcome(read, path, monkeypatch, value):
 
 @pytest.mark.slow
 @needs_library
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(data=st.data(), kind=st.sampled_from(["run", "qrels"]))
 def test_tables_and_errors_are_those_of_pandas(data, kind, tmp_path_factory):
     read, number = (read_run, "score") if kind == "run" else (read_qrels, "relevance")

@@ -231,6 +231,7 @@ def test_bound_measures_equal_the_functions(ragged, name):
                 np.testing.assert_array_equal(seen, [mean, *values])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_queries_of_several_blocks_equal_one_query_at_a_time(name):
     """More than a block of documents, in short, long and tied queries, equal those queries one by one."""

@@ -2,6 +2,7 @@
 
 import importlib.util
 import shutil
+from functools import lru_cache
 from inspect import signature
 from pathlib import Path
 
@@ -62,10 +63,18 @@ def need(library):
     pytest.importorskip(MODULES.get(library, library.lower()), exc_type=ImportError)
 
 
-def rows_of(library, *data, measure="ndcg", **settings):
+@lru_cache(maxsize=40)
+def table_of(measure, weights, settings, *data):
+    """The reconciliation, which is the same for all libraries, of tuples."""
+    return br.reconcile(*data, measure, sample_weight=weights, **dict(settings)).table
+
+
+def rows_of(library, *data, measure="ndcg", sample_weight=None, **settings):
     """Rows of the reconciliation that are about one library."""
     need(library)
-    table = br.reconcile(*data, measure, **{"k": 10, **settings}).table
+    weights = None if sample_weight is None else tuple(sample_weight)
+    settings = tuple(sorted({"k": 10, **settings}.items()))
+    table = table_of(measure, weights, settings, *(tuple(values.tolist()) for values in data))
     rows = table[table["library"] == library]
     assert len(rows) == sum(convention.library == library for convention in CONVENTIONS[measure])
     return rows

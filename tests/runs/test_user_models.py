@@ -48,32 +48,42 @@ def random_tables(seed, n_ids=40):
     return qrels, run
 
 
+def many_random_tables(seeds):
+    """The queries of many random tables in one table of judgments and one run, so that one call evaluates them all."""
+    qrels, run = {}, {}
+    for seed in seeds:
+        for whole, part in zip((qrels, run), random_tables(seed), strict=True):
+            whole |= {f"{seed}{query}": documents for query, documents in part.items()}
+    return qrels, run
+
+
 @pytest.mark.slow
 def test_values_are_those_of_cwl_eval():
     ir_measures = pytest.importorskip("ir_measures")
     pytest.importorskip("cwl")
     logging.getLogger("ir_measures.cwl_eval").setLevel("ERROR")
-    for seed in range(40):
-        qrels, run = random_tables(seed)
-        found = evaluate_run(qrels, run, CWL, per_query=True)
-        names = {ir_measures.parse_measure(name): name for name in CWL}
-        for value in ir_measures.cwl_eval.iter_calc(list(names), qrels, run):
-            assert found.loc[value.query_id, names[value.measure]] == pytest.approx(value.value, abs=1e-12)
+    qrels, run = many_random_tables(range(40))
+    found = evaluate_run(qrels, run, CWL, per_query=True)
+    names = {ir_measures.parse_measure(name): name for name in CWL}
+    values = {
+        (value.query_id, names[value.measure]): value.value
+        for value in ir_measures.cwl_eval.iter_calc(list(names), qrels, run)
+    }
+    assert len(values) == found.size > 1000
+    expected = [[values[query, name] for name in CWL] for query in found.index]
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-12)
 
 
 def continuation(name, rank, gain, total, goal, p):
     """Probability that the user goes on after a rank, given its gain and the sum of gains up to it."""
-    insq = ((rank + 2 * goal - 1) / (rank + 2 * goal)) ** 2
-    return {
-        "insq": insq,
-        "inst": ((rank + 2 * goal - total - 1) / (rank + 2 * goal - total)) ** 2,
-        "bpm": float(total < goal),
-        "sdcg": math.log(rank + 1) / math.log(rank + 2),
-        "nerr8": 1 - gain,
-        "nerr9": (1 - gain) * rank / (rank + 1),
-        "nerr10": (1 - gain) * p,
-        "nerr11": (1 - gain) * insq,
-    }[name]
+    if name in ("insq", "inst", "nerr11"):
+        after = rank + 2 * goal - (total if name == "inst" else 0.0)
+        return ((after - 1) / after) ** 2 * (1 - gain if name == "nerr11" else 1.0)
+    if name == "bpm":
+        return float(total < goal)
+    if name == "sdcg":
+        return math.log(rank + 1) / math.log(rank + 2)
+    return (1 - gain) * {"nerr8": 1.0, "nerr9": rank / (rank + 1), "nerr10": p}[name]
 
 
 def by_definition(name, gains, k, goal, p):
@@ -95,13 +105,14 @@ def test_definitions(measure, k, goal, p):
     settings = {"k": k, "max_grade": 4, "min_grade": 0.5}
     settings |= {"goal": goal} if hasattr(measure, "goal") else {}
     settings |= {"p": p} if hasattr(measure, "p") else {}
-    for seed in range(100, 110):
-        qrels, run = random_tables(seed)
-        found = evaluate_run(qrels, run, {"value": measure(**settings)}, per_query=True)["value"]
-        for query, value in found.items():
-            ranking = sorted(run[query], key=run[query].get, reverse=True)
-            gains = [max(qrels[query].get(document, 0) - 0.5, 0) / 3.5 for document in ranking]
-            assert value == pytest.approx(by_definition(measure.name, gains, k, goal, p), abs=1e-12)
+    qrels, run = many_random_tables(range(100, 110))
+    found = evaluate_run(qrels, run, {"value": measure(**settings)}, per_query=True)["value"]
+    expected = []
+    for query in found.index:
+        ranking = sorted(run[query], key=run[query].get, reverse=True)
+        gains = [max(qrels[query].get(document, 0) - 0.5, 0) / 3.5 for document in ranking]
+        expected.append(by_definition(measure.name, gains, k, goal, p))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", END_LESS)

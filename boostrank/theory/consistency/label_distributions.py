@@ -265,13 +265,17 @@ class DistributionBatch:
 
     def expected_ndcg(self, scores: Floats, dcg: DCG | None = None) -> Floats:
         """Expected NDCG, shape (n_distributions,), of scores of shape (n_distributions, n_documents)."""
-        dcg = DCG() if dcg is None else dcg
-        return dcg.of_ranking(self.bayes_scores(dcg).ravel(), scores.ravel(), self.queries)
+        return self._expected_ndcg(self.bayes_scores(dcg), scores, dcg)
 
     def ndcg_regret(self, scores: Floats, dcg: DCG | None = None) -> Floats:
         """The largest expected NDCG minus the expected NDCG of the scores, shape (n_distributions,)."""
-        best = self.expected_ndcg(self.bayes_scores(dcg), dcg)
-        return np.maximum(best - self.expected_ndcg(scores, dcg), 0.0)
+        bayes = self.bayes_scores(dcg)
+        best, achieved = (self._expected_ndcg(bayes, each, dcg) for each in (bayes, scores))
+        return np.maximum(best - achieved, 0.0)
+
+    def _expected_ndcg(self, bayes: Floats, scores: Floats, dcg: DCG | None) -> Floats:
+        """Expected NDCG of scores, from the expected normalized gains."""
+        return (DCG() if dcg is None else dcg).of_ranking(bayes.ravel(), scores.ravel(), self.queries)
 
 
 def check_document_scores(scores: ArrayLike, n_documents: int) -> Floats:

@@ -73,11 +73,11 @@ class ExpectedLoss:
         """Hessian by central differences, shape (n_distributions, n_documents, n_documents)."""
         # If only the direction of the scores counts, they may grow so much that rounding would hide a fixed step.
         steps = DIFFERENCE_STEP * np.maximum(1.0, 0.01 * np.abs(scores).max(axis=1, keepdims=True))
-        columns = []
-        for direction in np.eye(scores.shape[1]):
-            above, below = self.gradient(scores + steps * direction), self.gradient(scores - steps * direction)
-            columns.append((above - below) / (2.0 * steps))
-        matrix = np.stack(columns, axis=2)
+        # Copies of all distributions, one for each changed score. One call of the surrogate is faster than one a copy.
+        changes = np.concatenate([np.eye(scores.shape[1]), -np.eye(scores.shape[1])])
+        changed = (scores + steps * changes[:, None]).reshape(-1, scores.shape[1])
+        above, below = self._repeated(len(changes)).gradient(changed).reshape(2, -1, *scores.shape)
+        matrix = np.moveaxis((above - below) / (2.0 * steps), 0, 2)
         return 0.5 * (matrix + matrix.transpose(0, 2, 1))
 
     def at(self, scores: Floats) -> ExpectedLoss:
@@ -98,6 +98,12 @@ class ExpectedLoss:
         rows = self.distributions.outcomes.take(chosen)
         weights_at = None if self.weights_at is None else self.weights_at[chosen]
         return ExpectedLoss(self.surrogate, self.distributions.take(chosen), self.targets[rows], weights_at)
+
+    def _repeated(self, n_copies: int) -> ExpectedLoss:
+        """The expected loss of that many copies of all distributions, one copy after the other."""
+        weights_at = None if self.weights_at is None else np.tile(self.weights_at, (n_copies, 1))
+        copies = DistributionBatch.concatenate([self.distributions] * n_copies)
+        return ExpectedLoss(self.surrogate, copies, np.tile(self.targets, (n_copies, 1)), weights_at)
 
     def _arguments(self, scores: Floats) -> tuple[Floats, Floats, Segments]:
         per_outcome = np.repeat(scores, self.distributions.outcomes.sizes, axis=0)

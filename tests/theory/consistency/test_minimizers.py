@@ -135,6 +135,7 @@ def test_an_expected_target_above_its_bound_by_rounding_has_the_minimizer_of_the
     assert Logistic().minimizer(np.array([[above, 0.5]])).tolist() == [[np.inf, 0.0]]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("surrogate", [*CONSISTENT, Profiled(Arc())], ids=repr)
 def test_minimizers_at_infinity_rank_as_they_should_when_found_numerically(surrogate):
