@@ -111,5 +111,5 @@ class CandidatesMixin:
         raise NotImplementedError
 
     @classmethod
-    def _defaults(cls) -> dict[str, Any]:
+    def _defaults(cls) -> Mapping[str, Any]:
         raise NotImplementedError
