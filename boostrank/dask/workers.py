@@ -67,12 +67,14 @@ def train_on_workers(
     with MultiLock(names=workers, client=client):
         arguments = [(cluster, by_worker[worker], [part.get(worker, []) for part in watched]) for worker in workers]
         prepared = _run(client, prepare, arguments, workers)
+        # The client does not wait for these: each training needs all addresses, so that it begins when all exist, and
+        # an error of one endpoint is the error of all trainings.
         settings = [(host, cluster.training.parameters) for host in hosts]
-        endpoints = _run(client, cluster.endpoint, settings, workers)
+        endpoints = _submit(client, cluster.endpoint, settings, workers)
         addresses = _addresses(client, endpoints, workers)
         tracker, tracker_address = None, None
         if len(workers) > 1:
-            (tracker,) = _run(client, Tracker, [(hosts[0], len(workers))], workers[:1])
+            (tracker,) = _submit(client, Tracker, [(hosts[0], len(workers))], workers[:1])
             (tracker_address,) = _addresses(client, [tracker], workers[:1])
         tasks = [
             (cluster, part, endpoint, addresses, tracker_address, rank, tracker if rank == 0 else None)
@@ -94,10 +96,9 @@ def _distribute(selections: list[Selection], workers: list[str]) -> dict[str, li
     return by_worker
 
 
-def _addresses(client: Client, objects: list[Future], workers: list[str]) -> list[Any]:
-    """The attribute `address` of objects that stay on their workers."""
-    tasks = [(one, "address") for one in objects]
-    return _gather(client, _run(client, getattr, tasks, workers), workers)
+def _addresses(client: Client, objects: list[Future], workers: list[str]) -> list[Future]:
+    """Futures of the attribute `address` of objects that stay on their workers."""
+    return _submit(client, getattr, [(one, "address") for one in objects], workers)
 
 
 def _gather(client: Client, futures: list[Future], workers: list[str]) -> list[Any]:
@@ -113,14 +114,21 @@ def _gather(client: Client, futures: list[Future], workers: list[str]) -> list[A
         seconds *= 2
 
 
+def _submit(
+    client: Client, task: Callable[..., Any], arguments: list[tuple[Any, ...]], workers: list[str]
+) -> list[Future]:
+    """Futures of one task on each worker."""
+    return [
+        client.submit(task, *each, workers=[worker], allow_other_workers=False, pure=False)
+        for each, worker in zip(arguments, workers, strict=True)
+    ]
+
+
 def _run(
     client: Client, task: Callable[..., Any], arguments: list[tuple[Any, ...]], workers: list[str]
 ) -> list[Future]:
     """Finished futures of one task on each worker."""
-    futures = [
-        client.submit(task, *each, workers=[worker], allow_other_workers=False, pure=False)
-        for each, worker in zip(arguments, workers, strict=True)
-    ]
+    futures = _submit(client, task, arguments, workers)
     try:
         _wait_for_all(client, futures, workers)
     except BaseException:
@@ -132,14 +140,21 @@ def _run(
 def _wait_for_all(client: Client, futures: list[Future], workers: list[str]) -> None:
     """Wait until all are finished or one has failed. A lost worker counts as failed: its task would never finish."""
     while not all(future.status == "finished" for future in futures):
-        if _lost(client, workers) or any(future.status not in ("pending", "finished") for future in futures):
+        if any(future.status not in ("pending", "finished") for future in futures):
             _raise_cause(client, futures, workers)
-        _wait([future for future in futures if future.status == "pending"], POLL_SECONDS, "FIRST_COMPLETED")
+        pending = [future for future in futures if future.status == "pending"]
+        # To ask the scheduler for lost workers takes as long as a short task, so only after a wait without any result.
+        if not _wait(pending, POLL_SECONDS, "FIRST_COMPLETED") and _lost(client, workers):
+            _raise_cause(client, futures, workers)
 
 
-def _wait(futures: list[Future], seconds: float, until: str = "ALL_COMPLETED") -> None:
-    with suppress(TimeoutError):
+def _wait(futures: list[Future], seconds: float, until: str = "ALL_COMPLETED") -> bool:
+    """Wait at most so long; returns whether the futures were done before."""
+    try:
         wait(futures, timeout=seconds, return_when=until)
+    except TimeoutError:
+        return False
+    return True
 
 
 def _lost(client: Client, workers: list[str]) -> list[str]:

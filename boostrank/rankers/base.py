@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 from collections.abc import Mapping, Sequence
@@ -337,10 +338,12 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         features.copy_to(self)
 
     @classmethod
-    def _defaults(cls) -> dict[str, Any]:
+    @functools.cache
+    def _defaults(cls) -> Mapping[str, Any]:
         """Defaults of the explicit parameters by name.
 
         They are those of ``__init__``, and, as long as it passes ``**kwargs`` on, of ``__init__`` of the base class.
+        Every fit and every clone needs them, and to read signatures takes time.
         """
         defaults: dict[str, Any] = {}
         for base in [base for base in cls.__mro__[:-1] if "__init__" in vars(base)]:
@@ -350,7 +353,7 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
                     defaults.setdefault(parameter.name, parameter.default)
             if all(parameter.kind is not inspect.Parameter.VAR_KEYWORD for parameter in parameters):
                 break
-        return defaults
+        return MappingProxyType(defaults)
 
     @classmethod
     def _get_param_names(cls) -> list[str]:

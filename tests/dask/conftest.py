@@ -3,7 +3,6 @@
 import logging
 import os
 from contextlib import closing, contextmanager
-from functools import partial
 
 import dask
 import dask.array as da
@@ -98,8 +97,17 @@ def small_local(small):
 
 @pytest.fixture(scope="session")
 def place(client):
-    """A function that makes persisted arrays on the shared cluster; see :func:`_place`."""
-    return partial(_place, client)
+    """A function that makes persisted arrays on the shared cluster; see :func:`_place`. Tests share equal arrays."""
+    placed = {}
+
+    def place(columns, sizes):
+        key = (*map(id, columns), *map(int, sizes))
+        if key not in placed:
+            # With the columns, so that no others get their ids.
+            placed[key] = columns, _place(client, columns, sizes)
+        return list(placed[key][1])
+
+    return place
 
 
 @pytest.fixture(scope="session")

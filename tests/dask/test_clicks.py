@@ -112,18 +112,18 @@ def test_workers_get_the_records_of_their_rows_only(client, rows, data, logs, sm
     assert len({workers[0] for workers, _ in sent}) == 2
 
 
-def test_misuse_is_an_error_that_names_it(ranker_class, rows, data, logs, small):
+def test_misuse_is_an_error_that_names_it(rows, data, logs, small):
     X, y, qid = rows
-    labels, ranker = br.ClickLabels(logs["full"], MODEL), small(ranker_class)
-    native = "lambdarank" if ranker_class is bd.LightGBMRanker else "rank:ndcg"
+    labels, ranker = br.ClickLabels(logs["full"], MODEL), small(bd.XGBoostRanker)
     silent = br.ClickLog(data[2], row=np.arange(len(data[2])), position=np.ones(len(data[2])), clicks=0 * data[2])
     cases = [
         (ranker, (X, logs["full"], qid), {}, "y is a ClickLog.*pass boostrank.ClickLabels"),
         (ranker, (X, labels[2000:], None), {}, "y has .* values"),
         (ranker, (X, labels, qid + 1), {}, "partition [012]: qid differs from the query ids of the click log, at row"),
         (ranker, (X, br.ClickLabels(logs["cut"], MODEL), None), {}, "rows have no support"),
-        (small(ranker_class, native), (X, labels, None), {}, f"'{native}' needs relevance labels"),
-        (small(ranker_class, normalize="none"), (X, labels, None), {}, "set normalize of the ClickLabels"),
+        (small(bd.XGBoostRanker, "rank:ndcg"), (X, labels, None), {}, "'rank:ndcg' needs relevance labels"),
+        (small(bd.LightGBMRanker, "lambdarank"), (X, labels, None), {}, "'lambdarank' needs relevance labels"),
+        (small(bd.XGBoostRanker, normalize="none"), (X, labels, None), {}, "set normalize of the ClickLabels"),
         (ranker, (X, labels, None), {"eval_set": [(X, y)]}, r"eval_set\[0\]: .*got no qid"),
         (ranker, (X, labels), {"eval_set": [(X, y, qid)], "eval_metric": "click-dcg"}, "needs ClickLabels; got nd"),
         (ranker, (X, labels), {"eval_set": [(X, labels)], "eval_metric": "ndcg@5"}, "ndcg@5 needs relevance labels"),

@@ -114,28 +114,34 @@ import faulthandler, sys
 faulthandler.enable()
 import numpy as np
 import boostrank as br
-for path in sys.argv[2:]:
+for name, path in zip(sys.argv[1::2], sys.argv[2::2]):
     print("BEGIN", path, flush=True)
     try:
-        scores = getattr(br, sys.argv[1])().load_model(path).predict(np.zeros((3, 10)))
+        scores = getattr(br, name)().load_model(path).predict(np.zeros((3, 10)))
         print("END", "accepted", scores.tolist(), flush=True)
     except Exception as error:
         print("END", type(error).__name__, str(error).splitlines()[0][:200], flush=True)
 """
 
 
-def outcomes_in_a_process(name: str, damage: dict, folder: Path, seconds: float = 20.0) -> dict[str, str]:
-    """What loading each damaged file and predicting with it leads to, in a process of its own."""
-    text, paths = native_text(name), {}
-    for damage_name, function in damage.items():
-        paths[damage_name] = folder / f"{damage_name}{SUFFIX[name]}"
-        damaged = function(text)
-        assert damaged != text, f"the damage {damage_name} does nothing"
-        paths[damage_name].write_text(damaged)
+def outcomes_in_a_process(damage: dict[str, dict], folder: Path, seconds: float = 40.0) -> dict[str, str]:
+    """What loading each damaged file and predicting with it leads to, in a process of its own.
+
+    `damage` has the functions that damage the text of a model, by the name of the ranker and a name of their own.
+    """
+    paths = {}
+    for name, functions in damage.items():
+        text = native_text(name)
+        for damage_name, function in functions.items():
+            key = f"{name}-{damage_name}"
+            paths[key] = folder / f"{key}{SUFFIX[name]}"
+            damaged = function(text)
+            assert damaged != text, f"the damage {key} does nothing"
+            paths[key].write_text(damaged)
     outcomes: dict[str, str] = {}
     for _ in range(MAX_PROCESSES):
-        left = [str(path) for key, path in paths.items() if key not in outcomes]
-        command = [sys.executable, "-c", LOAD, name, *left]
+        left = [part for key, path in paths.items() if key not in outcomes for part in (key.split("-")[0], str(path))]
+        command = [sys.executable, "-c", LOAD, *left]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
             output, ending = done.stdout, f"the process ended with code {done.returncode}"

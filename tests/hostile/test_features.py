@@ -58,7 +58,7 @@ NOT_AT_PREDICT = ("too-short", "too-long", "no-rows")
 CORE = ["XGBoostRanker.fit"]
 PAIRS = [
     (features, call)
-    for features, call in rotated_table(FEATURES, CORE, [call for call in CALLS if call not in CORE], 3)
+    for features, call in rotated_table(FEATURES, CORE, [call for call in CALLS if call not in CORE], 2)
     if not (features in NOT_AT_PREDICT and "predict" in call)
 ]
 

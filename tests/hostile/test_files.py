@@ -1,10 +1,12 @@
 """Hostile files at every entry point that reads them: LETOR files, CSV files of preferences, models."""
 
+import functools
 import json
 import sys
 
 import numpy as np
 import pytest
+import typer.main
 
 import boostrank as br
 from boostrank.cli import main
@@ -54,9 +56,14 @@ def test_letor_files(content, meaning, reader, tmp_path):
     assert [str(value) for value in qid.tolist()] == [str(value) for value in meaning.qid]
 
 
+#: typer makes the commands anew from their signatures in every call, which takes longer than the commands do here.
+cached_commands = functools.cache(typer.main.get_command)
+
+
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Run a command in this process; returns its exit code, standard output and error."""
+    monkeypatch.setattr(typer.main, "get_command", cached_commands)
 
     def run_command(*arguments):
         monkeypatch.setattr(sys, "argv", ["boostrank", *map(str, arguments)])

@@ -1,7 +1,5 @@
 """Every wrong number that was reported, as one direct test; its id begins with the number in the report."""
 
-import sys
-import threading
 import warnings
 
 import numpy as np
@@ -329,37 +327,3 @@ def test_shuffled_kfold_with_the_default_score_warns(number):
 @pytest.mark.parametrize("name", [pytest.param(name, id=f"silent-17-{name}") for name in FOR_ARRAYS])
 def test_measures_without_query_ids(name):
     check_fault(lambda: br.get_measure(name)(*ROWS[:2]), "qid", "numpy.zeros")
-
-
-@both("damage-02-eight-threads")
-def test_fits_in_eight_threads_leave_the_process_as_it_was(ranker_class):
-    streams, filters = (sys.stdout, sys.stderr), list(warnings.filters)
-    native = {"min_data_in_bin": 1} if ranker_class is br.LightGBMRanker else {"max_delta_step": 1.0}
-    faults = []
-
-    def fit():
-        try:
-            for _ in range(5):
-                tiny(ranker_class, n_estimators=1, **native).fit(X[:24], Y[:24], QID[:24])
-        except Exception as error:
-            faults.append(error)
-
-    threads = [threading.Thread(target=fit) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    found = (sys.stdout, sys.stderr), list(warnings.filters)
-    (sys.stdout, sys.stderr), warnings.filters[:] = streams, filters
-    assert not faults
-    assert found == (streams, filters)
-
-
-@both("silent-15-a-column-called-column-names")
-@pytest.mark.parametrize("name", ["column_names", "columns", "drop_columns", "iloc", "index", "to_pandas"])
-def test_a_column_may_have_the_name_of_an_attribute(ranker_class, name):
-    plain = pd.DataFrame(X[:, :3], columns=["a", "b", name])
-    ranker = tiny(ranker_class).fit(plain.assign(qid=QID), Y)
-    np.testing.assert_array_equal(ranker.predict(plain), tiny(ranker_class).fit(plain, Y, QID).predict(plain))
-    assert ranker.n_features_in_ == 3
-    assert list(ranker.feature_names_in_) == ["a", "b", name]

@@ -17,7 +17,7 @@ def ranker_class(request):
 @pytest.fixture(scope="session")
 def data():
     """Features, which float32 holds exactly, relevance and query ids."""
-    X, y, qid = br.make_ranking(n_queries=60, random_state=3)
+    X, y, qid = br.make_ranking(n_queries=30, random_state=3)
     return X.astype(np.float32).astype(np.float64), y, qid
 
 

@@ -204,8 +204,8 @@ def test_trainings_on_folds_show_their_progress(ranker_class, data, capsys, monk
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "150")
-    n_rounds = 4 if objective == "auto" else "auto"
-    ranker = small(ranker_class, objective=objective, n_estimators=n_rounds, cv=2)
+    rounds = {"n_estimators": 4} if objective == "auto" else {"n_estimators": "auto", "early_stopping_rounds": 3}
+    ranker = small(ranker_class, objective=objective, cv=2, **rounds)
     ranker.fit(*data, eval_metric="ndcg@5", verbose="bar")
     shown = visible(capsys.readouterr().err)
     table = ranker.cv_results_

@@ -20,8 +20,8 @@ from boostrank.metrics import ClickDCG
 from boostrank.objective import Objective, bind
 
 RANKERS = [
-    br.LightGBMRanker(n_estimators=10, num_leaves=7, random_state=0, n_jobs=1),
-    br.XGBoostRanker(n_estimators=10, max_depth=3, random_state=0, n_jobs=1),
+    br.LightGBMRanker(n_estimators=8, num_leaves=7, random_state=0, n_jobs=1),
+    br.XGBoostRanker(n_estimators=6, max_depth=3, random_state=0, n_jobs=1),
 ]
 by_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
 MODEL = TrustBias(("power", 1.0), click_relevant=0.9, click_irrelevant=("power", 1.0, 0.3))

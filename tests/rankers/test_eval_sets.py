@@ -7,7 +7,7 @@ from cases import for_each
 
 import boostrank as br
 
-VALIDATION = br.make_ranking(n_queries=30, random_state=4)
+VALIDATION = br.make_ranking(n_queries=15, random_state=4)
 
 
 def small(ranker_class, objective="softmax", **parameters):
@@ -72,17 +72,17 @@ def test_query_ids_of_sets_are_found_as_in_training(ranker_class, data):
 
 def test_weights_of_a_set_are_those_of_its_mean_and_not_of_the_training(ranker_class, data):
     features, labels, ids = VALIDATION
-    weights = np.random.default_rng(0).uniform(0, 3, 30)
+    weights = np.random.default_rng(0).uniform(0, 3, 15)
     plain = small(ranker_class).fit(*data, eval_set=[VALIDATION])
     both = small(ranker_class).fit(
-        *data, eval_set=[(features, labels, ids), (data[0], data[1])], eval_sample_weight=[weights, np.arange(60.0)]
+        *data, eval_set=[(features, labels, ids), (data[0], data[1])], eval_sample_weight=[weights, np.arange(30.0)]
     )
     np.testing.assert_array_equal(both.predict(features), plain.predict(features))
     scores = plain.predict(features)
     expected = br.ndcg_score(labels, scores, ids, sample_weight=weights)
     assert abs(expected - br.ndcg_score(labels, scores, ids)) > 1e-4
     assert both.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(expected, abs=1e-6)
-    expected = br.ndcg_score(data[1], plain.predict(data[0]), data[2], sample_weight=np.arange(60.0))
+    expected = br.ndcg_score(data[1], plain.predict(data[0]), data[2], sample_weight=np.arange(30.0))
     assert both.evals_result_["training"]["ndcg"][-1] == pytest.approx(expected, abs=1e-6)
     custom = small(ranker_class).fit(
         *data, eval_set=[VALIDATION], eval_sample_weight=[weights], eval_metric=weight_and_group

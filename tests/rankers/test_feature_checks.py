@@ -1,5 +1,6 @@
 """Features of rankers: what is refused, names of columns, and models without splits."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -15,12 +16,20 @@ from boostrank.frames import find_qid
 
 X, Y, QID = br.make_ranking(n_queries=30, n_documents=12, n_features=6, random_state=0)
 FRAME = pd.DataFrame(X, columns=list("abcdef"))
+KIND = pd.Categorical(np.where(Y > 1, "high", "low"))
 both = pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
 places = pytest.mark.parametrize("place", ["fit", "predict", "eval_set"])
 
 
 def small(ranker_class, objective="softmax", **parameters):
     return ranker_class(objective, **{"n_estimators": 3, "random_state": 0, "n_jobs": 1, **parameters})
+
+
+@functools.cache
+def scores_of(ranker_class, columns, with_kind=False):
+    """Scores of a ranker that was trained on these columns, and on the kind of each document."""
+    features = FRAME[list(columns)].assign(kind=KIND) if with_kind else FRAME[list(columns)]
+    return small(ranker_class).fit(features, Y, QID).predict(features)
 
 
 def use(ranker_class, place, wrong, right):
@@ -102,7 +111,7 @@ def test_columns_whose_names_are_no_strings_keep_their_sequence(ranker_class, na
     frame = FRAME.set_axis(names, axis=1)
     turned = frame[frame.columns[::-1]]
     ranker = small(ranker_class).fit(frame, Y, QID, eval_set=[(frame, Y, QID)])
-    expected = small(ranker_class).fit(X, Y, QID).predict(X)
+    expected = scores_of(ranker_class, "abcdef")
     np.testing.assert_array_equal(ranker.predict(frame), expected)
     ranker.save_model(tmp_path / "model.json")
     loaded = ranker_class().load_model(tmp_path / "model.json")
@@ -132,11 +141,9 @@ def test_numbered_columns_are_features_without_names(ranker_class):
     "name", ["a,b", "price [EUR]", 'x"y', "a:b", "{z}", "x<y", "tab\there", "100%", "a%20b", "a=b"]
 )
 def test_names_with_special_characters_are_in_the_model_file(ranker_class, name, tmp_path):
-    kind = pd.Categorical(np.where(Y > 1, "high", "low"))
-    frame = FRAME.rename(columns={"a": name}).assign(**{f"kind {name}": kind})
-    plain = FRAME.assign(kind=kind)
+    frame = FRAME.rename(columns={"a": name}).assign(**{f"kind {name}": KIND})
     ranker = small(ranker_class).fit(frame, Y, QID)
-    expected = small(ranker_class).fit(plain, Y, QID).predict(plain)
+    expected = scores_of(ranker_class, "abcdef", with_kind=True)
     np.testing.assert_array_equal(ranker.predict(frame), expected)
     ranker.save_model(tmp_path / "model.json")
     loaded = ranker_class().load_model(tmp_path / "model.json")
@@ -159,10 +166,12 @@ def test_encoded_names_are_decoded():
 @pytest.mark.parametrize("name", ["column_names", "columns", "drop_columns", "iloc", "index", "to_pandas", "names"])
 def test_a_column_may_have_the_name_of_an_attribute(ranker_class, name):
     frame = FRAME[["a", "b", "c"]].rename(columns={"c": name})
-    expected = small(ranker_class).fit(frame, Y, QID).predict(frame)
+    expected = scores_of(ranker_class, "abc")
     with_qid = frame.assign(qid=QID)
     for table in (with_qid, pl.DataFrame(with_qid.to_dict("list")), pl.DataFrame(with_qid.to_dict("list")).to_arrow()):
-        np.testing.assert_array_equal(small(ranker_class).fit(table, Y).predict(table), expected)
+        ranker = small(ranker_class).fit(table, Y)
+        np.testing.assert_array_equal(ranker.predict(table), expected)
+        assert list(ranker.feature_names_in_) == ["a", "b", name]
     features, qid = find_qid(frame.assign(qid=QID), None)
     assert list(features.columns) == ["a", "b", name]
     np.testing.assert_array_equal(qid, QID)

@@ -1,5 +1,6 @@
 """Parameters that concern single features, by name and by index: their effect on the model, and their errors."""
 
+import functools
 import json
 
 import numpy as np
@@ -85,6 +86,11 @@ def test_scores_follow_monotone_constraints(ranker_class, parameters):
 DIRECTIONS = [1, -1] + [0] * (N_FEATURES - 2)
 
 
+@functools.cache
+def constrained_by_name(ranker_class):
+    return scores(ranker_class, monotone_constraints={"price [EUR]": 1, "clicks": -1})
+
+
 @both
 @pytest.mark.parametrize(
     "value",
@@ -100,7 +106,7 @@ DIRECTIONS = [1, -1] + [0] * (N_FEATURES - 2)
     ids=lambda value: type(value).__name__,
 )
 def test_all_forms_of_values_per_feature_mean_the_same(ranker_class, value):
-    expected = scores(ranker_class, monotone_constraints={"price [EUR]": 1, "clicks": -1})
+    expected = constrained_by_name(ranker_class)
     np.testing.assert_array_equal(scores(ranker_class, monotone_constraints=value), expected)
     np.testing.assert_array_equal(scores(ranker_class, X, monotone_constraints=value), expected)
 

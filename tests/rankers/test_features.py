@@ -19,7 +19,7 @@ def data():
 
 
 def small(ranker_class, **parameters):
-    return ranker_class(**{"n_estimators": 8, "random_state": 0, "n_jobs": 1, **parameters})
+    return ranker_class(**{"n_estimators": 4, "random_state": 0, "n_jobs": 1, **parameters})
 
 
 def named(X):

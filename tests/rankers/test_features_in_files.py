@@ -9,13 +9,13 @@ from boostrank.datasets import feature_files
 
 pytestmark = pytest.mark.slow
 
-SETTINGS = {"n_estimators": 8, "n_jobs": 1}
+SETTINGS = {"n_estimators": 4, "n_jobs": 1, "max_depth": 4}
 
 
 @pytest.fixture(scope="module")
 def rows():
     """Features with missing values and a feature of few integers, relevance, and ids of adjacent rows."""
-    X, y, qid = br.make_ranking(n_queries=60, random_state=5)
+    X, y, qid = br.make_ranking(n_queries=30, random_state=5)
     X = X.astype(np.float32)
     X[::7, 3] = np.nan
     X[:, 0] = np.abs(X[:, 0] * 3).round()
@@ -28,7 +28,7 @@ def on_files(request, rows, tmp_path, monkeypatch):
     name, *cached = request.param.split(" with ")
     monkeypatch.setattr(feature_files, "BLOCK_ELEMENTS", 150 * rows[0].shape[1])
     paths = []
-    for number, part in enumerate(np.split(rows[0], [0, 1, 333, 334, 900])):
+    for number, part in enumerate(np.split(rows[0], [0, 1, 233, 234, 500])):
         paths.append(tmp_path / f"{number}.npy")
         np.save(paths[-1], part)
     cache = tmp_path / "cache"
@@ -80,7 +80,7 @@ def test_weights_and_initial_scores(on_files, rows):
     ranker_class, files = on_files
     X, y, qid = rows
     random = np.random.default_rng(0)
-    extras = {"sample_weight": random.random(60)[qid], "init_score": random.standard_normal(len(y))}
+    extras = {"sample_weight": random.random(30)[qid], "init_score": random.standard_normal(len(y))}
     on_array, from_files = (ranker_class("softmax", **SETTINGS).fit(each, y, qid, **extras) for each in (X, files))
     require_equal(on_array, from_files, X, files)
     plain = ranker_class("softmax", **SETTINGS).fit(X, y, qid)
@@ -90,7 +90,7 @@ def test_weights_and_initial_scores(on_files, rows):
 def test_validation_sets_in_files_and_arrays(on_files, rows):
     ranker_class, files = on_files
     X, y, qid = rows
-    validation = qid < 20
+    validation = qid < 10
     kept = ~validation
     fits = []
     for train, held_out in ((X, X), (files, files), (files, X)):
@@ -116,7 +116,14 @@ def test_folds_bags_and_the_search_of_scikit_learn(on_files, rows):
 def test_rounds_found_on_folds(on_files, rows):
     ranker_class, files = on_files
     X, y, qid = rows
-    settings = {"n_estimators": "auto", "early_stopping_rounds": 5, "random_state": 0, "n_jobs": 1, "cv": 2}
+    settings = {
+        "n_estimators": "auto",
+        "early_stopping_rounds": 3,
+        "max_depth": 3,
+        "random_state": 0,
+        "n_jobs": 1,
+        "cv": 2,
+    }
     on_array, from_files = (ranker_class("softmax", **settings).fit(each, y, qid) for each in (X, files))
     require_equal(on_array, from_files, X, files)
 
@@ -142,11 +149,11 @@ def test_rows_of_a_query_that_are_apart_are_an_error(on_files, rows):
     ranker_class, files = on_files
     _, y, qid = rows
     mixed = qid.copy()
-    mixed[1000] = mixed[5]
-    with pytest.raises(ValueError, match=rf"query {mixed[5]} are not: its row {np.sum(mixed[:999] == mixed[5]) - 1} "):
+    mixed[600] = mixed[5]
+    with pytest.raises(ValueError, match=rf"query {mixed[5]} are not: its row {np.sum(mixed[:599] == mixed[5]) - 1} "):
         ranker_class().fit(files, y, mixed)
     # Ids in any sequence are fine as long as the rows of a query are adjacent.
-    renamed = np.random.default_rng(0).permutation(60)[qid]
+    renamed = np.random.default_rng(0).permutation(30)[qid]
     expected = ranker_class("softmax", **SETTINGS).fit(files, y, qid).predict(files)
     np.testing.assert_array_equal(ranker_class("softmax", **SETTINGS).fit(files, y, renamed).predict(files), expected)
 
@@ -175,7 +182,7 @@ def test_a_file_that_changes_during_the_training_is_an_error(on_files, rows, mon
     def read_and_change(self, *bounds):
         calls.append(bounds)
         if len(calls) == 12:
-            np.save(path, X[900:] + 1)
+            np.save(path, X[500:] + 1)
         return read(self, *bounds)
 
     monkeypatch.setattr(type(files), "read", read_and_change)

@@ -24,7 +24,7 @@ EVERY_OBJECTIVE = [
 
 
 def small(ranker_class, objective="softmax", **parameters):
-    return ranker_class(objective, **{"n_estimators": 10, "random_state": 0, "n_jobs": 1, **parameters})
+    return ranker_class(objective, **{"n_estimators": 6, "random_state": 0, "n_jobs": 1, **parameters})
 
 
 @for_each(("ranker_class", "objective"), EVERY_OBJECTIVE)

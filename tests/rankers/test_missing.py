@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 import boostrank as br
 
-X, Y, QID = br.make_ranking(n_queries=40, random_state=3)
+X, Y, QID = br.make_ranking(n_queries=25, random_state=3)
 NAMES = [f"x{i}" for i in range(X.shape[1])]
 SMALL = {"n_estimators": 5, "n_jobs": 1, "random_state": 0}
 
@@ -59,7 +59,7 @@ def test_missing_does_not_change_categories(number, tree_method):
     frame = pd.DataFrame(X, columns=NAMES).assign(colour=codes)
     given, nan = (frame.assign(x0=holes(X, value)[:, 0]) for value in (number, np.nan))
     # With the default penalties, the feature with missing values would not be split.
-    common = {"tree_method": tree_method, "min_child_weight": 1.0, "reg_lambda": 1.0, "n_estimators": 20}
+    common = {"tree_method": tree_method, "min_child_weight": 1.0, "reg_lambda": 1.0, "n_estimators": 6, "max_depth": 4}
     ranker, expected = train(given, missing=number, **common), train(nan, **common)
     for result in ({}, {"pred_leaf": True}, {"pred_contrib": True}):
         np.testing.assert_array_equal(ranker.predict(given, **result), expected.predict(nan, **result))

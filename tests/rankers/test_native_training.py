@@ -10,9 +10,9 @@ import xgboost
 
 import boostrank as br
 
-X, Y, QID = br.make_ranking(n_queries=40, random_state=3)
+X, Y, QID = br.make_ranking(n_queries=20, random_state=3)
 SIZES = np.unique(QID, return_counts=True)[1]
-ROUNDS = 8
+ROUNDS = 6
 BAGGING = {"subsample": 0.7, "subsample_freq": 1}
 #: GOSS samples from the round 1 / learning_rate on.
 LEARNING_RATE = 0.3
@@ -75,7 +75,7 @@ def test_a_random_forest_that_lightgbm_cannot_train_is_an_error():
 @pytest.mark.parametrize("native", [{}, {"drop_rate": 0.5}, {"xgboost_dart_mode": True}, BAGGING], ids=str)
 def test_dart_with_a_surrogate_gives_the_same_model_every_time(native):
     models = []
-    for i in range(15):
+    for i in range(8):
         # The memory that LightGBM gets next has other contents every time.
         _ = [np.random.default_rng(i).bytes(400 + 100 * i) for _ in range(50)]
         models.append(lightgbm_scores("softmax", boosting="dart", **native))

@@ -4,7 +4,7 @@ import io
 import sys
 import threading
 import warnings
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 
 import lightgbm
 import numpy as np
@@ -18,7 +18,7 @@ from boostrank.backends.lightgbm_parameters import known_parameters
 
 RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
 both = pytest.mark.parametrize("ranker_class", RANKERS)
-X, Y, QID = br.make_ranking(n_queries=40, random_state=3)
+X, Y, QID = br.make_ranking(n_queries=20, random_state=3)
 SMALL = {"n_estimators": 4, "random_state": 0, "n_jobs": 1}
 HELD_OUT = {"validation_fraction": 0.3, "random_state": 0, "n_estimators": 30}
 STOPPING = {"validation_fraction": 0.3, "early_stopping_rounds": 3}
@@ -49,12 +49,13 @@ def scores(ranker_class, **parameters):
     ids=lambda value: "-".join(value) if isinstance(value, dict) else value.__name__,
 )
 def test_other_names_of_parameters_mean_the_same(ranker_class, native, explicit):
-    expected = scores(ranker_class, max_depth=3, **explicit)
-    np.testing.assert_array_equal(scores(ranker_class, max_depth=3, **native), expected)
+    small = {"max_depth": 3} if "n_estimators" in explicit else {"max_depth": 3, "n_estimators": 5}
+    expected = scores(ranker_class, **{**small, **explicit})
+    np.testing.assert_array_equal(scores(ranker_class, **{**small, **native}), expected)
     np.testing.assert_array_equal(
-        clone(ranker_class("softmax", n_jobs=1, max_depth=3, **native)).fit(X, Y, QID).predict(X), expected
+        clone(ranker_class("softmax", **{"n_jobs": 1, **small, **native})).fit(X, Y, QID).predict(X), expected
     )
-    assert not np.array_equal(expected, scores(ranker_class, max_depth=3))
+    assert not np.array_equal(expected, scores(ranker_class, max_depth=3, n_estimators=5))
 
 
 @pytest.mark.parametrize(
@@ -231,6 +232,8 @@ def test_subclasses_with_keywords_keep_the_parameters_of_the_base_class(ranker_c
     assert ranker.get_params() == clone(ranker).get_params() == expected
     assert Own().set_params(learning_rate=0.3, other=5, extra="native").get_params() == expected
     assert clone(Own(eta=0.3)).set_params(n_estimators=3).fit(X, Y, QID).best_iteration_ == 3
+    # The default is that of the subclass, so that another name of the parameter does not contradict it.
+    assert Own(num_boost_round=2).fit(X, Y, QID).best_iteration_ == 2
     assert Fixed().get_params() == {}
 
 
@@ -247,13 +250,13 @@ def test_fits_in_eight_threads_leave_the_process_as_it_was(ranker_class):
         except BaseException as error:
             errors.append(error)
 
-    with redirect_stdout(stream):
+    with redirect_stdout(stream), redirect_stderr(stream):
         threads = [threading.Thread(target=fit) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert sys.stdout is stream
+        assert sys.stdout is sys.stderr is stream
     assert errors == []
     assert stream.getvalue() == ""
     assert warnings.filters == filters
@@ -276,7 +279,7 @@ DART = {br.LightGBMRanker: {"boosting": "dart"}, br.XGBoostRanker: {"booster": "
 )
 @pytest.mark.parametrize("n_rounds", [40, 60])
 def test_early_stopping_returns_the_evaluated_model_if_later_rounds_change_earlier_ones(ranker_class, native, n_rounds):
-    held_out = br.make_ranking(n_queries=30, random_state=1)
+    held_out = br.make_ranking(n_queries=15, random_state=1)
     ranker = ranker_class("softmax", k=10, **{**SMALL, "learning_rate": 0.5, **native, "n_estimators": n_rounds})
     ranker.set_params(early_stopping_rounds=5).fit(X, Y, QID, eval_set=[tuple(held_out)])
     history = ranker.evals_result_["valid_0"]["ndcg@10"]
@@ -316,7 +319,7 @@ def test_the_default_score_warns_of_folds_that_cut_queries(ranker_class):
 def test_the_default_score_does_not_warn_of_another_data_set_that_numbers_its_queries_too():
     ranker = br.LightGBMRanker(**SMALL).fit(X, Y, QID)
     ranker.score(*br.make_ranking(n_queries=30, random_state=1))
-    other = br.make_ranking(n_queries=40, random_state=1)
+    other = br.make_ranking(n_queries=20, random_state=1)
     with pytest.warns(UserWarning, match="give them different ids"):
         ranker.score(*other)
 

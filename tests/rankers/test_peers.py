@@ -13,11 +13,11 @@ import xgboost
 
 import boostrank as br
 
-X, Y, QID = br.make_ranking(n_queries=60, random_state=3)
+X, Y, QID = br.make_ranking(n_queries=30, random_state=3)
 X = X.astype(np.float32).astype(np.float64)
 SIZES = np.bincount(QID)
-X_VALID, Y_VALID, QID_VALID = br.make_ranking(n_queries=30, random_state=4)
-SMALL = {"n_estimators": 8, "n_jobs": 1}
+X_VALID, Y_VALID, QID_VALID = br.make_ranking(n_queries=15, random_state=4)
+SMALL = {"n_estimators": 5, "n_jobs": 1}
 # LightGBM chooses by measured time how it builds histograms, and XGBoost's estimators have a learning rate of 0.3.
 FIXED = {"deterministic": True, "force_col_wise": True, "verbose": -1}
 
@@ -102,7 +102,7 @@ def test_gain_is_the_label_gain_of_lightgbm():
 
 
 def test_weights_with_the_mean_1_are_those_of_lightgbm():
-    weights = np.random.default_rng(0).uniform(0.5, 1.5, 60)[QID]
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, 30)[QID]
     weights /= weights.mean()
     theirs = their_lightgbm().fit(X, Y, group=SIZES, sample_weight=weights)
     np.testing.assert_array_equal(our_lightgbm().fit(X, Y, QID, sample_weight=weights).predict(X), theirs.predict(X))

@@ -88,7 +88,7 @@ def predict_by_rounds(ranker, X, start, stop, result):
 
 @pytest.mark.parametrize(("kind", "name"), [*product(KINDS, ["scores", "leaves"]), *product(TREES, ["contributions"])])
 def test_ranges_of_rounds_are_those_of_the_booster(kind, name, trained, data):
-    ranker, X, result = trained(kind), data[0][:150], RESULTS[name]
+    ranker, X, result = trained(kind), data[0][:60], RESULTS[name]
     for of_lightgbm, of_xgboost, (start, stop) in RANGES:
         found = ranker.predict(X, **of_lightgbm, **result)
         np.testing.assert_array_equal(found, ranker.predict(X, **of_xgboost, **result))

@@ -18,13 +18,13 @@ from boostrank.margins import MARGINS
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
 
 RANKERS = [
-    br.LightGBMRanker("edge-logistic", n_estimators=10, num_leaves=7, random_state=0, n_jobs=1),
-    br.XGBoostRanker("edge-logistic", n_estimators=10, max_depth=3, random_state=0, n_jobs=1),
+    br.LightGBMRanker("edge-logistic", n_estimators=6, num_leaves=7, random_state=0, n_jobs=1),
+    br.XGBoostRanker("edge-logistic", n_estimators=6, max_depth=3, random_state=0, n_jobs=1),
 ]
 by_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
 
 
-def data(seed=0, n_queries=40):
+def data(seed=0, n_queries=25):
     """Features, grades and query ids of shuffled rows."""
     X, y, qid = br.make_ranking(n_queries, random_state=seed)
     order = np.random.default_rng(seed).permutation(len(y))
@@ -100,7 +100,7 @@ def test_cross_validation_slices_the_graph(ranker):
 
 @by_ranker
 def test_grid_search_over_losses_of_edges(ranker):
-    X, y, qid = data(n_queries=20)
+    X, y, qid = data(n_queries=12)
     graph = PreferenceGraph.from_grades(y, qid)
     grid = {"objective": list(EDGE_LOSSES)[:2]}
     short = br.grid_search(ranker, grid, X, graph, cv=2, scoring="agreement")

@@ -22,16 +22,16 @@ def test_integer_weights_repeat_queries(ranker_class, objective, data):
     # their number of rows, because weights multiply the Hessian.
     X = np.round(X)
     options = {"num_leaves": 7, "min_child_samples": 0} if ranker_class is br.LightGBMRanker else {"max_depth": 3}
-    weights = np.random.default_rng(0).integers(0, 4, 60)
+    weights = np.random.default_rng(0).integers(0, 4, 30)
     counted = weights[qid][weights[qid] > 0]
     # Weights are relative: a document of mean weight has the Hessian 1, and so has every copy of a document.
     limits = {"min_child_weight": 5.0, "reg_lambda": 2.0}
     ranker = small(ranker_class, objective, **limits, **options)
     relative = {name: limit / counted.mean() for name, limit in limits.items()}
     weighted = small(ranker_class, objective, **relative, **options).fit(X, y, qid, sample_weight=weights).predict(X)
-    copies = [(np.flatnonzero(qid == q), c) for q in range(60) for c in range(weights[q])]
+    copies = [(np.flatnonzero(qid == q), c) for q in range(30) for c in range(weights[q])]
     rows = np.concatenate([part for part, _ in copies])
-    again = np.concatenate([qid[part] + 60 * c for part, c in copies])
+    again = np.concatenate([qid[part] + 30 * c for part, c in copies])
     repeated = clone(ranker).fit(X[rows], y[rows], again).predict(X)
     np.testing.assert_allclose(weighted, repeated, rtol=1e-4, atol=1e-5)
     assert np.ptp(weighted) > 0.1
@@ -51,7 +51,7 @@ def test_row_weights_need_a_term_for_each_document(ranker_class, data):
 @pytest.mark.parametrize("objective", ["softmax", "logistic", "lambdarank"])
 def test_query_weights_change_the_model_and_may_be_given_per_row(objective, data):
     X, y, qid = data
-    weights = np.random.default_rng(0).integers(1, 5, 60)
+    weights = np.random.default_rng(0).integers(1, 5, 30)
     ranker = small(br.LightGBMRanker, objective)
     unweighted, per_query, per_row = (
         ranker.fit(X, y, qid, sample_weight=given).predict(X) for given in (None, weights, weights[qid])
@@ -72,9 +72,9 @@ def test_zero_weight_leaves_a_query_out_of_the_loss(ranker_class, data):
 def test_a_series_of_query_weights_is_aligned_by_its_index(ranker_class, data):
     X, y, qid = data
     names = np.array([f"query {i}" for i in qid])
-    weights = np.random.default_rng(0).integers(1, 5, 60).astype(float)
+    weights = np.random.default_rng(0).integers(1, 5, 30).astype(float)
     expected = small(ranker_class).fit(X, y, names, sample_weight=weights).predict(X)
-    series = pd.Series(weights, index=[f"query {i}" for i in range(60)]).sample(frac=1, random_state=0)
+    series = pd.Series(weights, index=[f"query {i}" for i in range(30)]).sample(frac=1, random_state=0)
     np.testing.assert_array_equal(small(ranker_class).fit(X, y, names, sample_weight=series).predict(X), expected)
     unaligned = small(ranker_class).fit(X, y, names, sample_weight=series.to_numpy()).predict(X)
     assert not np.array_equal(unaligned, expected)
@@ -87,7 +87,7 @@ def test_a_series_of_query_weights_is_aligned_by_its_index(ranker_class, data):
 
 def test_score_weighs_queries(ranker_class, data):
     X, y, qid = data
-    weights = np.random.default_rng(0).uniform(0.5, 2, 60)
+    weights = np.random.default_rng(0).uniform(0.5, 2, 30)
     ranker = small(ranker_class).fit(X, y, qid)
     expected = br.ndcg_score(y, ranker.predict(X), qid, sample_weight=weights)
     assert ranker.score(X, y, qid, sample_weight=weights) == pytest.approx(expected)

@@ -53,7 +53,7 @@ def test_weights_of_rows_that_are_not_grouped_belong_to_their_rows(ranker_class,
 
 def test_native_objectives_are_trained_with_weights(ranker_class, data):
     X, y, qid = data
-    ranker, weights = small(ranker_class, NATIVE[ranker_class]), np.geomspace(0.1, 100.0, 60)
+    ranker, weights = small(ranker_class, NATIVE[ranker_class]), np.geomspace(0.1, 100.0, 30)
     unweighted = ranker.fit(X, y, qid).predict(X)
     assert not np.allclose(ranker.fit(X, y, qid, sample_weight=weights).predict(X), unweighted)
 
