@@ -90,6 +90,7 @@ BY_HAND = [(LIGHTGBM, lightgbm_by_hand), (XGBOOST, xgboost_by_hand), (CATBOOST, 
 by_library = pytest.mark.parametrize(("ranker", "by_hand"), BY_HAND, ids=["lightgbm", "xgboost", "catboost"])
 
 
+@pytest.mark.slow
 @by_library
 @pytest.mark.parametrize("stopping", [{}, {"early_stopping_rounds": 2}], ids=["all rounds", "early stopping"])
 def test_libraries_give_the_scores_of_a_hand_written_loop(ranker, by_hand, stopping, folds):

@@ -206,6 +206,7 @@ def test_selection_of_features(ranker, data, routing):
 
 
 # Rankers find queries in frames before the libraries get the features.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ranker", "kind", "cv"),
     [

@@ -143,6 +143,7 @@ def test_exceptions_that_are_no_errors_are_raised_too(four_threads):
         for_each(leave, range(5))
 
 
+@pytest.mark.slow
 def test_an_exception_does_not_keep_the_data_in_memory(four_threads):
     class Data:
         pass

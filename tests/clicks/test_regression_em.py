@@ -116,6 +116,7 @@ def ratios(counts, weight):
     return rates / rates[0]
 
 
+@pytest.mark.slow
 def test_forms_of_features_and_logs_give_the_same_result():
     log, X = world(0, 3000)
     settings = {"tolerance": 0.02, "random_state": 0}

@@ -69,6 +69,7 @@ def expected(call, features):
     return CALLS[call](meaning, meaning)
 
 
+@pytest.mark.slow
 @for_each(("features", "call"), named(PAIRS))
 @pytest.mark.filterwarnings("ignore:X (does not have|has) (valid )?feature names:UserWarning")
 def test_features(features, call):

@@ -29,6 +29,7 @@ def expected(entry_point, codes):
 
 
 # The rows that are scored are not those of the training.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the ranker was trained on other documents")
 @for_each(("ids", "entry_point"), named(PAIRS))
 def test_query_ids(ids, entry_point):

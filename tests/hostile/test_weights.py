@@ -4,6 +4,7 @@ import functools
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from cases import for_each
 
 import boostrank as br
@@ -75,6 +76,7 @@ CORE = ["ndcg", "XGBoostRanker.fit-softmax"]
 PAIRS = rotated_table(WEIGHTS, CORE, [name for name in ENTRY_POINTS if name not in CORE], 2)
 
 
+@pytest.mark.slow
 @for_each(("weights", "entry_point"), named(PAIRS))
 def test_weights(weights, entry_point):
     given, meaning = WEIGHTS[weights]

@@ -109,6 +109,7 @@ def short():
     return y, random.integers(-2, 3, len(qid)) / 4.0 + random.choice([0, 1e-9], len(qid)), qid
 
 
+@pytest.mark.slow
 @for_each("measure", MEASURES)
 @for_each("k", [1, 2, 3, None])
 @for_each("largest", [4, 1])

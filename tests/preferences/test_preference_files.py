@@ -36,6 +36,7 @@ def edges(graph):
     return graph.winner.tolist(), graph.loser.tolist(), weight
 
 
+@pytest.mark.slow
 @given(graphs(), st.sampled_from(["pairs.csv", "pairs.csv.gz"]), st.booleans())
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_written_preferences_are_read_back_exactly(tmp_path, case, name, with_documents):

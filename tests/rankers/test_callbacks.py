@@ -1,6 +1,7 @@
 """Callbacks of the boosting libraries, printed metrics, the progress bar, and functions as objectives."""
 
 import re
+from types import SimpleNamespace
 
 import lightgbm
 import numpy as np
@@ -219,7 +220,8 @@ def test_trainings_on_folds_show_their_progress(ranker_class, data, capsys, monk
 
 def test_off_a_terminal_the_progress_is_lines(ranker_class, data, capsys, monkeypatch):
     times = iter(range(0, 1000, 6))
-    monkeypatch.setattr("boostrank.backends.progress.time.monotonic", lambda: next(times))
+    # Not `time.monotonic` itself, which other threads of this process call too.
+    monkeypatch.setattr("boostrank.backends.progress.time", SimpleNamespace(monotonic=lambda: next(times)))
     small(ranker_class).fit(*data, eval_set=[VALIDATION], eval_metric="map", verbose="bar")
     out, err = capsys.readouterr()
     lines = err.splitlines()

@@ -164,6 +164,7 @@ def loop_over_folds(ranker, X, labels, folds, measure):
     return [measure(labels[test], clone(ranker).fit(X[train], labels[train]).predict(X[test])) for train, test in folds]
 
 
+@pytest.mark.slow
 @by_ranker
 def test_cross_validation_slices_the_log(ranker):
     X, _, qid, _ = data()

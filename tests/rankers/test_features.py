@@ -116,6 +116,7 @@ def test_sparse_and_dense_features_give_the_same_scores_with_other_methods_of_xg
         np.testing.assert_array_equal(scores, expected.predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elements", [1, 7, 1000])
 def test_the_blocks_of_sparse_features_do_not_matter(elements, data, monkeypatch):
     X, y, qid = data

@@ -47,6 +47,7 @@ import boostrank as br
 from boostrank.surrogates import Logistic, Squared, check
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("surrogate", ALL, ids=repr)
 def test_surrogates_obey_the_laws(surrogate):
     check(surrogate)

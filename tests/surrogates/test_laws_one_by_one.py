@@ -192,6 +192,7 @@ def mean_plus(error):
 
 
 # A function of an error that makes a surrogate, an error less than the tolerance, one larger, and the complaint of it.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "passes", "fails", "complaint"),
     [

@@ -63,6 +63,7 @@ def loss_by_outcome(surrogate, distribution, scores, normalize="dcg", dcg=None):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("normalize", ["dcg", "none"])
 @pytest.mark.parametrize("surrogate", WITH_CLOSED_FORM, ids=repr)
@@ -79,6 +80,7 @@ def test_the_numeric_minimizer_is_the_closed_form(surrogate, normalize):
         np.testing.assert_allclose(surrogate.representative(solution.scores), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("surrogate", [*CONSISTENT, *NUMERIC], ids=repr)
 def test_no_scores_have_a_lower_expected_loss(surrogate):

@@ -191,6 +191,7 @@ def test_standard_ndcg_approaches_one_at_the_rate_of_one_over_log_n():
         np.testing.assert_allclose(errors[1:] / errors[:-1], 0.5, atol=0.1)
 
 
+@pytest.mark.slow
 def test_simulated_standard_ndcg_follows_that_rate():
     lengths = np.array([1_000, 31_623, 1_000_000])
     left = [1 - simulate(RANDOM, n, max(2, 1_000_000 // n), seed=4).mean() for n in lengths]
