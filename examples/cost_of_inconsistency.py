@@ -20,7 +20,7 @@ Regret is measured on 5,000 other queries.
 
 With --output, every trained ranker is a line of FOLDER/cost_FEATURES.csv. When the script is started again, it trains
 only the rankers that are missing there. By default there are few queries, 30 rounds and 500 test queries, which takes
-seconds; --full trains the rankers described above, which takes hours.
+seconds; --full trains the rankers described above, which takes about an hour.
 """
 
 import argparse
@@ -264,9 +264,9 @@ def conclude(rows):
     )
     best = regrets.drop(["E[u]"], errors="ignore").idxmin()
     helped = [name for name, ratio in ratios.items() if ratio > 1]
+    names = " and ".join(filter(None, [", ".join(helped[:-1]), *helped[-1:]]))
     print(
-        f"Learned: dividing the gains by the ideal DCG makes the regret of {' and '.join(helped) or 'no loss'} "
-        f"smaller; "
+        f"Learned: dividing the gains by the ideal DCG makes the regret of {names or 'no loss'} smaller; "
         f"the smallest of all is that of {LOSSES[best][0]}, {regrets[best]:.4f} (LambdaMART: {regrets['native']:.4f})."
     )
 
@@ -274,7 +274,7 @@ def conclude(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--full", action="store_true", help="train on up to 100,000 queries, in hours instead of seconds"
+        "--full", action="store_true", help="train on up to 100,000 queries, in an hour instead of seconds"
     )
     parser.add_argument(
         "--output", type=Path, metavar="FOLDER", help="write the results and the picture cost_*.png there"
