@@ -56,11 +56,16 @@ class ColumnCategories:
                 f"the column {X.columns[i]!r} of X has {kind} in the training: give it the type of the training data"
             )
         changed = {
-            X.columns[i]: X[X.columns[i]].cat.set_categories(known)
+            i: X.iloc[:, i].cat.set_categories(known)
             for i, known in self.known.items()
             if not _are_equal(X.columns[i], X.dtypes.iloc[i].categories, known)
         }
-        return X.assign(**changed) if changed else X
+        if changed:
+            # The values are not copied, and the columns of the caller's DataFrame stay as they are.
+            X = X.copy(deep=False)
+            for i, column in changed.items():
+                X.isetitem(i, column)
+        return X
 
 
 def _are_equal(name: Any, categories: Any, known: Any) -> bool:

@@ -38,9 +38,9 @@ def results(ranker, X, queries):
 
 
 @pytest.mark.parametrize("from_file", [False, True])
-@pytest.mark.parametrize("new", ["a", "c", "h", "red2", "zz"])
+@pytest.mark.parametrize("new", ["c", "red2", "zz"])
 def test_new_categories_are_missing_values(ranker_class, queries, fitted, tmp_path, new, from_file):
-    # XGBoost itself takes "a" for "blue", "c" for "grün" and "h" for "red", and raises errors for the others.
+    # XGBoost itself takes "c" for "grün", and raises errors for the others.
     X = queries[0]
     ranker = fitted[ranker_class]
     if from_file:
@@ -54,6 +54,16 @@ def test_new_categories_are_missing_values(ranker_class, queries, fitted, tmp_pa
     np.testing.assert_array_equal(ranker.predict(alone), ranker.predict(missing)[X["colour"] == "red"])
     row = missing[X["colour"] == "red"].iloc[:1]
     np.testing.assert_array_equal(ranker.predict(row.assign(colour=pd.Categorical([None]))), ranker.predict(row))
+
+
+def test_columns_without_names_may_have_new_categories(ranker_class, queries, fitted):
+    X, y, qid = queries
+    ranker = small(ranker_class).fit(X.set_axis(range(3), axis=1), y, qid)
+    renamed = X.assign(colour=X["colour"].cat.rename_categories({"red": "new"})).set_axis(range(3), axis=1)
+    before = renamed.copy()
+    missing = X.assign(colour=X["colour"].where(X["colour"] != "red"))
+    np.testing.assert_array_equal(ranker.predict(renamed), fitted[ranker_class].predict(missing))
+    pd.testing.assert_frame_equal(renamed, before)
 
 
 def test_integers_as_categories(ranker_class, queries):
