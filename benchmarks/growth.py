@@ -143,13 +143,22 @@ def plot(table, path, rounds):
             settings = {"label": " ".join(name), "linewidth": 1.2, "markersize": 3, **look._asdict()}
             for ax, values in zip(column, ("fit_s", "times_lambdamart"), strict=True):
                 ax.plot(line["documents"], line[values], **settings)
-        column[0].set(xscale="log", yscale="log", title=f"queries of {length:,}")
+        column[0].set(xscale="log", yscale="log")
+        column[0].set_title(f"queries of {length:,} documents", size=10)
         column[1].set(xscale="log", xlabel="documents")
         for ax in column:
             style.light_grid(ax)
+            ax.minorticks_off()
+        sizes = sorted(table["documents"].unique())
+        column[1].set_xticks(sizes, [f"{n / 1e6:g}M" if n >= 1_000_000 else f"{n / 1000:g}k" for n in sizes])
+    low, high = table["fit_s"].min(), table["fit_s"].max()
+    ticks = [tick for tick in np.outer(10.0 ** np.arange(-3, 5), [1, 2, 5]).ravel() if low / 2 < tick < high * 2]
+    axes[0, 0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes[0, 0].set_ylabel(f"seconds of a fit, {rounds} rounds")
     axes[1, 0].set_ylabel("times LambdaMART's")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7, frameon=False
+    )
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
