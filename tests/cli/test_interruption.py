@@ -219,10 +219,13 @@ def test_control_c_ends_all_processes_and_their_results_are_used(folder, tmp_pat
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert (running.returncode, out) == (130, "")
-    assert err.splitlines() == [
+    lines = err.splitlines()
+    assert lines[-2:] == [
         f"3 trainings are kept in {file}. To go on:",
         f"  {shlex.join(['boostrank', *arguments, '2'])}",
     ]
+    # If the signal comes while a process deletes an object, Python itself prints that it ignores the exception.
+    assert len(lines) == 2 or lines[0].startswith("Exception ignored in")
     while group_exists(running.pid):
         time.sleep(0.05)
     wait.unlink()
