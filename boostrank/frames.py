@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank.setting_checks import named_part
+
 #: Name of the column, or of the index level, of a DataFrame that contains the query ids.
 QID = "qid"
 #: How to pass query ids to estimators, splitters and scorers.
@@ -82,10 +84,8 @@ def _check_same_queries(X: Any, names: list[Any], y: Any) -> None:
         place, ids = "index", X.index.get_level_values(QID)
     else:
         return
-    try:
+    with named_part(f"the {place} {QID!r} of X"):
         y.check_qid(np.asarray(ids))
-    except ValueError as error:
-        raise ValueError(f"the {place} {QID!r} of X: {error}") from error
 
 
 def require_qid(qid: ArrayLike | None, receiver: str, advice: str = ESTIMATOR_ADVICE) -> ArrayLike:

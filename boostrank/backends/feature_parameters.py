@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.frames import is_pandas
 from boostrank.segments import Floats
-from boostrank.setting_checks import is_count, is_number
+from boostrank.setting_checks import check_flag, is_count, is_number
 
 
 @dataclass(frozen=True)
@@ -220,8 +220,7 @@ def categorical_columns(name: str, value: Any, features: Features, others: Mappi
 
     The library is always told that they are allowed.
     """
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False; got {value!r}")
+    check_flag(name, value)
     if not value and features.categorical:
         raise ValueError(
             f"{name}=False, but the type of {_describe(features, features.categorical[0])} is categorical: leave "

@@ -49,10 +49,9 @@ def em_propensities(
     *Few impressions.* Every row has a relevance of its own, which is estimated from its clicks. If rows have few
     impressions at each position, and clicks are not rare, the estimate has a bias that does not vanish with more rows.
     Mostly, propensities of lower positions are too large. Standard errors do not include this bias. It is not only one
-    of small logs: if a ranker moves documents seldom, they have few impressions at some of their positions. In
-    simulations with 333 sessions for each of 60 queries and such a ranker, propensities were 1 to 5% too large, and 95%
-    intervals contained the truth in 68 to 78% of 200 cases. :func:`harvest_propensities` has no such bias. There is a
-    warning if both differ by more than three standard errors, but none for a smaller bias.
+    of small logs: if a ranker moves documents seldom, they have few impressions at some of their positions, and 95%
+    intervals contain the truth in much less than 95% of all logs. :func:`harvest_propensities` has no such bias. There
+    is a warning if both differ by more than three standard errors, but none for a smaller bias.
 
     *Assumptions* are those of :func:`harvest_propensities`.
 

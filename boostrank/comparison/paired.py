@@ -18,7 +18,7 @@ from boostrank.labels import as_labels
 from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.segments import Floats
-from boostrank.setting_checks import is_count
+from boostrank.setting_checks import is_count, named_part
 
 
 def compare(
@@ -173,14 +173,7 @@ def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -
             as_labels(y)
         for measure in measures.values():
             if isinstance(y, ClickLabels):
-                _bind(measure, y, fold)
+                with named_part(f"the test labels of {fold.name}"):
+                    measure.bind(y, y.queries)
             elif isinstance(measure, ClickDCG):
                 measure.checked(y)
-
-
-def _bind(measure: Measure, y: ClickLabels, fold: Fold) -> None:
-    """Raise ValueError if a measure is not defined for the test labels of a fold."""
-    try:
-        measure.bind(y, y.queries)
-    except ValueError as error:
-        raise ValueError(f"the test labels of {fold.name}: {error}") from error

@@ -28,7 +28,7 @@ from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import training_data
 from boostrank.rankers.settings import Settings, as_random_state, is_function
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_count, is_count, named_part
+from boostrank.setting_checks import check_count, check_flag, is_count, named_part
 
 
 class BaggedRanker(BaseEstimator):
@@ -287,8 +287,7 @@ class BaggedRanker(BaseEstimator):
                 + (f"the class {ranker.__name__}: create an instance of it" if is_class else type(ranker).__name__)
             )
         check_count("n_estimators", self.n_estimators)
-        if not isinstance(self.bootstrap, (bool, np.bool_)):
-            raise ValueError(f"bootstrap must be True or False; got {self.bootstrap!r}")
+        check_flag("bootstrap", self.bootstrap)
         if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
             raise ValueError(f"n_jobs must be None or an integer that is not 0; got {self.n_jobs!r}")
         settings = ranker._settings()

@@ -178,7 +178,9 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         FloatingPointError
             If a gradient or a Hessian is not finite in some round.
         """
-        refuse_arguments(f"{type(self).__name__}.fit", others, inspect.signature(self.fit).parameters, self._defaults())
+        if others:
+            known = inspect.signature(self.fit).parameters
+            refuse_arguments(f"{type(self).__name__}.fit", others, known, self._defaults())
         settings = self._settings()
         eval_set = as_eval_set(eval_set, eval_X, eval_y)
         settings.check_validation(eval_set, early_stopping_metric)
