@@ -105,6 +105,9 @@ UNTUNED = [
     Method("XGBoostRanker", "xgboost", True, br.XGBoostRanker),
     Method("LightGBMRanker auto", "lightgbm", True, partial(br.LightGBMRanker, "auto")),
     Method("XGBoostRanker auto", "xgboost", True, partial(br.XGBoostRanker, "auto")),
+    # The models of the folds of "auto" are averaged, and there is no further fit.
+    Method("LightGBMRanker auto, folds", "lightgbm", True, partial(br.LightGBMRanker, "auto", ensemble="folds")),
+    Method("XGBoostRanker auto, folds", "xgboost", True, partial(br.XGBoostRanker, "auto", ensemble="folds")),
     # A bag has 1000 trees. A single ranker with as many needs smaller steps.
     Method("BaggedRanker", "lightgbm", True, partial(bagged, br.LightGBMRanker)),
     Method("LightGBMRanker 1000 trees", "lightgbm", True, partial(br.LightGBMRanker, **MANY_TREES)),
