@@ -18,6 +18,7 @@ that share a line do not import each other. A test reads this list and checks it
     files                    files that are written atomically, or read although they are compressed
     frames                   query ids and features of DataFrames
     exponential              the exponential function, continued so that it does not overflow
+    rank_sums                sums of functions of ranks, up to any rank
     queries                  segments with query ids, grouped and ungrouped
     query_values             weights and groups of queries that are given by query id
     dcg                      gain, discount, cutoff, ideal DCG and normalized gains

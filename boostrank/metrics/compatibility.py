@@ -9,6 +9,7 @@ import numpy as np
 
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.rank_sums import N_ADDED, sums_over_ranks
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_count, check_flag, check_number, setting
@@ -68,21 +69,26 @@ class Compatibility(QueryMeasure):
 
         def per_block(ranked: RankedBlock) -> Floats:
             part, ideal = ranked.part, n_ideal[ranked.segments]
-            depth = np.maximum(part.sizes, ideal) if self.k is None else np.full(part.n_segments, self.k)
-            # Sum over the depths up to d of p^(d-1) / d, for d = 0, 1, ...
-            depths = np.arange(1, int(depth.max()) + 1)
-            up_to = np.concatenate([[0.0], np.cumsum(self.p ** (depths - 1) / depths)])
+            longest = np.maximum(part.sizes, ideal)
+            # Real numbers, because the depth may be above the largest integer of NumPy.
+            depth = longest.astype(np.float64) if self.k is None else np.full(part.n_segments, float(self.k))
             query, both = _shared_from(ranked, values, n_larger)
-            shared = np.maximum(up_to[depth[query]] - up_to[np.minimum(both - 1, depth[query])], 0.0)
+            own, to_depth = np.minimum(ideal, depth), self._sums(depth, longest)
+            before = self._sums(np.minimum(both - 1, depth[query]), longest)
+            shared = np.maximum(to_depth[query] - before, 0.0)
             overlap = np.bincount(query, shared, minlength=part.n_segments)
             if not self.normalize:
                 return overlap * (1.0 - self.p) / (1.0 - self.p**depth)
-            own = np.minimum(ideal, depth)
             # Depths up to the length of the ideal ranking have n_d / d = 1, and then n_d is this length.
-            best = (1.0 - self.p**own) / (1.0 - self.p) + ideal * (up_to[depth] - up_to[own])
+            best = (1.0 - self.p**own) / (1.0 - self.p) + ideal * (to_depth - self._sums(own, longest))
             return np.divide(overlap, best, out=np.zeros(part.n_segments), where=ideal > 0)
 
         return PreparedRanks(n_ideal == 0, queries.sizes, per_block, True)
+
+    def _sums(self, ends: Floats, lengths: Ints) -> Floats:
+        """Sum of ``p^(d-1) / d`` over the depths up to each end, in rankings of these lengths."""
+        n_added = max(N_ADDED, int(lengths.max()))
+        return sums_over_ranks(lambda depths: self.p ** (depths - 1.0) / depths, ends, n_added)
 
 
 def _shared_from(ranked: RankedBlock, values: Floats, n_larger: Ints) -> tuple[Ints, Ints]:

@@ -12,6 +12,7 @@ from boostrank.dcg import DCG, discount_function
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.subtopics import FoundPairs, RelevantPairs
+from boostrank.rank_sums import sums_over_ranks
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints
 from boostrank.setting_checks import check_count, check_number, setting
@@ -88,7 +89,7 @@ class DiscountedNovelty(SubtopicMeasure):
     normalized: ClassVar[bool] = False
 
     @abstractmethod
-    def discounts(self, ranks: Ints) -> Floats:
+    def discounts(self, ranks: Ints | Floats) -> Floats:
         """Discounts of ranks."""
 
     def at_pairs(self, found: FoundPairs, pairs: RelevantPairs) -> Floats:
@@ -103,8 +104,7 @@ class DiscountedNovelty(SubtopicMeasure):
     def best_sum(self) -> float:
         """The sum of a ranking in which each document is relevant, for one subtopic."""
         assert self.k is not None
-        ranks = np.arange(1, self.k + 1)
-        return float(np.sum((1.0 - self.alpha) ** (ranks - 1) * self.discounts(ranks)))
+        return float(sums_over_ranks(lambda ranks: (1.0 - self.alpha) ** (ranks - 1.0) * self.discounts(ranks), self.k))
 
 
 class AlphaDCG(DiscountedNovelty):
@@ -129,8 +129,8 @@ class AlphaDCG(DiscountedNovelty):
     name: ClassVar[str] = "alpha_dcg"
     needs_cutoff: ClassVar[bool] = True
 
-    def discounts(self, ranks: Ints) -> Floats:
-        return discount_function("log2")(ranks.astype(np.float64))
+    def discounts(self, ranks: Ints | Floats) -> Floats:
+        return discount_function("log2")(np.asarray(ranks, dtype=np.float64))
 
 
 class AlphaNDCG(AlphaDCG):
@@ -161,7 +161,7 @@ class IntentAwareERR(DiscountedNovelty):
     name: ClassVar[str] = "err_ia"
     needs_cutoff: ClassVar[bool] = True
 
-    def discounts(self, ranks: Ints) -> Floats:
+    def discounts(self, ranks: Ints | Floats) -> Floats:
         return 1.0 / ranks
 
 
@@ -194,7 +194,7 @@ class NoveltyRBP(DiscountedNovelty):
     name: ClassVar[str] = "nrbp"
     beta: float = setting(0.5, check_number, above=0.0, below=1.0)
 
-    def discounts(self, ranks: Ints) -> Floats:
+    def discounts(self, ranks: Ints | Floats) -> Floats:
         return self.beta ** (ranks - 1.0)
 
     def best_sum(self) -> float:

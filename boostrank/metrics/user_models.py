@@ -28,6 +28,7 @@ from boostrank.dcg import DCG, TIES, Ties, discount_function
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.ranked_documents import ranked_documents
+from boostrank.rank_sums import N_ADDED, sums_over_ranks
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_count, check_number, setting
@@ -98,7 +99,7 @@ class UserModelMeasure(QueryMeasure):
         goes_on = self.continuation(part.positions + 1, grades / unit, totals, unit)
         reading, last = part.product_before(goes_on), part.ends - 1
         # The documents that follow have no gain.
-        left = np.inf if self.k is None else (self.k - part.sizes).astype(np.float64)
+        left = np.inf if self.k is None else float(self.k) - part.sizes
         more = self.expected_more(part.sizes, totals[last] / unit, left)
         n_read = part.sum(reading) + reading[last] * goes_on[last] * more
         return part.sum(reading * grades) / (unit * n_read)
@@ -238,8 +239,9 @@ class ScaledDCG(UserModelMeasure):
 
     def expected_more(self, ranks: Ints, totals: Floats, left: Floats | float) -> Floats:
         assert self.k is not None
-        up_to = np.concatenate([[0.0], np.cumsum(DCG().discounts(self.k))])
-        return (up_to[self.k] - up_to[ranks]) / discount_function("log2")(ranks + 1.0)
+        discount = discount_function("log2")
+        sums = sums_over_ranks(discount, np.append(ranks, float(self.k)), max(N_ADDED, int(ranks.max())))
+        return (sums[-1] - sums[:-1]) / discount(ranks + 1.0)
 
 
 class NERR8(UserModelMeasure):

@@ -52,13 +52,14 @@ from boostrank.discounts import (
     ranks_kept,
     share_kept,
 )
+from boostrank.rank_sums import sums_over_ranks
 from boostrank.segments import Floats
 
 # Ranks at which the decay of a function is fitted: powers of 2 up to 2^52, which float64 represents exactly.
 RANKS = np.exp2(np.arange(8.0, 53.0))
 # Fitted powers that differ from 0 or 1 by less than this are replaced by 0 or 1.
 POWER_TOLERANCE = 0.02
-# Number of terms of a convergent series that are added. The remainder is computed from the decay.
+# Number of terms of a series that are added. The remainder is integrated, or computed from the decay.
 MAX_SUMMED = 1_000_000
 
 
@@ -235,15 +236,15 @@ def effective_ranks(n: ArrayLike, *, discount: Discount = "log2", k: Cutoff = No
     [78.8, 9495.1]
     """
     kept = ranks_kept(k, np.asarray(n))
-    discounts = DCG(discount=discount).discounts(int(kept.max()))
-    return (np.cumsum(discounts) ** 2 / np.cumsum(discounts**2))[kept - 1]
+    total, squares = _sums(discount, kept)
+    return total**2 / squares
 
 
 def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
     """Limits of the sums of ``d`` and of ``d^2`` for long lists, if the sum of discounts is bounded."""
     if is_constant(k):
-        discounts = DCG(discount=discount).discounts(k)  # type: ignore[arg-type]
-        return float(discounts.sum()), float((discounts**2).sum())
+        total, squares = _sums(discount, k)  # type: ignore[arg-type]
+        return float(total), float(squares)
     if isinstance(discount, (tuple, list)):
         name, parameter = discount
         if name == "power":
@@ -257,6 +258,16 @@ def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
     elif decay.power < np.inf:
         remainder = MAX_SUMMED * discounts[-1] / (decay.power - 1.0)
     return float(discounts.sum() + remainder), float((discounts**2).sum())
+
+
+def _sums(discount: Discount, last: ArrayLike) -> tuple[Floats, Floats]:
+    """Sums of ``d`` and of ``d^2`` over the ranks 1 to `last`; raises ValueError for an invalid discount."""
+    DCG(discount=discount).discounts(int(min(np.max(last), MAX_SUMMED)))
+    function = checked_discount(discount)
+    return (
+        sums_over_ranks(function, last, MAX_SUMMED),
+        sums_over_ranks(lambda ranks: function(ranks) ** 2, last, MAX_SUMMED),
+    )
 
 
 def _judge(decay: Decay, k: Cutoff, share: float) -> tuple[Literal["feasible", "boundary", "too fast", "flat"], str]:
