@@ -75,7 +75,7 @@ from boostrank.clicks.relevance_estimates import (
 from boostrank.dcg import DCG, Discount
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Floats
-from boostrank.setting_checks import check_choice, check_number
+from boostrank.setting_checks import check_choice, check_flag, check_number
 
 Unit = Literal["queries", "sessions"]
 
@@ -189,6 +189,7 @@ def evaluate(
     name, dcg = _parse(measure, discount)
     check_number("level", level, above=0, below=1)
     check_choice("by", by, ("queries", "sessions"))
+    check_flag("self_normalized", self_normalized)
     check_choice("average", average, ("queries", "sessions"))
     rankings = [_checked_scores(scores, "scores", log)]
     if baseline is not None:

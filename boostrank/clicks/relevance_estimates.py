@@ -76,7 +76,7 @@ from numpy.typing import NDArray
 from boostrank.clicks.click_log import ClickLog, check_log
 from boostrank.clicks.click_models import Cascade, ClickModel, get_click_model
 from boostrank.segments import Bools, Floats
-from boostrank.setting_checks import check_choice, check_number
+from boostrank.setting_checks import check_choice, check_flag, check_number
 
 Method = Literal["auto", "expected-clicks", "inverse-propensity"]
 NotShown = Literal["error", "irrelevant"]
@@ -169,6 +169,7 @@ def estimate_relevance(
     """
     check_log(log)
     check_choice("not_shown", not_shown, NOT_SHOWN)
+    check_flag("bounded", bounded)
     chosen = get_click_model(model)
     if _by_position(chosen):
         # The corrections depend on the position only: sums over counts are the same as over sessions, and faster.

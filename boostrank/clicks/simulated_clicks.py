@@ -156,8 +156,13 @@ def _relevance_probability(labels: Floats, relevance: RelevanceProbability) -> F
             raise ValueError(f"relevance must be vectorized: for shape {labels.shape} it returned {gamma.shape}")
     else:
         table = as_floats(relevance, "relevance")
+        if table.ndim != 1:
+            raise ValueError(
+                "relevance must be 'exp2', 'linear', a table of probabilities by label, or a function; got "
+                f"{relevance!r}"
+            )
         known = (labels == np.floor(labels)) & (labels < len(table))
-        if table.ndim != 1 or not known.all():
+        if not known.all():
             raise ValueError(
                 f"relevance must have a probability for each label of y; the label {labels[np.argmin(known)]:g} is "
                 f"not one of 0 to {len(table) - 1}"

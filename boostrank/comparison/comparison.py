@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from boostrank.html_tables import html_table
+from boostrank.setting_checks import check_flag
 from boostrank.table_texts import latex_table, markdown_table, text_lines
 
 if TYPE_CHECKING:
@@ -181,11 +182,16 @@ class Comparison:
         ValueError
             If `by_group` is True and the comparison has no groups.
         """
-        return markdown_table(self._group_rows() if by_group else self._rows(), 4 if by_group else 1)
+        return markdown_table(*self._text_rows(by_group))
 
     def to_latex(self, *, by_group: bool = False) -> str:
         """Return the table of :meth:`to_markdown` as a LaTeX table for the package booktabs."""
-        return latex_table(self._group_rows() if by_group else self._rows(), 4 if by_group else 1)
+        return latex_table(*self._text_rows(by_group))
+
+    def _text_rows(self, by_group: bool) -> tuple[list[list[str]], int]:
+        """The rows of a table, and how many of its columns have text."""
+        check_flag("by_group", by_group)
+        return (self._group_rows(), 4) if by_group else (self._rows(), 1)
 
     def plot(self, measure: str | None = None, ax: Any = None) -> Any:
         """Plot the differences to the baseline with their intervals.

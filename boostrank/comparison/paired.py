@@ -18,7 +18,7 @@ from boostrank.labels import as_labels
 from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.segments import Floats
-from boostrank.setting_checks import is_count, named_part
+from boostrank.setting_checks import check_flag, is_count, named_part
 
 
 def compare(
@@ -130,6 +130,8 @@ def compare(
         raise ValueError(f"baseline must be one of the rankers {', '.join(rankers)}; got {baseline!r}")
     if n_jobs is not None and (not is_count(n_jobs) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None or an integer that is not 0; got {n_jobs!r}")
+    if not callable(progress):
+        check_flag("progress", progress)
     folds, extra_measures = list(folds), extra_measures or {}
     measures = named_measures(_default_measures(folds) if measures is None else measures, "arrays")
     check_measure_names([*measures, *extra_measures])
@@ -139,7 +141,7 @@ def compare(
     trainings = [Training(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
     parts: dict[int, pd.DataFrame] = {}
     with contextlib.ExitStack() as stack:
-        if progress is True:
+        if progress and not callable(progress):
             progress = stack.enter_context(ProgressDisplay(len(folds), len(rankers)))
         finished = stack.enter_context(contextlib.closing(run_trainings(trainings, n_jobs, saved)))
         for number, result, is_saved in finished:

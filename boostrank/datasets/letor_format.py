@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.setting_checks import is_count
+from boostrank.setting_checks import check_flag, is_count
 
 Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -51,19 +51,19 @@ class ReadOptions:
         return (self.n_features or MAX_INDEX) - self.zero_based
 
 
-def check_options(n_features: Any, sparse: Any, dtype: Any, zero_based: Any, comments: bool = False) -> ReadOptions:
+def check_options(n_features: Any, sparse: Any, dtype: Any, zero_based: Any, comments: Any = False) -> ReadOptions:
     """Check the options of a reading function; raise ValueError for an invalid one."""
     if n_features is not None and not (is_count(n_features) and 1 <= n_features <= MAX_INDEX):
         raise ValueError(f"n_features must be None or an integer from 1 to {MAX_INDEX}; got {n_features!r}")
     if not (isinstance(sparse, (bool, np.bool)) or (isinstance(sparse, str) and sparse == "auto")):
         raise ValueError(f"sparse must be 'auto', True or False; got {sparse!r}")
-    if not isinstance(zero_based, (bool, np.bool)):
-        raise ValueError(f"zero_based must be True or False, it is never guessed; got {zero_based!r}")
+    check_flag("zero_based", zero_based)
+    check_flag("comments", comments)
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be numpy.float64 or numpy.float32; got {dtype!r}")
     width = None if n_features is None else int(n_features)
     kind: Sparse = "auto" if isinstance(sparse, str) else bool(sparse)
-    return ReadOptions(width, kind, bool(zero_based), np.dtype(dtype), comments)
+    return ReadOptions(width, kind, bool(zero_based), np.dtype(dtype), bool(comments))
 
 
 def quote(text: bytes, max_length: int) -> str:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from boostrank.datasets.letor_format import PathLike, is_int64
 from boostrank.files import write_atomically
-from boostrank.setting_checks import is_count
+from boostrank.setting_checks import check_flag, is_count
 
 
 def write_letor(
@@ -65,6 +65,7 @@ def write_letor(
     1 qid:7 1:0.1 2:0 # doc a
     0 qid:7 1:2 2:3
     """
+    check_flag("zero_based", zero_based)
     for name, values in (("X", X), ("y", y), ("qid", qid)):
         if np.ma.is_masked(values):
             raise ValueError(f"{name} has masked values, which a LETOR file cannot hold; fill or leave them out")

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from boostrank.datasets.dataset import Dataset
 from boostrank.queries import Queries
 from boostrank.segments import Floats, Ints
-from boostrank.setting_checks import check_count, check_number, is_count
+from boostrank.setting_checks import check_count, check_flag, check_number, is_count
 from boostrank.targets import make_targets
 
 # Fraction of the documents that have the label 0, 1, 2, ...
@@ -97,6 +97,7 @@ def make_ranking(
             "n_documents must be an integer of at least 1, or two integers (low, high) with 1 <= low <= high; got "
             f"{n_documents!r}"
         )
+    check_flag("return_bayes", return_bayes)
     random = check_random_state(random_state)
     queries = Queries.from_sizes(random.randint(low, high + 1, size=n_queries))
     X = random.standard_normal((queries.n_documents, n_features))

@@ -18,7 +18,7 @@ from boostrank.displays.style import BLUE, GREY, axes, light_grid, wrapped
 from boostrank.metrics.input_checks import labels_scores_queries
 from boostrank.metrics.query_groups import mean_margin
 from boostrank.segments import Floats, Ints
-from boostrank.setting_checks import check_count
+from boostrank.setting_checks import check_count, check_flag
 from boostrank.targets import Normalize, make_targets
 from boostrank.weights import query_weights, weighted_means
 
@@ -137,6 +137,7 @@ class GainCalibrationDisplay(Display):
             finite number for each score.
         """
         check_count("n_bins", n_bins)
+        check_flag("within_queries", within_queries)
         labels, _, queries = labels_scores_queries(y_true, y_score, qid, "GainCalibrationDisplay")
         # Measures may replace integers by their ranks, but here their values count.
         scores = queries.group(as_floats(y_score, "y_score"))

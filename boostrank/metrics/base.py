@@ -361,6 +361,7 @@ def evaluate_together(
     weights : ndarray, shape (n_queries,)
     per_query : bool, default False
     """
+    check_flag("per_query", per_query)
     grouped = GroupedLabels(labels, queries)
     bound = [BoundQueryMeasure(each, queries, each.prepare(grouped), weights) for each in measures]
     values = values_of_measures([each.prepared for each in bound], scores, queries)

@@ -16,6 +16,7 @@ from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.input_checks import check_scores
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Floats
+from boostrank.setting_checks import check_flag
 from boostrank.weights import query_weights
 
 
@@ -90,6 +91,7 @@ class ClickDCG(Measure):
         sample_weight, per_query
             See :func:`boostrank.ndcg_score`.
         """
+        check_flag("per_query", per_query)
         labels = self.checked(y_true)
         if qid is not None:
             labels.check_qid(qid)

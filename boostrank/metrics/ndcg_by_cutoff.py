@@ -13,7 +13,7 @@ from boostrank.metrics.query_mean import Empty, QueryMean
 from boostrank.metrics.ranked_documents import ranked_documents
 from boostrank.rankings import RankedBlock, for_each_ranked
 from boostrank.segments import Floats, Ints, Segments
-from boostrank.setting_checks import is_count
+from boostrank.setting_checks import check_flag, is_count
 from boostrank.weights import query_weights
 
 
@@ -60,6 +60,7 @@ def ndcg_curve(
     """
     cutoffs = check_ks(ks)
     check_ties(ties)
+    check_flag("per_query", per_query)
     relevance, scores, queries = labels_scores_queries(y_true, y_score, qid, "ndcg_curve")
     # Ranks beyond the longest query have no documents.
     last = min(int(cutoffs.max()), int(queries.sizes.max()))

@@ -10,6 +10,7 @@ from boostrank.dcg import DCG, Discount, Gain, Ties, normalize
 from boostrank.metrics.input_checks import labels_scores_queries
 from boostrank.metrics.query_mean import Empty, QueryMean
 from boostrank.segments import Floats
+from boostrank.setting_checks import check_flag
 from boostrank.weights import query_weights
 
 
@@ -68,6 +69,7 @@ def tie_range(
     >>> [round(value, 4) for value in tie_range([0, 1], [0.5, 0.5], qid=[7, 7])]
     [0.6309, 0.8155, 1.0]
     """
+    check_flag("per_query", per_query)
     relevance, scores, queries = labels_scores_queries(y_true, y_score, qid, "tie_range")
     dcg = DCG(k, gain, discount)
     gains = dcg.relative_gains_of(relevance, queries)

@@ -20,6 +20,7 @@ from boostrank.metrics.query_groups import add_groups, group_means, query_groups
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries import Queries
 from boostrank.segments import Floats
+from boostrank.setting_checks import check_flag
 from boostrank.weights import query_weights
 
 if TYPE_CHECKING:
@@ -208,6 +209,7 @@ def evaluate(
     1        short    mrr        1  1.00
     2  all queries    mrr        2  0.75
     """
+    check_flag("per_query", per_query)
     named = named_measures(measures, "arrays")
     values: dict[str, Any] = dict.fromkeys(named)
     together = {name: measure for name, measure in named.items() if isinstance(measure, QueryMeasure)}
@@ -270,6 +272,7 @@ class FunctionMeasure(Measure):
         sample_weight: ArrayLike | None = None,
         per_query: bool = False,
     ) -> float | Floats:
+        check_flag("per_query", per_query)
         require_ids(find_qid(None, qid, y_true)[1], str(self))
         asked: dict[str, Any] = dict(self.settings)
         if sample_weight is not None:

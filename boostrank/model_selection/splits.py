@@ -17,7 +17,7 @@ from boostrank.dcg import check_relevance
 from boostrank.frames import find_qid, require_qid
 from boostrank.queries import Queries, positions_by_id
 from boostrank.segments import Ints
-from boostrank.setting_checks import check_count, check_number, named_part
+from boostrank.setting_checks import check_count, check_flag, check_number, named_part
 
 
 class QueryKFold(GroupKFold):
@@ -81,6 +81,7 @@ class QueryKFold(GroupKFold):
         check_lengths(X=_num_samples(X), qid=queries.n_documents)
         if queries.n_queries < self.n_splits:
             raise ValueError(f"n_splits={self.n_splits} folds need as many queries; got {queries.n_queries}")
+        check_flag("stratify", self.stratify)
         if self.stratify:
             yield from self._stratified(queries, y)
         else:
@@ -218,6 +219,7 @@ def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0)
     >>> len(set(fold.train.qid)), len(set(fold.validation.qid))
     (8, 2)
     """
+    check_number("fraction", fraction, above=0, below=1)
     if fold.validation is not None:
         return fold
     keep, hold_out = split_queries(fold.train.qid, fraction, random_state)

@@ -130,13 +130,14 @@ class PreferenceGraph:
         """
         check_choice("weight", weight, EDGE_WEIGHTS)
         check_number("threshold", threshold, optional=True)
+        dcg = DCG(gain=gain)
         labels, queries = check_relevance(y), Queries.from_qid(qid)
         check_lengths(qid=queries.n_documents, y=len(labels))
         levels = labels if threshold is None else (labels >= threshold).astype(np.float64)
         winner, loser = ordered_pairs(levels, queries)
         if weight == "one":
             return cls(qid, winner, loser)
-        worth = levels if weight == "labels" else DCG(gain=gain).gains(labels if threshold is None else levels)
+        worth = levels if weight == "labels" else dcg.gains(labels if threshold is None else levels)
         return cls(qid, winner, loser, worth[winner] - worth[loser])
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -53,7 +54,7 @@ def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -
     >>> graph.winner.tolist(), graph.loser.tolist()
     ([1, 0], [0, 2])
     """
-    frame = _frame(pairs, ("winner", "loser"))
+    frame = _frame(pairs, "pairs", ("winner", "loser"))
     winner, loser = (_find_rows(frame, name, qid, documents) for name in ("winner", "loser"))
     return PreferenceGraph(qid, winner, loser, frame["weight"].to_numpy() if "weight" in frame else None)
 
@@ -91,7 +92,7 @@ def from_judgments(
     import pandas as pd
 
     check_choice("ties", ties, ("skip", "half"))
-    frame = _frame(judgments, ("left", "right", "preferred"))
+    frame = _frame(judgments, "judgments", ("left", "right", "preferred"))
     known = frame["preferred"].isin(["left", "right", "tie"]).to_numpy()
     if not known.all():
         row = int(np.argmin(known))
@@ -270,9 +271,12 @@ def _uniform(ids: ArrayLike, name: str) -> tuple[NDArray[Any], type]:
     raise ValueError(f"{name} must be all str, all integers or all floats for a CSV file; got {array.dtype}")
 
 
-def _frame(table: Any, needed: tuple[str, ...]) -> pd.DataFrame:
+def _frame(table: Any, name: str, needed: tuple[str, ...]) -> pd.DataFrame:
     import pandas as pd
 
+    if not (isinstance(table, Mapping) or hasattr(table, "columns")):
+        wanted = ", ".join(map(repr, needed))
+        raise TypeError(f"{name} must be a DataFrame or a dict with the columns {wanted}; got {type(table).__name__}")
     names = list(getattr(table, "columns", table))
     frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame({name: table[name] for name in names})
     missing = [name for name in needed if name not in frame]

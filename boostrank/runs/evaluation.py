@@ -19,7 +19,7 @@ from boostrank.rankings import RankedBlock
 from boostrank.runs.judged_run import join
 from boostrank.runs.weights_and_groups import groups_by_id, weights_by_id
 from boostrank.segments import Floats
-from boostrank.setting_checks import check_choice
+from boostrank.setting_checks import check_choice, check_flag
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,6 +127,7 @@ def evaluate_run(
     check_choice("ties", ties, (TREC_EVAL, *TIES))
     check_choice("unjudged", unjudged, UNJUDGED)
     check_choice("subtopics", subtopics, SUBTOPICS)
+    check_flag("per_query", per_query)
     checks = {
         name: _for_runs(name, measure, ties, unjudged) for name, measure in named_measures(measures, "runs").items()
     }

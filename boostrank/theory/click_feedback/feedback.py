@@ -85,7 +85,7 @@ from boostrank.clicks.click_targets import session_targets
 from boostrank.dcg import DCG
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Floats, Segments
-from boostrank.setting_checks import check_choice
+from boostrank.setting_checks import check_choice, check_count, check_flag, check_number
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.targets import make_targets
 from boostrank.theory.consistency.label_distributions import DistributionBatch, LabelDistribution
@@ -141,6 +141,8 @@ class ClickFeedback:
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", get_click_model(self.model))
         check_choice("normalize", self.normalize, FEEDBACK_NORMALIZATIONS)
+        check_flag("correct", self.correct)
+        check_flag("aggregate", self.aggregate)
         if self.normalize == "sessions" and not self.correct:
             raise ValueError("normalize='sessions' needs correct=True: its targets are made from corrected clicks")
         if self.correct and isinstance(self.model, Cascade) and self.model.satisfaction == 1.0:
@@ -249,6 +251,8 @@ def is_affine(surrogate: str | Surrogate, n_trials: int = 20, tolerance: float =
     >>> is_affine("softmax"), is_affine("centered-logistic")
     (True, False)
     """
+    check_count("n_trials", n_trials)
+    check_number("tolerance", tolerance, smallest=0)
     chosen, random, queries = get_surrogate(surrogate), np.random.default_rng(0), Segments.from_sizes([5])
     for _ in range(n_trials):
         scores, weight = random.normal(size=5), random.random()

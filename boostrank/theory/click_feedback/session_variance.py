@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from boostrank.arrays import as_floats
 from boostrank.dcg import DCG
 from boostrank.segments import Floats
+from boostrank.setting_checks import check_count
 from boostrank.theory.consistency.regret_bounds import discounts_by_rank
 
 # With more documents, rounding changes the last differences by more than a millionth.
@@ -80,6 +81,7 @@ def session_target_variance(
     >>> round(total, 4), known
     (0.1497, 0.0)
     """
+    check_count("n_documents", n_documents, optional=True)
     propensities = np.append(as_floats(propensity, "propensity"), as_floats(others, "others"))
     bad = ~((propensities > 0) & (propensities <= 1))
     if bad.any():

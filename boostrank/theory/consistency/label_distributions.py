@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import DCG, check_relevance
 from boostrank.segments import Floats, Ints, Segments
+from boostrank.setting_checks import check_count
 from boostrank.targets import Normalize, make_targets
 
 # Largest difference of the sum of probabilities from 1, which is due to rounding.
@@ -92,10 +93,9 @@ class LabelDistribution:
         >>> LabelDistribution.random(2, random_state=0).labels.tolist()
         [[4.0, 3.0], [2.0, 1.0], [1.0, 0.0]]
         """
-        if min(n_documents, n_outcomes) < 1 or max_label < 0:
-            raise ValueError(
-                f"need n_documents, n_outcomes >= 1 and max_label >= 0; got {n_documents=}, {n_outcomes=}, {max_label=}"
-            )
+        check_count("n_documents", n_documents)
+        check_count("n_outcomes", n_outcomes)
+        check_count("max_label", max_label, 0)
         random = np.random.default_rng(random_state)
         labels = random.integers(0, max_label + 1, size=(n_outcomes, n_documents))
         return cls(labels, random.dirichlet(np.ones(n_outcomes)))

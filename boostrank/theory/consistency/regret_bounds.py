@@ -70,6 +70,7 @@ surrogates no constant is known here, and you must pass one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,7 +78,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.dcg import DCG
 from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_count, check_number
+from boostrank.setting_checks import check_count, check_flag, check_number
 from boostrank.surrogates import (
     Cosine,
     Logistic,
@@ -191,8 +192,9 @@ def discount_constant(n_documents: int, dcg: DCG | None = None, *, norm: float =
     (2.3648, 0.5219)
     """
     check_count("n_documents", n_documents)
-    if not norm >= 1:
-        raise ValueError(f"norm must be the p of a p-norm, at least 1; got {norm!r}")
+    check_flag("sharp", sharp)
+    if not (isinstance(norm, Real) and not isinstance(norm, bool) and norm >= 1):
+        raise ValueError(f"norm must be the p of a p-norm, a number of at least 1 or infinity; got {norm!r}")
     discounts = discounts_by_rank(int(n_documents), DCG() if dcg is None else dcg)
     vector = discounts - discounts[::-1] if sharp else 2.0 * discounts
     return float(np.linalg.norm(vector, ord=conjugate(norm)))

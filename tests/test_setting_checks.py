@@ -1,0 +1,100 @@
+"""Flags of public functions: only True and False are valid, and messages name the argument."""
+
+import numpy as np
+import pytest
+
+import boostrank as br
+from boostrank import clicks, datasets, displays, metrics, model_selection, preferences, theory
+
+X, Y, QID = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([2.0, 1.0, 0.0, 1.0]), np.array([7, 7, 8, 8])
+SCORES = np.array([0.3, 0.2, 0.1, 0.4])
+RUN = {"q": {"a": 1.0}}
+LOG = br.ClickLog(["q", "q"], [0, 1], [1, 2], [1, 0])
+GRAPH = br.PreferenceGraph.from_grades(Y, QID)
+FOLD = datasets.Fold("Fold1", train=None, validation=datasets.Dataset(X, Y, QID), test=None)
+
+
+@pytest.fixture
+def letor(tmp_path):
+    path = tmp_path / "train.txt"
+    br.write_letor(path, X, Y, QID)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("per_query", lambda flag: br.ndcg_score(Y, SCORES, QID, per_query=flag)),
+        ("per_query", lambda flag: br.evaluate(Y, SCORES, QID, per_query=flag)),
+        ("per_query", lambda flag: br.evaluate_run(RUN, RUN, "AP", per_query=flag)),
+        ("per_query", lambda flag: metrics.ndcg_curve(Y, SCORES, QID, per_query=flag)),
+        ("per_query", lambda flag: metrics.tie_range(Y, SCORES, QID, per_query=flag)),
+        ("per_query", lambda flag: metrics.agreement_score(GRAPH, SCORES, QID, per_query=flag)),
+        ("per_query", lambda flag: br.get_measure(lambda y, scores, qid: 0.5)(Y, SCORES, QID, per_query=flag)),
+        (
+            "per_query",
+            lambda flag: br.get_measure("click-dcg")(br.ClickLabels(LOG, "position-based"), [0.2, 0.1], per_query=flag),
+        ),
+        ("return_bayes", lambda flag: br.make_ranking(2, return_bayes=flag)),
+        ("stratify", lambda flag: list(br.QueryKFold(2, stratify=flag).split(X, Y, QID))),
+        ("progress", lambda flag: br.compare({"a": br.LightGBMRanker()}, [FOLD], progress=flag)),
+        ("by_group", lambda flag: br.compare_runs(RUN, {"a": RUN, "b": RUN}).to_markdown(by_group=flag)),
+        ("by_group", lambda flag: br.compare_runs(RUN, {"a": RUN, "b": RUN}).to_latex(by_group=flag)),
+        ("bounded", lambda flag: clicks.estimate_relevance(LOG, "position-based", bounded=flag)),
+        ("self_normalized", lambda flag: clicks.evaluate(LOG, [1.0, 0.0], "position-based", self_normalized=flag)),
+        ("correct", lambda flag: theory.ClickFeedback(correct=flag)),
+        ("aggregate", lambda flag: theory.ClickFeedback(aggregate=flag)),
+        ("sharp", lambda flag: theory.discount_constant(3, sharp=flag)),
+        ("sharp", lambda flag: theory.regret_bound("squared", 0.1, 3, sharp=flag)),
+        ("sharp", lambda flag: theory.low_noise_bound("squared", 0.1, 0.5, 1.0, 3, sharp=flag)),
+        (
+            "within_queries",
+            lambda flag: displays.GainCalibrationDisplay.from_predictions(Y, SCORES, QID, within_queries=flag),
+        ),
+    ],
+)
+def test_flags_are_true_or_false(name, call):
+    for flag in ("no", "False", 1, None, np.nan):
+        with pytest.raises(ValueError, match=rf"^{name} must be True or False; got {flag!r}"):
+            call(flag)
+
+
+@pytest.mark.parametrize("flag", ["no", 1, None])
+def test_flags_of_letor_files_are_true_or_false(letor, flag):
+    for name in ("zero_based", "comments"):
+        with pytest.raises(ValueError, match=rf"^{name} must be True or False; got {flag!r}"):
+            br.read_letor(letor, **{name: flag})
+    before = letor.read_text()
+    with pytest.raises(ValueError, match=rf"^zero_based must be True or False; got {flag!r}"):
+        br.write_letor(letor, X, Y, QID, zero_based=flag)
+    assert letor.read_text() == before
+    with pytest.raises(ValueError, match=rf"^zero_based must be True or False; got {flag!r}"):
+        br.read_letor_folds(letor.parent, zero_based=flag)
+
+
+def test_flags_of_numpy_are_valid(letor):
+    assert len(br.read_letor(letor, comments=np.True_)) == 4
+    assert br.ndcg_score(Y, SCORES, QID, per_query=np.bool_(True)).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("call", "fault"),
+    [
+        (
+            lambda: model_selection.with_validation(FOLD, fraction=5),
+            "fraction must be a finite number above 0 and below",
+        ),
+        (lambda: br.PreferenceGraph.from_grades(Y, QID, gain="nonsense"), "gain must be 'exp2', 'linear', a table"),
+        (lambda: preferences.from_judgments([(0, 1)], QID), "judgments must be a DataFrame or a dict with the columns"),
+        (lambda: br.simulate_clicks(Y, SCORES, QID, relevance=None), "relevance must be 'exp2', 'linear', a table"),
+        (lambda: theory.discount_constant(3, norm="2"), "norm must be the p of a p-norm, a number of at least 1"),
+        (lambda: theory.is_affine("softmax", n_trials=0), "n_trials must be an integer of at least 1; got 0"),
+        (lambda: theory.is_affine("softmax", tolerance=np.nan), "tolerance must be a finite number of at least 0"),
+        (lambda: theory.LabelDistribution.random(2.5), "n_documents must be an integer of at least 1; got 2.5"),
+        (lambda: theory.LabelDistribution.random(2, max_label=2.5), "max_label must be an integer of at least 0"),
+        (lambda: theory.session_target_variance(0.5, n_documents=0), "n_documents must be None or an integer of at"),
+    ],
+)
+def test_invalid_settings_are_named(call, fault):
+    with pytest.raises((ValueError, TypeError), match=f"^{fault}"):
+        call()
