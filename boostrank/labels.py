@@ -42,8 +42,8 @@ class Labels(ABC):
 
     @property
     @abstractmethod
-    def differ(self) -> bool:
-        """Whether there are documents with different labels, so that there may be something to learn."""
+    def sameness(self) -> str:
+        """Why nothing can be learned from the labels, such as "all labels are 0"; "" if some of them differ."""
 
     @abstractmethod
     def require_relevance(self, objective: Any) -> Floats:
@@ -122,8 +122,8 @@ class Relevance(Labels):
         return self.values
 
     @property
-    def differ(self) -> bool:
-        return bool((self.values != self.values[0]).any())
+    def sameness(self) -> str:
+        return sameness_of(float(self.values.min()), float(self.values.max()))
 
     def require_relevance(self, objective: Any) -> Floats:
         return self.values
@@ -154,8 +154,8 @@ class Preferences(Labels):
         return np.zeros(len(self))
 
     @property
-    def differ(self) -> bool:
-        return len(self.values.winner) > 0
+    def sameness(self) -> str:
+        return "" if len(self.values.winner) else "there is no preference between two documents"
 
     def require_relevance(self, objective: Any) -> Floats:
         raise ValueError(f"{objective!r} needs relevance labels; for preferences use one of {', '.join(EDGE_LOSSES)}")
@@ -189,9 +189,13 @@ class Clicks(Labels):
         return self.values.kept
 
     @property
-    def differ(self) -> bool:
+    def sameness(self) -> str:
+        if not self.values.has_clicks:
+            return "no document of the click log was clicked; train on more sessions"
         estimates = self.values.relevance
-        return bool((estimates != estimates[0]).any())
+        if (estimates != estimates[0]).any():
+            return ""
+        return f"all documents have the same estimated relevance, {estimates[0]:g}; train on more sessions"
 
     def require_relevance(self, objective: Any) -> Floats:
         raise ValueError(
@@ -230,6 +234,11 @@ class Clicks(Labels):
 
     def default_measure(self, dcg: DCG) -> Measure:
         return ClickDCG(k=dcg.k, discount=dcg.discount)
+
+
+def sameness_of(lowest: float, highest: float) -> str:
+    """As :attr:`Labels.sameness`, for the smallest and the largest relevance."""
+    return "" if lowest < highest else f"all labels are {lowest:g}; give labels that differ within queries"
 
 
 def as_labels(y: Any) -> Labels:

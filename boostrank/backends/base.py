@@ -378,15 +378,17 @@ def require_same_models(what: str, values: Sequence[Any]) -> None:
             )
 
 
-def warn_without_splits(backend: Backend, booster: Any, labels_differ: bool) -> None:
-    """Warn if every document gets the same score although labels differ."""
-    if labels_differ and not backend.has_splits(booster):
-        warnings.warn(
-            "no tree has a split, so every document gets the same score. The causes may be: all features are constant; "
-            "all labels of a query are equal, in every query; or a split needs more than the data have: lower "
-            "min_child_weight, min_child_samples (LightGBM) or gamma (XGBoost)",
-            stacklevel=3,
-        )
+def warn_without_splits(backend: Backend, booster: Any, sameness: str) -> None:
+    """Warn if every document gets the same score; `sameness` is the cause if it lies in the labels, else empty."""
+    if backend.has_splits(booster):
+        return
+    causes = (
+        "The causes may be: all features are constant; all labels of a query are equal, in every query; or a split "
+        "needs more than the data have: lower min_child_weight, min_child_samples (LightGBM) or gamma (XGBoost)"
+    )
+    if sameness:
+        causes = f"The cause is that {sameness}"
+    warnings.warn(f"no tree has a split, so every document gets the same score. {causes}", stacklevel=3)
 
 
 def with_reused_buffers(objective: BoundLoss) -> BoostingFunction:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -167,8 +166,6 @@ def fit(
     require_folder_of(model)
     data = read_documents(train, qid=qid, label=label, features=features, drop=drop, categorical=categorical)
     dataset = data.dataset
-    if not dataset.y.any():
-        warnings.warn(f"all labels of {train} are 0: the model has nothing to learn from", stacklevel=2)
     parts = None
     if validation is not None:
         parts = [tuple(read_documents(validation, qid=qid, label=label, model=data.features).dataset)]

@@ -150,6 +150,11 @@ class ClickLabels:
         return self.estimates.relevance
 
     @property
+    def has_clicks(self) -> bool:
+        """Whether a document was clicked."""
+        return bool(self.log.clicks.any())
+
+    @property
     def kept(self) -> Bools | None:
         """Whether each row is used, and not left out, shape (n_documents,); None if all rows are used."""
         if self.not_shown != "drop" or self.log.shown.all():

@@ -92,6 +92,11 @@ class DocumentClicks:
         return relevance
 
     @property
+    def has_clicks(self) -> bool:
+        """Whether a document was clicked, so that a target is above 0."""
+        return bool(self.records["target"].any())
+
+    @property
     def query_weights(self) -> Floats:
         """Weight of each query, shape (n_queries,), in proportion to those of all rows of the data set."""
         weights: Floats = self.queries.group(self.records["weight"])[self.queries.starts]

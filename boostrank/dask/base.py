@@ -191,7 +191,8 @@ class DaskRanker(BaseEstimator):
             again = replace(cluster, training=specification.for_refit(local._backend, trained.best_iteration))
             booster = train_on_workers(client, again, _selections(data, present, weights), []).booster
             trained = trained._replace(booster=booster)
-        warn_without_splits(local._backend, trained.booster, data.labels_differ)
+        sameness = as_labels(y).sameness if is_clicks(y) else data.sameness
+        warn_without_splits(local._backend, trained.booster, sameness)
         local._set_fitted(trained, features)
         return self
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from boostrank.arrays import check_lengths
 from boostrank.dask.rows import concatenate, n_rows, split_rows, summarize
 from boostrank.frames import QID
+from boostrank.labels import sameness_of
 from boostrank.segments import Bools, Ints
 
 #: No partition grows beyond this multiple of the mean size, or of the largest size before, whichever is larger.
@@ -70,15 +71,15 @@ class Partitions:
     n_queries, n_documents : int
     n_moved : int
         Number of documents that were moved.
-    labels_differ : bool
-        Whether there are documents with different labels.
+    sameness : str
+        Why nothing can be learned from the labels, as :attr:`boostrank.labels.Labels.sameness`.
     """
 
     parts: list[Partition]
     n_queries: int
     n_documents: int
     n_moved: int
-    labels_differ: bool
+    sameness: str
 
 
 def is_collection(values: Any) -> bool:
@@ -158,7 +159,7 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     whole = [Partition(rows[i], workers[i], queries) for i, queries in present.items() if len(queries)]
     lowest, highest = zip(*(summary.labels for summary in summaries), strict=True)
     n_moved = int(sizes[moves].sum())
-    return Partitions(whole, len(chosen), int(sizes.sum()), n_moved, min(lowest) < max(highest))
+    return Partitions(whole, len(chosen), int(sizes.sum()), n_moved, sameness_of(min(lowest), max(highest)))
 
 
 def choose_partitions(query: Ints, part: Ints, sizes: Ints, n_parts: int) -> Ints:

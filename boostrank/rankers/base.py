@@ -213,7 +213,7 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
                 trained = train_on_kept(self._backend, specification, data, kept, refit, n_earlier_rounds)
             if choice is not None and settings.chooses_rounds:
                 trained = trained._replace(evals_result={**choice.evals_result(), **trained.evals_result})
-        warn_without_splits(self._backend, trained.booster, data.labels.differ)
+        warn_without_splits(self._backend, trained.booster, data.labels.sameness)
         self._set_fitted(trained, features, n_earlier_rounds)
         if choice is not None:
             self._trained_objective = choice.candidate.objective
