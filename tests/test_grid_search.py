@@ -221,3 +221,11 @@ def test_other_estimators_have_no_number_of_rounds(data):
     expected = scores_by_hand(lambda rows: clone(forest).fit(X[rows], y[rows]), X, y, qid)
     np.testing.assert_array_equal(result["test_score"], expected)
     assert "test_n_estimators" not in result
+
+
+def test_the_text_of_a_search_has_no_address_in_memory(data):
+    X, y, qid = data
+    search = br.grid_search(OURS["lightgbm"], {"n_estimators": [1]}, X, y, qid, cv=2)
+    assert "scoring={'n_estimators': number of rounds" in repr(search)
+    assert " at 0x" not in repr(search)
+    assert repr(pickle.loads(pickle.dumps(search))) == repr(search)

@@ -313,7 +313,7 @@ def _scorers(scoring: Any, y: Any, ranker: Any, folds: Folds) -> dict[str, Any]:
         _check_folds_of_clicks(y, folds, measures)
     last = ranker[-1] if isinstance(ranker, Pipeline) else ranker
     is_ranker = "qid" in inspect.signature(last.fit).parameters
-    return {**scorers, "n_estimators": _n_estimators} if is_ranker else scorers
+    return {**scorers, "n_estimators": _RoundsScorer()} if is_ranker else scorers
 
 
 def _check_folds_of_clicks(clicks: ClickLabels, folds: Folds, measures: Sequence[Measure]) -> None:
@@ -326,6 +326,14 @@ def _check_folds_of_clicks(clicks: ClickLabels, folds: Folds, measures: Sequence
                     measure.bind(labels, labels.queries)
 
 
-def _n_estimators(estimator: Any, X: Any, y: Any = None) -> float:
-    """The number of boosting rounds of a fitted ranker, with the signature of a scorer."""
-    return n_rounds(estimator)
+class _RoundsScorer:
+    """The number of boosting rounds of a fitted ranker, with the signature of a scorer.
+
+    It is no function because those have their address in memory in the texts of what they belong to.
+    """
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
+        return n_rounds(estimator)
+
+    def __repr__(self) -> str:
+        return "number of rounds"
