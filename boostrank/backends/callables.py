@@ -19,7 +19,8 @@ from boostrank.metrics import BoundMeasure, ClickDCG, Measure, get_measure
 from boostrank.objective import bind
 from boostrank.queries import Queries
 from boostrank.segments import Floats
-from boostrank.targets import Normalize
+from boostrank.setting_checks import check_choice
+from boostrank.targets import NORMALIZATIONS, Normalize
 
 T = TypeVar("T")
 
@@ -74,8 +75,12 @@ class NativeObjective:
     """A loss as a custom objective; the subclass for a library has the signature that this library calls."""
 
     def __init__(self, objective: str | Loss, dcg: DCG, normalize: Normalize) -> None:
+        check_choice("normalize", normalize, NORMALIZATIONS)
         self.loss, self.dcg, self.normalize = get_loss(objective), dcg, normalize
         self._functions: PerDataset[BoostingFunction] = PerDataset()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.loss!r}, {self.dcg!r}, normalize={self.normalize!r})"
 
     def _function(self, fields: Fields) -> BoostingFunction:
         """Return the function of scores that gives gradient and Hessian on the data set of these fields."""
@@ -96,6 +101,9 @@ class NativeMetric:
                 "LightGBMRanker or XGBoostRanker of boostrank with eval_set=[(X, clicks)]"
             )
         self._bound: PerDataset[BoundMeasure] = PerDataset()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.measure!r})"
 
     def _evaluate(self, scores: Any, fields: Fields) -> tuple[str, float]:
         """Name of the measure, and its mean over queries."""

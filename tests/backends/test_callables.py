@@ -84,3 +84,12 @@ def test_the_measure_of_clicks_is_no_metric_of_the_libraries(metric):
     for measure in ("click-dcg@5", br.get_measure("click-dcg")):
         with pytest.raises(ValueError, match=r"click-dcg.* needs ClickLabels, and a Dataset or a DMatrix has only"):
             metric(measure)
+
+
+def test_settings_are_checked_and_shown_when_the_callables_are_made():
+    for make in (br.lightgbm_objective, br.xgboost_objective):
+        with pytest.raises(ValueError, match="normalize must be one of dcg, none, l2, sum, softmax; got 'x'"):
+            make(normalize="x")
+    text = repr(br.lightgbm_objective("poisson", k=3, normalize="l2"))
+    assert text == "LightGBMObjective(Poisson(), DCG(k=3, gain='exp2', discount='log2'), normalize='l2')"
+    assert repr(br.xgboost_metric("map", k=5)) == "XGBoostMetric(get_measure('map@5'))"
