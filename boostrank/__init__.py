@@ -5,6 +5,7 @@ Layers
 Modules and packages, from the lowest layer to the highest. Each imports only from the lines above its own; modules
 that share a line do not import each other. A test reads this list and checks it.
 
+    user_warnings            warnings that name the line of the user
     threads                  threads of this process that work on blocks of queries
     segments                 runs of rows that belong together, and reductions over them
     device_segments          segments in the memory of a GPU

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -26,6 +25,7 @@ from boostrank.objective import bind
 from boostrank.queries import Queries
 from boostrank.segments import Bools, Floats, Ints
 from boostrank.targets import Normalize
+from boostrank.user_warnings import warn
 from boostrank.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 
 BoostingFunction = Callable[[NDArray[Any]], tuple[Any, Any]]
@@ -388,7 +388,7 @@ def warn_without_splits(backend: Backend, booster: Any, sameness: str) -> None:
     )
     if sameness:
         causes = f"The cause is that {sameness}"
-    warnings.warn(f"no tree has a split, so every document gets the same score. {causes}", stacklevel=3)
+    warn(f"no tree has a split, so every document gets the same score. {causes}")
 
 
 def with_reused_buffers(objective: BoundLoss) -> BoostingFunction:

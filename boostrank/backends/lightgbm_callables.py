@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -18,6 +17,7 @@ from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.metrics import Measure
 from boostrank.targets import Normalize
 from boostrank.threads import use_threads
+from boostrank.user_warnings import warn
 
 
 class LightGBMObjective(NativeObjective):
@@ -43,10 +43,9 @@ class LightGBMObjective(NativeObjective):
         """Warn if all documents have one score in two calls in a row; LGBMRanker does not pass its parameters."""
         was_constant, self._constant = self._constant, len(scores) > 1 and bool((scores == scores[0]).all())
         if was_constant and self._constant:
-            warnings.warn(
+            warn(
                 "all documents have the same score in two rounds in a row, so LightGBM found no split; with a custom "
-                "objective, bagging_by_query=True always does this: use boostrank.LightGBMRanker, or leave it out",
-                stacklevel=3,
+                "objective, bagging_by_query=True always does this: use boostrank.LightGBMRanker, or leave it out"
             )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from boostrank.dcg import DCG, Discount, Gain
 from boostrank.losses import DEFAULT_LOSS, Loss
 from boostrank.metrics import Measure
 from boostrank.targets import Normalize
+from boostrank.user_warnings import warn
 
 
 class XGBoostObjective(NativeObjective):
@@ -23,10 +23,9 @@ class XGBoostObjective(NativeObjective):
         """Gradient and Hessian, float32, each of shape (n_documents,)."""
         boost = self._function(_fields(dtrain))
         if not self.loss.shift_invariant and preds[0] == 0.5 and (preds == 0.5).all():
-            warnings.warn(
+            warn(
                 "XGBoost starts a custom objective from the score 0.5, but objectives of boostrank must start from 0: "
-                "set base_score=0 in the parameters",
-                stacklevel=2,
+                "set base_score=0 in the parameters"
             )
         return boost(preds)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +18,7 @@ from boostrank.cli.table_files import TableFile, open_table
 from boostrank.datasets import Dataset, read_letor
 from boostrank.files import open_decompressed
 from boostrank.segments import Floats
+from boostrank.user_warnings import warn
 
 #: A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
@@ -200,10 +200,9 @@ def _read_letor(path: Path, options: ColumnOptions, model: ModelFeatures | None,
                 f"{path} is a LETOR file, which has numbers only, and {texts[0]!r} of the model is a category: use a "
                 "table"
             )
-        warnings.warn(
+        warn(
             f"the features of {path} have no names: feature 1 is taken for {model.names[0]!r}, and so on in the "
-            "sequence of the model",
-            stacklevel=2,
+            "sequence of the model"
         )
         if isinstance(X, np.ndarray):
             return Documents(pd.DataFrame(X, columns=model.names), y, qid, model.names)
@@ -232,10 +231,9 @@ def _read_table(
                 f"{path} has {len(features)} features, but the model has {model.n_features}, without names; choose "
                 "them in its sequence with --features"
             )
-        warnings.warn(
+        warn(
             f"the features of the model have no names: the columns of {path} are taken in their sequence, "
-            f"{features[0]!r} as the first feature",
-            stacklevel=2,
+            f"{features[0]!r} as the first feature"
         )
     ids = [name for name in (columns.qid, columns.label) if name is not None]
     wanted = list(dict.fromkeys([*features, *ids, *others]))
@@ -265,10 +263,7 @@ def _with_categories(path: Path, X: pd.DataFrame, model: ModelFeatures) -> pd.Da
         unknown = [text for text in texts if text not in by_text]
         if unknown:
             shown = ", ".join(map(repr, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
-            warnings.warn(
-                f"{path}: the model does not know {shown} in the column {name!r}: these values count as missing",
-                stacklevel=2,
-            )
+            warn(f"{path}: the model does not know {shown} in the column {name!r}: these values count as missing")
         positions = {text: i for i, text in enumerate(by_text)}
         # The code of a missing value is -1, the last of these.
         to_known = np.array([*(positions.get(text, -1) for text in texts), -1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from boostrank.clicks.interventions import Shown
 from boostrank.clicks.propensities import Propensities
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_count, check_number
+from boostrank.user_warnings import warn
 
 # Largest relevance at the start. EM never changes a probability of exactly 1.
 START = 0.99
@@ -113,10 +113,9 @@ def em_propensities(
     if not found.converged:
         from sklearn.exceptions import ConvergenceWarning
 
-        warnings.warn(
+        warn(
             f"EM did not converge in {max_iterations} steps: increase max_iterations or tolerance",
             ConvergenceWarning,
-            stacklevel=2,
         )
     result = _errors(shown, found.state).propensities(supported, "EM", harvested.not_estimated)
     _warn_of_bias(result, harvested)
@@ -130,11 +129,10 @@ def _warn_of_bias(result: Propensities, harvested: Propensities) -> None:
     far = difference > MAX_DIFFERENCE * errors
     if far.any():
         k = int(np.nanargmax(np.where(far, difference / np.maximum(errors, SMALLEST), np.nan)))
-        warnings.warn(
+        warn(
             f"the propensity of position {k + 1} is {result.values[k]:.3g} by EM and {harvested.values[k]:.3g} by "
             f"harvesting, a difference of more than {MAX_DIFFERENCE} standard errors. EM has a bias if rows have few "
-            "impressions and many clicks: use harvest_propensities",
-            stacklevel=3,
+            "impressions and many clicks: use harvest_propensities"
         )
 
 

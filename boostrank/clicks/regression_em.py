@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from boostrank.clicks.propensities import Propensities
 from boostrank.clicks.regression_steps import RegressionStep, State
 from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import check_count, check_number
+from boostrank.user_warnings import warn
 
 # Propensities of all positions but the first in the second start.
 SECOND_START = 0.8
@@ -207,23 +207,21 @@ def _from_two_starts(problem: RegressionStep, max_iterations: int, tolerance: fl
     if not (one.converged and other.converged):
         from sklearn.exceptions import ConvergenceWarning
 
-        warnings.warn(
+        warn(
             f"regression EM did not converge in {max_iterations} steps: increase max_iterations or tolerance, or give "
             "the classifier fewer or smaller trees",
             ConvergenceWarning,
-            stacklevel=3,
         )
         return one
     values = [found.state.propensity / found.state.propensity[0] for found in (one, other)]
     difference = np.abs(np.log(values[0] / values[1]))
     if difference.max() > max(MAX_START_DIFFERENCE, MAX_START_TOLERANCES * tolerance):
         k = int(np.argmax(difference))
-        warnings.warn(
+        warn(
             f"the propensity of position {k + 1} of the positions with clicks is {values[0][k]:.3g} or "
             f"{values[1][k]:.3g}, depending on the start: the log does not tell propensity from relevance where "
             "features determine the position, as scores of the ranker do. Leave out such features, or use "
-            "harvest_propensities on a log in which documents were shown at several positions",
-            stacklevel=3,
+            "harvest_propensities on a log in which documents were shown at several positions"
         )
     return one
 

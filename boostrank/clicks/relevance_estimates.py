@@ -67,7 +67,6 @@ labels for training query rewriting", WWW 2007 workshop on query log analysis.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -77,6 +76,7 @@ from boostrank.clicks.click_log import ClickLog, check_log
 from boostrank.clicks.click_models import Cascade, ClickModel, get_click_model
 from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import check_choice, check_flag, check_number
+from boostrank.user_warnings import warn
 
 Method = Literal["auto", "expected-clicks", "inverse-propensity"]
 NotShown = Literal["error", "irrelevant"]
@@ -251,7 +251,7 @@ def require_shown(log: ClickLog, shown: Bools, advice: str = "or pass not_shown=
         )
 
 
-def warn_of_excess(log: ClickLog, model: ClickModel, stacklevel: int = 2) -> None:
+def warn_of_excess(log: ClickLog, model: ClickModel) -> None:
     """Warn if rows have more clicks than rows that are always relevant, by more than chance explains.
 
     Then the probabilities of the model are too small. There is no warning for models whose corrections depend on more
@@ -269,12 +269,11 @@ def warn_of_excess(log: ClickLog, model: ClickModel, stacklevel: int = 2) -> Non
     excess = clicks - (mean + MAX_DEVIATIONS * np.sqrt(variance) + MAX_DEVIATIONS)
     if (excess > 0.0).any():
         row = int(np.argmax(excess))
-        warnings.warn(
+        warn(
             f"{np.count_nonzero(excess > 0.0)} of {len(log)} rows have more clicks than any relevance explains: "
             f"{log.name_of_row(row)} has {clicks[row]:.0f}, and a document that is always relevant would have "
             f"{mean[row]:.0f} with {model!r}. Its probabilities are too small, and a correction that is too strong may "
-            "be worse than none: estimate the propensities, for example with boostrank.clicks.harvest_propensities",
-            stacklevel=stacklevel + 1,
+            "be worse than none: estimate the propensities, for example with boostrank.clicks.harvest_propensities"
         )
 
 

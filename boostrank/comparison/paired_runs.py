@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from boostrank.runs import evaluate_run
 from boostrank.runs.judged_run import QUERIES
 from boostrank.runs.weights_and_groups import groups_by_id, weights_by_id
 from boostrank.setting_checks import check_choice
+from boostrank.user_warnings import warn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,11 +169,10 @@ def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], que
                     f"({shown(unknown)})"
                 )
         if faults:
-            warnings.warn(
+            warn(
                 "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
                 "queries='common' to compare the runs on the queries that all of them have",
                 UserWarning,
-                stacklevel=3,
             )
     return judgments
 

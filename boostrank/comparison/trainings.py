@@ -17,6 +17,7 @@ from boostrank.comparison.saved_results import SavedResults, TrainingIdentity, T
 from boostrank.datasets import Fold
 from boostrank.estimators import fit_with_validation, n_rounds
 from boostrank.metrics import check_scores
+from boostrank.user_warnings import warn
 
 
 class Training(NamedTuple):
@@ -115,15 +116,14 @@ def _warn_of_unused(saved: SavedResults, identities: Sequence[TrainingIdentity |
     """Warn of lines that are damaged, and of trainings of the same names that are other ones."""
     if saved.damaged_lines:
         numbers = ", ".join(map(str, saved.damaged_lines))
-        warnings.warn(f"{saved.path}: damaged, and therefore ignored: line {numbers}", stacklevel=4)
+        warn(f"{saved.path}: damaged, and therefore ignored: line {numbers}")
     others = [identity for identity in identities if identity is not None and saved.find(identity) is None]
     differences = [found for found in map(saved.differences, others) if found]
     if differences:
         parts = [name for name in ("data", "settings", "versions") if any(name in found for found in differences)]
-        warnings.warn(
+        warn(
             f"{saved.path} has {len(differences)} of these trainings with other {' and '.join(parts)}: they are not "
-            "used, and the trainings are run",
-            stacklevel=4,
+            "used, and the trainings are run"
         )
 
 
@@ -135,7 +135,7 @@ def _train_all(jobs: list[tuple[int, Training]], n_jobs: int | None) -> Iterator
     try:
         for number, result, warned in outputs:
             for category, text in warned:
-                warnings.warn(text, category, stacklevel=4)
+                warn(text, category)
             yield number, result
     except TerminatedWorkerError as error:
         raise ChildProcessError(

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import warnings
 from functools import lru_cache
 from importlib.util import find_spec
 
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from boostrank.segments import Floats, Ints, Segments
+from boostrank.user_warnings import warn
 
 # Number of the version of the functions' arguments, as in module.c.
 INTERFACE = 2
@@ -211,10 +211,9 @@ def _load(path: str) -> ctypes.CDLL | None:
         fault = str(error)
     if fault is None:
         return library
-    warnings.warn(
+    warn(
         f"{path} does not fit this version of boostrank ({fault}): NumPy is used in its place, which takes longer; "
         "install boostrank again",
         RuntimeWarning,
-        stacklevel=2,
     )
     return None

@@ -5,7 +5,6 @@ They are stored here and not in the ranker, because query ids must not be in its
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
 from boostrank.queries import Queries
+from boostrank.user_warnings import warn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,11 +49,10 @@ def warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
     known = train_sizes.reindex(queries.ids).to_numpy()
     cut = ~np.isnan(known) & (known != queries.sizes)
     if cut.any():
-        warnings.warn(
+        warn(
             f"the ranker was trained on other documents of {cut.sum()} of the {len(cut)} scored queries, such as "
             f"{str(queries.ids[np.argmax(cut)])!r}. Splitters of rows (cv=5, KFold) cut queries apart: use "
-            "cv=QueryKFold(5). If these are other queries with the same ids, give them different ids",
-            stacklevel=4,
+            "cv=QueryKFold(5). If these are other queries with the same ids, give them different ids"
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -18,6 +17,7 @@ from boostrank.rankers.settings import Settings, fold_name
 from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import named_part
 from boostrank.significance.differences import paired_differences
+from boostrank.user_warnings import warn
 
 #: A candidate replaces the default if it is better by more than this number of standard errors of the difference.
 ERRORS_TO_REPLACE = 1.0
@@ -222,14 +222,14 @@ def _start(
                 # An error of XGBoost is a subclass of ValueError. It may follow from an interrupt.
                 if one is candidates[0] or type(error) is not ValueError:
                     raise
-                warn_of_left_out(one.parameters, error, stacklevel=5)
+                warn_of_left_out(one.parameters, error)
                 remaining.remove(one)
     return remaining
 
 
-def warn_of_left_out(parameters: Mapping[str, Any], error: Exception, stacklevel: int) -> None:
-    """Warn of a candidate that cannot be trained; `stacklevel` is that of the caller of ``fit``."""
-    warnings.warn(f"objective='auto' leaves out the candidate {dict(parameters)}: {error}", stacklevel=stacklevel)
+def warn_of_left_out(parameters: Mapping[str, Any], error: Exception) -> None:
+    """Warn of a candidate that cannot be trained."""
+    warn(f"objective='auto' leaves out the candidate {dict(parameters)}: {error}")
 
 
 def _has_relevant_documents(data: GroupedData, folds: Sequence[Bools]) -> Bools:

@@ -90,7 +90,7 @@ def make_candidates(
         except ValueError as error:
             if not own:
                 raise
-            warn_of_left_out(own, error, stacklevel=4)
+            warn_of_left_out(own, error)
             continue
         candidates.append(Candidate(own, changed["objective"], *specifications))
     return candidates

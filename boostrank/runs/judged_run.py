@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +16,7 @@ from boostrank.query_values import shown
 from boostrank.rankings import RankedBlock
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_choice
+from boostrank.user_warnings import warn
 
 #: Which queries are evaluated: all that have judgments, or those that are in the run too.
 QUERIES = ("judged", "common")
@@ -103,7 +103,7 @@ def join(
     if refuse_subtopics:
         _refuse_subtopics(judgments)
     if with_subtopics and judgments[ITERATION].nunique() == 1:
-        warnings.warn(_ONE_SUBTOPIC.format(judgments[ITERATION].iloc[0]), UserWarning, stacklevel=3)
+        warn(_ONE_SUBTOPIC.format(judgments[ITERATION].iloc[0]), UserWarning)
     ids = _ids_of_queries(judgments, retrieved, queries)
     documents, of_judgments, of_run = _documents(judgments, retrieved)
     judgments, judged = _pairs(judgments, ids, of_judgments, len(documents))
@@ -229,10 +229,9 @@ def _ids_of_queries(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: s
             f"{len(unknown)} of {len(in_run)} queries of the run have no judgments and are left out ({shown(unknown)})"
         )
     if faults and queries is None:
-        warnings.warn(
+        warn(
             "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
             "queries='common' to evaluate only queries that both have, as trec_eval does",
             UserWarning,
-            stacklevel=4,
         )
     return judged[is_found] if queries == "common" else judged
