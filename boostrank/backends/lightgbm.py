@@ -17,7 +17,6 @@ from boostrank.backends.base import (
     ValidationSet,
     import_backend,
     import_onnx_converter,
-    require_same_categories,
 )
 from boostrank.backends.history import History
 from boostrank.backends.lightgbm_average import average as average
@@ -33,6 +32,7 @@ from boostrank.backends.lightgbm_parameters import check_categories as check_cat
 from boostrank.backends.lightgbm_parameters import known_parameters as known_parameters
 from boostrank.backends.lightgbm_parameters import loss_defaults as loss_defaults
 from boostrank.backends.lightgbm_rounds import LightGBMRounds
+from boostrank.backends.model_checks import require_same_categories
 from boostrank.backends.model_files import (
     BLANK_CHECKSUM,
     CHECKSUM_FIELD,

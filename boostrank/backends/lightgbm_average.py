@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from boostrank.backends.base import import_backend, require_same_models
+from boostrank.backends.base import import_backend
+from boostrank.backends.model_checks import require_same_models
 
 # Fields of a tree that are proportional to its output. LightGBM's own `Tree::Shrinkage` multiplies the same ones.
 _OUTPUTS = re.compile(r"^(leaf_value|internal_value|leaf_const|leaf_coeff|shrinkage)=(.*)$", re.MULTILINE)

@@ -12,15 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import (
-    Trained,
-    Training,
-    TrainingSpecification,
-    import_backend,
-    import_onnx_converter,
-    require_same_categories,
-)
+from boostrank.backends.base import Trained, Training, TrainingSpecification, import_backend, import_onnx_converter
 from boostrank.backends.history import History
+from boostrank.backends.model_checks import require_same_categories
 from boostrank.backends.model_files import (
     BLANK_CHECKSUM,
     CHECKSUM_FIELD,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.backends.base import require_same_models
+from boostrank.backends.model_checks import require_same_models
 from boostrank.backends.tree_structure import NO_CHILD
 from boostrank.backends.xgboost_documents import from_document, to_document
 from boostrank.backends.xgboost_matrix_parameters import MISSING_ATTRIBUTE

@@ -14,11 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.backends.base import (
-    Backend,
-    Trained,
-    warn_without_splits,
-)
+from boostrank.backends.base import Backend, Trained
+from boostrank.backends.model_checks import warn_without_splits
 from boostrank.dcg import DCG
 from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels

@@ -495,7 +495,8 @@ def test_preferences_and_missing_queries_are_refused(auto, data):
 
 def test_queries_without_relevant_documents_leave_the_default(auto, data):
     X, y, qid = data
-    ranker = auto(n_estimators=4).fit(X, np.zeros(len(y)), qid)
+    with pytest.warns(UserWarning, match="every document gets the same score. The cause is that all labels are 0"):
+        ranker = auto(n_estimators=4).fit(X, np.zeros(len(y)), qid)
     assert ranker.best_params_ == {}
     assert np.isnan(ranker.cv_results_["difference"]).all()
 

@@ -385,32 +385,3 @@ def test_a_fold_without_impressions_or_clicks_is_named_before_the_first_training
     five = np.isin(qid, [0, 1, 2, 3, 5])
     with pytest.raises(ValueError, match=r"fold_\d+ of cv=5: the log has no impression"):
         br.LightGBMRanker(n_estimators="auto", n_jobs=1).fit(X[five], lonely[five])
-
-
-@by_ranker
-@pytest.mark.parametrize(
-    ("clicked", "model", "cause"),
-    [
-        (np.zeros(40, dtype=int), ("power", 1.0), "no document of the click log was clicked; train on more sessions"),
-        (np.zeros(40, dtype=int), "trust-bias", "no document of the click log was clicked; train on more sessions"),
-        (np.ones(40, dtype=int), 1.0, "all documents have the same estimated relevance, 1; train on more sessions"),
-    ],
-)
-def test_logs_from_which_nothing_can_be_learned_are_a_warning(ranker, clicked, model, cause):
-    qid, position = np.repeat(np.arange(8), 5), np.tile(np.arange(1, 6), 8)
-    X, log = np.arange(40.0)[:, None], br.ClickLog(qid, np.arange(40), position, clicked)
-    with pytest.warns(UserWarning, match=f"every document gets the same score. The cause is that {cause}$"):
-        clone(ranker).fit(X, br.ClickLabels(log, model))
-
-
-@by_ranker
-def test_one_session_and_one_position_teach_something(ranker):
-    qid = np.repeat(np.arange(8), 5)
-    clicked = (np.arange(40) % 5 == 0).astype(int)
-    one_position = br.ClickLog(qid, np.arange(40), np.ones(40, dtype=int), clicked)
-    one_session = br.ClickLog(qid, np.arange(5), np.arange(1, 6), clicked[:5])
-    X, settings = clicked[:, None] + 0.0, {"n_estimators": 2, "min_child_weight": 1e-3}
-    settings |= {"min_child_samples": 1} if "min_child_samples" in ranker.get_params() else {}
-    for log in (one_position, one_session):
-        scores = clone(ranker).set_params(**settings).fit(X, br.ClickLabels(log, ("power", 1.0))).predict(X)
-        assert scores[clicked == 1].min() > scores[clicked == 0].max()

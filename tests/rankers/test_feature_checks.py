@@ -176,18 +176,6 @@ def test_a_column_may_have_the_name_of_an_attribute(ranker_class, name):
     np.testing.assert_array_equal(qid, QID)
 
 
-@both
-def test_a_model_without_splits_warns(ranker_class):
-    for features, parameters in ((np.ones_like(X), {}), (X, {"min_child_weight": 1e9})):
-        with pytest.warns(UserWarning, match="no tree has a split.*min_child_weight"):
-            ranker = small(ranker_class, **parameters).fit(features, Y, QID)
-        assert np.ptp(ranker.predict(features)) == 0
-    for label in (0, 1):
-        cause = f"The cause is that all labels are {label}; give labels that differ within queries"
-        with pytest.warns(UserWarning, match=f"no tree has a split, so every document gets the same score. {cause}"):
-            small(ranker_class).fit(X, np.full(len(Y), label), QID)
-
-
 @pytest.mark.parametrize(
     ("objective", "gain", "label", "message"),
     [
