@@ -16,6 +16,7 @@ that share a line do not import each other. A test reads this list and checks it
     table_texts              tables for the terminal, in Markdown and in LaTeX
     lazy_names               public names of packages, imported when they are first used
     setting_checks           checks of counts, numbers in a range, names out of a list, and numbers in files
+    random_states            generators of random numbers from the arguments random_state
     files                    files that are written atomically, or read although they are compressed
     frames                   query ids and features of DataFrames
     exponential              the exponential function, continued so that it does not overflow

@@ -98,3 +98,21 @@ def test_flags_of_numpy_are_valid(letor):
 def test_invalid_settings_are_named(call, fault):
     with pytest.raises((ValueError, TypeError), match=f"^{fault}"):
         call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda state: br.make_ranking(3, random_state=state),
+        lambda state: br.split_queries(QID, 0.5, random_state=state),
+        lambda state: list(br.QueryKFold(2, shuffle=True, stratify=True, random_state=state).split(X, Y, QID)),
+        lambda state: br.permutation_test(np.arange(20.0), np.zeros(20), random_state=state),
+        lambda state: br.simulate_clicks(Y, SCORES, QID, random_state=state),
+        lambda state: theory.LabelDistribution.random(2, random_state=state),
+        lambda state: br.BaggedRanker(br.LightGBMRanker(n_estimators=1), random_state=state).fit(X, Y, QID),
+    ],
+)
+def test_random_states_are_named(call):
+    for state in ("a", -1, 1.5):
+        with pytest.raises(ValueError, match=rf"^random_state must be None, an integer .*; got {state!r}$"):
+            call(state)

@@ -10,6 +10,7 @@ from scipy import special
 
 from boostrank.clicks.expectation_maximization import SMALLEST
 from boostrank.clicks.interventions import Shown
+from boostrank.random_states import as_generator
 from boostrank.segments import Bools, Floats, Ints
 
 # Limits of predicted relevance, so that its logarithms are finite and there is no certainty.
@@ -74,7 +75,7 @@ class RegressionStep:
         """Take the features of the rows that were shown from those of all rows, and draw the parts of the queries."""
         from sklearn.utils import _safe_indexing
 
-        random = np.random.default_rng(random_state)
+        random = as_generator(random_state)
         starts = shown.rows.starts
         queries, query = np.unique(shown.query[starts], return_inverse=True)
         if len(queries) < n_folds:

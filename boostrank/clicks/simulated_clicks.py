@@ -13,6 +13,7 @@ from boostrank.clicks.click_log import ClickLog
 from boostrank.clicks.click_models import ClickModel, get_click_model
 from boostrank.dcg import DCG, check_relevance
 from boostrank.queries import Queries
+from boostrank.random_states import as_generator
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_choice, check_count, check_number, is_count, is_number
 
@@ -117,7 +118,7 @@ def simulate_clicks(
     check_count("depth", depth, optional=True)
     check_number("noise", noise, smallest=0, below=1)
     kind, strength = _checked_policy(policy)
-    chosen_model, random = get_click_model(model), np.random.default_rng(random_state)
+    chosen_model, random = get_click_model(model), as_generator(random_state)
     gamma = _relevance_probability(labels, relevance)
     gamma += noise * (1.0 - gamma)
     query_of_session = _sessions_of_queries(n_sessions, queries, random)

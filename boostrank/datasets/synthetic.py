@@ -6,10 +6,10 @@ from typing import Any, Literal, overload
 
 import numpy as np
 from scipy.special import ndtr
-from sklearn.utils import check_random_state
 
 from boostrank.datasets.dataset import Dataset
 from boostrank.queries import Queries
+from boostrank.random_states import as_random_state
 from boostrank.segments import Floats, Ints
 from boostrank.setting_checks import check_count, check_flag, check_number, is_count
 from boostrank.targets import make_targets
@@ -98,7 +98,7 @@ def make_ranking(
             f"{n_documents!r}"
         )
     check_flag("return_bayes", return_bayes)
-    random = check_random_state(random_state)
+    random = as_random_state(random_state)
     queries = Queries.from_sizes(random.randint(low, high + 1, size=n_queries))
     X = random.standard_normal((queries.n_documents, n_features))
     usual = _labels((X[:, 0] + 0.5 * X[:, 1] * X[:, 0] + 0.5 * X[:, 2]) / np.sqrt(1.5), USUAL_FRACTIONS)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from boostrank.frames import find_qid, require_qid
 from boostrank.model_selection.cross_validation import cross_validate, grid_search, make_folds
 from boostrank.queries import Queries
+from boostrank.random_states import as_random_state
 from boostrank.setting_checks import is_count, is_number
 
 
@@ -68,7 +68,7 @@ def learning_curve(
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, "learning_curve"))
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
-    folds, random = make_folds(X, y, queries, cv), check_random_state(random_state)
+    folds, random = make_folds(X, y, queries, cv), as_random_state(random_state)
     permuted = [random.permutation(np.unique(number[train])) for train, _ in folds]
     sizes = _sizes(train_sizes, min(map(len, permuted)))
     rows, parts = [], []

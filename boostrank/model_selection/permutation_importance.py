@@ -10,12 +10,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse as sp
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 
 from boostrank.frames import find_qid, is_pandas, require_qid, to_pandas
 from boostrank.metrics import Measure, get_measure
 from boostrank.model_selection.cross_validation import cross_validate
 from boostrank.queries import Queries
+from boostrank.random_states import as_random_state
 from boostrank.segments import Floats, Ints
 from boostrank.setting_checks import check_count
 
@@ -94,7 +95,7 @@ def feature_importance(
     names = list(X.columns) if is_pandas(X) else list(range(X.shape[1]))
     if kind != PERMUTATION:
         return pd.DataFrame([_shares(fitted, kind, names) for fitted in result["estimator"]], columns=names)
-    random = check_random_state(random_state)
+    random = as_random_state(random_state)
     rows = []
     for fitted, test in zip(result["estimator"], result["indices"]["test"], strict=True):
         labels = y if hasattr(y, "shape") else np.asarray(y)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import GroupKFold
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from boostrank.arrays import check_lengths
@@ -16,6 +15,7 @@ from boostrank.datasets import Dataset, Fold
 from boostrank.dcg import check_relevance
 from boostrank.frames import find_qid, require_qid
 from boostrank.queries import Queries, positions_by_id
+from boostrank.random_states import as_random_state
 from boostrank.segments import Ints
 from boostrank.setting_checks import check_count, check_flag, check_number, named_part
 
@@ -91,7 +91,7 @@ class QueryKFold(GroupKFold):
         if y is None:
             raise ValueError("QueryKFold(stratify=True) needs the labels: pass y to split")
         relevant = queries.max(queries.group(check_relevance(y))) > 0
-        random = check_random_state(self.random_state)
+        random = as_random_state(self.random_state)
         if self.shuffle:
             permutation = random.permutation(queries.n_queries)
         else:
@@ -140,7 +140,7 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> 
     if queries.n_queries < 2:
         raise ValueError("at least two queries are needed to hold out queries; got one")
     n_held = int(np.clip(round(fraction * queries.n_queries), 1, queries.n_queries - 1))
-    shuffled = check_random_state(random_state).permutation(queries.n_queries)
+    shuffled = as_random_state(random_state).permutation(queries.n_queries)
     return queries.take(shuffled[n_held:]), queries.take(shuffled[:n_held])
 
 

@@ -16,6 +16,7 @@ from boostrank.backends.custom_functions import CustomObjective
 from boostrank.dcg import DCG
 from boostrank.frames import find_qid, require_qid
 from boostrank.metrics.training_queries import remember_training_queries
+from boostrank.random_states import as_random_state
 from boostrank.rankers.bagging_members import (
     draw_sample,
     mean_out_of_bag_scores,
@@ -26,7 +27,7 @@ from boostrank.rankers.bagging_members import (
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import training_data
-from boostrank.rankers.settings import Settings, as_random_state, is_function
+from boostrank.rankers.settings import Settings, is_function
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_count, check_flag, is_count, named_part
 

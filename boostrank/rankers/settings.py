@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from boostrank.backends.base import Backend, TrainingSpecification
 from boostrank.backends.custom_functions import CustomObjective, as_metrics
@@ -17,6 +16,7 @@ from boostrank.backends.progress import BAR
 from boostrank.dcg import DCG
 from boostrank.losses import LOSSES, Loss, get_loss
 from boostrank.model_selection import split_queries
+from boostrank.random_states import as_random_state
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.setting_checks import is_count, is_number
 
@@ -101,16 +101,6 @@ def fold_name(i: int) -> str:
 def is_function(objective: Any) -> bool:
     """Whether the parameter `objective` is a function, and not the name of a loss or a loss."""
     return callable(objective) and not isinstance(objective, (Loss, type))
-
-
-def as_random_state(seed: Any) -> np.random.RandomState:
-    """A generator of random numbers from a parameter `random_state`; raises ValueError if it is none."""
-    try:
-        return check_random_state(seed)
-    except ValueError as error:
-        raise ValueError(
-            f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got {seed!r}"
-        ) from error
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from boostrank.arrays import rescale_extreme
+from boostrank.random_states import as_generator
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_choice, check_count, check_number
 from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, differences_of_rankers
@@ -100,7 +101,7 @@ def resampled_means(rows: Floats, n_resamples: int, random_state: Any, weights: 
     """
     n = rows.shape[1]
     means = np.empty((len(rows), n_resamples))
-    random = np.random.default_rng(random_state)
+    random = as_generator(random_state)
     step = max(1, MAX_NUMBERS_AT_ONCE // n)
     for start in range(0, n_resamples, step):
         size = min(step, n_resamples - start)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from boostrank.arrays import rescale_extreme
+from boostrank.random_states import as_generator
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_count, check_number
 from boostrank.significance.differences import (
@@ -193,7 +194,7 @@ def _signed_sums(differences: Floats, n_permutations: int | None, random_state: 
     # The generator draws four bytes at a time. With a multiple of four rows, the results do not depend on the number of
     # rows that are drawn at a time.
     rows = 4 * max(1, MAX_NUMBERS_AT_ONCE // (4 * n_bytes))
-    random = np.random.default_rng(random_state)
+    random = as_generator(random_state)
     for start in range(0, total, rows):
         stop = min(start + rows, total)
         if n_permutations is None:

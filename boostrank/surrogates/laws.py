@@ -7,6 +7,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from scipy.special import expit
 
+from boostrank.random_states import as_generator
 from boostrank.segments import Floats, Segments
 from boostrank.surrogates.base import Surrogate, closed_form
 from boostrank.surrogates.expectation import TARGET_LEVELS, Expectation, draw_expectation, finite_bounds
@@ -92,7 +93,7 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     if not isinstance(surrogate, Surrogate):
         raise TypeError(f"surrogate must be an instance of Surrogate; got {surrogate!r}")
     _check_traits(surrogate)
-    random = np.random.default_rng(random_state)
+    random = as_generator(random_state)
     for size in SCORE_SIZES:
         sample = _sample(surrogate, size, random)
         _check_results(surrogate, sample)

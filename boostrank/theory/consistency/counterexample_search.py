@@ -22,6 +22,7 @@ import numpy as np
 from scipy import optimize
 
 from boostrank.dcg import DCG
+from boostrank.random_states import as_generator
 from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import check_count
 from boostrank.surrogates import Surrogate, get_surrogate
@@ -227,7 +228,7 @@ def check_consistency(
     check_count("n_distributions", n_distributions)
     targets_dcg = DCG() if dcg is None else dcg
     search = _Search(get_surrogate(surrogate), normalize, targets_dcg, targets_dcg if metric is None else metric)
-    random, top = np.random.default_rng(random_state), min(max_label(search.dcg), max_label(search.metric))
+    random, top = as_generator(random_state), min(max_label(search.dcg), max_label(search.metric))
     if not isinstance(normalize, str):
         top = min(top, 1)
     known = [*distributions, *paper_distributions(top)]

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.dcg import DCG, check_relevance
+from boostrank.random_states import as_generator
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_count
 from boostrank.targets import Normalize, make_targets
@@ -96,7 +97,7 @@ class LabelDistribution:
         check_count("n_documents", n_documents)
         check_count("n_outcomes", n_outcomes)
         check_count("max_label", max_label, 0)
-        random = np.random.default_rng(random_state)
+        random = as_generator(random_state)
         labels = random.integers(0, max_label + 1, size=(n_outcomes, n_documents))
         return cls(labels, random.dirichlet(np.ones(n_outcomes)))
 

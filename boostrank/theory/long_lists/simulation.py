@@ -9,6 +9,7 @@ import numpy as np
 
 from boostrank.dcg import DCG, Gain
 from boostrank.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
+from boostrank.random_states import as_generator
 from boostrank.segments import Floats, Ints, Segments
 from boostrank.setting_checks import check_count, is_count
 from boostrank.significance.differences import standardized
@@ -107,7 +108,7 @@ def distinguishability(
         raise ValueError(f"better must be 'first', 'second' or None; got {better!r}")
     chosen, dcg = discounted_cutoffs(discounts, ks), DCG(gain=gain)
     truth = population.better_ranker(gain) if better is None else {"first": 1, "second": -1}[better]
-    random = np.random.default_rng(random_state)
+    random = as_generator(random_state)
     differences = np.empty((len(lengths), len(chosen), n_lists))
     at_once = max(1, MAX_DOCUMENTS_AT_ONCE // int(lengths[-1]))
     for start in range(0, n_lists, at_once):
