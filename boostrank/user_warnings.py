@@ -23,7 +23,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """
     frame = place = inspect.currentframe()
     while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] == "boostrank":
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == "boostrank":
             place = frame.f_back or frame
         frame = frame.f_back
     if place is None:  # An interpreter without frames.

@@ -118,7 +118,8 @@ def test_other_estimators(data):
 def test_bad_input_is_named(data):
     for settings, error, message in (
         ({"n_repeats": 0}, ValueError, "n_repeats must be"),
-        ({"kind": "worth"}, ValueError, "importance_type must be"),
+        ({"kind": "worth"}, ValueError, "kind=.worth.: importance_type must be"),
+        ({"kind": None}, ValueError, "kind must be .permutation. or the name of an importance of the ranker; got None"),
         ({"measure": "x"}, ValueError, "measure must be"),
         ({"scoring": "mrr"}, TypeError, "feature_importance has no argument 'scoring'"),
     ):

@@ -106,6 +106,7 @@ def test_invalid_settings_are_named(call, fault):
         lambda state: br.make_ranking(3, random_state=state),
         lambda state: br.split_queries(QID, 0.5, random_state=state),
         lambda state: list(br.QueryKFold(2, shuffle=True, stratify=True, random_state=state).split(X, Y, QID)),
+        lambda state: list(br.QueryKFold(2, shuffle=True, random_state=state).split(X, Y, QID)),
         lambda state: br.permutation_test(np.arange(20.0), np.zeros(20), random_state=state),
         lambda state: br.simulate_clicks(Y, SCORES, QID, random_state=state),
         lambda state: theory.LabelDistribution.random(2, random_state=state),

@@ -18,7 +18,7 @@ from boostrank.model_selection.cross_validation import cross_validate
 from boostrank.queries import Queries
 from boostrank.random_states import as_random_state
 from boostrank.segments import Floats, Ints
-from boostrank.setting_checks import check_count
+from boostrank.setting_checks import check_count, named_part
 
 PERMUTATION = "permutation"
 
@@ -84,6 +84,8 @@ def feature_importance(
     (3, 5)
     """
     check_count("n_repeats", n_repeats)
+    if not isinstance(kind, str):
+        raise ValueError(f"kind must be {PERMUTATION!r} or the name of an importance of the ranker; got {kind!r}")
     chosen = get_measure(measure)
     X, qid = find_qid(X, qid, y)
     X, qid = to_pandas(X), np.asarray(require_qid(qid, "feature_importance"))
@@ -154,7 +156,8 @@ def _shares(fitted: Any, kind: str, names: list[Any]) -> Floats:
     if not hasattr(last, "get_feature_importances"):
         name = type(last).__name__
         raise ValueError(f"kind must be {PERMUTATION!r} for {name}, which has no get_feature_importances; got {kind!r}")
-    values = last.get_feature_importances(kind)
+    with named_part(f"kind={kind!r}"):
+        values = last.get_feature_importances(kind)
     if len(values) != len(names):
         raise ValueError(
             f"kind must be {PERMUTATION!r} for a Pipeline that changes the number of features; got {kind!r}"

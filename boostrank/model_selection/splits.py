@@ -82,16 +82,18 @@ class QueryKFold(GroupKFold):
         if queries.n_queries < self.n_splits:
             raise ValueError(f"n_splits={self.n_splits} folds need as many queries; got {queries.n_queries}")
         check_flag("stratify", self.stratify)
+        random = as_random_state(self.random_state)
         if self.stratify:
-            yield from self._stratified(queries, y)
+            yield from self._stratified(queries, y, random)
         else:
             yield from super().split(X, y, queries.ungroup(queries.repeat(positions_by_id(queries.ids))))
 
-    def _stratified(self, queries: Queries, y: ArrayLike | None) -> Iterator[tuple[Ints, Ints]]:
+    def _stratified(
+        self, queries: Queries, y: ArrayLike | None, random: np.random.RandomState
+    ) -> Iterator[tuple[Ints, Ints]]:
         if y is None:
             raise ValueError("QueryKFold(stratify=True) needs the labels: pass y to split")
         relevant = queries.max(queries.group(check_relevance(y))) > 0
-        random = as_random_state(self.random_state)
         if self.shuffle:
             permutation = random.permutation(queries.n_queries)
         else:

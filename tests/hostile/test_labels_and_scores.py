@@ -4,6 +4,7 @@ import functools
 import math
 
 import numpy as np
+import pytest
 from cases import for_each
 
 from hostile.entry_points import CODES, LABELS, METRICS, NATIVE, PREFERENCES, SCORES, TRAINING
@@ -50,6 +51,7 @@ def expected(entry_point, labels, scores):
     return WITH_LABELS[entry_point].expected(list(labels), list(scores), CODES)
 
 
+@pytest.mark.filterwarnings("ignore:no tree has a split.* all labels are")
 @for_each(("labels", "entry_point"), named(LABEL_PAIRS))
 def test_labels(labels, entry_point):
     given, meaning = LABELS_BY_NAME[labels]
