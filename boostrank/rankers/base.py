@@ -174,6 +174,11 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             If `init_model` is no model of the library, and for an argument that does not exist.
         FloatingPointError
             If a gradient or a Hessian is not finite in some round.
+
+        Warns
+        -----
+        UserWarning
+            If no tree has a split, with the cause if it lies in the labels: all are equal, or no document was clicked.
         """
         if others:
             known = inspect.signature(self.fit).parameters
