@@ -92,6 +92,11 @@ def test_flags_of_numpy_are_valid(letor):
         (lambda: theory.is_affine("softmax", tolerance=np.nan), "tolerance must be a finite number of at least 0"),
         (lambda: theory.LabelDistribution.random(2.5), "n_documents must be an integer of at least 1; got 2.5"),
         (lambda: theory.LabelDistribution.random(2, max_label=2.5), "max_label must be an integer of at least 0"),
+        (
+            lambda: theory.effective_ranks([10, 2.5]),
+            r"n must be lengths of lists, integers of at least 1 .* got \[10, 2.5",
+        ),
+        (lambda: theory.effective_ranks(0), "n must be lengths of lists, integers of at least 1 and below .* got 0"),
         (lambda: theory.session_target_variance(0.5, n_documents=0), "n_documents must be None or an integer of at"),
     ],
 )

@@ -235,7 +235,10 @@ def effective_ranks(n: ArrayLike, *, discount: Discount = "log2", k: Cutoff = No
     >>> effective_ranks([100, 10_000]).round(1).tolist()
     [78.8, 9495.1]
     """
-    kept = ranks_kept(k, np.asarray(n))
+    lengths = np.asarray(n)
+    if lengths.dtype.kind not in "iu" or lengths.size == 0 or lengths.min() < 1:
+        raise ValueError(f"n must be lengths of lists, integers of at least 1 and below 2^63; got {n!r}")
+    kept = ranks_kept(k, lengths)
     total, squares = _sums(discount, kept)
     return total**2 / squares
 
