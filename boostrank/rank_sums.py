@@ -11,8 +11,8 @@ from boostrank.segments import Floats
 
 # Number of ranks whose values are added one by one; further ones are integrated.
 N_ADDED = 2**16
-# Nodes of the quadrature of an interval that is as long as its start. Where the function decays within it by exp(-30), for
-# which 16 nodes have an error of 3e-12, it has decayed by as much before.
+# Nodes of the quadrature of an interval that is as long as its start. Where the function decays within it by exp(-30),
+# for which 16 nodes have an error of 3e-12, it has decayed by as much before.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
