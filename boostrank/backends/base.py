@@ -267,6 +267,12 @@ class Backend(Protocol):
         Raises ValueError for labels and gains that the objective does not take.
         """
 
+    def adds_trees(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether a round adds trees, times the learning rate, and changes no earlier ones, with these parameters.
+
+        It is not so with DART, random forests and linear models.
+        """
+
     def check_categories(self, X: Any, parameters: Mapping[str, Any]) -> None:
         """Raise ValueError if features that the native parameters call categorical have other values than codes."""
 

@@ -60,7 +60,7 @@ MAX_DEFAULT_LABEL = 30
 MAX_XENDCG_LABEL = 31
 #: Parameters on which the binned data do not depend.
 TREE_PARAMETERS = frozenset(
-    {"extra_trees", "lambda_l1", "lambda_l2", "max_depth", "min_sum_hessian_in_leaf", "num_leaves"}
+    {"extra_trees", "lambda_l1", "lambda_l2", "learning_rate", "max_depth", "min_sum_hessian_in_leaf", "num_leaves"}
 )
 
 
@@ -83,6 +83,11 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     if objective != "lambdarank" or (dcg.gain == "exp2" and highest <= MAX_DEFAULT_LABEL):
         return {}
     return {"label_gain": dcg.gains(np.arange(highest + 1)).tolist()}
+
+
+def adds_trees(parameters: Mapping[str, Any]) -> bool:
+    """Whether a round adds a tree, times the learning rate, and changes no earlier ones."""
+    return boosting_of(parameters) not in ("dart", "rf")
 
 
 def train(training: Training) -> Trained:

@@ -66,6 +66,7 @@ TREE_PARAMETERS = frozenset(
     {
         "alpha",
         "colsample_bynode",
+        "eta",
         "lambda",
         "max_depth",
         "max_leaves",
@@ -102,6 +103,11 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
             "gain='linear', or a surrogate"
         )
     return {"ndcg_exp_gain": dcg.gain == "exp2"}
+
+
+def adds_trees(parameters: Mapping[str, Any]) -> bool:
+    """Whether a round adds trees, times the learning rate, and changes no earlier ones."""
+    return bool(parameters.get("booster", "gbtree") == "gbtree")
 
 
 def _check_float32_labels(objective: str, relevance: Floats) -> None:

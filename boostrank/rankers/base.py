@@ -27,6 +27,7 @@ from boostrank.rankers.eval_sets import EvalArguments, EvalSet, as_eval_set
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import refuse_arguments
 from boostrank.rankers.grouping import training_data
+from boostrank.rankers.learning_rate import set_learning_rates
 from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
 from boostrank.rankers.single_training import train, train_on_kept
@@ -200,6 +201,7 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         settings.refuse_fold_names([part.name for part in parts])
         with use_threads(settings.values["n_jobs"]):
             validation = [part.bind(candidates[0].specification, data, features) for part in parts]
+            set_learning_rates(candidates, settings, self._backend, data)
             choice, specification = None, candidates[0].specification
             if settings.uses_folds:
                 choice = choose(self._backend, candidates, data, settings, random_state)

@@ -200,7 +200,7 @@ class LightGBMRanker(BoostedRanker):
         k: int | float | None = None,
         normalize: Normalize = "dcg",
         n_estimators: int | str = 100,
-        learning_rate: float = 0.1,
+        learning_rate: float | None = None,
         num_leaves: int = 31,
         max_depth: int = -1,
         min_child_samples: int = 20,

@@ -63,6 +63,9 @@ DEFAULT_PATIENCE = 50
 #: Number of folds, if `cv` is None: with ``objective="auto"``, and without it. With three folds, four candidates cost
 #: at most nine times as much as one training. With five folds, models of folds have more of the training queries.
 CANDIDATE_FOLDS, DEFAULT_FOLDS = 3, 5
+#: The learning rate for objectives of the boosting libraries and for functions, and the smallest one for losses of
+#: boostrank, unless the user sets it; see :mod:`boostrank.rankers.learning_rate`.
+BASE_LEARNING_RATE = 0.1
 #: Rules of the parameters that both rankers have.
 RULES: Mapping[str, Rule] = {
     "n_estimators": Rule(
@@ -344,7 +347,9 @@ class Settings:
     def parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
         """Parameters of the boosting library by canonical name."""
         names = {name: native for name, native in self.backend.PARAMETERS.items() if name not in self.unused}
-        defaults = self.backend.loss_defaults(self.native) if isinstance(self.loss, Loss) else {}
+        defaults = {"learning_rate": BASE_LEARNING_RATE}
+        if isinstance(self.loss, Loss):
+            defaults.update(self.backend.loss_defaults(self.native))
         values = {name: defaults.get(name) if self.values[name] is None else self.values[name] for name in names}
         parameters = {native: values[name] for name, native in names.items() if values[name] is not None}
         seed = self.values["random_state"]

@@ -228,7 +228,7 @@ class XGBoostRanker(BoostedRanker):
         k: int | float | None = None,
         normalize: Normalize = "dcg",
         n_estimators: int | str = 100,
-        learning_rate: float = 0.1,
+        learning_rate: float | None = None,
         max_depth: int = 6,
         max_leaves: int = 0,
         grow_policy: str = "depthwise",
