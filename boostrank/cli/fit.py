@@ -20,7 +20,6 @@ from boostrank.cli.options import (
     LeavesOption,
     Library,
     QidOption,
-    RateOption,
     SeedOption,
     console,
     error_console,
@@ -125,7 +124,14 @@ def fit(
             show_default=False,
         ),
     ] = None,
-    learning_rate: RateOption = 0.1,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(
+            min=1e-6,
+            help="Learning rate. By default 0.1, or up to 0.3 if short trainings show that trees learn little noise.",
+            show_default=False,
+        ),
+    ] = None,
     leaves: LeavesOption = 31,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Number of threads. By default all processors.", show_default=False)
@@ -152,10 +158,9 @@ def fit(
     )
     stopping.check()
     settings = {
-        **given(gain=gain),
+        **given(gain=gain, learning_rate=learning_rate),
         **stopping.parameters(),
         "k": k,
-        "learning_rate": learning_rate,
         "n_jobs": threads,
         "random_state": seed,
     }

@@ -193,7 +193,7 @@ class DaskRanker(BaseEstimator):
             trained = trained._replace(booster=booster)
         sameness = as_labels(y).sameness if is_clicks(y) else data.sameness
         warn_without_splits(local._backend, trained.booster, sameness)
-        local._set_fitted(trained, features)
+        local._set_fitted(trained, features, specification=specification)
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:

@@ -27,8 +27,9 @@ class XGBoostRanker(DaskRanker):
     and neither can the metrics, because each worker knows only its own queries.
 
     Parameters are those of :class:`boostrank.XGBoostRanker`; `n_jobs` is the number of threads of each worker, and
-    None means those that Dask gave it. In addition `client` takes a ``distributed.Client``; by default it is the one
-    that Dask finds. `tree_method` cannot be "exact", with which XGBoost does not train on several workers.
+    None means those that Dask gave it. `learning_rate` is 0.1 by default. In addition `client` takes a
+    ``distributed.Client``; by default it is the one that Dask finds. `tree_method` cannot be "exact", with which
+    XGBoost does not train on several workers.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.backends.base import Backend, Trained
+from boostrank.backends.base import Backend, Trained, TrainingSpecification
 from boostrank.backends.model_checks import warn_without_splits
 from boostrank.dcg import DCG
 from boostrank.frames import find_qid, require_qid
@@ -218,7 +218,7 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             if choice is not None and settings.chooses_rounds:
                 trained = trained._replace(evals_result={**choice.evals_result(), **trained.evals_result})
         warn_without_splits(self._backend, trained.booster, data.labels.sameness)
-        self._set_fitted(trained, features, n_earlier_rounds)
+        self._set_fitted(trained, features, n_earlier_rounds, specification)
         if choice is not None:
             self._trained_objective = choice.candidate.objective
             self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
@@ -334,12 +334,23 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _set_fitted(self, trained: Trained, features: TrainingFeatures, n_earlier_rounds: int = 0) -> None:
-        """Set the attributes of a fitted ranker; `evals_result_` does not contain `n_earlier_rounds` of its rounds."""
+    def _set_fitted(
+        self,
+        trained: Trained,
+        features: TrainingFeatures,
+        n_earlier_rounds: int = 0,
+        specification: TrainingSpecification | None = None,
+    ) -> None:
+        """Set the attributes of a fitted ranker; `evals_result_` does not contain `n_earlier_rounds` of its rounds.
+
+        `specification` is that of the training, or None if the model is that of a file or a mean of models.
+        """
         self.booster_, self.best_iteration_, self.evals_result_ = trained
         self._trained_objective = self.objective
-        for name in ("cv_results_", "best_params_"):
+        for name in ("cv_results_", "best_params_", "learning_rate_"):
             self.__dict__.pop(name, None)
+        if specification is not None:
+            self.learning_rate_ = specification.parameters.get(self._backend.PARAMETERS["learning_rate"])
         self._n_earlier_rounds = n_earlier_rounds
         features.copy_to(self)
 

@@ -59,8 +59,12 @@ class XGBoostRanker(BoostedRanker):
         the deciding metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this
         mean has not improved for `early_stopping_rounds` rounds, 50 if that is None, and after 2000 rounds. A
         validation set is then only evaluated.
-    learning_rate : float, default 0.1
-        XGBoost's default is 0.3, with which most objectives overfit small data sets within 100 rounds.
+    learning_rate : float, optional
+        By default 0.1, and from 0.1 to 0.3 for the losses of boostrank with 50 to 299 rounds and without early
+        stopping: the more of what trees learn from some training queries is true of others, the larger it is. Two
+        short trainings on at most 400 training queries tell (:mod:`boostrank.rankers.learning_rate`). With
+        `booster` "dart" or "gblinear" it is 0.1. XGBoost's default is 0.3, with which most objectives overfit small
+        data sets within 100 rounds.
     max_depth, max_leaves, grow_policy, gamma, subsample, colsample_bytree, tree_method, max_bin
         As in ``xgboost.XGBRanker``.
     min_child_weight, reg_lambda : float, optional
@@ -139,6 +143,8 @@ class XGBoostRanker(BoostedRanker):
     best_iteration_ : int
         Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
         its rounds. With `ensemble="folds"`, that of all averaged models together; `cv_results_` has that of each.
+    learning_rate_ : float
+        The learning rate of the training; not after `load_model`.
     evals_result_ : dict of str to dict of str to list of float
         Values of each metric on each validation set, one for each round of this training:
         ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
