@@ -91,8 +91,8 @@ def pytest_collection():
 def pytest_xdist_make_scheduler(config, log):
     """With several processes, all tests on Dask run in one of them, so that one cluster is enough.
 
-    Tests of ranx run in one process too, because ranx compiles its functions in each process for half a minute. The
-    marker `xdist_group` is not used: with pytest 9.2, xdist 3.8 ignores it.
+    Tests of ranx run in one process too, because each process takes seconds to import it. The marker `xdist_group` is
+    not used: with pytest 9.2, xdist 3.8 ignores it.
     """
     from xdist.scheduler import LoadScopeScheduling
 

@@ -43,7 +43,9 @@ def imported_modules(tree, package):
     nodes = [tree]
     while nodes:
         node = nodes.pop()
-        nodes += node.orelse if is_type_checking(node) else ast.iter_child_nodes(node)
+        # Expressions contain no imports, and are most of the nodes.
+        children = node.orelse if is_type_checking(node) else ast.iter_child_nodes(node)
+        nodes += [child for child in children if not isinstance(child, ast.expr)]
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
