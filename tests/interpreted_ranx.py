@@ -12,7 +12,9 @@ import pytest
 def compiled_argsort():
     """Sorting by numba, for arrays of floats."""
     import numba
-    import numba.typed  # noqa: F401  Its functions are compiled only if it is imported while that is allowed.
+
+    # Its functions are compiled only if it is imported while that is allowed.
+    import numba.typed
 
     @numba.njit
     def argsort(values):
