@@ -89,7 +89,7 @@ def pytest_collection():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Shorten the traceback of a failure that is expected for any error: to print the source of all of it takes long."""
+    """Shorten the traceback of a failure that is expected for any error, because its source takes long to print."""
     mark = item.get_closest_marker("xfail")
     if call.excinfo is not None and mark is not None and set(mark.kwargs) == {"reason"} and not mark.args:
         call.excinfo.traceback = call.excinfo.traceback[-1:]
