@@ -87,12 +87,21 @@ def pytest_collection():
         gc.enable()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Shorten the traceback of a failure that is expected for any error, because its source takes long to print."""
+    mark = item.get_closest_marker("xfail")
+    if call.excinfo is not None and mark is not None and set(mark.kwargs) == {"reason"} and not mark.args:
+        call.excinfo.traceback = call.excinfo.traceback[-1:]
+    return (yield)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """With several processes, all tests on Dask run in one of them, so that one cluster is enough.
 
-    Tests of ranx run in one process too, because ranx compiles its functions in each process for half a minute. The
-    marker `xdist_group` is not used: with pytest 9.2, xdist 3.8 ignores it.
+    Tests of ranx run in one process too, because each process takes seconds to import it. The marker `xdist_group` is
+    not used: with pytest 9.2, xdist 3.8 ignores it.
     """
     from xdist.scheduler import LoadScopeScheduling
 

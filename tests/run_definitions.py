@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 
-def random_tables(seed, lowest=0, tied=True):
-    """Judgments with relevance from `lowest` to 4, and a run of other documents and partly of other queries."""
+def random_tables(seed, lowest=0, highest=4, tied=True):
+    """Judgments with relevance from `lowest` to `highest`, and a run of other documents and partly of other queries."""
     random, n_ids = np.random.default_rng(seed), 40
 
     def documents(values, most):
@@ -18,8 +18,11 @@ def random_tables(seed, lowest=0, tied=True):
     def scores(n):
         return (np.round(random.normal(size=n), 1) if tied else random.permutation(n) / 8.0).tolist()
 
+    def relevances(n):
+        return random.integers(lowest, highest + 1, n).tolist()
+
     n_queries = int(random.integers(2, 7))
-    qrels = {f"q{i}": documents(lambda n: random.integers(lowest, 5, n).tolist(), 20) for i in range(n_queries)}
+    qrels = {f"q{i}": documents(relevances, 20) for i in range(n_queries)}
     run = {f"q{i}": documents(scores, 30) for i in range(1, n_queries + 1)}
     return qrels, run
 

@@ -34,16 +34,23 @@ def is_type_checking(node):
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
+def statements(tree, for_type_checkers=True):
+    """All nodes of a tree that are no expressions, which are most of the nodes and contain no statements."""
+    nodes = [tree]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        children = ast.iter_child_nodes(node) if for_type_checkers or not is_type_checking(node) else node.orelse
+        nodes += [child for child in children if not isinstance(child, ast.expr)]
+
+
 def imported_modules(tree, package):
     """Names of the imported modules of boostrank, such as "metrics.ndcg", and "" for the package itself.
 
     `package` is the dotted name of the package of the file, which relative imports begin at. Imports within functions
     count, and imports for type checkers do not.
     """
-    nodes = [tree]
-    while nodes:
-        node = nodes.pop()
-        nodes += node.orelse if is_type_checking(node) else ast.iter_child_nodes(node)
+    for node in statements(tree, for_type_checkers=False):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -128,7 +135,7 @@ def test_threads_may_import_public_names_at_the_same_time():
 def test_modules_import_no_public_names_from_the_package():
     # A thread that imports such a module and one that imports a public name would wait for each other.
     for path in FILES:
-        for node in ast.walk(parsed(path.read_text(encoding="utf-8"))):
+        for node in statements(parsed(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module == "boostrank" and path != PACKAGE / "__init__.py":
                 assert not {alias.name for alias in node.names} & set(br.__all__), path
 
@@ -194,7 +201,7 @@ def test_files_are_short():
 def test_docstrings_say_what_a_thing_is_or_does():
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
     for path in FILES:
-        for node in ast.walk(parsed(path.read_text(encoding="utf-8"))):
+        for node in statements(parsed(path.read_text(encoding="utf-8"))):
             docstring = ast.get_docstring(node) if isinstance(node, kinds) else None
             assert not (docstring or "").startswith("What "), f"{path.name}: {docstring}"
 

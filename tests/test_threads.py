@@ -2,6 +2,7 @@
 
 import _thread
 import gc
+import inspect
 import os
 import signal
 import subprocess
@@ -272,12 +273,11 @@ def test_if_the_system_has_no_more_threads_the_caller_does_the_work(monkeypatch)
 @pytest.mark.slow
 def test_a_forked_process_has_its_own_threads():
     code = f"""if True:
-        import os, sys, warnings
+        import os, threading, time, warnings
         warnings.simplefilter("ignore")  # Newer versions of Python warn of a fork beside threads.
-        sys.path.insert(0, {os.path.dirname(__file__)!r})
         os.cpu_count = lambda: 4
         from boostrank.threads import for_each, use_threads
-        from test_threads import names_at_work
+        exec({inspect.getsource(names_at_work)!r})
         with use_threads(4):
             assert len(set(names_at_work(8, 4))) == 4
             child = os.fork()

@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from cases import for_each
+from interpreted_ranx import interpreted_ranx
 
 from boostrank.datasets import read_qrels, read_run, write_run
 from boostrank.datasets.trec_tables import as_qrels, as_run
@@ -227,23 +228,12 @@ def test_forms_of_runs_are_equal(run):
     assert rows(as_qrels(run)) == [["301", "a", "0", 2.0], ["301", "b", "0", 1.0], ["302", "a", "0", 3.0]]
 
 
-class LikeRanx:
-    """An object with the methods of ``ranx.Run`` and ``ranx.Qrels`` that are used: they compile for half a minute."""
-
-    def __init__(self, dicts):
-        self._dicts = dicts
-
-    def keys(self):
-        return self._dicts.keys()
-
-    def to_dict(self):
-        return self._dicts
-
-
+@pytest.mark.slow
 def test_objects_of_ranx_are_taken():
     dicts = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 3.0}}
-    assert rows(as_run(LikeRanx(dicts))) == rows(as_run(dicts))
-    assert rows(as_qrels(LikeRanx(dicts))) == rows(as_qrels(dicts))
+    with interpreted_ranx() as ranx:
+        assert rows(as_run(ranx.Run(dicts))) == rows(as_run(dicts))
+        assert rows(as_qrels(ranx.Qrels(dicts))) == rows(as_qrels(dicts))
 
 
 def test_an_iterator_of_named_tuples_is_taken():

@@ -2,12 +2,14 @@
 
 import importlib.util
 import shutil
+from contextlib import nullcontext
 from functools import lru_cache
 from inspect import signature
 from pathlib import Path
 
 import numpy as np
 import pytest
+from interpreted_ranx import interpreted_ranx
 
 import boostrank as br
 from boostrank.metrics import CONVENTIONS, err_score, get_measure
@@ -15,9 +17,10 @@ from boostrank.metrics import CONVENTIONS, err_score, get_measure
 spec = importlib.util.spec_from_file_location("libraries", Path(__file__).parents[2] / "benchmarks" / "libraries.py")
 libraries = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(libraries)
+libraries.CALLS["ranx"] = interpreted_ranx()(libraries.ranx)
 
 MODULES = {"scikit-learn": "sklearn", "TF-Ranking": "tensorflow_ranking"}
-# ranx compiles its functions when they are first called, for ten seconds; the imports of the others take as long.
+# The imports of these libraries take seconds.
 SLOW = ("ranx", "TF-Ranking", "torchmetrics")
 REFUSALS = r"label|[Rr]elevance|binary|exit status|target|format|y_true|Invalid output"
 
@@ -38,8 +41,7 @@ WEIGHTED = [
     for library, measure in (pair.values for pair in PAIRS)
     if "weights" in signature(libraries.CALLS[library]).parameters
 ]
-# numba warns of the way in which ranx casts hashes of names.
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:unsafe cast")]
+pytestmark = pytest.mark.slow
 
 
 def ragged(longest, seed=0, n_queries=40):
@@ -60,7 +62,8 @@ def need(library):
     """Skip the test if the library, or a program that it calls, is not installed."""
     if library == "ir_measures" and shutil.which("perl") is None:
         pytest.skip("ir_measures calls gdeval, which is written in Perl")
-    pytest.importorskip(MODULES.get(library, library.lower()), exc_type=ImportError)
+    with interpreted_ranx() if library == "ranx" else nullcontext():
+        pytest.importorskip(MODULES.get(library, library.lower()), exc_type=ImportError)
 
 
 @lru_cache(maxsize=40)
@@ -157,7 +160,7 @@ def test_ranx_leaves_the_order_of_rows_in_queries_of_16_documents(measure):
     random, qid = np.random.default_rng(0), np.repeat(np.arange(50), 16)
     y, scores = random.integers(0, 2, 800), random.integers(0, 3, 800) / 2.0
     row = rows_of("ranx", y, scores, qid, measure=measure).iloc[0]
-    theirs = libraries.ranx(row["metric"], y, scores, qid)
+    theirs = libraries.CALLS["ranx"](row["metric"], y, scores, qid)
     assert abs(theirs - row["value"]) > 1e-4
     assert row["low"] + 1e-3 < theirs < row["high"] - 1e-3
 

@@ -4,37 +4,43 @@ import itertools
 
 import numpy as np
 import pytest
+from run_definitions import many_random_tables
 
 from boostrank import evaluate_run, get_measure
 
 NAMES = ["Compat", "Compat(p=0.8, normalize=False)", "Compat(p=0.5)"]
 
 
-def random_tables(seed, n_ids=30, n_judged=20, n_found=25):
-    """Judgments and a run without ties. Scores are above 0: ir_measures ranks missing documents as if they had 0."""
+def short_tables(seed, n_ids=12):
+    """Judgments of up to seven documents, few enough for all permutations, and a run without ties."""
     random = np.random.default_rng(seed)
     qrels, run = {}, {}
     for query in range(random.integers(1, 5)):
-        judged = random.choice(n_ids, random.integers(1, n_judged), replace=False)
+        judged = random.choice(n_ids, random.integers(1, 8), replace=False)
         qrels[f"q{query}"] = {
             f"d{i}": int(grade) for i, grade in zip(judged, random.integers(-1, 4, len(judged)), strict=True)
         }
-        found = random.choice(n_ids, random.integers(1, n_found), replace=False)
+        found = random.choice(n_ids, random.integers(1, 10), replace=False)
         run[f"q{query}"] = {
-            f"d{i}": 1.0 + score for i, score in zip(found, random.permutation(len(found)), strict=True)
+            f"d{i}": float(score) for i, score in zip(found, random.permutation(len(found)), strict=True)
         }
     return qrels, run
 
 
-@pytest.mark.slow
 def test_values_are_those_of_ir_measures():
     ir_measures = pytest.importorskip("ir_measures")
-    for seed in range(100):
-        qrels, run = random_tables(seed)
-        found = evaluate_run(qrels, run, NAMES, per_query=True)
-        names = {ir_measures.parse_measure(name): name for name in NAMES}
-        for value in ir_measures.compat.iter_calc(list(names), qrels, run):
-            assert found.loc[value.query_id, names[value.measure]] == pytest.approx(value.value, abs=1e-12)
+    qrels, run = many_random_tables(60, lowest=-1, highest=3, tied=False)
+    # Scores are above 0: ir_measures ranks missing documents as if they had 0.
+    run = {query: {document: score + 1 for document, score in scores.items()} for query, scores in run.items()}
+    found = evaluate_run(qrels, run, NAMES, queries="common", per_query=True)
+    assert len(found) > 150
+    names = {ir_measures.parse_measure(name): name for name in NAMES}
+    values = {
+        (value.query_id, names[value.measure]): value.value
+        for value in ir_measures.compat.iter_calc(list(names), qrels, run)
+    }
+    expected = [[values[query, name] for name in NAMES] for query in found.index]
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-12)
 
 
 def overlap(ranking, ideal, p, depth):
@@ -49,7 +55,7 @@ def overlap(ranking, ideal, p, depth):
 def test_it_is_the_maximum_over_all_ideal_rankings(k, normalize):
     p = 0.7
     for seed in range(12):
-        qrels, run = random_tables(seed, n_ids=12, n_judged=8, n_found=10)
+        qrels, run = short_tables(seed)
         measure = get_measure("compat", p=p, normalize=normalize, **({} if k is None else {"k": k}))
         found = evaluate_run(qrels, run, {"v": measure}, per_query=True)["v"]
         for query, value in found.items():
