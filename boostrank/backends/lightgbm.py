@@ -21,7 +21,7 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.history import History
 from boostrank.backends.lightgbm_average import average as average
-from boostrank.backends.lightgbm_callbacks import AfterRound, check_callbacks, printing_callbacks
+from boostrank.backends.lightgbm_callbacks import AfterRound, KeptRounds, check_callbacks, printing_callbacks
 from boostrank.backends.lightgbm_callbacks import without_validation as without_validation
 from boostrank.backends.lightgbm_dart import dart_callbacks
 from boostrank.backends.lightgbm_features import NAMES, blocks, dataset_features, join
@@ -96,7 +96,7 @@ def train(training: Training) -> Trained:
         return history.record(i, scores)
 
     with RoundsBar(specification.n_rounds, specification.verbose, lambda: metric_text(history.last())) as bar:
-        after_round = AfterRound(training, history, bar)
+        after_round, kept = AfterRound(training, history, bar), KeptRounds()
         booster = lgb.train(
             parameters,
             dataset,
@@ -109,15 +109,19 @@ def train(training: Training) -> Trained:
                 *specification.callbacks,
                 *printing_callbacks(specification),
                 *dart_callbacks(specification),
+                kept,
                 after_round,
             ],
         )
-    best = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
+    best_round = len(kept.after_round)
     if training.stops_early:
-        # Without splits, LightGBM ends with fewer rounds than it counts.
-        best = min(after_round.n_earlier_rounds + history.best_round() + 1, booster.current_iteration())
+        best_round = history.best_round() + 1
+    elif booster.best_iteration > 0:
+        # A callback of the user stopped the training.
+        best_round = booster.best_iteration - after_round.n_earlier_rounds
+    best = kept.after_round[best_round - 1]
     text = after_round.best_model or booster.model_to_string(num_iteration=best)
-    return Trained(lgb.Booster(model_str=with_named_objective(text)), best, history.as_dict())
+    return Trained(lgb.Booster(model_str=with_named_objective(text)), best, history.as_dict(), best_round)
 
 
 def start(training: Training, binned: BinnedData | None = None) -> LightGBMRounds:

@@ -152,15 +152,15 @@ def train(training: Training) -> Trained:
             xgb_model=specification.init_model,
             callbacks=[*callbacks, after_round],
         )
-    best = booster.num_boosted_rounds()
+    best, n_earlier = booster.num_boosted_rounds(), _n_earlier_rounds(specification)
     if training.stops_early:
-        best = _n_earlier_rounds(specification) + history.best_round() + 1
+        best = n_earlier + history.best_round() + 1
         # Without this, predictions would use all rounds.
         booster = after_round.best_model if rewritten else _first_rounds(booster, best)
     elif stopping_callbacks(specification.callbacks):
         best = int(booster.attr("best_iteration")) + 1
         booster = _first_rounds(booster, best)
-    return Trained(remember_missing(booster, parameters), best, history.as_dict())
+    return Trained(remember_missing(booster, parameters), best, history.as_dict(), best - n_earlier)
 
 
 def start(training: Training, binned: BinnedData | None = None) -> XGBoostRounds:

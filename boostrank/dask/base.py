@@ -188,9 +188,9 @@ class DaskRanker(BaseEstimator):
         cluster = ClusterSpecification(local._backend, specification, self._endpoint_class, defaults)
         trained = train_on_workers(client, cluster, _selections(data, to_train, weights), validation)
         if settings.values["refit"]:
-            again = replace(cluster, training=specification.for_refit(local._backend, trained.best_iteration))
-            booster = train_on_workers(client, again, _selections(data, present, weights), []).booster
-            trained = trained._replace(booster=booster)
+            again = replace(cluster, training=specification.for_refit(local._backend, trained.best_round))
+            last = train_on_workers(client, again, _selections(data, present, weights), [])
+            trained = trained._replace(booster=last.booster, best_iteration=last.best_iteration)
         warn_without_splits(local._backend, trained.booster, data.labels_differ)
         local._set_fitted(trained, features)
         return self

@@ -90,7 +90,7 @@ class Choice:
     def average(self, backend: Backend) -> Trained:
         """The mean of the models of the folds, each with the chosen number of rounds, and those of `init_model`."""
         booster = backend.average(self.candidate.trainings.boosters(self.n_rounds))
-        return Trained(booster, backend.n_rounds(booster), self.evals_result())
+        return Trained(booster, backend.n_rounds(booster), self.evals_result(), self.n_rounds)
 
 
 def choose(

@@ -189,7 +189,6 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             self, X, y, qid, group, sample_weight, init_score=init_score, position=position
         )
         model = None if init_model is None else self._model_to_continue(init_model, features)
-        n_earlier_rounds = 0 if model is None else self._backend.n_rounds(model)
         kept = settings.kept_queries(data.queries.n_queries, random_state)
         options = FitOptions(eval_metric, early_stopping_metric, callbacks, verbose, model)
         candidates = make_candidates(settings, self._candidates, features, options, random_state, data.labels)
@@ -204,17 +203,15 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
                 specification = choice.specification
             if choice is not None and settings.averages_folds:
                 trained = choice.average(self._backend)
-                # The curves of the folds have the rounds of one of their models.
-                n_earlier_rounds = trained.best_iteration - choice.n_rounds
             elif kept is None:
                 trained = train(self._backend, specification, data, validation)
             else:
                 refit = settings.values["refit"]
-                trained = train_on_kept(self._backend, specification, data, kept, refit, n_earlier_rounds)
+                trained = train_on_kept(self._backend, specification, data, kept, refit)
             if choice is not None and settings.chooses_rounds:
                 trained = trained._replace(evals_result={**choice.evals_result(), **trained.evals_result})
         warn_without_splits(self._backend, trained.booster, data.labels.differ)
-        self._set_fitted(trained, features, n_earlier_rounds)
+        self._set_fitted(trained, features)
         if choice is not None:
             self._trained_objective = choice.candidate.objective
             self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
@@ -330,13 +327,12 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _set_fitted(self, trained: Trained, features: TrainingFeatures, n_earlier_rounds: int = 0) -> None:
-        """Set the attributes of a fitted ranker; `evals_result_` does not contain `n_earlier_rounds` of its rounds."""
-        self.booster_, self.best_iteration_, self.evals_result_ = trained
+    def _set_fitted(self, trained: Trained, features: TrainingFeatures) -> None:
+        """Set the attributes of a fitted ranker."""
+        self.booster_, self.best_iteration_, self.evals_result_, self._best_round = trained
         self._trained_objective = self.objective
         for name in ("cv_results_", "best_params_"):
             self.__dict__.pop(name, None)
-        self._n_earlier_rounds = n_earlier_rounds
         features.copy_to(self)
 
     @classmethod

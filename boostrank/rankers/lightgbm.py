@@ -116,13 +116,14 @@ class LightGBMRanker(BoostedRanker):
     best_iteration_ : int
         Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
         its rounds. With `ensemble="folds"`, that of all averaged models together; `cv_results_` has that of each.
+        Rounds in which LightGBM finds no split have no tree, and do not count, except the first one.
     evals_result_ : dict of str to dict of str to list of float
         Values of each metric on each validation set, one for each round of this training:
         ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
         `eval_names`; the queries that `validation_fraction` holds out are "valid_0". With `n_estimators="auto"` or
         `ensemble="folds"`, the held-out queries of the folds are "fold_0", "fold_1", ... Empty without validation sets.
     best_score_ : dict of str to dict of str to float
-        The values in round `best_iteration_`, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
+        The values of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
     n_estimators_, n_iter_ : int
         Number of rounds of the model, equal to `best_iteration_`: rounds after the best one are not kept.
     objective_ : str, Surrogate, EdgeLoss or callable
