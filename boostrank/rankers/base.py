@@ -33,6 +33,7 @@ from boostrank.rankers.grouping import training_data
 from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
 from boostrank.rankers.single_training import train, train_on_kept
+from boostrank.setting_checks import named_part
 from boostrank.threads import use_threads
 
 if TYPE_CHECKING:
@@ -156,13 +157,13 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             on standard error shows the number of rounds and the metric that decides on early stopping, in trainings on
             folds too; off a terminal it is a line for every ten seconds. Trainings on folds print no metrics.
         init_model : ranker, booster, str or path, optional
-            The model whose training goes on: a fitted ranker on the same library, a booster or an estimator of the
-            library, or a model file. It should not know the training queries, if folds of these choose the objective or
-            the rounds. `n_estimators` counts the new rounds, and early stopping begins with them. With the same data
-            and settings, 10 rounds and then 10 more give the model of 20 rounds, unless `boosting` is "dart" or random
-            numbers are used, as on XGBoost by default: set ``colsample_bynode=1`` there. Columns with a categorical
-            type must have the categories of that training. XGBoost then stores the features themselves, not only their
-            bins, and LightGBM takes no `init_score` besides.
+            The model whose training goes on: a fitted ranker or BaggedRanker on the same library, a booster or an
+            estimator of the library, or a model file. It should not know the training queries, if folds of these choose
+            the objective or the rounds. `n_estimators` counts the new rounds, and early stopping begins with them. With
+            the same data and settings, 10 rounds and then 10 more give the model of 20 rounds, unless `boosting` is
+            "dart" or random numbers are used, as on XGBoost by default: set ``colsample_bynode=1`` there. Columns with
+            a categorical type must have the categories of that training. XGBoost then stores the features themselves,
+            not only their bins, and LightGBM takes no `init_score` besides.
 
         Returns
         -------
@@ -199,7 +200,11 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             validation = [part.bind(candidates[0].specification, data, features) for part in parts]
             choice, specification = None, candidates[0].specification
             if settings.uses_folds:
-                choice = choose(self._backend, candidates, data, settings, random_state)
+                # Queries that are held out must not decide on the objective either.
+                with named_part("the queries that validation_fraction leaves to train on"):
+                    to_choose = data if kept is None else data.take(kept)
+                choice = choose(self._backend, candidates, to_choose, settings, random_state)
+                del to_choose
                 specification = choice.specification
             if choice is not None and settings.averages_folds:
                 trained = choice.average(self._backend)
@@ -371,6 +376,8 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
 
     def _model_to_continue(self, init_model: Any, features: TrainingFeatures) -> Any:
         """The booster of `init_model`; raises ValueError if it has other features than the training data."""
+        # That of a BaggedRanker is the mean of its members.
+        init_model = getattr(init_model, "ranker_", init_model)
         if isinstance(init_model, BoostedRanker):
             check_is_fitted(init_model, "booster_")
             init_model = init_model.booster_

@@ -63,7 +63,8 @@ class LightGBMRanker(BoostedRanker):
         the rounds up to the best one. With `objective="auto"`, candidates are judged at the best round of their mean
         over folds, instead of after all rounds.
     validation_fraction : float in (0, 1), optional
-        Share of the training queries that are held out as validation set.
+        Share of the training queries that are held out as validation set. With `objective="auto"`, only the others
+        decide on the objective.
     refit : bool, default False
         After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
         the number of rounds that was found.
