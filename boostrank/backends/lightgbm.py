@@ -71,10 +71,9 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     :data:`MAX_XENDCG_LABEL`.
     """
     highest = int(relevance.max())
-    if (relevance != np.floor(relevance)).any() or highest > MAX_NATIVE_LABEL:
-        raise ValueError(
-            f"{objective} takes integer labels up to {MAX_NATIVE_LABEL}; got labels up to {relevance.max():g}"
-        )
+    wrong = relevance[(relevance != np.floor(relevance)) | (relevance > MAX_NATIVE_LABEL)]
+    if len(wrong):
+        raise ValueError(f"{objective} takes integer labels up to {MAX_NATIVE_LABEL}; got the label {wrong[0]:g}")
     if objective == "rank_xendcg" and highest > MAX_XENDCG_LABEL:
         raise ValueError(
             f"rank_xendcg takes labels up to {MAX_XENDCG_LABEL}, because its gain is 2^y - 1; got labels up to "
