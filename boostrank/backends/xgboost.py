@@ -61,6 +61,7 @@ from boostrank.backends.xgboost_prediction import contributions as contributions
 from boostrank.backends.xgboost_prediction import leaves as leaves
 from boostrank.backends.xgboost_prediction import predict as predict
 from boostrank.backends.xgboost_rounds import XGBoostRounds
+from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.dcg import DCG
 from boostrank.losses import Loss
 from boostrank.segments import Floats
@@ -199,12 +200,13 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
     key = training.bins_key(parameters, without=TREE_PARAMETERS)
     if key not in binned:
         dtrain = _training_matrix(training, parameters)
-        validation = [
-            dtrain
-            if part.data is training.data
-            else make_matrix(part.data, parameters, reference=dtrain, exact=is_exact)
-            for part in training.validation
-        ]
+        # XGBoost's bins take a code that does not occur in the training data for another one, as predictions do not.
+        has_codes = "c" in parameters.get("feature_types", ())
+        validation = []
+        for part in training.validation:
+            exact = is_exact or (has_codes and not isinstance(part.data.X, FeatureFiles))
+            is_same = part.data is training.data
+            validation.append(dtrain if is_same else make_matrix(part.data, parameters, reference=dtrain, exact=exact))
         binned[key] = dtrain, validation
     dtrain, validation = binned[key]
     return parameters, None if boost is None else lambda scores, _: boost(scores), dtrain, validation

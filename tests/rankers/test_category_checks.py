@@ -140,3 +140,14 @@ def test_models_in_which_xgboost_stored_names_incompletely_are_refused(tmp_path)
     booster.save_model(tmp_path / "model.json")
     with pytest.raises(ValueError, match="names of categories with other characters than ASCII, which XGBoost stores"):
         br.XGBoostRanker().load_model(tmp_path / "model.json")
+
+
+def test_codes_that_occur_only_in_validation_data_are_no_other_category():
+    random = np.random.default_rng(0)
+    codes, qid = random.integers(0, 4, size=160), np.repeat(np.arange(20), 8)
+    y, X = np.array([0, 3, 1, 2])[codes], np.c_[random.normal(size=160), codes]
+    test = (np.c_[X[:, 0], np.where(codes == 1, 7, codes)], y, qid)
+    ranker = br.XGBoostRanker("softmax", n_estimators=4, n_jobs=1, min_child_weight=1, feature_types={1: "c"})
+    ranker.fit(X, y, qid, eval_set={"test": test})
+    expected = br.ndcg_score(y, ranker.predict(test[0]), qid)
+    assert ranker.evals_result_["test"]["ndcg"][-1] == pytest.approx(expected, abs=1e-6)
