@@ -120,3 +120,13 @@ def check_length(values: ArrayLike, queries: Queries, name: str) -> None:
         raise ValueError(
             f"{name} must have one value per document, shape ({queries.n_documents},); got {np.shape(values)}"
         )
+
+
+def with_reused_buffers(objective: BoundLoss) -> Callable[[NDArray[Any]], tuple[Float32s, Float32s]]:
+    """Return a function of the scores that writes gradient and Hessian to the same two arrays in every round.
+
+    That is safe because the boosting libraries copy them before the next round.
+    """
+    n_documents = objective.queries.n_documents
+    buffers = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
+    return lambda scores: objective.gradient_hessian(scores, buffers)

@@ -17,7 +17,7 @@ from boostrank.backends.custom_functions import BoundCustomObjective, BoundMetri
 from boostrank.backends.feature_parameters import FeatureParameter
 from boostrank.backends.parameters import KnownParameters
 from boostrank.backends.rounds import BinnedData, TrainingByRounds
-from boostrank.bound_loss import BoundLoss
+from boostrank.bound_loss import BoundLoss, with_reused_buffers
 from boostrank.dcg import DCG
 from boostrank.labels import Labels
 from boostrank.losses import Loss
@@ -229,11 +229,15 @@ class Trained(NamedTuple):
         Number of rounds that predictions use.
     evals_result : dict
         Metrics of validation sets by round: ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
+    best_round : int
+        The round, counted from 1, whose metrics are those of the model; 0 if it was not trained. `best_iteration` also
+        counts rounds of an earlier model, and none in which LightGBM found no split.
     """
 
     booster: Any
     best_iteration: int
     evals_result: dict[str, dict[str, list[float]]]
+    best_round: int = 0
 
 
 class Backend(Protocol):
@@ -362,13 +366,3 @@ def import_onnx_converter() -> tuple[ModuleType, type]:
     except ImportError as error:
         raise ImportError(f"ONNX needs the package onnxmltools ({error}): pip install onnxmltools") from error
     return onnxmltools, FloatTensorType
-
-
-def with_reused_buffers(objective: BoundLoss) -> BoostingFunction:
-    """Return a function of the scores that writes gradient and Hessian to the same two arrays in every round.
-
-    That is safe because the boosting libraries copy them before the next round.
-    """
-    n_documents = objective.queries.n_documents
-    buffers = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
-    return lambda scores: objective.gradient_hessian(scores, buffers)

@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from boostrank.backends.base import BoostingFunction, with_reused_buffers
+from boostrank.backends.base import BoostingFunction
+from boostrank.bound_loss import with_reused_buffers
 from boostrank.dcg import DCG
 from boostrank.losses import Loss, get_loss
 from boostrank.metrics import BoundMeasure, ClickDCG, Measure, get_measure

@@ -20,7 +20,7 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.history import History
 from boostrank.backends.lightgbm_average import average as average
-from boostrank.backends.lightgbm_callbacks import AfterRound, check_callbacks, printing_callbacks
+from boostrank.backends.lightgbm_callbacks import AfterRound, KeptRounds, check_callbacks, printing_callbacks
 from boostrank.backends.lightgbm_callbacks import without_validation as without_validation
 from boostrank.backends.lightgbm_dart import dart_callbacks
 from boostrank.backends.lightgbm_features import NAMES, blocks, dataset_features, join
@@ -71,10 +71,9 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     :data:`MAX_XENDCG_LABEL`.
     """
     highest = int(relevance.max())
-    if (relevance != np.floor(relevance)).any() or highest > MAX_NATIVE_LABEL:
-        raise ValueError(
-            f"{objective} takes integer labels up to {MAX_NATIVE_LABEL}; got labels up to {relevance.max():g}"
-        )
+    wrong = relevance[(relevance != np.floor(relevance)) | (relevance > MAX_NATIVE_LABEL)]
+    if len(wrong):
+        raise ValueError(f"{objective} takes integer labels up to {MAX_NATIVE_LABEL}; got the label {wrong[0]:g}")
     if objective == "rank_xendcg" and highest > MAX_XENDCG_LABEL:
         raise ValueError(
             f"rank_xendcg takes labels up to {MAX_XENDCG_LABEL}, because its gain is 2^y - 1; got labels up to "
@@ -101,7 +100,7 @@ def train(training: Training) -> Trained:
         return history.record(i, scores)
 
     with RoundsBar(specification.n_rounds, specification.verbose, lambda: metric_text(history.last())) as bar:
-        after_round = AfterRound(training, history, bar)
+        after_round, kept = AfterRound(training, history, bar), KeptRounds()
         booster = lgb.train(
             parameters,
             dataset,
@@ -114,15 +113,19 @@ def train(training: Training) -> Trained:
                 *specification.callbacks,
                 *printing_callbacks(specification),
                 *dart_callbacks(specification),
+                kept,
                 after_round,
             ],
         )
-    best = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
+    best_round = len(kept.after_round)
     if training.stops_early:
-        # Without splits, LightGBM ends with fewer rounds than it counts.
-        best = min(after_round.n_earlier_rounds + history.best_round() + 1, booster.current_iteration())
+        best_round = history.best_round() + 1
+    elif booster.best_iteration > 0:
+        # A callback of the user stopped the training.
+        best_round = booster.best_iteration - after_round.n_earlier_rounds
+    best = kept.after_round[best_round - 1]
     text = after_round.best_model or booster.model_to_string(num_iteration=best)
-    return Trained(lgb.Booster(model_str=with_named_objective(text)), best, history.as_dict())
+    return Trained(lgb.Booster(model_str=with_named_objective(text)), best, history.as_dict(), best_round)
 
 
 def start(training: Training, binned: BinnedData | None = None) -> LightGBMRounds:

@@ -34,6 +34,27 @@ def printing_callbacks(specification: TrainingSpecification) -> list[Any]:
     return [import_backend("lightgbm").log_evaluation(period)] if period else []
 
 
+class KeptRounds:
+    """The callback that records the number of rounds that the model has after each round.
+
+    LightGBM does not keep a round in which it finds no split, unless it is the first one. Later rounds may find one,
+    where random numbers decide on the features, the documents or the thresholds.
+
+    Attributes
+    ----------
+    after_round : list of int
+    """
+
+    def __init__(self) -> None:
+        self.after_round: list[int] = []
+        # LightGBM calls it before all others, any of which may end the training.
+        self.order = float("-inf")
+
+    def __call__(self, environment: Any) -> None:
+        """Record the number after the round that has ended."""
+        self.after_round.append(environment.model.current_iteration())
+
+
 class AfterRound:
     """The callback that moves the progress bar, keeps the best model of DART, and stops early.
 

@@ -39,8 +39,10 @@ class LightGBMRounds:
         self._boost = parameters["objective"] if callable(parameters["objective"]) else None
         self._before = _Callbacks(callbacks, specification.n_rounds, before_iteration=True)
         self._after = _Callbacks(callbacks, specification.n_rounds, before_iteration=False)
-        self._init_model, self._booster, self._scores = specification.init_model, None, np.empty(0)
-        self._n_rounds = 0
+        self._init_model, self._scores = specification.init_model, np.empty(0)
+        self._booster: Any = None
+        # Number of rounds that the model has after each round: those without a split are not kept.
+        self._n_kept: list[int] = []
         # DART rescales earlier trees in every round.
         self.can_be_cut = boosting_of(parameters) != "dart"
 
@@ -58,14 +60,14 @@ class LightGBMRounds:
                 callbacks=[self._before, self._after],
                 keep_training_booster=True,
             )
-            self._n_rounds = 1
+            self._n_kept.append(self._booster.current_iteration())
             return self._scores
         first = self._before.environment
         assert first is not None
-        self._n_rounds += 1
-        iteration = first.begin_iteration + self._n_rounds - 1
+        iteration = first.begin_iteration + len(self._n_kept)
         self._before(_environment(first, iteration=iteration))
         self._booster.update(fobj=self._boost)
+        self._n_kept.append(self._booster.current_iteration())
         self._booster.eval_valid(self._keep_scores)
         self._after(_environment(first, iteration=iteration, evaluation_result_list=[]))
         return self._scores
@@ -73,10 +75,7 @@ class LightGBMRounds:
     def first_rounds(self, n_rounds: int) -> Any:
         """The booster of the first `n_rounds` rounds, and those of the model whose training goes on."""
         assert self._booster is not None
-        n_earlier = 0 if self._init_model is None else self._init_model.current_iteration()
-        # Without splits, LightGBM ends with fewer rounds than it counts.
-        n_kept = min(n_earlier + n_rounds, self._booster.current_iteration())
-        text = self._booster.model_to_string(num_iteration=n_kept)
+        text = self._booster.model_to_string(num_iteration=self._n_kept[n_rounds - 1])
         return import_backend("lightgbm").Booster(model_str=with_named_objective(text))
 
     def _keep_scores(self, scores: NDArray[Any], dataset: Any) -> list[Any]:

@@ -13,7 +13,9 @@ BinnedData = dict[str, tuple[Any, list[Any]]]
 class TrainingByRounds(Protocol):
     """A training that goes on round by round, so that other trainings can go on between its rounds.
 
-    Its model after n rounds is that of :meth:`~boostrank.backends.base.Backend.train` with n rounds.
+    Its model after n rounds is that of :meth:`~boostrank.backends.base.Backend.train` with n rounds. Only with
+    XGBoost's DART and a custom objective other trees are dropped, if other trainings go on between the rounds: they are
+    drawn before the round begins, from random numbers that all boosters share.
     """
 
     #: Whether `first_rounds` can leave out later rounds.

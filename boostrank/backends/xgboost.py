@@ -55,6 +55,7 @@ from boostrank.backends.xgboost_prediction import contributions as contributions
 from boostrank.backends.xgboost_prediction import leaves as leaves
 from boostrank.backends.xgboost_prediction import predict as predict
 from boostrank.backends.xgboost_rounds import XGBoostRounds
+from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.dcg import DCG
 from boostrank.losses import Loss
 from boostrank.segments import Floats
@@ -152,15 +153,15 @@ def train(training: Training) -> Trained:
             xgb_model=specification.init_model,
             callbacks=[*callbacks, after_round],
         )
-    best = booster.num_boosted_rounds()
+    best, n_earlier = booster.num_boosted_rounds(), _n_earlier_rounds(specification)
     if training.stops_early:
-        best = _n_earlier_rounds(specification) + history.best_round() + 1
+        best = n_earlier + history.best_round() + 1
         # Without this, predictions would use all rounds.
         booster = after_round.best_model if rewritten else _first_rounds(booster, best)
     elif stopping_callbacks(specification.callbacks):
         best = int(booster.attr("best_iteration")) + 1
         booster = _first_rounds(booster, best)
-    return Trained(remember_missing(booster, parameters), best, history.as_dict())
+    return Trained(remember_missing(booster, parameters), best, history.as_dict(), best - n_earlier)
 
 
 def start(training: Training, binned: BinnedData | None = None) -> XGBoostRounds:
@@ -199,12 +200,13 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
     key = training.bins_key(parameters, without=TREE_PARAMETERS)
     if key not in binned:
         dtrain = _training_matrix(training, parameters)
-        validation = [
-            dtrain
-            if part.data is training.data
-            else make_matrix(part.data, parameters, reference=dtrain, exact=is_exact)
-            for part in training.validation
-        ]
+        # XGBoost's bins take a code that does not occur in the training data for another one, as predictions do not.
+        has_codes = "c" in parameters.get("feature_types", ())
+        validation = []
+        for part in training.validation:
+            exact = is_exact or (has_codes and not isinstance(part.data.X, FeatureFiles))
+            is_same = part.data is training.data
+            validation.append(dtrain if is_same else make_matrix(part.data, parameters, reference=dtrain, exact=exact))
         binned[key] = dtrain, validation
     dtrain, validation = binned[key]
     return parameters, None if boost is None else lambda scores, _: boost(scores), dtrain, validation

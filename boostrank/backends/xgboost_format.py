@@ -182,8 +182,14 @@ def _check_categories(cats: Any, n_features: int) -> None:
         raise ValueError("feature_segments of cats disagrees with the number of categories")
     if counts.any() and not len(bounds):
         raise ValueError("cats has no feature_segments")
-    if len(order) and not np.array_equal(np.sort(order), np.arange(counts.sum())):
-        raise ValueError("sorted_idx of cats is not a permutation of the categories")
+    # It numbers the categories of each feature from 0.
+    starts, n_own = (np.repeat(values, counts) for values in (np.cumsum(counts) - counts, counts))
+    if len(order) and not (
+        len(order) == len(starts)
+        and ((order >= 0) & (order < n_own)).all()
+        and np.array_equal(np.sort(order + starts), np.arange(len(starts)))
+    ):
+        raise ValueError("sorted_idx of cats is not a permutation of the categories of each feature")
 
 
 def _count_categories(column: Object) -> int:

@@ -20,6 +20,7 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.feature_names import NameCode
+from boostrank.backends.xgboost_categories import with_ascii_categories
 from boostrank.backends.xgboost_matrix_parameters import (
     check_takes_categories,
     column_fields,
@@ -70,7 +71,7 @@ def make_matrix(
     if weights is not None:
         weights = weights[data.queries.starts]
     columns = column_fields(parameters)
-    X, missing = without_missing_number(NAMES.encode_columns(data.X), missing_number(parameters))
+    X, missing = without_missing_number(encoded(data.X), missing_number(parameters))
     settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing}
     if takes_bins(parameters) and not exact:
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
@@ -92,6 +93,11 @@ def make_matrix(
         # The names were checked before, and XGBoost would refuse features without names beside those with names.
         matrix.feature_names = reference.feature_names
     return matrix
+
+
+def encoded(X: Any) -> Any:
+    """A pandas DataFrame with names of columns and of categories that XGBoost takes; anything else is unchanged."""
+    return with_ascii_categories(NAMES.encode_columns(X))
 
 
 def _bins(

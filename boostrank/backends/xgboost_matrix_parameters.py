@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from boostrank.backends.feature_parameters import Features, check_codes, resolve_features
+from boostrank.backends.xgboost_categories import decode_categories
 from boostrank.backends.xgboost_documents import to_document
 from boostrank.backends.xgboost_parameters import MATRIX_PARAMETERS
 from boostrank.frames import is_pandas
@@ -133,12 +133,4 @@ def categories(booster: Any) -> dict[int, list[Any] | None]:
         return {}
     trees = to_document(booster)["learner"]["gradient_booster"]
     columns = trees.get("gbtree", trees)["model"].get("cats", {}).get("enc") or {}
-    return {i: _decoded(columns[i]) if columns else None for i in chosen}
-
-
-def _decoded(column: dict[str, Any]) -> list[Any]:
-    """The categories of a column of a DataFrame: integers, or strings, which are stored as the bytes of all of them."""
-    if "offsets" not in column:
-        return list(column["values"])
-    content, ends = np.asarray(column["values"], dtype=np.int8).tobytes(), column["offsets"]
-    return [content[start:end].decode() for start, end in pairwise(ends)]
+    return {i: decode_categories(columns[i]) if columns else None for i in chosen}

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from boostrank.backends.base import import_backend
-from boostrank.backends.xgboost_matrices import NAMES, dense_blocks
+from boostrank.backends.xgboost_categories import with_ascii_categories
+from boostrank.backends.xgboost_matrices import dense_blocks, encoded
 from boostrank.backends.xgboost_matrix_parameters import missing_number_of, without_missing_number
 from boostrank.datasets.feature_files import FeatureFiles
 
@@ -36,7 +37,7 @@ def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.flo
         matrices = (_matrix(booster, block) for block in dense_blocks(X))
         settings = {"output_margin": True, "iteration_range": _bounds(rounds)}
         return np.concatenate([_predict(booster, matrix, **settings) for matrix in matrices], dtype=np.float64)
-    X, missing = without_missing_number(X, missing_number_of(booster))
+    X, missing = without_missing_number(with_ascii_categories(X), missing_number_of(booster))
     # This does not copy the features. XGBoost offers it only for trees. The names were checked before.
     settings = {
         "predict_type": "margin",
@@ -130,7 +131,7 @@ def _bounds(rounds: range | None) -> tuple[int, int]:
 
 
 def _matrix(booster: Any, X: Any) -> Any:
-    X, missing = without_missing_number(NAMES.encode_columns(X), missing_number_of(booster))
+    X, missing = without_missing_number(encoded(X), missing_number_of(booster))
     return import_backend("xgboost").DMatrix(X, enable_categorical=True, missing=missing)
 
 

@@ -188,12 +188,12 @@ class DaskRanker(BaseEstimator):
         cluster = ClusterSpecification(local._backend, specification, self._endpoint_class, defaults)
         trained = train_on_workers(client, cluster, _selections(data, to_train, weights), validation)
         if settings.values["refit"]:
-            again = replace(cluster, training=specification.for_refit(local._backend, trained.best_iteration))
-            booster = train_on_workers(client, again, _selections(data, present, weights), []).booster
-            trained = trained._replace(booster=booster)
+            again = replace(cluster, training=specification.for_refit(local._backend, trained.best_round))
+            last = train_on_workers(client, again, _selections(data, present, weights), [])
+            trained = trained._replace(booster=last.booster, best_iteration=last.best_iteration)
         sameness = as_labels(y).sameness if is_clicks(y) else data.sameness
         warn_without_splits(local._backend, trained.booster, sameness)
-        local._set_fitted(trained, features, specification=specification)
+        local._set_fitted(trained, features, specification)
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:

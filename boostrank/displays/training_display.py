@@ -34,7 +34,7 @@ N_SMALL_MARKERS = 8
 class TrainingCurveDisplay(Display):
     """A metric on validation sets by boosting round, of one fitted ranker or several.
 
-    Created by :meth:`from_estimator`. A marker shows the number of rounds that predictions use; it is on the curve of
+    Created by :meth:`from_estimator`. A marker shows the last round that predictions use; it is on the curve of
     the ranker's last validation set, which decides on early stopping.
 
     Attributes
@@ -42,7 +42,7 @@ class TrainingCurveDisplay(Display):
     curves : dict of (str, str) to ndarray, shape (n_rounds,)
         Values after each round, by name of the ranker and title of the validation set.
     best : dict of str to int
-        Number of rounds that the predictions of each ranker use; rankers that do not record it are left out.
+        The last round that the predictions of each ranker use; rankers that do not record it are left out.
     metric : str
     figure_, ax_ : matplotlib Figure and Axes
         Of the last call of :meth:`plot`.
@@ -113,7 +113,11 @@ class TrainingCurveDisplay(Display):
                 curves[ranker, title] = np.asarray(results[key][metric], dtype=np.float64)
         if metric is None:
             raise ValueError("datasets must not be empty")
-        best = {ranker: getattr(fitted, "best_iteration_", None) for ranker, fitted in rankers.items()}
+        # Our own rankers know the round of these curves. `best_iteration_` also counts the rounds of earlier models.
+        best = {
+            ranker: getattr(fitted, "_best_round", None) or getattr(fitted, "best_iteration_", None)
+            for ranker, fitted in rankers.items()
+        }
         rounds = {ranker: len(curve) for (ranker, _), curve in curves.items()}
         # In LightGBM's own estimators 0 or -1 means that there is no best round.
         known = {ranker: int(value) for ranker, value in best.items() if value and 1 <= value <= rounds[ranker]}
@@ -148,7 +152,7 @@ class TrainingCurveDisplay(Display):
         whole_ticks(ax)
         light_grid(ax)
         size = "large marker" if small_markers else "marker"
-        marker = f" ({size}: number of rounds that predictions use)" if self.best else ""
+        marker = f" ({size}: last round that predictions use)" if self.best else ""
         ax.set_xlabel(f"boosting round{marker}")
         ax.set_ylabel(f"{measure_name(self.metric)}, mean over queries")
         return ax

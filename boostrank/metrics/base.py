@@ -81,6 +81,13 @@ class Measure(ABC):
             ``"skip"``.
         """
 
+    def for_parts_of(self, relevance: Floats) -> Measure:
+        """The measure to evaluate parts of a data set with these labels, so that their values are comparable.
+
+        It is another one if a setting that is None depends on the largest label.
+        """
+        return self
+
     @abstractmethod
     def arguments(self) -> str:
         """The arguments of :func:`boostrank.get_measure` that make this measure, as text."""

@@ -15,13 +15,13 @@ class AttributesMixin:
     _backend: ClassVar[Backend]
     booster_: Any
     best_iteration_: int
-    _n_earlier_rounds: int
+    _best_round: int
     evals_result_: dict[str, dict[str, list[float]]]
     n_features_in_: int
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
-        """Values of the metrics in round `best_iteration_`, as ``{"valid_0": {"ndcg@10": value}, ...}``.
+        """Values of the metrics in the last round that the model has, as ``{"valid_0": {"ndcg@10": value}, ...}``.
 
         With ``ensemble="folds"``, it is the last round of the model of each fold.
 
@@ -29,9 +29,8 @@ class AttributesMixin:
         With `refit`, these are the values of the model that was trained without the held-out queries.
         """
         check_is_fitted(self, "booster_")
-        last = self.best_iteration_ - self._n_earlier_rounds - 1
         return {
-            name: {metric: values[last] for metric, values in metrics.items()}
+            name: {metric: values[self._best_round - 1] for metric, values in metrics.items()}
             for name, metrics in self.evals_result_.items()
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
@@ -12,6 +12,8 @@ import numpy as np
 from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification
 from boostrank.backends.progress import RoundsBar, metric_text
 from boostrank.backends.rounds import BinnedData
+from boostrank.labels import Relevance
+from boostrank.metrics import Measure
 from boostrank.rankers.fold_training import FoldTrainings, make_folds
 from boostrank.rankers.settings import Settings, fold_name
 from boostrank.segments import Bools, Floats
@@ -90,7 +92,7 @@ class Choice:
     def average(self, backend: Backend) -> Trained:
         """The mean of the models of the folds, each with the chosen number of rounds, and those of `init_model`."""
         booster = backend.average(self.candidate.trainings.boosters(self.n_rounds))
-        return Trained(booster, backend.n_rounds(booster), self.evals_result())
+        return Trained(booster, backend.n_rounds(booster), self.evals_result(), self.n_rounds)
 
 
 def choose(
@@ -133,6 +135,9 @@ def choose(
     # Errors in labels or weights name the rows of all data, and not those of a fold.
     candidates[0].fold_specification.bind(data)
     candidates[0].fold_specification.bind_metrics(data)
+    if isinstance(data.labels, Relevance):
+        for one in candidates:
+            one.fold_specification = _with_one_scale(one.fold_specification, data.labels.values)
     folds = make_folds(data.queries, settings.n_folds, random_state)
     started = _start(backend, candidates, data, folds)
     default = started[0]
@@ -158,6 +163,12 @@ def choose(
         if not one.dropped and not (one is chosen and settings.averages_folds):
             one.trainings.free()
     return Choice(chosen, specification, n_rounds, _results(started, chosen))
+
+
+def _with_one_scale(specification: TrainingSpecification, relevance: Floats) -> TrainingSpecification:
+    """The specification with metrics whose values on different folds are comparable."""
+    metrics = [one.for_parts_of(relevance) if isinstance(one, Measure) else one for one in specification.metrics]
+    return replace(specification, metrics=tuple(metrics))
 
 
 def _progress(candidates: Sequence[Candidate]) -> RoundsBar:

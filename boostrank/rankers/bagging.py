@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Never, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +27,7 @@ from boostrank.rankers.bagging_members import (
 )
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
+from boostrank.rankers.fit_arguments import refuse_bag_arguments
 from boostrank.rankers.grouping import training_data
 from boostrank.rankers.settings import Settings, is_function
 from boostrank.segments import Floats
@@ -148,6 +150,7 @@ class BaggedRanker(BaseEstimator):
         position: ArrayLike | None = None,
         eval_metric: Any = None,
         early_stopping_metric: str | None = None,
+        **others: Never,
     ) -> Self:
         """Draw the samples, train the members, and average them.
 
@@ -169,8 +172,10 @@ class BaggedRanker(BaseEstimator):
             For parameters and data that are invalid, and if a member that is to stop early was trained on all queries,
             so that it has no out-of-bag queries. After an error the ranker is unchanged.
         TypeError
-            If `ranker` is no LightGBMRanker and no XGBoostRanker.
+            If `ranker` is no LightGBMRanker and no XGBoostRanker, and for an argument that does not exist.
         """
+        if others:
+            refuse_bag_arguments(others, inspect.signature(self.fit).parameters)
         settings = self._check_parameters()
         has_validation = settings.uses_folds or any(
             settings.values[name] is not None for name in ("early_stopping_rounds", "validation_fraction")

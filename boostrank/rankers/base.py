@@ -21,16 +21,14 @@ from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
 from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
 from boostrank.rankers.attributes import AttributesMixin
-from boostrank.rankers.automatic import choose
 from boostrank.rankers.candidates import make_candidates
 from boostrank.rankers.eval_sets import EvalArguments, EvalSet, as_eval_set
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import refuse_arguments
 from boostrank.rankers.grouping import training_data
-from boostrank.rankers.learning_rate import set_learning_rates
 from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
-from boostrank.rankers.single_training import train, train_on_kept
+from boostrank.rankers.training import choose_and_train
 from boostrank.threads import use_threads
 
 if TYPE_CHECKING:
@@ -154,13 +152,13 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             on standard error shows the number of rounds and the metric that decides on early stopping, in trainings on
             folds too; off a terminal it is a line for every ten seconds. Trainings on folds print no metrics.
         init_model : ranker, booster, str or path, optional
-            The model whose training goes on: a fitted ranker on the same library, a booster or an estimator of the
-            library, or a model file. It should not know the training queries, if folds of these choose the objective or
-            the rounds. `n_estimators` counts the new rounds, and early stopping begins with them. With the same data
-            and settings, 10 rounds and then 10 more give the model of 20 rounds, unless `boosting` is "dart" or random
-            numbers are used, as on XGBoost by default: set ``colsample_bynode=1`` there. Columns with a categorical
-            type must have the categories of that training. XGBoost then stores the features themselves, not only their
-            bins, and LightGBM takes no `init_score` besides.
+            The model whose training goes on: a fitted ranker or BaggedRanker on the same library, a booster or an
+            estimator of the library, or a model file. It should not know the training queries, if folds of these choose
+            the objective or the rounds. `n_estimators` counts the new rounds, and early stopping begins with them. With
+            the same data and settings, 10 rounds and then 10 more give the model of 20 rounds, unless `boosting` is
+            "dart" or random numbers are used, as on XGBoost by default: set ``colsample_bynode=1`` there. Columns with
+            a categorical type must have the categories of that training. XGBoost then stores the features themselves,
+            not only their bins, and LightGBM takes no `init_score` besides.
 
         Returns
         -------
@@ -192,7 +190,6 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             self, X, y, qid, group, sample_weight, init_score=init_score, position=position
         )
         model = None if init_model is None else self._model_to_continue(init_model, features)
-        n_earlier_rounds = 0 if model is None else self._backend.n_rounds(model)
         kept = settings.kept_queries(data.queries.n_queries, random_state)
         options = FitOptions(eval_metric, early_stopping_metric, callbacks, verbose, model)
         candidates = make_candidates(settings, self._candidates, features, options, random_state, data.labels)
@@ -201,24 +198,11 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         settings.refuse_fold_names([part.name for part in parts])
         with use_threads(settings.values["n_jobs"]):
             validation = [part.bind(candidates[0].specification, data, features) for part in parts]
-            set_learning_rates(candidates, settings, self._backend, data)
-            choice, specification = None, candidates[0].specification
-            if settings.uses_folds:
-                choice = choose(self._backend, candidates, data, settings, random_state)
-                specification = choice.specification
-            if choice is not None and settings.averages_folds:
-                trained = choice.average(self._backend)
-                # The curves of the folds have the rounds of one of their models.
-                n_earlier_rounds = trained.best_iteration - choice.n_rounds
-            elif kept is None:
-                trained = train(self._backend, specification, data, validation)
-            else:
-                refit = settings.values["refit"]
-                trained = train_on_kept(self._backend, specification, data, kept, refit, n_earlier_rounds)
-            if choice is not None and settings.chooses_rounds:
-                trained = trained._replace(evals_result={**choice.evals_result(), **trained.evals_result})
+            trained, specification, choice = choose_and_train(
+                self._backend, candidates, settings, data, kept, validation, random_state
+            )
         warn_without_splits(self._backend, trained.booster, data.labels.sameness)
-        self._set_fitted(trained, features, n_earlier_rounds, specification)
+        self._set_fitted(trained, features, specification)
         if choice is not None:
             self._trained_objective = choice.candidate.objective
             self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
@@ -335,23 +319,18 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         return tags
 
     def _set_fitted(
-        self,
-        trained: Trained,
-        features: TrainingFeatures,
-        n_earlier_rounds: int = 0,
-        specification: TrainingSpecification | None = None,
+        self, trained: Trained, features: TrainingFeatures, specification: TrainingSpecification | None = None
     ) -> None:
-        """Set the attributes of a fitted ranker; `evals_result_` does not contain `n_earlier_rounds` of its rounds.
+        """Set the attributes of a fitted ranker.
 
         `specification` is that of the training, or None if the model is that of a file or a mean of models.
         """
-        self.booster_, self.best_iteration_, self.evals_result_ = trained
+        self.booster_, self.best_iteration_, self.evals_result_, self._best_round = trained
         self._trained_objective = self.objective
         for name in ("cv_results_", "best_params_", "learning_rate_"):
             self.__dict__.pop(name, None)
         if specification is not None:
             self.learning_rate_ = specification.parameters.get(self._backend.PARAMETERS["learning_rate"])
-        self._n_earlier_rounds = n_earlier_rounds
         features.copy_to(self)
 
     @classmethod
@@ -390,6 +369,8 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
 
     def _model_to_continue(self, init_model: Any, features: TrainingFeatures) -> Any:
         """The booster of `init_model`; raises ValueError if it has other features than the training data."""
+        # That of a BaggedRanker is the mean of its members.
+        init_model = getattr(init_model, "ranker_", init_model)
         if isinstance(init_model, BoostedRanker):
             check_is_fitted(init_model, "booster_")
             init_model = init_model.booster_

@@ -21,6 +21,35 @@ _INSTEAD = {
 }
 
 
+# What `fit` of a ranker takes and that of a BaggedRanker does not.
+_ONLY_IN_RANKERS = "only fit of LightGBMRanker and XGBoostRanker has it"
+_OUT_OF_BAG = (
+    "members stop early on their out-of-bag queries if the ranker has early_stopping_rounds. For other queries use "
+    "score or staged_predict of ranker_ after fit"
+)
+_INSTEAD_IN_BAGS = {
+    **dict.fromkeys(("init_score", "init_model", "callbacks", "verbose"), _ONLY_IN_RANKERS),
+    **dict.fromkeys(("base_margin", "xgb_model", "verbose_eval"), _ONLY_IN_RANKERS),
+    **dict.fromkeys(("eval_set", "eval_X", "eval_y", "eval_group", "eval_qid", "eval_names", "evals"), _OUT_OF_BAG),
+}
+
+
+def refuse_bag_arguments(given: Iterable[str], known: Collection[str]) -> None:
+    """Raise TypeError for the first argument of ``BaggedRanker.fit`` that is not known.
+
+    Examples
+    --------
+    >>> refuse_bag_arguments(["callbacks"], [])
+    Traceback (most recent call last):
+    ...
+    TypeError: BaggedRanker.fit has no argument 'callbacks': only fit of LightGBMRanker and XGBoostRanker has it
+    """
+    for name in given:
+        if name in _INSTEAD_IN_BAGS:
+            raise TypeError(f"BaggedRanker.fit has no argument {name!r}: {_INSTEAD_IN_BAGS[name]}")
+        refuse_arguments("BaggedRanker.fit", [name], known, [])
+
+
 def refuse_arguments(receiver: str, given: Iterable[str], known: Collection[str], parameters: Collection[str]) -> None:
     """Raise TypeError for the first argument that was given and is not known.
 

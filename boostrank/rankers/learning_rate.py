@@ -30,7 +30,7 @@ from boostrank.losses import Loss
 from boostrank.rankers.automatic import Candidate
 from boostrank.rankers.settings import BASE_LEARNING_RATE, Settings
 from boostrank.rankers.single_training import train
-from boostrank.segments import Bools, Floats
+from boostrank.segments import Bools, Floats, Ints
 
 #: The largest learning rate is this number times the base rate.
 MAX_FACTOR = 3.0
@@ -47,12 +47,17 @@ MIN_QUERIES, MAX_QUERIES, MAX_DOCUMENTS = 20, 400, 20_000
 
 
 def set_learning_rates(
-    candidates: Sequence[Candidate], settings: Settings, backend: Backend, data: GroupedData
+    candidates: Sequence[Candidate],
+    settings: Settings,
+    backend: Backend,
+    data: GroupedData,
+    kept: Bools | None = None,
 ) -> None:
     """Set the learning rate of the candidates that have a loss of boostrank, if the user has not set it.
 
     It stays the base rate where early stopping or cross-validation finds the number of rounds, with few or very many
-    rounds, and for boosting that does not simply add trees.
+    rounds, and for boosting that does not simply add trees. Only the queries in `kept` are used, a mask of shape
+    (n_queries,); None means all.
     """
     n_rounds = candidates[0].specification.n_rounds
     if settings.values["learning_rate"] is not None or settings.patience_in_folds is not None:
@@ -60,10 +65,13 @@ def set_learning_rates(
     if not MIN_ROUNDS <= n_rounds < MAX_FACTOR * USUAL_ROUNDS or isinstance(data.X, list):
         return
     chosen = [one for one in candidates if _adds_trees_of_losses(one.specification, backend)]
-    halves = draw_halves(data) if chosen else None
+    if not chosen:
+        return
+    informative = np.flatnonzero(_informative(data) if kept is None else _informative(data) & kept)
+    halves = draw_halves(data, informative)
     if halves is None:
         return
-    ratio = _informative(data).sum() / halves[0].queries.n_queries
+    ratio = len(informative) / halves[0].queries.n_queries
     for one in chosen:
         try:
             found = transfer(backend, one.specification, *halves)
@@ -120,12 +128,11 @@ def transfer(backend: Backend, specification: TrainingSpecification, *halves: Gr
     return float(gains[1] / gains[0]) if gains[0] > 0.0 else float("nan")
 
 
-def draw_halves(data: GroupedData) -> tuple[GroupedData, GroupedData] | None:
-    """Two halves of some of the queries from which a loss can learn; None if there are too few of them.
+def draw_halves(data: GroupedData, informative: Ints) -> tuple[GroupedData, GroupedData] | None:
+    """Two halves of some of the queries with the numbers `informative`; None if there are too few of them.
 
     They are the same in each call, so that the same data and settings give the same model.
     """
-    informative = np.flatnonzero(_informative(data))
     drawn = np.random.RandomState(0).permutation(informative)[:MAX_QUERIES]
     n_documents = np.cumsum(data.queries.sizes[drawn])
     drawn = drawn[: max(MIN_QUERIES, int(np.searchsorted(n_documents, MAX_DOCUMENTS, side="right")))]

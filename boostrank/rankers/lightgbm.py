@@ -68,7 +68,8 @@ class LightGBMRanker(BoostedRanker):
         the rounds up to the best one. With `objective="auto"`, candidates are judged at the best round of their mean
         over folds, instead of after all rounds.
     validation_fraction : float in (0, 1), optional
-        Share of the training queries that are held out as validation set.
+        Share of the training queries that are held out as validation set. With `objective="auto"`, only the others
+        decide on the objective.
     refit : bool, default False
         After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
         the number of rounds that was found.
@@ -121,6 +122,7 @@ class LightGBMRanker(BoostedRanker):
     best_iteration_ : int
         Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
         its rounds. With `ensemble="folds"`, that of all averaged models together; `cv_results_` has that of each.
+        Rounds in which LightGBM finds no split have no tree, and do not count, except the first one.
     learning_rate_ : float
         The learning rate of the training; not after `load_model`.
     evals_result_ : dict of str to dict of str to list of float
@@ -129,7 +131,7 @@ class LightGBMRanker(BoostedRanker):
         `eval_names`; the queries that `validation_fraction` holds out are "valid_0". With `n_estimators="auto"` or
         `ensemble="folds"`, the held-out queries of the folds are "fold_0", "fold_1", ... Empty without validation sets.
     best_score_ : dict of str to dict of str to float
-        The values in round `best_iteration_`, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
+        The values of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
     n_estimators_, n_iter_ : int
         Number of rounds of the model, equal to `best_iteration_`: rounds after the best one are not kept.
     objective_ : str, Surrogate, EdgeLoss or callable

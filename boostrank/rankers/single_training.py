@@ -29,12 +29,10 @@ def train_on_kept(
     data: GroupedData,
     kept: Bools,
     refit: bool,
-    n_earlier_rounds: int,
 ) -> Trained:
     """Train on the queries in `kept`, a mask of shape (n_queries,); the others are the validation set.
 
-    If `refit`, train once more on all queries, with the number of rounds that was found; `n_earlier_rounds` are those
-    of the model whose training goes on.
+    If `refit`, train once more on all queries, with the number of rounds that was found.
     """
     with named_part("the queries that validation_fraction holds out"):
         held_out = data.take(~kept)
@@ -44,6 +42,5 @@ def train_on_kept(
     trained = train(backend, specification, remaining, validation)
     if not refit:
         return trained
-    n_rounds = max(1, trained.best_iteration - n_earlier_rounds)
-    again = train(backend, specification.for_refit(backend, n_rounds), data, [])
-    return trained._replace(booster=again.booster)
+    again = train(backend, specification.for_refit(backend, trained.best_round), data, [])
+    return trained._replace(booster=again.booster, best_iteration=again.best_iteration)

@@ -84,7 +84,8 @@ class XGBoostRanker(BoostedRanker):
         the rounds up to the best one. With `objective="auto"`, candidates are judged at the best round of their mean
         over folds, instead of after all rounds.
     validation_fraction : float in (0, 1), optional
-        Share of the training queries that are held out as validation set.
+        Share of the training queries that are held out as validation set. With `objective="auto"`, only the others
+        decide on the objective.
     refit : bool, default False
         After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
         the number of rounds that was found.
@@ -129,7 +130,8 @@ class XGBoostRanker(BoostedRanker):
           categorical type. It is a property of the model: `predict` and saved models use that of the training. With
           ``missing=0``, elements that a sparse matrix does not store are missing.
         - `enable_categorical`: columns of a DataFrame with a categorical type are categorical features in any case.
-          With False they are an error.
+          With False they are an error. In the model, characters of their names that are not ASCII are percent-encoded,
+          because XGBoost would store such names incompletely.
 
         With ``device="cuda"``, XGBoost grows trees on a GPU. If CuPy is installed (``pip install boostrank[gpu]``),
         surrogates that take arrays of a GPU (:attr:`~boostrank.surrogates.Surrogate.takes_device_arrays`) are computed

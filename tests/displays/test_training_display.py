@@ -41,7 +41,7 @@ def test_the_best_round_is_marked(data):
     assert display.best["mine"] == ranker.best_iteration_ == np.argmax(values) + 1 < len(values)
     (drawn,) = display.ax_.get_lines()
     assert list(drawn.get_markevery()) == [ranker.best_iteration_ - 1]
-    assert display.ax_.get_xlabel() == "boosting round (marker: number of rounds that predictions use)"
+    assert display.ax_.get_xlabel() == "boosting round (marker: last round that predictions use)"
 
 
 def test_each_ranker_is_marked_on_its_own_last_set():
@@ -68,7 +68,7 @@ def test_rankers_differ_without_colour_among_several_data_sets(rankers):
         assert one.get_marker() == curve.get_marker()
         assert {tuple(point) for point in one.get_xydata()} <= {tuple(point) for point in curve.get_xydata()}
         assert len(one.get_xydata()) >= 4
-    assert display.ax_.get_xlabel() == "boosting round (large marker: number of rounds that predictions use)"
+    assert display.ax_.get_xlabel() == "boosting round (large marker: last round that predictions use)"
     assert [len(texts) for texts in all_legend_texts(display.ax_)] == [2, 2]
 
 

@@ -195,6 +195,36 @@ def test_early_stopping_on_a_validation_set_follows_the_choice(ranker_class, aut
     assert list(held_out.evals_result_["valid_0"]) == ["ndcg"]
 
 
+def test_queries_that_are_held_out_for_early_stopping_take_no_part_in_the_choice(ranker_class, auto, table, noisy):
+    X, y, qid = noisy
+    table({}, {"objective": "softmax"})
+    ranker = auto(n_estimators=8, early_stopping_rounds=3, validation_fraction=0.4).fit(X, y, qid)
+    # The seed draws the queries that are held out, and then the folds.
+    state = np.random.RandomState(0)
+    kept = np.sort(br.split_queries(qid, 0.4, state)[0])
+    scores = []
+    for train, test in br.QueryKFold(3, shuffle=True, random_state=state).split(X[kept], groups=qid[kept]):
+        parts = [(X[kept][rows], y[kept][rows], qid[kept][rows]) for rows in (train, test)]
+        n_rounds = ranker.cv_results_["n_rounds"][0]
+        one = ranker_class(**settings_of({}), n_estimators=n_rounds).fit(*parts[0])
+        scores.append(br.ndcg_score(parts[1][1], one.predict(parts[1][0]), parts[1][2], k=10))
+    assert ranker.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(scores), abs=1e-6)
+
+
+def test_err_has_one_scale_on_all_folds(ranker_class, auto, table, noisy):
+    X, y, qid = noisy
+    # Only one query has the largest label.
+    y = np.where(qid == 1, np.minimum(y, 1) * 4, np.minimum(y, 2))
+    table({}, {"objective": "softmax"})
+    ranker = auto(n_estimators=4).fit(X, y, qid, eval_metric="err@5")
+    found = []
+    for train, test in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
+        one = ranker_class(**settings_of({}), n_estimators=4).fit(X[train], y[train], qid[train])
+        found.append(br.get_measure("err@5", max_grade=4)(y[test], one.predict(X[test]), qid[test]))
+    assert ranker.cv_results_["metric"][0] == "err@5"
+    assert ranker.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(found), abs=1e-6)
+
+
 class Costs:
     """Counts rounds times rows of all trainings of a backend."""
 

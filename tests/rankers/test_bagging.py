@@ -535,3 +535,24 @@ EXPECTED_FAILURES = dict.fromkeys(
 )
 def test_bagged_ranker_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_a_bag_is_the_model_whose_training_goes_on(ranker_class, data):
+    X, y, qid = data
+    bagged = br.BaggedRanker(ranker_class(n_estimators=2, n_jobs=1), 2, random_state=0).fit(X, y, qid)
+    ranker = ranker_class(n_estimators=3, n_jobs=1).fit(X, y, qid, init_model=bagged)
+    assert ranker.best_iteration_ == 7
+    np.testing.assert_allclose(ranker.predict(X, num_iteration=4), bagged.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("argument", "advice"),
+    [
+        ("eval_set", "out-of-bag queries if the ranker has early_stopping_rounds"),
+        ("init_score", "only fit of LightGBMRanker and XGBoostRanker has it"),
+        ("qids", "did you mean 'qid'"),
+    ],
+)
+def test_arguments_that_only_rankers_have_are_refused_with_advice(data, argument, advice):
+    with pytest.raises(TypeError, match=f"BaggedRanker.fit has no argument '{argument}'.*{advice}"):
+        br.BaggedRanker(br.LightGBMRanker(), 2).fit(*data, **{argument: None})

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost as xgb
+from sklearn.base import clone
 
 import boostrank as br
 
@@ -101,3 +103,51 @@ def test_xgboost_takes_integers_and_strings_as_categories(queries):
     ):
         with pytest.raises(ValueError, match=message):
             small(br.XGBoostRanker).fit(X.assign(colour=pd.Categorical(values)), y, qid)
+
+
+# Names of categories that are not ASCII
+
+
+@pytest.mark.parametrize("names", [list("éèêë"), ["москва", "киев", "минск", "рига"], ["50%", "%C3%A9", "é", "日本"]])
+def test_names_of_categories_may_have_any_characters(ranker_class, names, tmp_path):
+    random = np.random.default_rng(0)
+    codes, qid = random.integers(0, 4, size=160), np.repeat(np.arange(20), 8)
+    y, number = np.array([0, 3, 1, 2])[codes], random.normal(size=160)
+
+    def frame(chosen):
+        return pd.DataFrame({"number": number, "kind": pd.Categorical.from_codes(codes, chosen)})
+
+    # "min_child_weight" lets small leaves be split by the categories.
+    ranker = ranker_class("softmax", n_estimators=5, n_jobs=1, min_child_weight=1)
+    expected = clone(ranker).fit(frame(list("abcd")), y, qid)
+    ranker.fit(frame(names), y, qid, eval_set={"same": (frame(names), y, qid)})
+    scores = ranker.predict(frame(names))
+    np.testing.assert_array_equal(scores, expected.predict(frame(list("abcd"))))
+    assert ranker.evals_result_["same"]["ndcg"][-1] == pytest.approx(br.ndcg_score(y, scores, qid), abs=1e-6)
+    ranker.save_model(tmp_path / "model.json")
+    loaded = ranker_class().load_model(tmp_path / "model.json")
+    reordered = frame(names)
+    reordered["kind"] = reordered["kind"].cat.reorder_categories(names[::-1])
+    for fitted in (ranker, loaded):
+        np.testing.assert_array_equal(fitted.predict(reordered), scores)
+        np.testing.assert_allclose(fitted.predict(reordered, pred_contrib=True).sum(axis=1), scores, atol=1e-5)
+
+
+def test_models_in_which_xgboost_stored_names_incompletely_are_refused(tmp_path):
+    codes = np.arange(40) % 2
+    frame = pd.DataFrame({"kind": pd.Categorical.from_codes(codes, ["é", "è"])})
+    booster = xgb.train({}, xgb.DMatrix(frame, codes, enable_categorical=True), 2)
+    booster.save_model(tmp_path / "model.json")
+    with pytest.raises(ValueError, match="names of categories with other characters than ASCII, which XGBoost stores"):
+        br.XGBoostRanker().load_model(tmp_path / "model.json")
+
+
+def test_codes_that_occur_only_in_validation_data_are_no_other_category():
+    random = np.random.default_rng(0)
+    codes, qid = random.integers(0, 4, size=160), np.repeat(np.arange(20), 8)
+    y, X = np.array([0, 3, 1, 2])[codes], np.c_[random.normal(size=160), codes]
+    test = (np.c_[X[:, 0], np.where(codes == 1, 7, codes)], y, qid)
+    ranker = br.XGBoostRanker("softmax", n_estimators=4, n_jobs=1, min_child_weight=1, feature_types={1: "c"})
+    ranker.fit(X, y, qid, eval_set={"test": test})
+    expected = br.ndcg_score(y, ranker.predict(test[0]), qid)
+    assert ranker.evals_result_["test"]["ndcg"][-1] == pytest.approx(expected, abs=1e-6)

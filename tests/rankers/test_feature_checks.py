@@ -197,3 +197,9 @@ def test_labels_of_rank_xendcg_that_are_too_large_are_refused():
         with pytest.raises(ValueError, match=f"rank_xendcg takes labels up to 31.*got labels up to {label}"):
             small(br.LightGBMRanker, "rank_xendcg").fit(X, np.where(Y > 2, label, Y), QID)
     small(br.LightGBMRanker, "rank_xendcg").fit(X, np.where(Y > 2, 31, Y), QID)
+
+
+@pytest.mark.parametrize("label", [0.5, 20_000])
+def test_labels_that_lambdarank_does_not_take_are_named(label):
+    with pytest.raises(ValueError, match=f"lambdarank takes integer labels up to 10000; got the label {label}"):
+        small(br.LightGBMRanker, "lambdarank").fit(X, np.where(Y.max() == Y, label, np.minimum(Y, 1)), QID)

@@ -31,7 +31,7 @@ both = pytest.mark.parametrize("make", RANKERS.values(), ids=RANKERS)
 def transfer_by_hand(make, X, y, qid):
     """Gains of rounds 8 to 15 on the queries of the other half, divided by those on the queries of the half itself."""
     data = GroupedData(X, as_labels(y), Queries.from_qid(qid))
-    halves = [np.isin(qid, half.queries.ids) for half in draw_halves(data)]
+    halves = [np.isin(qid, half.queries.ids) for half in draw_halves(data, np.arange(60))]
     gains = {True: 0.0, False: 0.0}
     for one in halves:
         ranker = make("logistic", n_estimators=15, learning_rate=0.3, n_jobs=1).fit(X[one], y[one], qid[one])
@@ -122,6 +122,15 @@ def test_base_rate_of_native_objectives_and_other_boosting(ranker, monkeypatch):
     assert ranker.fit(*STRONG).learning_rate_ == 0.1
 
 
+def test_queries_that_are_held_out_do_not_take_part(monkeypatch):
+    taken = []
+    monkeypatch.setattr(module, "draw_halves", lambda data, informative: taken.extend(informative))
+    ranker = br.LightGBMRanker(validation_fraction=0.25, random_state=0, **PARAMETERS)
+    ranker.fit(*STRONG)
+    assert len(taken) == 45
+    assert_array_equal(taken, np.sort(br.split_queries(np.arange(60), 0.25, random_state=0)[0]))
+
+
 def test_too_few_queries_that_say_something():
     y = np.where(QID < 19, Y, 0)
     assert br.LightGBMRanker(**PARAMETERS).fit(X, y, QID).learning_rate_ == 0.1
@@ -131,17 +140,17 @@ def test_too_few_queries_that_say_something():
 
 def test_halves_are_limited_and_disjoint(monkeypatch):
     data = GroupedData(X, as_labels(Y), Queries.from_qid(QID))
-    one, other = draw_halves(data)
+    one, other = draw_halves(data, np.arange(60))
     assert not set(one.queries.ids) & set(other.queries.ids)
     assert one.queries.n_queries == other.queries.n_queries == 30
     assert_array_equal(one.labels.values, Y[np.isin(QID, one.queries.ids)])
     monkeypatch.setattr(module, "MAX_DOCUMENTS", 500)
-    assert sum(half.queries.n_queries for half in draw_halves(data)) == 25
+    assert sum(half.queries.n_queries for half in draw_halves(data, np.arange(60))) == 25
     monkeypatch.setattr(module, "MAX_DOCUMENTS", 10)
-    assert sum(half.queries.n_queries for half in draw_halves(data)) == 20
+    assert sum(half.queries.n_queries for half in draw_halves(data, np.arange(60))) == 20
     monkeypatch.setattr(module, "MAX_DOCUMENTS", 10**6)
     monkeypatch.setattr(module, "MAX_QUERIES", 31)
-    assert [half.queries.n_queries for half in draw_halves(data)] == [16, 15]
+    assert [half.queries.n_queries for half in draw_halves(data, np.arange(60))] == [16, 15]
 
 
 @pytest.mark.slow

@@ -82,6 +82,21 @@ def test_files_keep_names_and_categories(ranker_class, data, frame, tmp_path):
     )
 
 
+@by_file
+def test_files_keep_the_categories_of_several_columns(ranker_class, suffix, data, frame, tmp_path):
+    _, y, qid = data
+    grades = np.clip(y.astype(int), 0, 2)
+    # XGBoost stores the sequence of the categories of each column, which is not that of their names.
+    frame = frame.assign(
+        kind=pd.Categorical(np.array(["c", "a", "b"])[grades], categories=["b", "unused", "c", "a"]),
+        number=pd.Categorical(np.array([7, 3, 5])[(grades + np.arange(len(y)) % 2) % 3], categories=[5, 7, 3]),
+    )
+    ranker = ranker_class("softmax", n_estimators=5, n_jobs=1).fit(frame, y, qid)
+    ranker.save_model(tmp_path / f"model{suffix}")
+    loaded = ranker_class().load_model(tmp_path / f"model{suffix}")
+    np.testing.assert_array_equal(loaded.predict(frame), ranker.predict(frame))
+
+
 def test_natively_written_models_load(ranker_class, data, tmp_path):
     X, y, _ = data
     path = str(tmp_path / "model.json")

@@ -1,0 +1,71 @@
+"""Names of categories as XGBoost stores them without loss: as ASCII.
+
+XGBoost 3 counts the characters of a name where it needs the number of its bytes, so that names with other characters
+than ASCII are cut at wrong places. Then several categories may have the same name, and one is scored as another; and a
+model that is read from a file does not know its categories.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from boostrank.backends.feature_names import NameCode
+from boostrank.frames import is_pandas
+
+# XGBoost refuses zero bytes.
+_CODE = NameCode(r"\x00\x80-\U0010ffff")
+
+
+def encode_category(name: str) -> str:
+    """Return a name in ASCII; ASCII names are unchanged, unless they look like a name that was encoded.
+
+    Examples
+    --------
+    >>> encode_category("blue"), encode_category("50%"), encode_category("été"), encode_category("%C3%A9")
+    ('blue', '50%', '%C3%A9t%C3%A9', '%25C3%25A9')
+    """
+    is_plain = name.isascii() and "\0" not in name and ("%" not in name or _CODE.decode(name) == name)
+    return name if is_plain else _CODE.encode(name)
+
+
+def with_ascii_categories(X: Any) -> Any:
+    """A pandas DataFrame whose columns have categories with names in ASCII; anything else is unchanged."""
+    if not is_pandas(X):
+        return X
+    import pandas as pd
+
+    changed = {}
+    for i, dtype in enumerate(X.dtypes):
+        if isinstance(dtype, pd.CategoricalDtype) and dtype.categories.inferred_type == "string":
+            names = dtype.categories.tolist()
+            encoded = [encode_category(name) for name in names]
+            if encoded != names:
+                changed[i] = X.iloc[:, i].cat.rename_categories(encoded)
+    if changed:
+        # The values are not copied, and the columns of the caller's DataFrame stay as they are.
+        X = X.copy(deep=False)
+        for i, column in changed.items():
+            X.isetitem(i, column)
+    return X
+
+
+def decode_categories(column: dict[str, Any]) -> list[Any]:
+    """The categories of a feature in XGBoost's document of a model: integers, or strings, of which it has all bytes.
+
+    Raises
+    ------
+    ValueError
+        For names with other characters than ASCII, which a training without boostrank stored incompletely.
+    """
+    if "offsets" not in column:
+        return list(column["values"])
+    content, ends = np.asarray(column["values"], dtype=np.int8).tobytes(), column["offsets"]
+    if not content.isascii():
+        raise ValueError(
+            "the model has names of categories with other characters than ASCII, which XGBoost stores incompletely: "
+            "train it by XGBoostRanker, which encodes them, or give the categories ASCII names"
+        )
+    return [_CODE.decode(content[start:end].decode()) for start, end in pairwise(ends)]
