@@ -22,13 +22,13 @@ from boostrank.labels import as_labels
 from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
 from boostrank.rankers.attributes import AttributesMixin
 from boostrank.rankers.candidates import make_candidates
+from boostrank.rankers.chosen_training import choose_and_train
 from boostrank.rankers.eval_sets import EvalArguments, EvalSet, as_eval_set
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import refuse_arguments
 from boostrank.rankers.grouping import training_data
 from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
-from boostrank.rankers.training import choose_and_train
 from boostrank.threads import use_threads
 
 if TYPE_CHECKING:
