@@ -157,11 +157,15 @@ def _informative(data: GroupedData) -> Bools:
 
 def _gain(backend: Backend, booster: Any, loss: BoundLoss, data: GroupedData) -> float:
     """By how much the steps of the rounds that count lower the loss on these data, to first order."""
+    # LightGBM keeps no rounds without a split.
+    n_rounds = backend.n_rounds(booster)
+    if n_rounds <= FIRST_ROUND:
+        return 0.0
     start: Floats = np.zeros(data.queries.n_documents) if data.init_score is None else data.init_score
     base_score = backend.base_score(booster)
     scores = start + backend.predict(booster, data.X, range(FIRST_ROUND)) - base_score
     total = 0.0
-    for number in range(FIRST_ROUND, SHORT_ROUNDS):
+    for number in range(FIRST_ROUND, n_rounds):
         step = backend.predict(booster, data.X, range(number, number + 1)) - base_score
         total -= float(loss.gradient_hessian(scores)[0] @ step) / loss.scale
         scores += step
