@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from jobs import read_results, run_jobs
-from quality_methods import LAMBDARANK, OURS, PEERS, RANK_NDCG, RUNNING
+from quality_methods import BASELINES, OURS, RUNNING
 from reporting import make_parser, publish
 from workloads import SYNTHETIC, data_name, read_folds, training_queries
 
@@ -48,6 +48,8 @@ WITH_BOTH_PENALTIES = ("pairwise-exponential", "softmax", DEFAULT_LOSS)
 LIBRARY_DEFAULTS = {"lightgbm": {"reg_lambda": 0.0}, "xgboost": {"reg_lambda": 1.0, "min_child_weight": 1.0}}
 #: The candidates of objective="auto", in which only what differs from the default is named.
 AUTO = {"lightgbm": LIGHTGBM_CANDIDATES, "xgboost": XGBOOST_CANDIDATES}
+#: Learning rates in place of the one that a ranker chooses.
+RATES = (0.1, 0.15, 0.2, 0.3)
 #: Other candidates, as for "auto".
 OTHERS = {
     "lightgbm": [
@@ -61,6 +63,7 @@ OTHERS = {
         # The shape of the trees of XGBoost, with our penalties there.
         {"num_leaves": 63, "max_depth": 6, "min_child_weight": 20.0},
         {"k": 10},
+        *({"learning_rate": rate} for rate in RATES),
         {"learning_rate": 0.05, "n_estimators": 200},
         {"max_bin": 63},
         {"min_child_samples": 5},
@@ -70,7 +73,7 @@ OTHERS = {
         {"subsample": 0.7, "subsample_freq": 1, "feature_fraction_bynode": 0.5},
     ],
     "xgboost": [
-        {"learning_rate": 0.3},
+        *({"learning_rate": rate} for rate in RATES),
         {"min_child_weight": 1.0},
         {"reg_lambda": 20.0},
         {"reg_lambda": 100.0},
@@ -84,8 +87,6 @@ OTHERS = {
         {"max_depth": 4, "colsample_bynode": 0.3},
     ],
 }
-#: The LambdaMART of each library, as its own ranker trains it by default.
-BASELINES = {peer.library: peer for peer in PEERS if peer.name in (LAMBDARANK, RANK_NDCG)}
 
 
 def text_of(parameters):

@@ -1,6 +1,6 @@
 """Defaults and LambdaMART by number of queries and noise of the labels: NDCG@10 on synthetic test queries.
 
-python benchmarks/noise.py --runs FOLDER [--seeds 2] [--jobs 2] [--queries 50 200 1000 5000]
+python benchmarks/noise.py --runs FOLDER [--seeds 1] [--jobs 2] [--queries 50 200 1000 5000]
 
 Real data sets differ in how much their features say about the labels. Here that is known. A document has 20 features of
 its own and 4 of its query. Its quality is a sum of linear, piecewise linear, periodic and product terms of them with
@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from jobs import read_results, run_jobs
-from quality_methods import LAMBDARANK, OURS, PEERS, RANK_NDCG, RUNNING
+from quality_methods import BASELINES, OURS, RUNNING
 from reporting import make_parser, publish
 
 import boostrank as br
@@ -30,7 +30,6 @@ N_TEST = 1000
 N_FEATURES, N_QUERY_FEATURES = 20, 4
 #: Shares of the documents whose grade is at least 1, 2, 3 and 4.
 SHARES = (0.5, 0.25, 0.1, 0.03)
-BASELINES = {peer.library: peer.make for peer in PEERS if peer.name in (LAMBDARANK, RANK_NDCG)}
 
 
 def make_data(n_queries, mean_documents, noise, labels, seed):
@@ -57,7 +56,7 @@ def run(library, n_queries, mean_documents, noise, labels, seed):
     data = make_data(n_queries + N_TEST, mean_documents, noise, labels, seed)
     kept = data.qid < n_queries
     train, test = data.take(np.flatnonzero(kept)), data.take(np.flatnonzero(~kept))
-    makers = {"LambdaMART": BASELINES[library], "ours": OURS[library], "ours, rate 0.1": OURS[library]}
+    makers = {"LambdaMART": BASELINES[library].make, "ours": OURS[library], "ours, rate 0.1": OURS[library]}
     values, rate = {}, None
     for name, make in makers.items():
         fixed = {"learning_rate": 0.1} if name.endswith("0.1") else {}
@@ -91,7 +90,7 @@ def table_of(results):
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each job")
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--queries", type=int, nargs="+", default=QUERIES, help="numbers of training queries")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each")
     arguments = parser.parse_args()

@@ -97,6 +97,9 @@ PEERS = [
     Method("CatBoostRanker", "catboost", False, catboost.CatBoostRanker),
 ]
 
+#: The LambdaMART of each library, as its own ranker trains it by default.
+BASELINES = {peer.library: peer for peer in PEERS if peer.name in (LAMBDARANK, RANK_NDCG)}
+
 MANY_TREES = {"n_estimators": 1000, "learning_rate": 0.01}
 
 UNTUNED = [
