@@ -100,7 +100,7 @@ FIRST_USES = {
         ],
     ),
     "boostrank.XGBoostRanker()": (138, ["rankers.bagging", "clicks.simulated_clicks", "datasets.letor_reader"]),
-    "boostrank.compare": (150, ["cli", "displays", "theory", "metrics.novelty", "clicks.simulated_clicks"]),
+    "boostrank.compare": (152, ["cli", "displays", "theory", "metrics.novelty", "clicks.simulated_clicks"]),
 }
 
 

@@ -24,7 +24,6 @@ def make_data(noise, n_queries=60, n_documents=20):
     return X, np.digitize(quality, [0.5, 1.5, 2.5]), np.repeat(np.arange(n_queries), n_documents)
 
 
-GAINS = (0.0, 100.0, 1e4)
 STRONG, NOISY = make_data(0.0), make_data(30.0)
 both = pytest.mark.parametrize("make", RANKERS.values(), ids=RANKERS)
 
@@ -70,10 +69,11 @@ def test_rate_is_larger_for_strong_features_than_for_noise(make):
 
 
 def test_short_trainings_that_end_without_splits():
-    rates = {gain: br.LightGBMRanker(min_split_gain=gain, **PARAMETERS).fit(*STRONG).learning_rate_ for gain in GAINS}
-    assert list(rates.values()) == sorted(rates.values(), reverse=True)
-    assert rates[0.0] > 0.2
-    assert rates[1e4] == 0.1
+    few, none = (br.LightGBMRanker(min_split_gain=gain, **PARAMETERS) for gain in (100.0, 1e4))
+    assert few.fit(*STRONG).learning_rate_ == 0.1
+    assert few.best_iteration_ > 1
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        assert none.fit(*STRONG).learning_rate_ == 0.1
 
 
 @both
