@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import time
 import warnings
 from collections.abc import Generator, Iterator, Sequence
@@ -153,6 +155,9 @@ def _train(number: int, training: Training, caller: int) -> tuple[int, TrainingR
     """Train a ranker, and predict the scores of the documents to test on; `caller` is the process that asks for it."""
     if os.getpid() == caller:
         return number, _trained(training), []
+    # Ctrl-C on a terminal goes to all processes. The caller ends this one, which would print a traceback otherwise.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     with warnings.catch_warnings(record=True) as caught:
         result = _trained(training)
     return number, result, [Warned(one.category, str(one.message)) for one in caught]
