@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -140,3 +141,15 @@ def _ids(column: Any, name: str) -> NDArray[Any]:
             f"query ids in the index (X.set_index({name!r}) and set_output(transform='pandas')), or pass qid="
         )
     return ids
+
+
+def replace_columns(X: Any, columns: Mapping[int, Any]) -> Any:
+    """A pandas DataFrame with other columns at these positions; the values of the others are not copied.
+
+    The DataFrame of the caller stays as it is.
+    """
+    if columns:
+        X = X.copy(deep=False)
+        for i, column in columns.items():
+            X.isetitem(i, column)
+    return X

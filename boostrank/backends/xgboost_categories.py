@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from boostrank.backends.feature_names import NameCode
-from boostrank.frames import is_pandas
+from boostrank.frames import is_pandas, replace_columns
 
 # XGBoost refuses zero bytes.
 _CODE = NameCode(r"\x00\x80-\U0010ffff")
@@ -44,12 +44,7 @@ def with_ascii_categories(X: Any) -> Any:
             encoded = [encode_category(name) for name in names]
             if encoded != names:
                 changed[i] = X.iloc[:, i].cat.rename_categories(encoded)
-    if changed:
-        # The values are not copied, and the columns of the caller's DataFrame stay as they are.
-        X = X.copy(deep=False)
-        for i, column in changed.items():
-            X.isetitem(i, column)
-    return X
+    return replace_columns(X, changed)
 
 
 def decode_categories(column: dict[str, Any]) -> list[Any]:

@@ -16,6 +16,7 @@ from boostrank.labels import Relevance
 from boostrank.metrics import Measure
 from boostrank.rankers.fold_training import FoldTrainings, make_folds
 from boostrank.rankers.settings import Settings, fold_name
+from boostrank.rankers.single_training import is_of_the_data
 from boostrank.segments import Bools, Floats
 from boostrank.setting_checks import named_part
 from boostrank.significance.differences import paired_differences
@@ -230,8 +231,7 @@ def _start(
             try:
                 one.trainings.add(fold_name(i), kept, tested, binned)
             except ValueError as error:
-                # An error of XGBoost is a subclass of ValueError. It may follow from an interrupt.
-                if one is candidates[0] or type(error) is not ValueError:
+                if one is candidates[0] or not is_of_the_data(error):
                     raise
                 warn_of_left_out(one.parameters, error)
                 remaining.remove(one)

@@ -155,10 +155,11 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             The model whose training goes on: a fitted ranker or BaggedRanker on the same library, a booster or an
             estimator of the library, or a model file. It should not know the training queries, if folds of these choose
             the objective or the rounds. `n_estimators` counts the new rounds, and early stopping begins with them. With
-            the same data and settings, 10 rounds and then 10 more give the model of 20 rounds, unless `boosting` is
-            "dart" or random numbers are used, as on XGBoost by default: set ``colsample_bynode=1`` there. Columns with
-            a categorical type must have the categories of that training. XGBoost then stores the features themselves,
-            not only their bins, and LightGBM takes no `init_score` besides.
+            the same data, settings and a given `learning_rate`, 10 rounds and then 10 more give the model of 20 rounds,
+            unless `boosting` is "dart" or random numbers are used, as on XGBoost by default: set
+            ``colsample_bynode=1`` there. Columns with a categorical type must have the categories of that training.
+            XGBoost then stores the features themselves, not only their bins, and LightGBM takes no `init_score`
+            besides.
 
         Returns
         -------

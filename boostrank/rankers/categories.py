@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from boostrank.frames import replace_columns
+
 
 @dataclass(frozen=True)
 class ColumnCategories:
@@ -60,12 +62,7 @@ class ColumnCategories:
             for i, known in self.known.items()
             if not _are_equal(X.columns[i], X.dtypes.iloc[i].categories, known)
         }
-        if changed:
-            # The values are not copied, and the columns of the caller's DataFrame stay as they are.
-            X = X.copy(deep=False)
-            for i, column in changed.items():
-                X.isetitem(i, column)
-        return X
+        return replace_columns(X, changed)
 
 
 def _are_equal(name: Any, categories: Any, known: Any) -> bool:

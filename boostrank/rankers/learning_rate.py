@@ -30,7 +30,7 @@ from boostrank.labels import Preferences
 from boostrank.losses import Loss
 from boostrank.rankers.automatic import Candidate
 from boostrank.rankers.settings import BASE_LEARNING_RATE, Settings
-from boostrank.rankers.single_training import train
+from boostrank.rankers.single_training import is_of_the_data, train
 from boostrank.segments import Bools, Floats, Ints
 
 #: The largest learning rate is this number times the base rate.
@@ -77,8 +77,7 @@ def set_learning_rates(
         try:
             found = transfer(backend, one.specification, *halves)
         except (ValueError, FloatingPointError) as error:
-            # An error of XGBoost is a subclass of ValueError. It may follow from an interrupt.
-            if type(error) not in (ValueError, FloatingPointError):
+            if not is_of_the_data(error):
                 raise
             # The training on all queries has the same fault, and names its rows; or only a half has it.
             continue

@@ -124,7 +124,7 @@ class LightGBMRanker(BoostedRanker):
         its rounds. With `ensemble="folds"`, that of all averaged models together; `cv_results_` has that of each.
         Rounds in which LightGBM finds no split have no tree, and do not count, except the first one.
     learning_rate_ : float
-        The learning rate of the training; not after `load_model`.
+        The learning rate at the start of the training, which callbacks may change; not after `load_model`.
     evals_result_ : dict of str to dict of str to list of float
         Values of each metric on each validation set, one for each round of this training:
         ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or

@@ -23,6 +23,14 @@ def train(
     return backend.train(bind_training(backend, specification, data, validation))
 
 
+def is_of_the_data(error: Exception) -> bool:
+    """Whether an error is one of the data or of a loss on them, so that other trainings may go on.
+
+    An error of XGBoost is a subclass of ValueError. It may follow from an interrupt.
+    """
+    return type(error) in (ValueError, FloatingPointError)
+
+
 def train_on_kept(
     backend: Backend,
     specification: TrainingSpecification,

@@ -146,7 +146,7 @@ class XGBoostRanker(BoostedRanker):
         Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
         its rounds. With `ensemble="folds"`, that of all averaged models together; `cv_results_` has that of each.
     learning_rate_ : float
-        The learning rate of the training; not after `load_model`.
+        The learning rate at the start of the training, which callbacks may change; not after `load_model`.
     evals_result_ : dict of str to dict of str to list of float
         Values of each metric on each validation set, one for each round of this training:
         ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
