@@ -17,18 +17,31 @@ from boostrank.frames import is_pandas, replace_columns
 
 # XGBoost refuses zero bytes.
 _CODE = NameCode(r"\x00\x80-\U0010ffff")
+# Names in models that were trained without boostrank may contain "%C3%A9" themselves. This is the notation of RFC 5987.
+_PREFIX = "utf-8''"
 
 
 def encode_category(name: str) -> str:
-    """Return a name in ASCII; ASCII names are unchanged, unless they look like a name that was encoded.
+    """Return a name in ASCII; ASCII names are unchanged, unless they begin as a name that was encoded.
 
     Examples
     --------
-    >>> encode_category("blue"), encode_category("50%"), encode_category("été"), encode_category("%C3%A9")
-    ('blue', '50%', '%C3%A9t%C3%A9', '%25C3%25A9')
+    >>> encode_category("blue"), encode_category("%C3%A9t%C3%A9"), encode_category("été")
+    ('blue', '%C3%A9t%C3%A9', "utf-8''%C3%A9t%C3%A9")
     """
-    is_plain = name.isascii() and "\0" not in name and ("%" not in name or _CODE.decode(name) == name)
-    return name if is_plain else _CODE.encode(name)
+    is_plain = name.isascii() and "\0" not in name and not name.startswith(_PREFIX)
+    return name if is_plain else _PREFIX + _CODE.encode(name)
+
+
+def decode_category(name: str) -> str:
+    """Return the name that was encoded. A name that :func:`encode_category` does not return is unchanged.
+
+    Examples
+    --------
+    >>> decode_category("utf-8''%C3%A9t%C3%A9"), decode_category("%C3%A9t%C3%A9")
+    ('été', '%C3%A9t%C3%A9')
+    """
+    return _CODE.decode(name.removeprefix(_PREFIX)) if name.startswith(_PREFIX) else name
 
 
 def with_ascii_categories(X: Any) -> Any:
@@ -63,4 +76,4 @@ def decode_categories(column: dict[str, Any]) -> list[Any]:
             "the model has names of categories with other characters than ASCII, which XGBoost stores incompletely: "
             "train it by XGBoostRanker, which encodes them, or give the categories ASCII names"
         )
-    return [_CODE.decode(content[start:end].decode()) for start, end in pairwise(ends)]
+    return [decode_category(content[start:end].decode()) for start, end in pairwise(ends)]

@@ -130,8 +130,8 @@ class XGBoostRanker(BoostedRanker):
           categorical type. It is a property of the model: `predict` and saved models use that of the training. With
           ``missing=0``, elements that a sparse matrix does not store are missing.
         - `enable_categorical`: columns of a DataFrame with a categorical type are categorical features in any case.
-          With False they are an error. In the model, characters of their names that are not ASCII are percent-encoded,
-          because XGBoost would store such names incompletely.
+          With False they are an error. In the model, names that are not ASCII are percent-encoded, such as
+          "utf-8''caf%C3%A9", because XGBoost would store them incompletely.
 
         With ``device="cuda"``, XGBoost grows trees on a GPU. If CuPy is installed (``pip install boostrank[gpu]``),
         surrogates that take arrays of a GPU (:attr:`~boostrank.surrogates.Surrogate.takes_device_arrays`) are computed

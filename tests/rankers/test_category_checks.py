@@ -108,7 +108,9 @@ def test_xgboost_takes_integers_and_strings_as_categories(queries):
 # Names of categories that are not ASCII
 
 
-@pytest.mark.parametrize("names", [list("éèêë"), ["москва", "киев", "минск", "рига"], ["50%", "%C3%A9", "é", "日本"]])
+@pytest.mark.parametrize(
+    "names", [list("éèêë"), ["москва", "киев", "минск", "рига"], ["%C3%A9", "é", "日本", "utf-8''50%"]]
+)
 def test_names_of_categories_may_have_any_characters(ranker_class, names, tmp_path):
     random = np.random.default_rng(0)
     codes, qid = random.integers(0, 4, size=160), np.repeat(np.arange(20), 8)
@@ -151,3 +153,14 @@ def test_codes_that_occur_only_in_validation_data_are_no_other_category():
     ranker.fit(X, y, qid, eval_set={"test": test})
     expected = br.ndcg_score(y, ranker.predict(test[0]), qid)
     assert ranker.evals_result_["test"]["ndcg"][-1] == pytest.approx(expected, abs=1e-6)
+
+
+def test_names_of_native_models_are_no_encoded_names(tmp_path):
+    _, _, qid = br.make_ranking(n_queries=20, random_state=0)
+    codes = np.resize([0, 1, 2], len(qid))
+    X = pd.DataFrame({"c": pd.Categorical.from_codes(codes, ["caf%C3%A9", "the", "%C3%A9t%C3%A9"])})
+    native = xgb.XGBRanker(n_estimators=3, enable_categorical=True).fit(X, codes, qid=qid)
+    native.save_model(tmp_path / "m.json")
+    loaded = br.XGBoostRanker().load_model(tmp_path / "m.json")
+    assert np.ptp(native.predict(X)) > 0.1
+    np.testing.assert_array_equal(loaded.predict(X), native.predict(X))
