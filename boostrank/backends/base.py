@@ -252,11 +252,12 @@ class Backend(Protocol):
     #: Name of feature i in the models if the training data had no names, for `str.format`.
     UNNAMED_FEATURE: str
 
-    def loss_defaults(self, native: Mapping[str, Any]) -> Mapping[str, float]:
+    def loss_defaults(self, values: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
         """Values of parameters that are None, by their names in the ranker, for the losses of boostrank.
 
         These losses have the mean Hessian 1, so that the same limits and penalties fit all data, which is not true of
-        other objectives. `native` are the native parameters of the user.
+        other objectives. `values` are the parameters of the ranker that the library has with these settings, and
+        `native` the other native parameters of the user.
         """
 
     def known_parameters(self, parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:

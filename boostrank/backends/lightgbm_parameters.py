@@ -116,7 +116,7 @@ _OBJECTIVES: Mapping[str, str] = {
 _INSTEAD: Mapping[str, str] = {"lambdarank_truncation_level": "; for other objectives set k"}
 
 
-def loss_defaults(native: Mapping[str, Any]) -> Mapping[str, float]:
+def loss_defaults(values: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
     """Values of parameters that are None, by their names in the ranker, for the losses of boostrank."""
     return LOSS_DEFAULTS
 

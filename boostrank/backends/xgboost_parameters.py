@@ -42,8 +42,10 @@ PARAMETERS: Mapping[str, str] = {
     "verbosity": "verbosity",
 }
 #: Numbers of documents, and the share of the features that each node may split by. They were chosen by NDCG on held-out
-#: training queries (benchmarks/defaults.py).
+#: training queries (benchmarks/defaults.py), as was the shape of the trees.
 LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 50.0, "min_child_weight": 20.0, "colsample_bynode": 0.7}
+#: Trees that grow as LightGBM's do: the leaf with the largest gain is split, until there are 31 leaves.
+LEAF_WISE: Mapping[str, Any] = {"grow_policy": "lossguide", "max_leaves": 31, "max_depth": 0}
 #: Names of all parameters of the ranker that XGBoost has too, by their canonical names there.
 EXPLICIT: Mapping[str, str] = {
     **{native: name for name, native in PARAMETERS.items()},
@@ -124,10 +126,17 @@ _REFUSED: Mapping[str, str] = {
 }
 
 
-def loss_defaults(native: Mapping[str, Any]) -> Mapping[str, float]:
-    """Values of parameters that are None, by their names in the ranker, for the losses of boostrank."""
-    # Penalties of linear models have another unit.
-    return {} if native.get("booster") == "gblinear" else LOSS_DEFAULTS
+def loss_defaults(values: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Values of parameters that are None, by their names in the ranker, for the losses of boostrank.
+
+    A user who sets one of the parameters of the shape of the trees gets XGBoost's defaults of the others.
+    """
+    if native.get("booster") == "gblinear":
+        # Penalties of linear models have another unit.
+        return {}
+    # Not all ways to build trees have all parameters of their shape.
+    is_free = all(name in values and values[name] is None for name in LEAF_WISE)
+    return {**LOSS_DEFAULTS, **LEAF_WISE} if is_free else LOSS_DEFAULTS
 
 
 def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:

@@ -26,7 +26,7 @@ LIGHTGBM_CANDIDATES: Sequence[Mapping[str, Any]] = (
 )
 XGBOOST_CANDIDATES: Sequence[Mapping[str, Any]] = (
     {},
-    {"max_depth": 4},
+    {"grow_policy": "lossguide", "max_leaves": 16, "max_depth": 0},
     {"objective": "pairwise-exponential", "max_depth": 4, "colsample_bynode": 0.3},
     {"objective": "rank:ndcg"},
 )

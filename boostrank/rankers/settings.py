@@ -347,9 +347,9 @@ class Settings:
     def parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
         """Parameters of the boosting library by canonical name."""
         names = {name: native for name, native in self.backend.PARAMETERS.items() if name not in self.unused}
-        defaults = {"learning_rate": BASE_LEARNING_RATE}
+        defaults: dict[str, Any] = {"learning_rate": BASE_LEARNING_RATE}
         if isinstance(self.loss, Loss):
-            defaults.update(self.backend.loss_defaults(self.native))
+            defaults.update(self.backend.loss_defaults({name: self.values[name] for name in names}, self.native))
         values = {name: defaults.get(name) if self.values[name] is None else self.values[name] for name in names}
         parameters = {native: values[name] for name, native in names.items() if values[name] is not None}
         seed = self.values["random_state"]

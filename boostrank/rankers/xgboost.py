@@ -65,7 +65,12 @@ class XGBoostRanker(BoostedRanker):
         short trainings on at most 400 training queries tell (:mod:`boostrank.rankers.learning_rate`). With
         `booster` "dart" or "gblinear" it is 0.1. XGBoost's default is 0.3, with which most objectives overfit small
         data sets within 100 rounds.
-    max_depth, max_leaves, grow_policy, gamma, subsample, colsample_bytree, tree_method, max_bin
+    max_depth, max_leaves, grow_policy : optional
+        As in ``xgboost.XGBRanker``. If none of them is set, the losses of boostrank grow trees as LightGBM does: the
+        leaf with the largest gain is split until there are 31 leaves (`grow_policy` "lossguide", `max_leaves` 31,
+        `max_depth` 0, which means any). If one of them is set, for XGBoost's objectives and functions, and with
+        ``tree_method="exact"``, the others have XGBoost's own defaults: 6, 0 (any) and "depthwise".
+    gamma, subsample, colsample_bytree, tree_method, max_bin
         As in ``xgboost.XGBRanker``.
     min_child_weight, reg_lambda : float, optional
         As in ``xgboost.XGBRanker``. The mean Hessian of a surrogate is 1 before the first round, so that both are about
@@ -237,9 +242,9 @@ class XGBoostRanker(BoostedRanker):
         normalize: Normalize = "dcg",
         n_estimators: int | str = 100,
         learning_rate: float | None = None,
-        max_depth: int = 6,
-        max_leaves: int = 0,
-        grow_policy: str = "depthwise",
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        grow_policy: str | None = None,
         min_child_weight: float | None = None,
         gamma: float = 0.0,
         subsample: float = 1.0,

@@ -35,6 +35,37 @@ def test_nodes_of_our_losses_on_xgboost_draw_their_features(data):
         share(colsample_bynode=0.0)
 
 
+def shape_of_trees(ranker):
+    """`grow_policy`, `max_leaves` and `max_depth` of a fitted ranker on XGBoost, read from its booster."""
+    trees = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]
+    parameters = trees.get("gbtree", trees)["tree_train_param"]
+    return parameters["grow_policy"], int(parameters["max_leaves"]), int(parameters["max_depth"])
+
+
+def test_trees_of_our_losses_on_xgboost_grow_by_leaves(data):
+    def shape(objective="softmax", **parameters):
+        return shape_of_trees(br.XGBoostRanker(objective, **SMALL, **parameters).fit(*data))
+
+    ours, theirs = ("lossguide", 31, 0), ("depthwise", 0, 6)
+    assert shape() == shape("edge-logistic") == shape(booster="dart") == shape(tree_method="approx") == ours
+    assert shape("rank:ndcg") == shape(squares) == theirs
+    # Whoever sets one of the three gets XGBoost's defaults of the others.
+    assert shape(max_depth=6) == shape("rank:ndcg", max_depth=6) == theirs
+    assert shape(max_depth=3) == ("depthwise", 0, 3)
+    assert shape(max_leaves=5) == ("depthwise", 5, 6)
+    assert shape(grow_policy="lossguide") == ("lossguide", 0, 6)
+    assert shape("rank:ndcg", grow_policy="lossguide", max_leaves=4, max_depth=0) == ("lossguide", 4, 0)
+    # The exact tree method has only the depth.
+    assert shape(tree_method="exact") == theirs
+    assert shape(tree_method="exact", max_depth=3) == ("depthwise", 0, 3)
+
+
+def test_trees_of_our_losses_on_xgboost_have_at_most_31_leaves(data):
+    trees = br.XGBoostRanker(**SMALL, min_child_weight=0.0, reg_lambda=0.0).fit(*data).booster_.trees_to_dataframe()
+    leaves = trees[trees["Feature"] == "Leaf"].groupby("Tree").size()
+    assert leaves.tolist() == [31, 31]
+
+
 @pytest.mark.parametrize(("objective", "expected"), [("softmax", "1"), ("rank:ndcg", "0")])
 def test_rounds_of_our_losses_on_xgboost_have_their_own_seeds(data, objective, expected):
     # So the rounds of a training do not depend on other trainings in the same process.
