@@ -68,6 +68,7 @@ TREE_PARAMETERS = frozenset(
         "alpha",
         "colsample_bynode",
         "eta",
+        "grow_policy",
         "lambda",
         "max_depth",
         "max_leaves",

@@ -7,23 +7,22 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import xgboost as xgb
+from loss_defaults import XGBOOST_DEFAULTS
 
 import boostrank as br
 
 PARAMETERS = {"base_score": 0.0, "disable_default_eval_metric": True, "nthread": 1, "max_bin": 256, "eta": 0.1}
-#: The defaults of the ranker for the losses of boostrank.
-DEFAULTS = {"lambda": 50.0, "min_child_weight": 20.0, "colsample_bynode": 0.7, "seed_per_iteration": True}
 
 
 @pytest.mark.parametrize("objective", ["softmax", "squared", "cosine"])
 def test_xgboost_ranker_equals_native_training_on_the_same_gradients(objective, data, by_hand):
     X, y, sizes = data
-    native = xgb.train(PARAMETERS | DEFAULTS, xgb.QuantileDMatrix(X, y, group=sizes), 10, obj=by_hand(objective))
+    native = xgb.train(PARAMETERS | XGBOOST_DEFAULTS, xgb.QuantileDMatrix(X, y, group=sizes), 10, obj=by_hand(objective))
     qid = np.repeat(np.arange(len(sizes)), sizes)
     ranker = br.XGBoostRanker(objective, k=10, n_estimators=10, n_jobs=1).fit(X, y, qid)
     np.testing.assert_array_equal(ranker.predict(X), native.predict(xgb.DMatrix(X)))
     dtrain = xgb.QuantileDMatrix(X, y, group=sizes)
-    callable_ = xgb.train(PARAMETERS | DEFAULTS, dtrain, 10, obj=br.xgboost_objective(objective, k=10))
+    callable_ = xgb.train(PARAMETERS | XGBOOST_DEFAULTS, dtrain, 10, obj=br.xgboost_objective(objective, k=10))
     np.testing.assert_array_equal(callable_.predict(xgb.DMatrix(X)), native.predict(xgb.DMatrix(X)))
 
 

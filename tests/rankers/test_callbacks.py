@@ -7,6 +7,7 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
+from loss_defaults import XGBOOST_DEFAULTS
 
 import boostrank as br
 
@@ -40,16 +41,7 @@ def test_callbacks_may_change_the_learning_rate(data):
     ours = small(br.XGBoostRanker, n_estimators=4)
     ours.fit(X, y, qid, callbacks=[xgboost.callback.LearningRateScheduler(rates)])
     theirs = xgboost.train(
-        {
-            "eta": 0.1,
-            "lambda": 50.0,
-            "min_child_weight": 20.0,
-            "colsample_bynode": 0.7,
-            "seed_per_iteration": True,
-            "nthread": 1,
-            "base_score": 0.0,
-            "disable_default_eval_metric": True,
-        },
+        {**XGBOOST_DEFAULTS, "eta": 0.1, "nthread": 1, "base_score": 0.0, "disable_default_eval_metric": True},
         xgboost.QuantileDMatrix(X, y, qid=qid),
         4,
         obj=br.xgboost_objective("softmax"),
@@ -285,9 +277,7 @@ def test_a_loss_is_equal_to_its_function_for_lightgbm(ranker_class, data):
     own = small(ranker_class, "pairwise-exponential", k=5).fit(*data).predict(data[0])
     function = br.lightgbm_objective("pairwise-exponential", k=5)
     # Without these, the function would have the defaults of the boosting library.
-    defaults = {"reg_lambda": 50.0}
-    if ranker_class is br.XGBoostRanker:
-        defaults |= {"min_child_weight": 20.0, "colsample_bynode": 0.7, "seed_per_iteration": True}
+    defaults = XGBOOST_DEFAULTS if ranker_class is br.XGBoostRanker else {"reg_lambda": 50.0}
     np.testing.assert_array_equal(small(ranker_class, function, **defaults).fit(*data).predict(data[0]), own)
 
 
@@ -347,8 +337,9 @@ def test_pruning_callbacks_of_optuna(ranker_class, data, names):
             callback = callbacks.LightGBMPruningCallback(trial, metric, valid_name=name)
         else:
             callback = callbacks.XGBoostPruningCallback(trial, f"{name}-{metric}")
-        # The first trial is good, and the models of the others hardly learn, so that they are pruned.
-        ranker = small(ranker_class, learning_rate=0.3 if trial.number == 0 else 1e-6)
+        # The first trial is good, and the trees of the others have hardly any leaves, so that they are pruned.
+        size = {} if trial.number == 0 else {"max_depth": 1}
+        ranker = small(ranker_class, learning_rate=0.3, **size)
         ranker.fit(*data, eval_set={name: VALIDATION}, eval_metric=["auc", metric], callbacks=[callback])
         recorded.append(ranker.evals_result_[name][metric])
         return recorded[-1][-1]

@@ -7,6 +7,7 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
+from loss_defaults import XGBOOST_PENALTIES, XGBOOST_SHAPE
 
 import boostrank as br
 
@@ -16,9 +17,8 @@ ROUNDS = 6
 BAGGING = {"subsample": 0.7, "subsample_freq": 1}
 #: GOSS samples from the round 1 / learning_rate on.
 LEARNING_RATE = 0.3
-#: Defaults of the rankers for the losses of boostrank.
+#: The default of LightGBMRanker for the losses of boostrank.
 LIGHTGBM_DEFAULTS = {"lambda_l2": 50.0}
-XGBOOST_DEFAULTS = {"lambda": 50.0, "min_child_weight": 20.0, "colsample_bynode": 0.7, "seed_per_iteration": True}
 
 
 def lightgbm_scores(objective, **parameters):
@@ -89,9 +89,11 @@ def xgboost_scores(**parameters):
 
 def scores_of_xgboost_itself(**parameters):
     native = {"base_score": 0, "disable_default_eval_metric": True, "nthread": 1, "eta": 0.1}
-    native.update(XGBOOST_DEFAULTS | parameters)
+    native.update(XGBOOST_PENALTIES | parameters)
     if native.get("tree_method") == "exact":
         del native["colsample_bynode"]
+    elif not parameters.keys() & XGBOOST_SHAPE:
+        native.update(XGBOOST_SHAPE)
     data = xgboost.DMatrix(X, Y, qid=QID, nthread=1)
     booster = xgboost.train(native, data, ROUNDS, obj=br.xgboost_objective("softmax"))
     return booster.predict(data, output_margin=True)
