@@ -105,6 +105,15 @@ def test_shares_are_those_of_the_model(data):
     np.testing.assert_array_equal(named[list("vwxyz")], found)
 
 
+def test_shares_of_a_bag_are_those_of_its_mean(data):
+    bag = br.BaggedRanker(RANKER, 2, random_state=0)
+    found = feature_importance(bag, *data, cv=2, kind="gain")
+    train, _ = next(br.QueryKFold(2).split(*data))
+    gains = bag.fit(*(values[train] for values in data)).booster_.feature_importance("gain")
+    np.testing.assert_allclose(found.loc[0], gains / gains.sum())
+    assert bag.get_feature_importances("split").sum() == bag.booster_.feature_importance("split").sum()
+
+
 def test_other_estimators(data):
     X, y, qid = data
     pipeline = make_pipeline(StandardScaler(), RANKER)
@@ -125,5 +134,8 @@ def test_bad_input_is_named(data):
     ):
         with pytest.raises(error, match=message):
             feature_importance(RANKER, *data, cv=2, **settings)
+    # Before any training.
+    with pytest.raises(ValueError, match="importance_type must be"):
+        feature_importance(make_pipeline(StandardScaler(), RANKER), *data, kind="worth", cv="no folds")
     with pytest.raises(ValueError, match="feature_importance got no qid"):
         feature_importance(RANKER, *data[:2])

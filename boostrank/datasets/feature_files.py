@@ -49,7 +49,9 @@ class FeatureFiles:
     cache : path, optional
         A folder in which :class:`boostrank.XGBoostRanker` keeps the bins of the features while it trains, so that they
         need not fit into memory either ("external memory", which XGBoost calls experimental). Its files are deleted
-        after the training. LightGBM has nothing like it.
+        after the training. XGBoost reads them for each split of a tree that grows by leaves, which is the default of
+        our losses, and for each level of one that grows by depth: if the disk is slow, set
+        ``grow_policy="depthwise"``. LightGBM has nothing like it.
 
     Attributes
     ----------

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse as sp
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
@@ -93,6 +95,8 @@ def feature_importance(
     wanted = {"return_estimator": True, "return_indices": True, "scoring": chosen, "cv": cv, "params": params}
     for name in wanted.keys() & options.keys():
         raise TypeError(f"feature_importance has no argument {name!r}")
+    if kind != PERMUTATION:
+        _require_kind(ranker, kind)
     result = cross_validate(ranker, X, y, qid, **wanted, **options)
     names = list(X.columns) if is_pandas(X) else list(range(X.shape[1]))
     if kind != PERMUTATION:
@@ -151,11 +155,18 @@ def _with_feature(copies: Any, j: int, X: Any, rows: Ints) -> Any:
     return changed
 
 
-def _shares(fitted: Any, kind: str, names: list[Any]) -> Floats:
-    last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+def _require_kind(ranker: Any, kind: str) -> None:
+    """Raise ValueError before any training for a kind of importance that the ranker does not have."""
+    last = ranker[-1] if isinstance(ranker, Pipeline) else ranker
     if not hasattr(last, "get_feature_importances"):
         name = type(last).__name__
         raise ValueError(f"kind must be {PERMUTATION!r} for {name}, which has no get_feature_importances; got {kind!r}")
+    with named_part(f"kind={kind!r}"), suppress(NotFittedError):
+        last.get_feature_importances(kind)
+
+
+def _shares(fitted: Any, kind: str, names: list[Any]) -> Floats:
+    last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
     with named_part(f"kind={kind!r}"):
         values = last.get_feature_importances(kind)
     if len(values) != len(names):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from typing import Any, ClassVar, Never, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +32,9 @@ from boostrank.rankers.grouping import training_data
 from boostrank.rankers.settings import Settings, is_function
 from boostrank.segments import Floats
 from boostrank.setting_checks import check_count, check_flag, is_count, named_part
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class BaggedRanker(BaseEstimator):
@@ -263,6 +266,11 @@ class BaggedRanker(BaseEstimator):
         """Importance of each feature in `booster_`, shape (n_features_in_,)."""
         check_is_fitted(self, "ranker_")
         return self.ranker_.feature_importances_
+
+    def get_feature_importances(self, importance_type: str | None = None) -> pd.Series:
+        """Importances of the features in `booster_`, sorted so that the largest is first, as those of `ranker`."""
+        check_is_fitted(self, "ranker_")
+        return self.ranker_.get_feature_importances(importance_type)
 
     @property
     def oob_score_(self) -> float:

@@ -257,10 +257,14 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         -------
         Series, shape (n_features_in_,)
             The index has the names of the features, or their numbers if they have no names.
+
+        Raises
+        ------
+        ValueError
+            For a kind that the boosting library does not have, also before the training.
         """
         import pandas as pd
 
-        check_is_fitted(self, "booster_")
         values = self._importances(self.importance_type if importance_type is None else importance_type)
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         return pd.Series(values, index=names, name="importance").sort_values(ascending=False, kind="stable")
@@ -366,6 +370,7 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         rule = self._rules["importance_type"]
         if not rule.accepts(kind):
             raise ValueError(f"importance_type must be {rule.description}; got {kind!r}")
+        check_is_fitted(self, "booster_")
         return self._backend.importances(self.booster_, kind)
 
     def _model_to_continue(self, init_model: Any, features: TrainingFeatures) -> Any:

@@ -17,7 +17,9 @@ PARAMETERS = {"base_score": 0.0, "disable_default_eval_metric": True, "nthread":
 @pytest.mark.parametrize("objective", ["softmax", "squared", "cosine"])
 def test_xgboost_ranker_equals_native_training_on_the_same_gradients(objective, data, by_hand):
     X, y, sizes = data
-    native = xgb.train(PARAMETERS | XGBOOST_DEFAULTS, xgb.QuantileDMatrix(X, y, group=sizes), 10, obj=by_hand(objective))
+    native = xgb.train(
+        PARAMETERS | XGBOOST_DEFAULTS, xgb.QuantileDMatrix(X, y, group=sizes), 10, obj=by_hand(objective)
+    )
     qid = np.repeat(np.arange(len(sizes)), sizes)
     ranker = br.XGBoostRanker(objective, k=10, n_estimators=10, n_jobs=1).fit(X, y, qid)
     np.testing.assert_array_equal(ranker.predict(X), native.predict(xgb.DMatrix(X)))
