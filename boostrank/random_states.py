@@ -21,7 +21,7 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
     from sklearn.utils import check_random_state
 
     try:
-        return check_random_state(random_state)
+        return check_random_state(_not_bool(random_state))
     except ValueError as error:
         raise ValueError(
             f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got {random_state!r}"
@@ -40,8 +40,15 @@ def as_generator(random_state: Any) -> np.random.Generator:
     ValueError: random_state must be None, an integer of at least 0 or a numpy.random.Generator; got -1
     """
     try:
-        return np.random.default_rng(random_state)
+        return np.random.default_rng(_not_bool(random_state))
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"random_state must be None, an integer of at least 0 or a numpy.random.Generator; got {random_state!r}"
         ) from error
+
+
+def _not_bool(random_state: Any) -> Any:
+    """The argument itself; raises ValueError for True and False, which NumPy takes for the seeds 1 and 0."""
+    if isinstance(random_state, (bool, np.bool_)):
+        raise ValueError
+    return random_state

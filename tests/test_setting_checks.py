@@ -119,6 +119,6 @@ def test_invalid_settings_are_named(call, fault):
     ],
 )
 def test_random_states_are_named(call):
-    for state in ("a", -1, 1.5):
+    for state in ("a", -1, 1.5, True):
         with pytest.raises(ValueError, match=rf"^random_state must be None, an integer .*; got {state!r}$"):
             call(state)
