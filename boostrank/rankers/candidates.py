@@ -20,7 +20,7 @@ from boostrank.rankers.settings import AUTO, FitOptions, Settings
 # among them, so that the choice is hardly ever worse than it.
 LIGHTGBM_CANDIDATES: Sequence[Mapping[str, Any]] = (
     {},
-    {"extra_trees": True},
+    {"num_leaves": 15},
     {"objective": "pairwise-exponential", "extra_trees": True},
     {"objective": "lambdarank"},
 )
