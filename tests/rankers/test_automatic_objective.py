@@ -20,8 +20,8 @@ import boostrank as br
 from boostrank.rankers import automatic
 from boostrank.rankers.fold_training import FoldTrainings
 
-# Small trees, for which both libraries know this name.
-COMMON = {"n_jobs": 1, "random_state": 0, "learning_rate": 0.3, "max_leaves": 8}
+# Small trees, by a parameter that both libraries have and that no candidate of LightGBM sets.
+COMMON = {"n_jobs": 1, "random_state": 0, "learning_rate": 0.3, "max_depth": 4}
 NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
 # One of the candidates never splits a leaf.
 NO_SPLITS = {"min_child_weight": 1e9}
