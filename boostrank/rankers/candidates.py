@@ -26,8 +26,8 @@ LIGHTGBM_CANDIDATES: Sequence[Mapping[str, Any]] = (
 )
 XGBOOST_CANDIDATES: Sequence[Mapping[str, Any]] = (
     {},
-    {"grow_policy": "lossguide", "max_leaves": 31, "max_depth": 0},
-    {"objective": "pairwise-exponential", "colsample_bynode": 0.3},
+    {"grow_policy": "lossguide", "max_leaves": 16, "max_depth": 0},
+    {"objective": "pairwise-exponential", "max_depth": 4, "colsample_bynode": 0.3},
     {"objective": "rank:ndcg"},
 )
 #: Cutoff of the NDCG by which the objective of a ranker without `k` is chosen.

@@ -67,7 +67,7 @@ class XGBoostRanker(BoostedRanker):
         data sets within 100 rounds.
     max_depth, max_leaves, grow_policy : optional
         As in ``xgboost.XGBRanker``. If none of them is set, the losses of boostrank grow trees as LightGBM does: the
-        leaf with the largest gain is split until there are 16 leaves (`grow_policy` "lossguide", `max_leaves` 16,
+        leaf with the largest gain is split until there are 31 leaves (`grow_policy` "lossguide", `max_leaves` 31,
         `max_depth` 0, which means any). If one of them is set, for XGBoost's objectives and functions, and with
         ``tree_method="exact"``, the others have XGBoost's own defaults: 6, 0 (any) and "depthwise".
     gamma, subsample, colsample_bytree, tree_method, max_bin
