@@ -50,8 +50,6 @@ LIBRARY_DEFAULTS = {"lightgbm": {"reg_lambda": 0.0}, "xgboost": {"reg_lambda": 1
 AUTO = {"lightgbm": LIGHTGBM_CANDIDATES, "xgboost": XGBOOST_CANDIDATES}
 #: Learning rates in place of the one that a ranker chooses.
 RATES = (0.1, 0.15, 0.2, 0.3)
-#: Numbers of leaves of trees of any depth on XGBoost.
-LEAVES = (16, 24, 31)
 #: Other candidates, as for "auto".
 OTHERS = {
     "lightgbm": [
@@ -87,7 +85,6 @@ OTHERS = {
         {"max_depth": 5},
         {"max_depth": 5, "colsample_bynode": 0.5},
         {"max_depth": 4, "colsample_bynode": 0.3},
-        *({"grow_policy": "lossguide", "max_leaves": leaves, "max_depth": 0} for leaves in LEAVES),
         # The trees of XGBoost itself.
         {"max_depth": 6},
     ],
