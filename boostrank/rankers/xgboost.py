@@ -68,8 +68,9 @@ class XGBoostRanker(BoostedRanker):
     max_depth, max_leaves, grow_policy : optional
         As in ``xgboost.XGBRanker``. If none of them is set, the losses of boostrank grow trees as LightGBM does: the
         leaf with the largest gain is split until there are 31 leaves (`grow_policy` "lossguide", `max_leaves` 31,
-        `max_depth` 0, which means any). If one of them is set, for XGBoost's objectives and functions, and with
-        ``tree_method="exact"``, the others have XGBoost's own defaults: 6, 0 (any) and "depthwise".
+        `max_depth` 0, which means any). If one of them is set, the others have XGBoost's own defaults: "depthwise", 0
+        (any number of leaves) and 6. So have all three for XGBoost's objectives, for functions, and with
+        ``tree_method="exact"``.
     gamma, subsample, colsample_bytree, tree_method, max_bin
         As in ``xgboost.XGBRanker``.
     min_child_weight, reg_lambda : float, optional
