@@ -59,7 +59,7 @@ OTHERS = {
         {"reg_lambda": 100.0},
         {"feature_fraction_bynode": 0.5},
         {"feature_fraction_bynode": 0.7},
-        {"num_leaves": 15},
+        {"extra_trees": True},
         # The shape of the trees of XGBoost, with our penalties there.
         {"num_leaves": 63, "max_depth": 6, "min_child_weight": 20.0},
         {"k": 10},
@@ -82,6 +82,7 @@ OTHERS = {
         {"colsample_bynode": 1.0},
         {"subsample": 0.5, "colsample_bynode": 0.5},
         {"colsample_bynode": 0.3},
+        {"max_depth": 4},
         {"max_depth": 5},
         {"max_depth": 5, "colsample_bynode": 0.5},
         {"max_depth": 4, "colsample_bynode": 0.3},

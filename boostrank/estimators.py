@@ -221,8 +221,12 @@ def n_rounds(estimator: Any) -> float:
 
     `estimator` is a ranker of boostrank, a :class:`NativeRanker`, or a Pipeline that ends with one.
     """
-    ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    return float(getattr(ranker, "best_iteration_", np.nan))
+    return float(getattr(last_step(estimator), "best_iteration_", np.nan))
+
+
+def last_step(estimator: Any) -> Any:
+    """The last step of a Pipeline, and any other estimator itself."""
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def _fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> None:

@@ -135,7 +135,8 @@ def test_bad_input_is_named(data):
         with pytest.raises(error, match=message):
             feature_importance(RANKER, *data, cv=2, **settings)
     # Before any training.
-    with pytest.raises(ValueError, match="importance_type must be"):
-        feature_importance(make_pipeline(StandardScaler(), RANKER), *data, kind="worth", cv="no folds")
+    for ranker in (make_pipeline(StandardScaler(), RANKER), br.BaggedRanker(RANKER)):
+        with pytest.raises(ValueError, match="kind='worth': importance_type must be"):
+            feature_importance(ranker, *data, kind="worth", cv="no folds")
     with pytest.raises(ValueError, match="feature_importance got no qid"):
         feature_importance(RANKER, *data[:2])

@@ -17,7 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_obje
 
 from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.dcg import DCG
-from boostrank.estimators import accept_qid, n_rounds, unwrap
+from boostrank.estimators import accept_qid, last_step, n_rounds, unwrap
 from boostrank.frames import find_qid, require_qid
 from boostrank.labels import as_labels
 from boostrank.metrics import ClickDCG, Measure, make_scorer
@@ -311,8 +311,7 @@ def _scorers(scoring: Any, y: Any, ranker: Any, folds: Folds) -> dict[str, Any]:
             measure.checked(y)
     if isinstance(y, ClickLabels):
         _check_folds_of_clicks(y, folds, measures)
-    last = ranker[-1] if isinstance(ranker, Pipeline) else ranker
-    is_ranker = "qid" in inspect.signature(last.fit).parameters
+    is_ranker = "qid" in inspect.signature(last_step(ranker).fit).parameters
     return {**scorers, "n_estimators": _RoundsScorer()} if is_ranker else scorers
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse as sp
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from boostrank.estimators import last_step
 from boostrank.frames import find_qid, is_pandas, require_qid, to_pandas
 from boostrank.metrics import Measure, get_measure
 from boostrank.model_selection.cross_validation import cross_validate
@@ -157,16 +158,17 @@ def _with_feature(copies: Any, j: int, X: Any, rows: Ints) -> Any:
 
 def _require_kind(ranker: Any, kind: str) -> None:
     """Raise ValueError before any training for a kind of importance that the ranker does not have."""
-    last = ranker[-1] if isinstance(ranker, Pipeline) else ranker
+    last = last_step(ranker)
     if not hasattr(last, "get_feature_importances"):
         name = type(last).__name__
         raise ValueError(f"kind must be {PERMUTATION!r} for {name}, which has no get_feature_importances; got {kind!r}")
+    # The kinds of a bag are those of its members. A ranker that is not fitted knows its kinds.
     with named_part(f"kind={kind!r}"), suppress(NotFittedError):
-        last.get_feature_importances(kind)
+        clone(getattr(last, "ranker", last)).get_feature_importances(kind)
 
 
 def _shares(fitted: Any, kind: str, names: list[Any]) -> Floats:
-    last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+    last = last_step(fitted)
     with named_part(f"kind={kind!r}"):
         values = last.get_feature_importances(kind)
     if len(values) != len(names):

@@ -13,7 +13,7 @@ rho, ``n`` queries have
 and the learning rate for up to 100 rounds is ``0.1 (1 + 2 rho_n^6)``, from 0.1 to 0.3. With R > 100 rounds it is this
 rate times ``100 / R``, but at least 0.1. The first rounds of the short trainings are left out, because what they learn
 is true of other queries for nearly all data. The numbers were chosen on held-out training queries and synthetic data.
-On some real data rho grows less with the number of queries than the formula says; the rate is then somewhat too large.
+On some real data rho grows less with the number of queries than the formula says.
 """
 
 from __future__ import annotations

@@ -347,10 +347,11 @@ class Settings:
     def parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
         """Parameters of the boosting library by canonical name."""
         names = {name: native for name, native in self.backend.PARAMETERS.items() if name not in self.unused}
+        given = {name: self.values[name] for name in names}
         defaults: dict[str, Any] = {"learning_rate": BASE_LEARNING_RATE}
         if isinstance(self.loss, Loss):
-            defaults.update(self.backend.loss_defaults({name: self.values[name] for name in names}, self.native))
-        values = {name: defaults.get(name) if self.values[name] is None else self.values[name] for name in names}
+            defaults.update(self.backend.loss_defaults(given, self.native))
+        values = {name: defaults.get(name) if value is None else value for name, value in given.items()}
         parameters = {native: values[name] for name, native in names.items() if values[name] is not None}
         seed = self.values["random_state"]
         if seed is not None:

@@ -65,7 +65,7 @@ class XGBoostRanker(BoostedRanker):
         short trainings on at most 400 training queries tell (:mod:`boostrank.rankers.learning_rate`). With
         `booster` "dart" or "gblinear" it is 0.1. XGBoost's default is 0.3, with which most objectives overfit small
         data sets within 100 rounds.
-    max_depth, max_leaves, grow_policy : optional
+    max_depth, max_leaves, grow_policy : int, int and str, optional
         As in ``xgboost.XGBRanker``. If none of them is set, the losses of boostrank grow trees as LightGBM does: the
         leaf with the largest gain is split until there are 31 leaves (`grow_policy` "lossguide", `max_leaves` 31,
         `max_depth` 0, which means any). If one of them is set, the others have XGBoost's own defaults: "depthwise", 0

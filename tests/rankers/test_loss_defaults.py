@@ -16,15 +16,16 @@ OURS = {br.LightGBMRanker: (50.0, 1e-3), br.XGBoostRanker: (50.0, 20.0)}
 THEIRS = {br.LightGBMRanker: (0.0, 1e-3), br.XGBoostRanker: (1.0, 1.0)}
 
 
-def sampled_share(ranker):
-    """`colsample_bynode` of a fitted ranker on XGBoost, read from its booster."""
-    trees = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]
-    return float(trees.get("gbtree", trees)["tree_train_param"]["colsample_bynode"])
+def of_trees(ranker):
+    """The parameters of the trees of a fitted ranker on XGBoost, read from its booster, as text."""
+    booster = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]
+    return booster.get("gbtree", booster)["tree_train_param"]
 
 
 def test_nodes_of_our_losses_on_xgboost_draw_their_features(data):
     def share(objective="softmax", **parameters):
-        return round(sampled_share(br.XGBoostRanker(objective, **SMALL, **parameters).fit(*data)), 6)
+        ranker = br.XGBoostRanker(objective, **SMALL, **parameters).fit(*data)
+        return round(float(of_trees(ranker)["colsample_bynode"]), 6)
 
     assert share() == share(colsample_bynode=None) == share(booster="dart") == 0.7
     assert share("rank:ndcg") == share(squares) == share(colsample_bynode=1.0) == 1.0
@@ -35,16 +36,10 @@ def test_nodes_of_our_losses_on_xgboost_draw_their_features(data):
         share(colsample_bynode=0.0)
 
 
-def shape_of_trees(ranker):
-    """`grow_policy`, `max_leaves` and `max_depth` of a fitted ranker on XGBoost, read from its booster."""
-    trees = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]
-    parameters = trees.get("gbtree", trees)["tree_train_param"]
-    return parameters["grow_policy"], int(parameters["max_leaves"]), int(parameters["max_depth"])
-
-
 def test_trees_of_our_losses_on_xgboost_grow_by_leaves(data):
     def shape(objective="softmax", **parameters):
-        return shape_of_trees(br.XGBoostRanker(objective, **SMALL, **parameters).fit(*data))
+        trained = of_trees(br.XGBoostRanker(objective, **SMALL, **parameters).fit(*data))
+        return trained["grow_policy"], int(trained["max_leaves"]), int(trained["max_depth"])
 
     ours, theirs = ("lossguide", 31, 0), ("depthwise", 0, 6)
     assert shape() == shape("edge-logistic") == shape(booster="dart") == shape(tree_method="approx") == ours
@@ -82,9 +77,7 @@ def in_booster(ranker):
     if isinstance(ranker, br.LightGBMRanker):
         lines = dict(line[1:-1].split(": ") for line in ranker.booster_.model_to_string().splitlines() if ": " in line)
         return float(lines["lambda_l2"]), float(lines["min_sum_hessian_in_leaf"])
-    trees = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]
-    parameters = trees.get("gbtree", trees)["tree_train_param"]
-    return float(parameters["lambda"]), float(parameters["min_child_weight"])
+    return float(of_trees(ranker)["lambda"]), float(of_trees(ranker)["min_child_weight"])
 
 
 @pytest.fixture
