@@ -4,6 +4,7 @@ import io
 import os
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -111,7 +112,8 @@ def shown(monkeypatch):
             return Console(file=file, **given, **{"width": 100, **options})
 
         monkeypatch.setattr(progress_display, "Console", console)
-        monkeypatch.setattr(progress_display.time, "monotonic", lambda: next(clock) / 1000)
+        # Other threads of this process, such as those of Dask, must not advance the clock.
+        monkeypatch.setattr(progress_display, "time", SimpleNamespace(monotonic=lambda: next(clock) / 1000))
         with ProgressDisplay(2, 2) as display:
             for number, (fold, ranker, is_saved) in enumerate(trainings, 1):
                 display(FinishedTraining(ranker, fold, 5.0, 1.0, is_saved, number, 4))
