@@ -36,6 +36,7 @@ from itertools import chain, product
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from clicks_methods import (
@@ -53,7 +54,7 @@ from reporting import PACKAGES, make_parser, picture_path, publish, versions
 from scipy import stats
 from workloads import data_name
 
-from boostrank.displays import import_pyplot, style
+from boostrank.displays import style
 
 N_FOLDS, BASE_POLICY, BASE_MODEL = 5, "weak", "position-based"
 CLICKS = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -151,7 +152,6 @@ def summarize(rows):
 
 def plot(table, path):
     """What is lost against full labels, by number of clicks: a panel for each data set, a line for each method."""
-    plt = import_pyplot()
     base = table[(table["policy"] == BASE_POLICY) & (table["model"] == BASE_MODEL)]
     data_sets = list(base["data"].unique())
     size = {"figsize": (3.5 * len(data_sets), 4.3), "layout": "constrained", "sharey": True}

@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from reporting import make_parser, picture_path, publish
@@ -26,7 +27,7 @@ from rich.progress import Progress
 from scipy import stats
 from workloads import LAMBDAMART, N_FEATURES, equal_trees, make_queries, make_ranker
 
-from boostrank.displays import import_pyplot, style
+from boostrank.displays import style
 
 METHODS = {
     "lightgbm": ("lambdarank", "rank_xendcg", "consistent-lambdarank", "softmax", "pairwise-squared"),
@@ -131,7 +132,6 @@ def summarize(rows):
 
 def plot(table, path, rounds):
     """Seconds over documents, and below them ratios to LambdaMART, a column of panels per length of queries."""
-    plt = import_pyplot()
     lengths = list(table["query_length"].unique())
     size = (1.2 + 3.6 * len(lengths), 5.6)
     figure, axes = plt.subplots(

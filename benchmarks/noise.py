@@ -23,7 +23,7 @@ from quality_methods import BASELINES, OURS, RUNNING
 from reporting import make_parser, publish
 
 import boostrank as br
-from boostrank.estimators import accept_qid
+from boostrank.model_selection.estimators import accept_qid
 
 QUERIES, MEAN_DOCUMENTS, NOISE, LABELS = [50, 200, 1000, 5000], (10, 40), (0.0, 0.5, 1.5), ("grades", "one")
 N_TEST = 1000

@@ -21,9 +21,9 @@ from timing import seconds_in_turns
 from workloads import ragged_sizes
 
 import boostrank as br
-from boostrank import compiled
+from boostrank.core import compiled
+from boostrank.core.threads import use_threads
 from boostrank.surrogates import SURROGATES, ConsistentLambdaRank
-from boostrank.threads import use_threads
 
 PARAMETERS = {"num_leaves": 2, "max_bin": 15, "metric": "None", "verbosity": -1, "force_col_wise": True}
 NATIVE = ("lambdarank", "rank_xendcg")

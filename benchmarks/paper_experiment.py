@@ -15,6 +15,7 @@ of LightGBM with 15 leaves and learning rate 0.1, stopped early by NDCG@10 on th
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from reporting import make_parser, picture_path, publish
@@ -22,12 +23,12 @@ from rich.progress import track
 from scipy.optimize import minimize
 
 import boostrank as br
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.targets import make_targets
 from boostrank.datasets import Fold
-from boostrank.dcg import DCG
-from boostrank.displays import import_pyplot, style
+from boostrank.displays import style
 from boostrank.model_selection import with_validation
-from boostrank.queries import Queries
-from boostrank.targets import make_targets
 
 #: Surrogate and target of each original loss, and the surrogate of its repair.
 PAIRS = {
@@ -137,7 +138,6 @@ def counts(values, norm="Z_10"):
 
 def plot(values, scorer, data, path):
     """Figures 1 and 2: NDCG@1 to 10, a panel per loss, and one of the paper's new loss."""
-    plt = import_pyplot()
     figure, axes = plt.subplots(1, len(PAIRS) + 1, figsize=(11, 3.2), sharey=True, layout="constrained")
     variants = ("original", *NORMS)
     colors = dict(zip(variants, (style.BLACK, style.SKY, style.BLUE, style.ORANGE), strict=True))

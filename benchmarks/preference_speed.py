@@ -15,9 +15,9 @@ from reporting import make_parser, publish
 from timing import median_ratios, seconds_in_turns
 
 import boostrank as br
-from boostrank.objective import EdgeObjective, Objective
+from boostrank.core.queries import Queries
+from boostrank.objectives.objective import EdgeObjective, Objective
 from boostrank.preferences import EDGE_LOSSES
-from boostrank.queries import Queries
 from boostrank.surrogates import SURROGATES
 
 N_QUERIES, N_DOCUMENTS = 10_000, 120

@@ -15,7 +15,7 @@ import xgboost
 from workloads import leaf_parameters, training_queries
 
 import boostrank as br
-from boostrank.estimators import accept_qid
+from boostrank.model_selection.estimators import accept_qid
 
 #: Rounds, patience and learning rate of the protocol "early-stopping"; CatBoost has its own learning rate.
 MAX_ROUNDS, PATIENCE, LEARNING_RATE = 1000, 50, 0.1

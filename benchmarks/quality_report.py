@@ -28,6 +28,7 @@ from functools import partial
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import quality_kept
@@ -37,7 +38,7 @@ from reporting import FOLDER, make_parser, picture_path, publish
 from workloads import SYNTHETIC
 
 import boostrank as br
-from boostrank.displays import import_pyplot, style
+from boostrank.displays import style
 from boostrank.significance import bootstrap_interval, holm
 from boostrank.significance.bootstrap import resampled_means
 
@@ -151,7 +152,6 @@ def _headline_row(method, peer, by_set, resampled):
 
 def plot(table, heads, path):
     """Differences of our rankers to the LambdaMART of their library, by data set and in the mean, with intervals."""
-    plt = import_pyplot()
     queries = table.groupby("data")["queries"].first()
     real = queries.drop(SYNTHETIC, errors="ignore").sort_values()
     # From the bottom to the top.

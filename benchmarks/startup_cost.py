@@ -31,8 +31,8 @@ STATEMENTS = (
 )
 CALL = """
 import numpy as np, resource, time
-from boostrank.objective import Objective
-from boostrank.queries import Queries
+from boostrank.objectives.objective import Objective
+from boostrank.core.queries import Queries
 random = np.random.default_rng(0)
 queries = Queries.from_sizes(random.integers(20, 221, 1000))
 y, scores = random.integers(0, 5, queries.n_documents), random.normal(size=queries.n_documents)

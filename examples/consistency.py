@@ -11,15 +11,16 @@ takes seconds; --full examines all surrogates and many distributions, which take
 import argparse
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 from rich.console import Console
 from rich.progress import track
 
 from boostrank import theory
-from boostrank.displays import import_pyplot, style
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
+from boostrank.core.targets import NORMALIZATIONS, make_targets
+from boostrank.displays import style
 from boostrank.surrogates import SURROGATES
-from boostrank.targets import NORMALIZATIONS, make_targets
 
 CONSOLE = Console(stderr=True)
 BOUNDED = ("squared", "logistic", "softmax", "poisson", "pnorm", "cosine")
@@ -30,7 +31,7 @@ def save(figure, folder, name):
     """Write a picture if there is a folder."""
     if folder:
         figure.savefig(folder / f"consistency_{name}.png", dpi=80)
-    import_pyplot().close(figure)
+    plt.close(figure)
 
 
 def expected(transform, distribution):
@@ -84,7 +85,7 @@ def draw_means(ax, distribution, own, label, zoom):
 
 
 def figure_of_proposition_7(distribution, own, label, title, folder, name):
-    figure, (whole, near) = import_pyplot().subplots(1, 2, figsize=(9, 5), layout="compressed")
+    figure, (whole, near) = plt.subplots(1, 2, figsize=(9, 5), layout="compressed")
     draw_means(whole, distribution, own, label, zoom=False)
     draw_means(near, distribution, own, label, zoom=True)
     means = np.array([expected(transform, distribution)[1] for transform in (normalized_gains, own)])
@@ -151,7 +152,7 @@ def search(folder, surrogates, n_distributions):
             "each ranks documents by their expected targets."
         )
     print(f"\nThe one that it finds for ListNet:\n\n{found['softmax', 'softmax']}\n")
-    figure, ax = import_pyplot().subplots(figsize=(style.WIDTH, 1.2 + 0.36 * len(surrogates)), layout="constrained")
+    figure, ax = plt.subplots(figsize=(style.WIDTH, 1.2 + 0.36 * len(surrogates)), layout="constrained")
     shown = np.ma.masked_equal(regrets, 0.0)
     image = ax.pcolormesh(shown, cmap="OrRd", vmin=0.0, vmax=0.6, edgecolors="white", linewidth=2)
     for (i, j), regret in np.ndenumerate(regrets):
@@ -207,7 +208,7 @@ def tightness(folder, n_distributions):
         theory.LabelDistribution.random(N_DOCUMENTS, 1 + i % 4, max_label=1 + i % 4, random_state=i)
         for i in range(n_distributions)
     ]
-    figure, axes = import_pyplot().subplots(2, 3, figsize=(10, 6.4), sharex=True, sharey=True, layout="constrained")
+    figure, axes = plt.subplots(2, 3, figsize=(10, 6.4), sharex=True, sharey=True, layout="constrained")
     grid = np.geomspace(1e-6, 10, 50)
     print("Regret of wrong rankings divided by its bound, which is 1 where the bound is reached:\n")
     print(
@@ -268,7 +269,7 @@ def low_noise(folder, n_queries):
         mean_excess = np.mean([theory.excess_loss("squared", *pair) for pair in pairs])
         rows.append((mean_excess, np.mean([query.ndcg_regret(each) for query, each in pairs])))
     excess, regret = np.array(rows).T
-    figure, ax = import_pyplot().subplots(figsize=(style.WIDTH, style.HEIGHT), layout="constrained")
+    figure, ax = plt.subplots(figsize=(style.WIDTH, style.HEIGHT), layout="constrained")
     ax.plot(excess, np.where(regret > 1e-9, regret, np.nan), color=style.BLUE, marker="o", label="mean regret")
     bound = theory.regret_bound("squared", excess, 3, sharp=True)
     ax.plot(excess, bound, color=style.ORANGE, label="Theorem 10, sharp")

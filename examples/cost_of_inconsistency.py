@@ -31,6 +31,7 @@ from functools import lru_cache
 from multiprocessing import Pool
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from rich.console import Console
@@ -38,9 +39,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from scipy import stats
 
 import boostrank as br
-from boostrank.displays import import_pyplot, style
-from boostrank.queries import Queries
-from boostrank.targets import make_targets
+from boostrank.core.queries import Queries
+from boostrank.core.targets import make_targets
+from boostrank.displays import style
 
 NOISE, TEST_SEED, MAX_REGRET = 0.3, 1_000_000, 0.2
 BACKENDS = {"lightgbm": "LightGBM", "xgboost": "XGBoost"}
@@ -213,7 +214,7 @@ def draw_panel(ax, rows, limits, lowest):
 
 
 def draw(rows, limits, features, path):
-    figure = import_pyplot().figure(figsize=(9.0, 5.4), layout="constrained")
+    figure = plt.figure(figsize=(9.0, 5.4), layout="constrained")
     figure.suptitle("More data does not repair an inconsistent loss", size=13, weight="bold")
     inner, largest = figure.subfigures(), rows[rows["n"] == rows["n"].max()].groupby("loss")["mean"].mean()
     n_sets = rows["seeds"].max()

@@ -14,11 +14,12 @@ from functools import partial
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 from rich.progress import Progress
 
 import boostrank as br
-from boostrank import displays, significance, theory
+from boostrank import significance, theory
 from boostrank.displays.style import HEIGHT, WIDTH, axes, legend_below, light_grid, styles
 
 BETTER, GOOD, RANDOM = "three features", "two features", "random"
@@ -103,7 +104,6 @@ def plot_growing(ax, values, curves, lengths, discount, k):
 def plot_figure(name, values, curves, lengths):
     """Draw one of the paper's figures; the first one with an enlarged part."""
     discount, k, title = FIGURES[name]
-    plt = displays.import_pyplot()
     enlarge = name == "figure_1_standard"
     settings = {"figsize": (WIDTH, HEIGHT + 0.6), "layout": "constrained", "squeeze": False}
     if enlarge:
@@ -216,7 +216,7 @@ def main():
     def save(figure, name):
         if folder:
             figure.savefig(folder / f"discount_{name}.png", dpi=80)
-        displays.import_pyplot().close(figure)
+        plt.close(figure)
 
     with Progress(disable=small) as progress:
         rankers = train(random, 50 if small else 1_500)

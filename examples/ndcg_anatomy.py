@@ -6,16 +6,16 @@ python examples/ndcg_anatomy.py [--output FOLDER]
 import argparse
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import boostrank as br
 from boostrank import displays, metrics
-from boostrank.dcg import DCG
+from boostrank.core.dcg import DCG
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the pictures ndcg_anatomy*.png there")
 arguments = parser.parse_args()
-plt = displays.import_pyplot()
 of_one_query, panels = plt.subplots(2, 2, figsize=(12, 8), layout="constrained")
 of_rankers, ranker_panels = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 

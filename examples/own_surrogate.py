@@ -9,6 +9,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import boostrank as br
@@ -37,7 +38,7 @@ class Hyperbola(Separable):
 
 def plot(path):
     """Draw the potential, and its slope, beside those of least squares."""
-    figure, (left, right) = br.displays.import_pyplot().subplots(1, 2, figsize=(7, 3), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7, 3), layout="constrained")
     scores = np.linspace(-4, 4, 200)
     curves = {
         "Hyperbola": (Hyperbola().potential(scores), Hyperbola().slope_curvature(scores)[0]),

@@ -12,13 +12,14 @@ numbers of choices are tried on a few synthetic queries; --full tries six on mor
 import argparse
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.progress import track
 
 import boostrank as br
-from boostrank.displays import import_pyplot, style
+from boostrank.displays import style
 
 SETTINGS = {"num_leaves": 7, "learning_rate": 0.1, "n_estimators": 300, "early_stopping_rounds": 30, "n_jobs": 1}
 ON_GRADES = {"lambdarank": "LambdaMART", "edge-logistic": "RankNet, all pairs", "softmax": "softmax"}
@@ -113,7 +114,6 @@ def describe(table, choices, n_queries):
 
 def plot(table, choices, path, title):
     """NDCG@10 over the number of choices, with the rankers on all grades as lines across."""
-    plt = import_pyplot()
     figure, ax = plt.subplots(figsize=(style.WIDTH, style.HEIGHT), layout="constrained")
     on_grades = table.tail(len(ON_GRADES))
     learned, reference = table.head(len(choices)), on_grades["NDCG@10"].iloc[0]

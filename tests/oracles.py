@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
 from boostrank.surrogates import Composite, Separable
 
 GAINS = {

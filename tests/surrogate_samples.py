@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 from oracles import Arc, FlatBowl, SteepBowl, numeric_hessians, slices
 
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Power, Profiled
 
 OWN = [Arc(), SteepBowl(), FlatBowl(), Profiled(Arc())]

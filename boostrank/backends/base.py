@@ -17,21 +17,21 @@ from boostrank.backends.custom_functions import BoundCustomObjective, BoundMetri
 from boostrank.backends.feature_parameters import FeatureParameter
 from boostrank.backends.parameters import KnownParameters
 from boostrank.backends.rounds import BinnedData, TrainingByRounds
-from boostrank.bound_loss import BoundLoss, with_reused_buffers
-from boostrank.dcg import DCG
-from boostrank.labels import Labels
-from boostrank.losses import Loss
-from boostrank.objective import bind
-from boostrank.queries import Queries
-from boostrank.segments import Bools, Floats, Ints
-from boostrank.targets import Normalize
-from boostrank.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.targets import Normalize
+from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
+from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.objectives.bound_loss import BoundLoss, with_reused_buffers
+from boostrank.objectives.labels import Labels
+from boostrank.objectives.losses import Loss
+from boostrank.objectives.objective import bind
 
 BoostingFunction = Callable[[NDArray[Any]], tuple[Any, Any]]
 
 
 class BoostingObjective(Protocol):
-    """A loss bound to the data to train on, as :class:`~boostrank.objective.BoundLoss` and functions of users are."""
+    """A loss bound to the data to train on: one of ours, or a function of the user."""
 
     queries: Queries
 
@@ -110,7 +110,7 @@ class TrainingSpecification:
     dcg : DCG
         Gain, discount and cutoff of the targets.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}
-        See :func:`boostrank.targets.make_targets`.
+        See :func:`boostrank.make_targets`.
     parameters : dict
         Parameters of the boosting library, by their native names.
     n_rounds : int
@@ -155,9 +155,9 @@ class TrainingSpecification:
         Raises
         ------
         ValueError
-            As :func:`boostrank.objective.bind`. For an objective of the library also if weights differ within a query:
-            XGBoost would take the weight of the first document, and LightGBM's objectives are no sums over documents.
-            For an objective of a user also if the labels are preferences.
+            As :func:`boostrank.objectives.objective.bind`. For an objective of the library also if weights differ
+            within a query: XGBoost would take the weight of the first document, and LightGBM's objectives are no sums
+            over documents. For an objective of a user also if the labels are preferences.
         """
         if isinstance(self.loss, str):
             if data.weights is not None:

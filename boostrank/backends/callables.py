@@ -13,15 +13,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from boostrank.backends.base import BoostingFunction
-from boostrank.bound_loss import with_reused_buffers
-from boostrank.dcg import DCG
-from boostrank.losses import Loss, get_loss
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.targets import NORMALIZATIONS, Normalize
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_choice
 from boostrank.metrics import BoundMeasure, ClickDCG, Measure, get_measure
-from boostrank.objective import bind
-from boostrank.queries import Queries
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_choice
-from boostrank.targets import NORMALIZATIONS, Normalize
+from boostrank.objectives.bound_loss import with_reused_buffers
+from boostrank.objectives.losses import Loss, get_loss
+from boostrank.objectives.objective import bind
 
 T = TypeVar("T")
 

@@ -9,14 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.arrays import as_floats
-from boostrank.bound_loss import Float32s
+from boostrank.core.queries import Queries
+from boostrank.core.weights import query_weights
+from boostrank.inputs.arrays import Floats, as_floats
+from boostrank.inputs.checks import is_number
 from boostrank.metrics import Measure, get_measure
+from boostrank.objectives.bound_loss import Float32s
 from boostrank.preferences import PreferenceGraph
-from boostrank.queries import Queries
-from boostrank.segments import Floats
-from boostrank.setting_checks import is_number
-from boostrank.weights import query_weights
 
 #: Smallest and largest number of arguments of a function: labels, scores, weights, and sizes of queries.
 MIN_ARGUMENTS, MAX_ARGUMENTS = 2, 4

@@ -6,7 +6,7 @@ import re
 from typing import Any
 from urllib.parse import quote, unquote
 
-from boostrank.frames import is_pandas
+from boostrank.inputs.frames import is_pandas
 
 
 class NameCode:

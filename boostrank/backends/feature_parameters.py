@@ -17,9 +17,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from boostrank.datasets.feature_files import FeatureFiles
-from boostrank.frames import is_pandas
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_flag, is_count, is_number
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_flag, is_count, is_number
+from boostrank.inputs.frames import is_pandas
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from boostrank.backends.base import Backend
-from boostrank.user_warnings import warn
+from boostrank.inputs.warnings import warn
 
 
 def require_same_categories(before: list[Any], now: list[Any]) -> None:

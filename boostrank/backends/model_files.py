@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from boostrank.files import write_atomically
+from boostrank.inputs.files import write_atomically
 
 #: Name of the field of a model file that contains its checksum.
 CHECKSUM_FIELD = "boostrank_sha256"

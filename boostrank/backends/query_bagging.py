@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.base import BoostingFunction
-from boostrank.bound_loss import Float32s
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
+from boostrank.objectives.bound_loss import Float32s
 
 #: LightGBM's default of `bagging_seed`.
 DEFAULT_SEED = 3

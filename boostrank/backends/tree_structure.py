@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostrank.segments import Bools, Ints
+from boostrank.inputs.arrays import Bools, Ints
 
 #: Trees of this depth are no result of training; functions of the backends that are recursive overflow the stack.
 MAX_DEPTH = 2_000

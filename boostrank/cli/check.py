@@ -9,9 +9,9 @@ import typer
 
 from boostrank.cli.options import GainOption, SeedOption, console, given
 from boostrank.cli.surrogate_file import load_surrogate
-from boostrank.dcg import DCG
+from boostrank.core.dcg import DCG
+from boostrank.core.targets import NORMALIZATIONS
 from boostrank.surrogates import SURROGATES, Surrogate
-from boostrank.targets import NORMALIZATIONS
 
 
 def check(

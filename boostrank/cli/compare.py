@@ -48,11 +48,11 @@ from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
 from boostrank.datasets import Dataset, Fold
 from boostrank.datasets.synthetic import make_ranking
-from boostrank.losses import DEFAULT_LOSS
+from boostrank.inputs.arrays import Floats
 from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
+from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.bagging_members import threads_per_member
-from boostrank.segments import Floats
 from boostrank.surrogates import SURROGATES
 
 NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")

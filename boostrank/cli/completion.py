@@ -114,14 +114,14 @@ def _first_sentence(text: str) -> str:
 
 def _values() -> dict[str, dict[str, Any]]:
     """Values of options that take names, by the name of the parameter."""
-    from boostrank.backends.lightgbm import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
-    from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
+    from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
+    from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
     from boostrank.clicks.click_models import CLICK_MODELS
-    from boostrank.losses import LOSSES
+    from boostrank.core.targets import NORMALIZATIONS
     from boostrank.metrics import MEASURES
+    from boostrank.objectives.losses import LOSSES
     from boostrank.rankers.settings import AUTO
     from boostrank.surrogates import SURROGATES
-    from boostrank.targets import NORMALIZATIONS
 
     objectives = list(dict.fromkeys([*LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES, AUTO]))
     measures = ["ndcg@1", "ndcg@5", "ndcg@10", *MEASURES]

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from boostrank.cli.table_columns import ColumnOptions, Columns, listed, near
 from boostrank.cli.table_files import TableFile, open_table
 from boostrank.datasets import Dataset, read_letor
-from boostrank.files import open_decompressed
-from boostrank.segments import Floats
-from boostrank.user_warnings import warn
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.files import open_decompressed
+from boostrank.inputs.warnings import warn
 
 #: A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")

@@ -28,11 +28,11 @@ from boostrank.cli.options import (
 from boostrank.cli.output_files import OutputFiles
 from boostrank.cli.reports import counted
 from boostrank.cli.score_files import read_scores
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Floats
 from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, reconcile
 from boostrank.metrics import evaluate as compute_measures
-from boostrank.queries import Queries
-from boostrank.runs.evaluation import TREC_EVAL
-from boostrank.segments import Floats
+from boostrank.metrics.runs.evaluation import TREC_EVAL
 
 RUN_MEASURES = "nDCG@10,AP,RR"
 

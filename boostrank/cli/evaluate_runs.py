@@ -17,7 +17,7 @@ from boostrank.datasets import read_qrels, read_run
 from boostrank.datasets.trec_tables import QUERY
 from boostrank.metrics import Measure
 from boostrank.metrics.query_groups import GROUP
-from boostrank.runs import evaluate_run
+from boostrank.metrics.runs import evaluate_run
 
 
 def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:

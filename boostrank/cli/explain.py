@@ -22,8 +22,8 @@ from boostrank.cli.options import (
 )
 from boostrank.cli.output_files import OutputFiles
 from boostrank.cli.predict import ranker_of_file, require_effect
-from boostrank.explanations import Explanation, near_ids, number_format
-from boostrank.explanations import explain as explain_ranking
+from boostrank.inspection.explanations import Explanation, near_ids, number_format
+from boostrank.inspection.explanations import explain as explain_ranking
 
 # Number of documents of the printed ranking, besides those that are explained.
 N_RANKED = 10

@@ -31,9 +31,9 @@ from boostrank.cli.options import (
 )
 from boostrank.cli.reports import counted
 from boostrank.cli.stopping import Stopping
+from boostrank.core.queries import Queries
 from boostrank.datasets import Dataset
-from boostrank.losses import DEFAULT_LOSS
-from boostrank.queries import Queries
+from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.settings import DEFAULT_PATIENCE
 
 

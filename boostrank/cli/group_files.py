@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from boostrank.files import open_decompressed
-from boostrank.query_values import ID_COLUMNS, by_id
+from boostrank.core.query_values import ID_COLUMNS, by_id
+from boostrank.inputs.files import open_decompressed
 
 _EXPECTED = "such as 'query_id,group'"
 _INTEGER = r"-?(0|[1-9][0-9]{0,17})"

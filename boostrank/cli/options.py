@@ -9,16 +9,16 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.console import Console
 
-from boostrank.backends.lightgbm import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
-from boostrank.backends.xgboost import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
+from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
+from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
 from boostrank.cli.table_columns import LABEL_NAMES, QID_NAMES
-from boostrank.losses import LOSSES
+from boostrank.core.targets import NORMALIZATIONS
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
 from boostrank.metrics.measure_names import name_in_other_case, parse_name
+from boostrank.objectives.losses import LOSSES
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.rankers.settings import AUTO
 from boostrank.surrogates import SURROGATES
-from boostrank.targets import NORMALIZATIONS
 
 # Paths and names may contain brackets or colons, which are no markup.
 console = Console(markup=False, emoji=False, highlight=False)

@@ -10,8 +10,8 @@ import pandas as pd
 
 from boostrank.cli.options import console, require_folder_of
 from boostrank.comparison import Comparison
-from boostrank.files import write_atomically
-from boostrank.table_texts import latex_table, markdown_table
+from boostrank.inputs.files import write_atomically
+from boostrank.tables.text import latex_table, markdown_table
 
 SUFFIXES = (".csv", ".json", ".md", ".tex")
 
@@ -75,7 +75,7 @@ def check_table_suffix(path: str | Path) -> str:
 
 def check_plot_suffix(path: Path) -> None:
     """Refuse the file of a plot if matplotlib is missing, or writes no file with this suffix."""
-    from boostrank.displays import import_pyplot
+    from boostrank.displays.style import import_pyplot
 
     plt = import_pyplot()
     figure = plt.figure()
@@ -114,7 +114,7 @@ def _write_table(table: pd.DataFrame, path: str | Path, texts: dict[str, Callabl
 
 def write_figure(figure: Any, path: str | Path) -> None:
     """Write a figure of matplotlib into an image file, and close it."""
-    from boostrank.displays import import_pyplot
+    from boostrank.displays.style import import_pyplot
 
     # Without a format, matplotlib adds a suffix to a path that has none.
     figure.savefig(path, dpi=150, format=Path(path).suffix[1:] or "png")

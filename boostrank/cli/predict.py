@@ -15,9 +15,9 @@ from boostrank.cli.options import DataPath, DropOption, FeaturesOption, ModelPat
 from boostrank.cli.score_files import QID, SCORE
 from boostrank.cli.table_columns import split_names
 from boostrank.cli.table_files import is_table_name, open_table, write_table_file
-from boostrank.files import write_atomically
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.files import write_atomically
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
-from boostrank.segments import Floats
 
 
 def predict(

@@ -11,14 +11,14 @@ from rich.text import Text
 from boostrank.cli.options import console
 from boostrank.comparison import Comparison
 from boostrank.metrics import Measure, Reconciliation
-from boostrank.table_texts import text_lines
+from boostrank.tables.text import text_lines
 
 # Longer lines are hard to read.
 MAX_TEXT_WIDTH = 80
 
 
 def show_table(rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text: bool = False) -> None:
-    """Print a table in the style of all commands; see :func:`boostrank.table_texts.text_lines`.
+    """Print a table in the style of all commands; see :func:`boostrank.tables.text.text_lines`.
 
     On a terminal long texts continue on the next line, and the head is bold. Elsewhere each row is one line, however
     long, so that other programs can read it.

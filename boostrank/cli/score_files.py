@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from boostrank.cli.data_files import query_ids
 from boostrank.cli.table_files import TableFile, open_table
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import is_finite_text
 from boostrank.metrics import check_scores
-from boostrank.segments import Floats
-from boostrank.setting_checks import is_finite_text
 
 #: Columns of a table of scores.
 QID, SCORE = "qid", "score"

@@ -15,8 +15,8 @@ import pandas as pd
 
 from boostrank.datasets.feature_parts import PARQUET_MARK
 from boostrank.datasets.trec_files import EXACT_NUMBERS
-from boostrank.files import open_decompressed
-from boostrank.setting_checks import is_finite_text
+from boostrank.inputs.checks import is_finite_text
+from boostrank.inputs.files import open_decompressed
 
 #: Texts of CSV files that stand for a missing number. Columns of text have no such texts: "NA" may be an id.
 MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "n/a", "NaN", "nan", "-nan", "NULL", "null", "None", "none")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-from boostrank import compiled
+from boostrank.core import compiled
 
 
 def versions() -> str:

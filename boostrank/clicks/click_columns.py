@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.arrays import as_array, as_floats
-from boostrank.queries import Queries
-from boostrank.segments import Bools, Ints
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats
 
 #: Integers up to this number are exact as float64. It is also the largest sum of the impressions of a log.
 MAX_COUNT = 2**53

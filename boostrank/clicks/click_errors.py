@@ -9,7 +9,7 @@ import numpy as np
 
 from boostrank.clicks.interventions import Shown
 from boostrank.clicks.propensities import Propensities
-from boostrank.segments import Bools, Floats
+from boostrank.inputs.arrays import Bools, Floats
 
 # Matrices with one line for each entry and one column for each position have at most this many numbers.
 MAX_NUMBERS = 4_000_000

@@ -23,10 +23,10 @@ from boostrank.clicks.relevance_estimates import (
     require_shown,
     warn_of_excess,
 )
-from boostrank.dcg import DCG
-from boostrank.queries import Queries
-from boostrank.segments import Bools, Floats
-from boostrank.setting_checks import check_choice
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import check_choice
 
 
 @dataclass(frozen=True, eq=False, repr=False)

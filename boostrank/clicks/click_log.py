@@ -21,8 +21,9 @@ from boostrank.clicks.click_columns import (
     summed,
     whole_numbers,
 )
-from boostrank.queries import Queries
-from boostrank.segments import Bools, Ints, Segments
+from boostrank.core.queries import Queries
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Bools, Ints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +49,7 @@ class ClickLog:
     Parameters
     ----------
     qid : array-like, shape (n_documents,)
-        Query id of each row of `X`, as in :meth:`boostrank.queries.Queries.from_qid`.
+        Query id of each row of `X`, as in :meth:`boostrank.core.queries.Queries.from_qid`.
     row : array-like of int, shape (n_entries,)
         Number of the row of `X` that was shown, from 0.
     position : array-like of int, shape (n_entries,)

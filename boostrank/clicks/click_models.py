@@ -26,10 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.arrays import as_floats
 from boostrank.clicks.click_log import ClickLog
-from boostrank.segments import Bools, Floats, Segments
-from boostrank.setting_checks import check_choice, check_number, is_number
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Bools, Floats, as_floats
+from boostrank.inputs.checks import check_choice, check_number, is_number
 
 
 class ClickModel(ABC):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.arrays import as_array
 from boostrank.clicks.click_log import ClickLog
-from boostrank.frames import to_pandas
-from boostrank.queries import joint_codes, other_type
+from boostrank.core.queries import joint_codes, other_type
+from boostrank.inputs.arrays import as_array
+from boostrank.inputs.frames import to_pandas
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -130,9 +130,10 @@ from boostrank.clicks.click_log import ClickLog, check_log
 from boostrank.clicks.click_models import Cascade, get_click_model
 from boostrank.clicks.relevance_estimates import NOT_SHOWN, Method, NotShown, estimate_relevance
 from boostrank.clicks.relevant_counts import expect_without_each
-from boostrank.dcg import DCG
-from boostrank.segments import Floats, Ints, Segments
-from boostrank.setting_checks import check_choice, check_number
+from boostrank.core.dcg import DCG
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_choice, check_number
 
 ClickNormalize = Literal["none", "independent", "sessions"]
 CLICK_NORMALIZATIONS: tuple[str, ...] = get_args(ClickNormalize)

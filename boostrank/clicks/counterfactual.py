@@ -58,7 +58,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from boostrank.arrays import as_floats
 from boostrank.clicks.click_columns import summed
 from boostrank.clicks.click_log import ClickLog, check_log
 from boostrank.clicks.click_models import Cascade, get_click_model
@@ -72,10 +71,10 @@ from boostrank.clicks.relevance_estimates import (
     entry_weights,
     estimate_relevance,
 )
-from boostrank.dcg import DCG, Discount
-from boostrank.queries import Queries
-from boostrank.segments import Bools, Floats
-from boostrank.setting_checks import check_choice, check_flag, check_number
+from boostrank.core.dcg import DCG, Discount
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Bools, Floats, as_floats
+from boostrank.inputs.checks import check_choice, check_flag, check_number
 
 Unit = Literal["queries", "sessions"]
 
@@ -149,7 +148,7 @@ def evaluate(
         Whether queries have weights in proportion to their number of sessions, or equal weights. In a log of counts,
         the number of sessions of a query is the largest number of impressions of a position.
     discount
-        As in :class:`boostrank.dcg.DCG`.
+        As in :class:`boostrank.DCG`.
     method, clip
         As in :func:`boostrank.clicks.click_targets`.
     not_shown : {"error", "drop", "irrelevant"}, default "error"

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.clicks.click_labels import ClickLabels
-from boostrank.dcg import DCG
-from boostrank.queries import Queries
-from boostrank.segments import Bools, Floats
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Bools, Floats
 
 #: The record of a document: its number in the data set, a hash of its query id, and the numbers of ClickLabels.
 RECORD = np.dtype(

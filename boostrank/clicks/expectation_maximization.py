@@ -11,9 +11,9 @@ from boostrank.clicks.click_log import ClickLog
 from boostrank.clicks.harvesting import harvest_propensities
 from boostrank.clicks.interventions import Shown
 from boostrank.clicks.propensities import Propensities
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_count, check_number
-from boostrank.user_warnings import warn
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_count, check_number
+from boostrank.inputs.warnings import warn
 
 # Largest relevance at the start. EM never changes a probability of exactly 1.
 START = 0.99

@@ -16,8 +16,8 @@ from boostrank.clicks.interventions import (
     require_support,
 )
 from boostrank.clicks.propensities import Propensities
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_choice
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_choice
 
 METHOD_NAMES = {"all": "all pairs", "adjacent": "adjacent pairs", "first": "pairs with position 1"}
 MAX_STEPS = 200

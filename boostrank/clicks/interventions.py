@@ -17,8 +17,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from boostrank.clicks.click_log import ClickLog, check_log
-from boostrank.segments import Bools, Floats, Ints, Segments
-from boostrank.setting_checks import check_count
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.checks import check_count
 
 PairsOfPositions = Literal["all", "adjacent", "first"]
 # Matrices have one number for each pair of positions.

@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from boostrank.arrays import as_floats
 from boostrank.clicks.click_columns import whole_numbers
 from boostrank.clicks.click_models import PositionBased
-from boostrank.segments import Floats, Ints
-from boostrank.setting_checks import check_choice, check_count, check_number, is_count
+from boostrank.inputs.arrays import Floats, Ints, as_floats
+from boostrank.inputs.checks import check_choice, check_count, check_number, is_count
 
 if TYPE_CHECKING:
     import pandas as pd

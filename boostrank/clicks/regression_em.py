@@ -12,9 +12,9 @@ from boostrank.clicks.expectation_maximization import NEAR_ONE
 from boostrank.clicks.interventions import Shown
 from boostrank.clicks.propensities import Propensities
 from boostrank.clicks.regression_steps import RegressionStep, State
-from boostrank.segments import Bools, Floats
-from boostrank.setting_checks import check_count, check_number
-from boostrank.user_warnings import warn
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import check_count, check_number
+from boostrank.inputs.warnings import warn
 
 # Propensities of all positions but the first in the second start.
 SECOND_START = 0.8

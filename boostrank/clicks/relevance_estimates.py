@@ -74,9 +74,9 @@ from numpy.typing import NDArray
 
 from boostrank.clicks.click_log import ClickLog, check_log
 from boostrank.clicks.click_models import Cascade, ClickModel, get_click_model
-from boostrank.segments import Bools, Floats
-from boostrank.setting_checks import check_choice, check_flag, check_number
-from boostrank.user_warnings import warn
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import check_choice, check_flag, check_number
+from boostrank.inputs.warnings import warn
 
 Method = Literal["auto", "expected-clicks", "inverse-propensity"]
 NotShown = Literal["error", "irrelevant"]

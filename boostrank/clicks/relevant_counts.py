@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostrank.segments import Floats, Segments
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
 
 # Largest number of weights in memory at a time; the weights of one list are never divided.
 MAX_WEIGHTS = 2_000_000

@@ -8,14 +8,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.arrays import as_array, as_floats
 from boostrank.clicks.click_log import ClickLog
 from boostrank.clicks.click_models import ClickModel, get_click_model
-from boostrank.dcg import DCG, check_relevance
-from boostrank.queries import Queries
-from boostrank.random_states import as_generator
-from boostrank.segments import Floats, Ints, Segments
-from boostrank.setting_checks import check_choice, check_count, check_number, is_count, is_number
+from boostrank.core.dcg import DCG, check_relevance
+from boostrank.core.queries import Queries
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats
+from boostrank.inputs.checks import check_choice, check_count, check_number, is_count, is_number
+from boostrank.inputs.random_states import as_generator
 
 RelevanceProbability = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
 Policy = Literal["deterministic"] | tuple[Literal["plackett-luce", "swap"], float]

@@ -12,7 +12,7 @@ from boostrank.clicks.click_errors import propensities_with_errors
 from boostrank.clicks.click_log import ClickLog
 from boostrank.clicks.interventions import Shown
 from boostrank.clicks.propensities import Propensities
-from boostrank.segments import Bools, Floats, Ints
+from boostrank.inputs.arrays import Bools, Floats, Ints
 
 
 def swap_propensities(log: ClickLog, ranks: ArrayLike) -> Propensities:

@@ -40,7 +40,7 @@ import numpy as np
 from boostrank.clicks.click_log import ClickLog
 from boostrank.clicks.click_models import TrustBias
 from boostrank.clicks.interventions import Shown
-from boostrank.segments import Floats, Ints
+from boostrank.inputs.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from boostrank.html_tables import html_table
-from boostrank.setting_checks import check_flag
-from boostrank.table_texts import latex_table, markdown_table, text_lines
+from boostrank.inputs.checks import check_flag
+from boostrank.tables.html import html_table
+from boostrank.tables.text import latex_table, markdown_table, text_lines
 
 if TYPE_CHECKING:
     import pandas as pd

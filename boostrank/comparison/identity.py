@@ -16,8 +16,8 @@ import joblib
 import numpy as np
 from scipy import sparse
 
-from boostrank import compiled
 from boostrank.clicks import ClickLabels
+from boostrank.core import compiled
 from boostrank.datasets import Dataset, Fold
 
 # Packages whose code is identified by their version, by the name of their distribution.

@@ -14,11 +14,11 @@ from boostrank.comparison.saved_results import SavedResults
 from boostrank.comparison.summary import check_measure_names, summarize
 from boostrank.comparison.trainings import FinishedTraining, Training, run_trainings
 from boostrank.datasets import Fold
-from boostrank.labels import as_labels
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_flag, is_count, named_part
 from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_flag, is_count, named_part
+from boostrank.objectives.labels import as_labels
 
 
 def compare(

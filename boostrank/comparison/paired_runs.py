@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from boostrank.comparison.comparison import Comparison
 from boostrank.comparison.summary import check_measure_names, summarize, summarize_groups
+from boostrank.core.query_values import shown
 from boostrank.datasets.trec_tables import QUERY, as_qrels, as_run
+from boostrank.inputs.checks import check_choice
+from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure, named_measures
-from boostrank.query_values import shown
-from boostrank.runs import evaluate_run
-from boostrank.runs.judged_run import QUERIES
-from boostrank.runs.weights_and_groups import groups_by_id, weights_by_id
-from boostrank.setting_checks import check_choice
-from boostrank.user_warnings import warn
+from boostrank.metrics.runs import evaluate_run
+from boostrank.metrics.runs.judged_run import QUERIES
+from boostrank.metrics.runs.weights_and_groups import groups_by_id, weights_by_id
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boostrank.comparison.identity import versions
-from boostrank.segments import Floats
+from boostrank.inputs.arrays import Floats
 
 #: First line of a file of results.
 HEADER = {"file": "results of boostrank compare, one training a line", "format": 1}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boostrank.core.weights import weighted_means
+from boostrank.inputs.arrays import Floats
 from boostrank.metrics.query_groups import ALL_QUERIES
-from boostrank.segments import Floats
 from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test
-from boostrank.weights import weighted_means
 
 if TYPE_CHECKING:
     import pandas as pd

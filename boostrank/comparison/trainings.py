@@ -17,9 +17,9 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from boostrank.comparison.identity import UnknownIdentityError, data_hash, settings
 from boostrank.comparison.saved_results import SavedResults, TrainingIdentity, TrainingResult, make_identity
 from boostrank.datasets import Fold
-from boostrank.estimators import fit_with_validation, n_rounds
+from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
-from boostrank.user_warnings import warn
+from boostrank.model_selection.estimators import fit_with_validation, n_rounds
 
 
 class Training(NamedTuple):

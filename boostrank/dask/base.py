@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.model_checks import warn_without_splits
+from boostrank.core.dcg import DCG
 from boostrank.dask.columns import check_columns, columns_to_colocate, default_measure, is_clicks, queries_with_rows
 from boostrank.dask.lazy_prediction import predict_lazily
 from boostrank.dask.lazy_weights import computed_query_weights, is_per_document
@@ -30,16 +31,15 @@ from boostrank.dask.partitions import (
 from boostrank.dask.rows import as_rows, plain_ids
 from boostrank.dask.training import ClusterSpecification, Endpoint, Selection
 from boostrank.dask.workers import find_client, train_on_workers
-from boostrank.dcg import DCG
-from boostrank.frames import QID, require_qid
-from boostrank.labels import as_labels
-from boostrank.losses import DEFAULT_LOSS, Loss
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.frames import QID, require_qid
 from boostrank.metrics import Measure
 from boostrank.metrics.err import ExpectedReciprocalRank
+from boostrank.objectives.labels import as_labels
+from boostrank.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import FitOptions, Settings, is_function
-from boostrank.segments import Bools, Floats
 
 
 class DaskRanker(BaseEstimator):

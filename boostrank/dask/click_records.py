@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.clicks import DocumentClicks
-from boostrank.labels import Clicks
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
+from boostrank.objectives.labels import Clicks
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,12 +21,12 @@ from xgboost import collective, libpath
 from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
-from boostrank.arrays import rescale_extreme
-from boostrank.bound_loss import BoundLoss, unit_scale
+from boostrank.core.queries import Queries
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, rescale_extreme
 from boostrank.metrics import BoundMeasure, ClickDCG, Measure
-from boostrank.objective import EdgeObjective, Objective
-from boostrank.queries import Queries
-from boostrank.segments import Floats, Segments
+from boostrank.objectives.bound_loss import BoundLoss, unit_scale
+from boostrank.objectives.objective import EdgeObjective, Objective
 
 #: Seconds that workers wait for each other at the start and at the end.
 TIMEOUT_SECONDS = 300

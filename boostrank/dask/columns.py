@@ -10,15 +10,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
+from boostrank.core.dcg import DCG
 from boostrank.dask.partitions import LocalColumn, find_lazy_qid, require_collection
 from boostrank.dask.rows import plain_ids
-from boostrank.dcg import DCG
-from boostrank.frames import require_qid
-from boostrank.labels import as_labels
+from boostrank.inputs.arrays import Bools
+from boostrank.inputs.frames import require_qid
 from boostrank.metrics import ClickDCG, Measure
 from boostrank.metrics.ndcg import NDCG
+from boostrank.objectives.labels import as_labels
 from boostrank.rankers.features import check_features
-from boostrank.segments import Bools
 
 
 def columns_to_colocate(X: Any, y: Any, qid: Any, receiver: str, dcg: DCG | None) -> tuple[Any, Any, Any]:

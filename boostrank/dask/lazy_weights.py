@@ -8,12 +8,11 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 
-from boostrank.arrays import as_array
+from boostrank.core.queries import Queries
+from boostrank.core.weights import query_weights
 from boostrank.dask.partitions import is_collection
-from boostrank.frames import is_pandas
-from boostrank.queries import Queries
-from boostrank.segments import Floats
-from boostrank.weights import query_weights
+from boostrank.inputs.arrays import Floats, as_array
+from boostrank.inputs.frames import is_pandas
 
 
 def is_per_document(weights: Any, X: Any) -> bool:

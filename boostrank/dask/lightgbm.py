@@ -11,7 +11,7 @@ import numpy as np
 
 from boostrank import rankers
 from boostrank.backends.base import import_backend
-from boostrank.backends.lightgbm_features import check_n_rows
+from boostrank.backends.lightgbm.features import check_n_rows
 from boostrank.dask.base import DaskRanker
 from boostrank.dask.native_output import without_line
 from boostrank.dask.training import Endpoint

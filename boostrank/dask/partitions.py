@@ -18,11 +18,10 @@ import pandas as pd
 from distributed import Client, Future, wait
 from numpy.typing import NDArray
 
-from boostrank.arrays import check_lengths
 from boostrank.dask.rows import concatenate, n_rows, split_rows, summarize
-from boostrank.frames import QID
-from boostrank.labels import sameness_of
-from boostrank.segments import Bools, Ints
+from boostrank.inputs.arrays import Bools, Ints, check_lengths
+from boostrank.inputs.frames import QID
+from boostrank.objectives.labels import sameness_of
 
 #: No partition grows beyond this multiple of the mean size, or of the largest size before, whichever is larger.
 MAX_GROWTH = 1.25
@@ -72,7 +71,7 @@ class Partitions:
     n_moved : int
         Number of documents that were moved.
     sameness : str
-        Why nothing can be learned from the labels, as :attr:`boostrank.labels.Labels.sameness`.
+        Why nothing can be learned from the labels, as :attr:`boostrank.objectives.labels.Labels.sameness`.
     """
 
     parts: list[Partition]
@@ -97,7 +96,7 @@ def require_collection(name: str, values: Any) -> None:
 
 
 def find_lazy_qid(X: Any, qid: Any) -> tuple[Any, Any]:
-    """Features and query ids, as :func:`boostrank.frames.find_qid` finds them, without computing anything."""
+    """Features and query ids, as :func:`boostrank.inputs.frames.find_qid` finds them, without computing anything."""
     if isinstance(X, dd.DataFrame):
         if QID in X.columns:
             return X.drop(columns=QID), X[QID] if qid is None else qid

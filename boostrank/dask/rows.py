@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
-from boostrank.arrays import check_lengths
 from boostrank.clicks import DocumentClicks
 from boostrank.clicks.document_clicks import RECORD
+from boostrank.core.queries import Queries
+from boostrank.core.weights import document_weights
 from boostrank.dask.click_records import ClickRecords
-from boostrank.frames import is_pandas
-from boostrank.labels import Labels, as_labels
-from boostrank.queries import Queries
+from boostrank.inputs.arrays import Floats, Ints, check_lengths
+from boostrank.inputs.frames import is_pandas
+from boostrank.objectives.labels import Labels, as_labels
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.segments import Floats, Ints
-from boostrank.weights import document_weights
 
 
 class Rows(NamedTuple):

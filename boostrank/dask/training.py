@@ -16,7 +16,6 @@ from distributed import get_worker
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends import xgboost as xgboost_backend
 from boostrank.backends.base import (
     Backend,
     BoostingFunction,
@@ -27,7 +26,10 @@ from boostrank.backends.base import (
     ValidationSet,
 )
 from boostrank.backends.custom_functions import BoundMetric
-from boostrank.bound_loss import BoundLoss, Float32s
+from boostrank.backends.xgboost import backend as xgboost_backend
+from boostrank.core.queries import Queries
+from boostrank.core.threads import use_threads
+from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights
 from boostrank.dask.click_records import ClickRecords
 from boostrank.dask.collective import (
     GlobalMeasure,
@@ -40,16 +42,14 @@ from boostrank.dask.collective import (
 )
 from boostrank.dask.partitions import Partition
 from boostrank.dask.rows import as_rows, labels_of, stack
-from boostrank.frames import is_pandas
-from boostrank.labels import Labels, Relevance
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.frames import is_pandas
 from boostrank.metrics import Measure
-from boostrank.objective import EdgeObjective
-from boostrank.queries import Queries
+from boostrank.objectives.bound_loss import BoundLoss, Float32s
+from boostrank.objectives.labels import Labels, Relevance
+from boostrank.objectives.objective import EdgeObjective
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.grouping import GivenRows, group_data
-from boostrank.segments import Bools, Floats
-from boostrank.threads import use_threads
-from boostrank.weights import DOCUMENT_WEIGHTS, require_equal_weights
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from boostrank.html_tables import html_table, range_text
-from boostrank.queries import Queries
-from boostrank.segments import Floats
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Floats
+from boostrank.tables.html import html_table, range_text
 
 if TYPE_CHECKING:
     from scipy import sparse as sp

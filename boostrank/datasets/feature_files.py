@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.datasets.feature_parts import Part, open_part
-from boostrank.segments import Ints
+from boostrank.inputs.arrays import Ints
 
 #: Number of elements of a block: 16 MiB of float32.
 BLOCK_ELEMENTS = 2**22

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.setting_checks import check_flag, is_count
+from boostrank.inputs.checks import check_flag, is_count
 
 Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]

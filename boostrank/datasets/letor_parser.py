@@ -12,14 +12,14 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from boostrank.compiled import is_available
+from boostrank.core.compiled import is_available
+from boostrank.core.threads import for_each, n_threads
 from boostrank.datasets.letor_compiled import parse_compiled
 from boostrank.datasets.letor_faults import raise_fault
 from boostrank.datasets.letor_format import LINE_FORM, PathLike, ReadOptions
 from boostrank.datasets.letor_numpy import parse_with_numpy
 from boostrank.datasets.parsed_file import ParsedBlock, ParsedFile, RefusedBlockError
-from boostrank.files import open_decompressed
-from boostrank.threads import for_each, n_threads
+from boostrank.inputs.files import open_decompressed
 
 BLOCK_BYTES = 1 << 19  # The temporary arrays of NumPy for a block, about 10 times its size, then stay in the cache.
 BLOCKS_PER_THREAD = 4  # So that threads wait little for each other, and little memory is used.

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.letor_format import PathLike, is_int64
-from boostrank.files import write_atomically
-from boostrank.setting_checks import check_flag, is_count
+from boostrank.inputs.checks import check_flag, is_count
+from boostrank.inputs.files import write_atomically
 
 
 def write_letor(

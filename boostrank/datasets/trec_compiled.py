@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from boostrank.compiled import is_available
-from boostrank.compiled.trec_lines import Role, trec_lines
-from boostrank.segments import Ints
+from boostrank.core.compiled import is_available
+from boostrank.core.compiled.trec_lines import Role, trec_lines
+from boostrank.inputs.arrays import Ints
 
 #: Roles of fields that are not in the table.
 UNUSED: Role = "unused"

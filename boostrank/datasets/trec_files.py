@@ -20,8 +20,8 @@ import pandas as pd
 
 from boostrank.datasets.trec_compiled import parse_compiled
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_run
-from boostrank.files import read_decompressed, write_atomically
-from boostrank.setting_checks import is_finite_text
+from boostrank.inputs.checks import is_finite_text
+from boostrank.inputs.files import read_decompressed, write_atomically
 
 Path = str | os.PathLike[str]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostrank.segments import Floats, Ints
+from boostrank.inputs.arrays import Floats, Ints
 
 
 def equal_bins(values: Floats, n_bins: int) -> Ints:

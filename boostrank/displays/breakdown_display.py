@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import Discount, Gain, Ties
+from boostrank.core.dcg import Discount, Gain, Ties
 from boostrank.displays.display import Display
 from boostrank.displays.predictions import predictions
 from boostrank.displays.style import (

@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.arrays import as_floats
-from boostrank.dcg import DCG, Discount, Gain
+from boostrank.core.dcg import DCG, Discount, Gain
+from boostrank.core.targets import Normalize, make_targets
+from boostrank.core.weights import query_weights, weighted_means
 from boostrank.displays.bins import equal_bins
 from boostrank.displays.display import Display
 from boostrank.displays.predictions import predictions
 from boostrank.displays.style import BLUE, GREY, axes, light_grid, wrapped
+from boostrank.inputs.arrays import Floats, Ints, as_floats
+from boostrank.inputs.checks import check_count, check_flag
 from boostrank.metrics.input_checks import labels_scores_queries
 from boostrank.metrics.query_groups import mean_margin
-from boostrank.segments import Floats, Ints
-from boostrank.setting_checks import check_count, check_flag
-from boostrank.targets import Normalize, make_targets
-from boostrank.weights import query_weights, weighted_means
 
 # Titles of the targets in the plot.
 TITLES = {
@@ -57,7 +56,7 @@ class GainCalibrationDisplay(Display):
     n_documents, n_queries : ndarray of int, shape (n_bins,)
         Number of documents of each bin, and of queries that they belong to.
     normalize : str
-        Kind of gain: a normalization of :func:`boostrank.targets.make_targets`.
+        Kind of gain: a normalization of :func:`boostrank.make_targets`.
     within_queries : bool
         Whether the mean of each query is subtracted from scores and gains.
     has_diagonal : bool
@@ -124,8 +123,8 @@ class GainCalibrationDisplay(Display):
             scores of boostrank's rankers leave out the constant that boosting starts with, which no ranking depends on:
             for "squared", whose scores predict gains up to it, set `within_queries` too.
         k, gain, discount, normalize
-            Gains are those of :func:`boostrank.targets.make_targets`, with these settings of
-            :class:`boostrank.dcg.DCG`. The default, "dcg", is ``G / Z``.
+            Gains are those of :func:`boostrank.make_targets`, with these settings of
+            :class:`boostrank.DCG`. The default, "dcg", is ``G / Z``.
         name : str, optional
             Name of the ranker, for the title.
         ax : matplotlib axes, optional

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from boostrank.displays.display import Display
 from boostrank.displays.style import BLUE, DARK, GREY, ORANGE, axes, few_ticks, light_grid, shortened, wrapped
-from boostrank.explanations import Explanation, explain, feature_text, number_format, value_text
-from boostrank.setting_checks import check_count
+from boostrank.inputs.checks import check_count
+from boostrank.inspection.explanations import Explanation, explain, feature_text, number_format, value_text
 
 # Longer texts are shortened.
 _MAX_NAME, _MAX_VALUE = 24, 10
@@ -30,7 +30,7 @@ class ContributionDisplay(Display):
     Attributes
     ----------
     explanation : Explanation
-        The values; see :class:`boostrank.explanations.Explanation`.
+        The values; see :class:`boostrank.inspection.explanations.Explanation`.
     n_features : int
         Maximum number of features that are drawn; the others are one bar.
     figure_, ax_ : matplotlib Figure and Axes

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank.core.weights import weighted_means
 from boostrank.displays.predictions import named_estimators
 from boostrank.displays.style import (
     DARK,
@@ -20,12 +21,11 @@ from boostrank.displays.style import (
     styles,
     wrapped,
 )
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.metrics import RankingScorer, get_measure
 from boostrank.metrics.query_groups import LEVEL, mean_margin
 from boostrank.model_selection.cross_validation import fixed_folds
 from boostrank.preferences import PreferenceGraph
-from boostrank.segments import Floats, Ints
-from boostrank.weights import weighted_means
 
 #: Confidence level of means over folds, as text.
 LEVEL_OF_FOLDS = f"{LEVEL * 100:g}%"

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from boostrank.displays.display import Display
 from boostrank.displays.fold_means import LEVEL_OF_FOLDS, fold_means
 from boostrank.displays.style import GREY, axes, interval_rows, light_grid, measure_name, shortened
+from boostrank.inputs.checks import check_count
+from boostrank.inspection import feature_importance
+from boostrank.inspection.permutation_importance import PERMUTATION
 from boostrank.metrics import get_measure
-from boostrank.model_selection import feature_importance
-from boostrank.model_selection.permutation_importance import PERMUTATION
-from boostrank.setting_checks import check_count
 
 
 @dataclass
@@ -23,7 +23,7 @@ class FeatureImportanceDisplay(Display):
     """Mean importance of features over folds, with 95% intervals.
 
     Created by :meth:`from_estimator`. Importances are those of
-    :func:`boostrank.model_selection.feature_importance`. An interval is ``mean -+ t s / sqrt(n)``, with the standard
+    :func:`boostrank.inspection.feature_importance`. An interval is ``mean -+ t s / sqrt(n)``, with the standard
     deviation ``s`` over the ``n`` folds and the quantile ``t`` of Student's distribution with ``n - 1`` degrees of
     freedom. It shows how much the importance depends on the queries that are trained and tested on. Because the
     training data of folds overlap, it is approximate, and rather too narrow.
@@ -77,7 +77,7 @@ class FeatureImportanceDisplay(Display):
         Parameters
         ----------
         ranker, X, y, qid, kind, measure
-            As in :func:`boostrank.model_selection.feature_importance`. The ranker need not be fitted.
+            As in :func:`boostrank.inspection.feature_importance`. The ranker need not be fitted.
         n_features : int, default 15
             Number of features to draw, those with the largest means.
         ax : matplotlib axes, optional

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import Discount, Gain, Ties
+from boostrank.core.dcg import Discount, Gain, Ties
+from boostrank.core.queries import Queries
+from boostrank.core.weights import query_weights, weighted_means
 from boostrank.displays.display import Display
 from boostrank.displays.predictions import named, predictions
 from boostrank.displays.style import (
@@ -23,13 +25,12 @@ from boostrank.displays.style import (
     whole_ticks,
     wrapped,
 )
-from boostrank.metrics import Empty, check_ks, ndcg_curve
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_number
+from boostrank.metrics import Empty, ndcg_curve
 from boostrank.metrics.input_checks import require_ids
+from boostrank.metrics.ndcg_by_cutoff import check_ks
 from boostrank.metrics.query_groups import mean_margin
-from boostrank.queries import Queries
-from boostrank.segments import Floats, Ints
-from boostrank.setting_checks import check_number
-from boostrank.weights import query_weights, weighted_means
 
 # Share of the distance of two cutoffs that the intervals of one cutoff are distributed over.
 DIFFERENCES_SHARE = 0.5

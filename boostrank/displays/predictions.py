@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from boostrank.frames import find_qid, require_qid
+from boostrank.inputs.frames import find_qid, require_qid
 
 
 def named(values: Any, name: str | None, default: str, argument: str) -> dict[str, Any]:

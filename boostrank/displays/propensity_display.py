@@ -13,8 +13,8 @@ from boostrank.clicks import Propensities, get_click_model
 from boostrank.displays.display import Display
 from boostrank.displays.predictions import named
 from boostrank.displays.style import BLACK, MAX_MARKERS, axes, legend_below, light_grid, styles, whole_ticks
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_number
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_number
 
 # Several estimates are drawn beside each other, in this share of the distance of two positions.
 WIDTH_OF_POSITION = 0.5

@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import check_relevance
+from boostrank.core.dcg import check_relevance
+from boostrank.core.queries import Queries
+from boostrank.core.weights import query_weights
 from boostrank.displays.bins import equal_bins
 from boostrank.displays.display import Display
 from boostrank.displays.predictions import named, predictions
@@ -26,14 +28,12 @@ from boostrank.displays.style import (
     shortened,
     wrapped,
 )
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_count
 from boostrank.metrics import Measure, get_measure
 from boostrank.metrics.input_checks import refuse_other_labels, require_ids
 from boostrank.metrics.ndcg import NDCG
 from boostrank.metrics.query_groups import QueryGroups, group_means, query_groups
-from boostrank.queries import Queries
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_count
-from boostrank.weights import query_weights
 
 #: Groupings that are computed from the labels, with the title of the groups in the plot.
 GROUPINGS = {

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boostrank.dcg import DCG
-from boostrank.segments import Floats
+from boostrank.core.dcg import DCG
+from boostrank.inputs.arrays import Floats
 
 # The palette of Okabe and Ito, "Color universal design" (2008), which people of any colour vision can distinguish.
 BLUE = "#0072B2"

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import Discount, Gain
+from boostrank.core.dcg import Discount, Gain
+from boostrank.core.queries import Queries
+from boostrank.core.weights import query_weights
 from boostrank.displays.display import Display
 from boostrank.displays.predictions import predictions
 from boostrank.displays.style import BLACK, SKY, axes, legend_below, light_grid, ndcg_name, shortened, whole_ticks
+from boostrank.inputs.arrays import Floats
 from boostrank.metrics import Empty, tie_range
 from boostrank.metrics.input_checks import require_ids
-from boostrank.queries import Queries
-from boostrank.segments import Floats
-from boostrank.weights import query_weights
 
 # Differences of NDCG up to this are rounding errors.
 ROUNDING_TOLERANCE = 1e-12

@@ -24,7 +24,7 @@ from boostrank.displays.style import (
     whole_ticks,
     wrapped,
 )
-from boostrank.segments import Floats, Ints
+from boostrank.inputs.arrays import Floats, Ints
 
 # Number of small markers of a curve, where there are several rankers and data sets.
 N_SMALL_MARKERS = 8

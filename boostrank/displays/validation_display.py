@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from boostrank.displays.display import Display
 from boostrank.displays.fold_means import cross_validated, curve_means, draw_curves, legend_labels
 from boostrank.displays.style import HEIGHT, LABELS_HEIGHT, SLANTED_CHARACTER, axes, legend_height, shortened, slanted
+from boostrank.inputs.checks import is_number
 from boostrank.model_selection import validation_curve
-from boostrank.setting_checks import is_number
 
 # Positive numbers whose largest is this many times the smallest have a logarithmic axis.
 LOGARITHMIC_RATIO = 20.0

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import Ties
+from boostrank.core.dcg import Ties
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Floats
 from boostrank.metrics.base import Domain, Prepared, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.input_checks import preferences_scores_queries
 from boostrank.metrics.pair_counts import count_reversed_pairs, label_codes
 from boostrank.metrics.query_mean import Empty
 from boostrank.preferences import PreferenceGraph
-from boostrank.queries import Queries
-from boostrank.segments import Floats
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG
+from boostrank.core.dcg import DCG
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import Domain, Prepared, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_mean import Empty
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -9,13 +9,14 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Ties
+from boostrank.core.dcg import DCG, Ties
+from boostrank.core.rankings import RankedBlock
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_choice
 from boostrank.metrics.binary_gains import BinaryMeasure
 from boostrank.metrics.query_mean import Empty
 from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents, sum_over_ranks
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Ints, Segments
-from boostrank.setting_checks import check_choice
 
 Denominator = Literal["all", "possible", "found"]
 

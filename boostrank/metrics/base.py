@@ -10,16 +10,17 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import DCG, TIES, Ties, check_relevance
+from boostrank.core.dcg import DCG, TIES, Ties, check_relevance
+from boostrank.core.queries import Queries
+from boostrank.core.rankings import RankedBlock, for_each_ranked
+from boostrank.core.segments import Segments
+from boostrank.core.weights import query_weights
+from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.checks import check_choice, check_flag, check_settings, setting
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.input_checks import labels_scores_queries, refuse_other_labels
 from boostrank.metrics.query_mean import EMPTY, Empty, QueryMean
 from boostrank.preferences import PreferenceGraph
-from boostrank.queries import Queries
-from boostrank.rankings import RankedBlock, for_each_ranked
-from boostrank.segments import Bools, Floats, Ints, Segments
-from boostrank.setting_checks import check_choice, check_flag, check_settings, setting
-from boostrank.weights import query_weights
 
 #: What a measure may be defined for.
 Domain = Literal["arrays and runs", "arrays", "runs"]
@@ -207,7 +208,7 @@ class QueryMeasure(Measure):
     """A measure that is computed for each query and averaged over queries.
 
     A subclass is a frozen dataclass whose fields are further settings, made by
-    :func:`boostrank.setting_checks.setting`, which declares their checks. It defines `name` and `prepare`.
+    :func:`boostrank.inputs.checks.setting`, which declares their checks. It defines `name` and `prepare`.
 
     Parameters
     ----------

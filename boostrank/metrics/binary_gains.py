@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boostrank.dcg import DCG, Ties, check_cutoff
+from boostrank.core.dcg import DCG, Ties, check_cutoff
+from boostrank.core.rankings import RankedBlock
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -41,7 +42,7 @@ class BinaryMeasure(RelevantDocuments):
     Parameters
     ----------
     k : int or float, optional
-        Cutoff, as in :class:`boostrank.dcg.DCG`.
+        Cutoff, as in :class:`boostrank.DCG`.
     ties : {"average", "stable", "best", "worst"}, default "average"
     """
 

@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import Ties
+from boostrank.core.dcg import Ties
+from boostrank.core.rankings import RankedBlock
+from boostrank.inputs.arrays import Floats
 from boostrank.metrics.base import PreparedRanks
 from boostrank.metrics.binary_gains import RelevantDocuments
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_mean import Empty
 from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -8,16 +8,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.arrays import check_lengths
 from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
 from boostrank.clicks.counterfactual import discounts_of_documents, require_support
-from boostrank.dcg import DCG, Discount
+from boostrank.core.dcg import DCG, Discount
+from boostrank.core.queries import Queries
+from boostrank.core.weights import query_weights
+from boostrank.inputs.arrays import Bools, Floats, check_lengths
+from boostrank.inputs.checks import check_flag
 from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.input_checks import check_scores
-from boostrank.queries import Queries
-from boostrank.segments import Bools, Floats
-from boostrank.setting_checks import check_flag
-from boostrank.weights import query_weights
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +37,7 @@ class ClickDCG(Measure):
     Parameters
     ----------
     k, discount
-        As in :class:`boostrank.dcg.DCG`.
+        As in :class:`boostrank.DCG`.
 
     Raises
     ------

@@ -7,12 +7,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from boostrank.core.rank_sums import N_ADDED, sums_over_ranks
+from boostrank.core.rankings import RankedBlock
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_count, check_flag, check_number, setting
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.rank_sums import N_ADDED, sums_over_ranks
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Ints, Segments
-from boostrank.setting_checks import check_count, check_flag, check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

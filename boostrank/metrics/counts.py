@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from boostrank.core.rankings import RankedBlock
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Ties, check_cutoff
+from boostrank.core.dcg import DCG, Ties, check_cutoff
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_mean import Empty
 from boostrank.metrics.ranked_documents import RankedDocuments, sum_over_ranks
-from boostrank.segments import Floats, Ints, Segments
-from boostrank.setting_checks import check_number, setting
 
 # If a user reads on with a probability below this, the documents after it do not change a result in float64.
 NEGLIGIBLE = 1e-18

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.dcg import DCG
-from boostrank.gain_counts import LevelCounts, count_levels
+from boostrank.core.dcg import DCG
+from boostrank.core.gain_counts import LevelCounts, count_levels
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.metrics.subtopics import GreedyGains, RelevantPairs, SubtopicJudgments
-from boostrank.segments import Floats, Ints, Segments
 
 
 class GroupedLabels:
@@ -56,7 +57,7 @@ class GroupedLabels:
         return self._once(("binary", threshold), compute)
 
     def relative_gains(self, dcg: DCG) -> Floats:
-        """Gain of each document, as :meth:`boostrank.dcg.DCG.relative_gains_of`."""
+        """Gain of each document, as :meth:`boostrank.core.dcg.DCG.relative_gains_of`."""
         return self._once(("gains", dcg.gain), lambda: dcg.relative_gains_of(self.values, self.queries))
 
     def ideal(self, dcg: DCG) -> Floats:

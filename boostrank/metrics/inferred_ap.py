@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from boostrank.core.rankings import RankedBlock
+from boostrank.inputs.arrays import Floats
 from boostrank.metrics.base import Domain, PreparedRanks
 from boostrank.metrics.binary_gains import RelevantDocuments
 from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats
 
 # As in trec_eval, so that a share of 0 documents has the value 1/2.
 EPSILON = 1e-5

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.arrays import as_array, check_lengths, real_array_as_floats
 from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
-from boostrank.dcg import check_relevance
-from boostrank.frames import require_qid
+from boostrank.core.dcg import check_relevance
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Floats, as_array, check_lengths, real_array_as_floats
+from boostrank.inputs.frames import require_qid
 from boostrank.preferences import PreferenceGraph
-from boostrank.queries import Queries
-from boostrank.segments import Floats
 
 
 def labels_scores_queries(

@@ -8,15 +8,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import Ties
+from boostrank.core.dcg import Ties
+from boostrank.core.rankings import RankedBlock
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import PreparedRanks
 from boostrank.metrics.binary_gains import RelevantDocuments
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_mean import Empty
 from boostrank.metrics.ranked_documents import ranked_documents
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_number, setting
 
 #: Levels of recall of the usual graph of precision and recall.
 LEVELS = tuple(tenths / 10 for tenths in range(11))

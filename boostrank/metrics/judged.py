@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostrank.dcg import DCG, Ties, check_cutoff
+from boostrank.core.dcg import DCG, Ties, check_cutoff
+from boostrank.core.rankings import RankedBlock
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import setting
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats
-from boostrank.setting_checks import setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

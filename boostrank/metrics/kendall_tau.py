@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.metrics.base import Domain, Prepared, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.pair_counts import count_inversions, count_tied_pairs, label_codes
 from boostrank.metrics.query_mean import Empty
-from boostrank.segments import Floats, Ints, Segments
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

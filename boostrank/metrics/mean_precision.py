@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma
 
-from boostrank.dcg import DCG, Ties
+from boostrank.core.dcg import DCG, Ties
+from boostrank.core.rankings import RankedBlock
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
 from boostrank.metrics.binary_gains import BinaryMeasure, precision_depths
 from boostrank.metrics.query_mean import Empty
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Segments
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

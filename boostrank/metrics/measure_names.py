@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from boostrank.setting_checks import check_choice, check_number, is_count, is_number
+from boostrank.inputs.checks import check_choice, check_number, is_count, is_number
 
 
 class _Entry(NamedTuple):

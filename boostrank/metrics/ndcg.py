@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, Gain, Ties, normalize
+from boostrank.core.dcg import DCG, Discount, Gain, Ties, normalize
+from boostrank.core.rankings import RankedBlock
+from boostrank.inputs.arrays import Floats
 from boostrank.metrics.base import PreparedRanks, QueryMeasure, as_value
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_mean import Empty
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -47,7 +47,7 @@ class NDCG(DiscountedCumulativeGain):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries import Queries
+    >>> from boostrank.core.queries import Queries
     >>> bound = NDCG(k=1, empty="skip").bind([1, 0, 0], Queries.from_sizes([2, 1]))
     >>> bound.per_query(np.array([0.1, 0.2, 0.0])).tolist()
     [0.0, nan]
@@ -84,7 +84,7 @@ def ndcg_score(
 
     ``NDCG@k = DCG@k / Z_k`` with ``DCG@k = sum over ranks r <= k of G(y) d(r)``, where the document with the highest
     score has rank 1, and ``Z_k`` is the largest DCG@k of any ranking. It is computed by ``OMP_NUM_THREADS`` threads, or
-    as many as there are processors; ``boostrank.threads.use_threads`` sets another number.
+    as many as there are processors; ``boostrank.use_threads`` sets another number.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def ndcg_score(
         Query id of each row. Rows of one query need not be adjacent. If all rows belong to one query, pass
         ``numpy.zeros(len(y_true))``; without query ids there is an error.
     k, gain, discount
-        See :class:`boostrank.dcg.DCG`.
+        See :class:`boostrank.DCG`.
     ties : {"average", "stable", "best", "worst"}, default "average"
         How tied documents, which have equal scores, are ranked. "average" takes the exact mean over all their
         permutations (as scikit-learn), "stable" ranks them by row number (as LightGBM), and "best" and "worst" rank

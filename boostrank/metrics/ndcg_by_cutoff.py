@@ -7,14 +7,15 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
+from boostrank.core.dcg import DCG, Discount, Gain, Ties, check_ties, normalize
+from boostrank.core.rankings import RankedBlock, for_each_ranked
+from boostrank.core.segments import Segments
+from boostrank.core.weights import query_weights
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_flag, is_count
 from boostrank.metrics.input_checks import labels_scores_queries
 from boostrank.metrics.query_mean import Empty, QueryMean
 from boostrank.metrics.ranked_documents import ranked_documents
-from boostrank.rankings import RankedBlock, for_each_ranked
-from boostrank.segments import Floats, Ints, Segments
-from boostrank.setting_checks import check_flag, is_count
-from boostrank.weights import query_weights
 
 
 def ndcg_curve(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, Gain, Ties, check_ties, tiebreak
+from boostrank.core.dcg import DCG, Discount, Gain, Ties, check_ties, tiebreak
+from boostrank.core.weights import query_weights
 from boostrank.metrics.input_checks import labels_scores_queries
-from boostrank.weights import query_weights
 
 if TYPE_CHECKING:
     import pandas as pd

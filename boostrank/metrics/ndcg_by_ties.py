@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, Gain, Ties, normalize
+from boostrank.core.dcg import DCG, Discount, Gain, Ties, normalize
+from boostrank.core.weights import query_weights
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_flag
 from boostrank.metrics.input_checks import labels_scores_queries
 from boostrank.metrics.query_mean import Empty, QueryMean
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_flag
-from boostrank.weights import query_weights
 
 
 class TieRange(NamedTuple):

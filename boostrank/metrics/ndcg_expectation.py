@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from boostrank.arrays import check_lengths
-from boostrank.dcg import DCG, check_relevance
+from boostrank.core.dcg import DCG, check_relevance
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Floats, check_lengths
 from boostrank.metrics.input_checks import check_scores, require_ids
-from boostrank.queries import Queries
-from boostrank.segments import Floats
 
 
 def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | float | None = None) -> Floats:
@@ -28,7 +27,7 @@ def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | 
     qid : array-like, shape (n_documents,)
         Query id of each row.
     k : int or float, optional
-        Cutoff, as in :class:`boostrank.dcg.DCG`.
+        Cutoff, as in :class:`boostrank.DCG`.
 
     Returns
     -------

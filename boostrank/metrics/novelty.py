@@ -8,14 +8,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from boostrank.dcg import DCG, discount_function
+from boostrank.core.dcg import DCG, discount_function
+from boostrank.core.rank_sums import sums_over_ranks
+from boostrank.core.rankings import RankedBlock
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_count, check_number, setting
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.subtopics import FoundPairs, RelevantPairs
-from boostrank.rank_sums import sums_over_ranks
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Ints
-from boostrank.setting_checks import check_count, check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -7,14 +7,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from boostrank.dcg import DCG, check_cutoff
+from boostrank.core.dcg import DCG, check_cutoff
+from boostrank.core.rankings import RankedBlock
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import setting
 from boostrank.metrics.base import Domain, PreparedRanks
 from boostrank.metrics.binary_gains import RelevantDocuments
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_mean import Empty
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats
-from boostrank.setting_checks import setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

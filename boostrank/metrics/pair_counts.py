@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostrank.dcg import Ties, tiebreak
-from boostrank.segments import Floats, Ints, Segments
+from boostrank.core.dcg import Ties, tiebreak
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
 
 
 def label_codes(labels: Floats, queries: Segments) -> tuple[Ints, Ints]:

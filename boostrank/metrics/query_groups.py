@@ -10,11 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
-from boostrank.arrays import as_array
-from boostrank.queries import Queries
-from boostrank.query_values import align, by_id, is_by_id, refuse_unknown
-from boostrank.segments import Floats, Ints
-from boostrank.weights import weighted_means
+from boostrank.core.queries import Queries
+from boostrank.core.query_values import align, by_id, is_by_id, refuse_unknown
+from boostrank.core.weights import weighted_means
+from boostrank.inputs.arrays import Floats, Ints, as_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

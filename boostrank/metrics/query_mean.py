@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from boostrank.queries import Queries
-from boostrank.segments import Bools, Floats
-from boostrank.setting_checks import check_choice
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import check_choice
 
 Empty = Literal["zero", "one", "skip", "raise"]
 #: Value of a query for which a measure is undefined. It is NaN if the query is left out of the mean or is an error.

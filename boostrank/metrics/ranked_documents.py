@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from boostrank.compiled import is_available
-from boostrank.compiled.ranked_measures import RankedMeasure
-from boostrank.dcg import Ties, break_ties, compiled_measure
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Bools, Floats, Ints, Segments
+from boostrank.core.compiled import is_available
+from boostrank.core.compiled.ranked_measures import RankedMeasure
+from boostrank.core.dcg import Ties, break_ties, compiled_measure
+from boostrank.core.rankings import RankedBlock
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Bools, Floats, Ints
 
 
 class RankedDocuments(NamedTuple):

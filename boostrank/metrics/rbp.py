@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Gain, Ties, check_cutoff
+from boostrank.core.dcg import DCG, Gain, Ties, check_cutoff
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import PreparedRanks, QueryMeasure, as_value
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.query_mean import Empty
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -83,7 +83,7 @@ def rbp_score(
         Probability that the user reads the next document, in (0, 1).
     gain : {"exp2", "linear"}, sequence of float, or callable, optional
         None: the gain is 1 for labels of at least `threshold`, and 0 for others. Otherwise as in
-        :class:`boostrank.dcg.DCG`, such as the table ``[0, 0.25, 0.5, 1]`` of gains by label. If all gains are in
+        :class:`boostrank.DCG`, such as the table ``[0, 0.25, 0.5, 1]`` of gains by label. If all gains are in
         [0, 1], RBP is at most 1.
     threshold : float, default 1
         Labels of at least this are relevant. Used only if `gain` is None.

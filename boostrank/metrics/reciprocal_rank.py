@@ -9,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Ties
+from boostrank.core.dcg import DCG, Ties
+from boostrank.core.rankings import RankedBlock
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
 from boostrank.metrics.binary_gains import BinaryMeasure
 from boostrank.metrics.query_mean import Empty
 from boostrank.metrics.ranked_documents import RankedDocuments, sum_over_ranks
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Segments
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.frames import find_qid
+from boostrank.core.queries import Queries
+from boostrank.core.weights import query_weights
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_flag
+from boostrank.inputs.frames import find_qid
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
 from boostrank.metrics.click_dcg import ClickDCG
 from boostrank.metrics.input_checks import labels_scores_queries, require_ids
@@ -18,10 +22,6 @@ from boostrank.metrics.measure_classes import ALL_MEASURES
 from boostrank.metrics.measure_names import name_in_other_case, parse_name
 from boostrank.metrics.query_groups import add_groups, group_means, query_groups
 from boostrank.preferences import PreferenceGraph
-from boostrank.queries import Queries
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_flag
-from boostrank.weights import query_weights
 
 if TYPE_CHECKING:
     import pandas as pd

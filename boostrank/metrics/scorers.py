@@ -9,7 +9,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from boostrank.frames import find_qid, require_qid
+from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics.base import Measure, QueryMeasure
 from boostrank.metrics.registry import get_measure
 from boostrank.metrics.training_queries import warn_of_cut_queries

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from boostrank.core.rankings import RankedBlock
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_flag, check_number, setting
 from boostrank.metrics.base import Domain, PreparedRanks
 from boostrank.metrics.binary_gains import RelevantDocuments
 from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_flag, check_number, setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Ints, Segments, ranges
+from boostrank.core.rankings import RankedBlock
+from boostrank.core.segments import Segments, ranges
+from boostrank.inputs.arrays import Floats, Ints
 
 # Gains that differ by less, relative to the larger one, are equal: their terms were added in different sequences.
 EQUAL_GAINS = 1e-12

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
-from boostrank.queries import Queries
-from boostrank.user_warnings import warn
+from boostrank.core.queries import Queries
+from boostrank.inputs.warnings import warn
 
 if TYPE_CHECKING:
     import pandas as pd

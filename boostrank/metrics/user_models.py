@@ -24,14 +24,15 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import digamma, polygamma
 
-from boostrank.dcg import DCG, TIES, Ties, discount_function
+from boostrank.core.dcg import DCG, TIES, Ties, discount_function
+from boostrank.core.rank_sums import N_ADDED, sums_over_ranks
+from boostrank.core.rankings import RankedBlock
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_count, check_number, setting
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.grouped_labels import GroupedLabels
 from boostrank.metrics.ranked_documents import ranked_documents
-from boostrank.rank_sums import N_ADDED, sums_over_ranks
-from boostrank.rankings import RankedBlock
-from boostrank.segments import Floats, Ints, Segments
-from boostrank.setting_checks import check_count, check_number, setting
 
 # A sum of gains that is below a goal by less than this, relative to the goal, reaches it.
 ROUNDING = 1e-9

@@ -16,18 +16,18 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
 from boostrank.clicks import ClickLabels, ClickLog
-from boostrank.dcg import DCG
-from boostrank.estimators import accept_qid, last_step, n_rounds, unwrap
-from boostrank.frames import find_qid, require_qid
-from boostrank.labels import as_labels
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.weights import document_weights
+from boostrank.inputs.arrays import Ints
+from boostrank.inputs.checks import named_part
+from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import ClickDCG, Measure, make_scorer
 from boostrank.metrics.scorers import RankingScorer
+from boostrank.model_selection.estimators import accept_qid, last_step, n_rounds, unwrap
 from boostrank.model_selection.splits import QueryKFold
+from boostrank.objectives.labels import as_labels
 from boostrank.preferences import PreferenceGraph
-from boostrank.queries import Queries
-from boostrank.segments import Ints
-from boostrank.setting_checks import named_part
-from boostrank.weights import document_weights
 
 
 class Folds(list[tuple[Ints, Ints]]):

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from boostrank.frames import find_qid, require_qid
+from boostrank.core.queries import Queries
+from boostrank.inputs.checks import is_count, is_number
+from boostrank.inputs.frames import find_qid, require_qid
+from boostrank.inputs.random_states import as_random_state
 from boostrank.model_selection.cross_validation import cross_validate, grid_search, make_folds
-from boostrank.queries import Queries
-from boostrank.random_states import as_random_state
-from boostrank.setting_checks import is_count, is_number
 
 
 def learning_curve(

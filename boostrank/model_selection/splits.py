@@ -10,14 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import _num_samples
 
-from boostrank.arrays import check_lengths
+from boostrank.core.dcg import check_relevance
+from boostrank.core.queries import Queries, positions_by_id
 from boostrank.datasets import Dataset, Fold
-from boostrank.dcg import check_relevance
-from boostrank.frames import find_qid, require_qid
-from boostrank.queries import Queries, positions_by_id
-from boostrank.random_states import as_random_state
-from boostrank.segments import Ints
-from boostrank.setting_checks import check_count, check_flag, check_number, named_part
+from boostrank.inputs.arrays import Ints, check_lengths
+from boostrank.inputs.checks import check_count, check_flag, check_number, named_part
+from boostrank.inputs.frames import find_qid, require_qid
+from boostrank.inputs.random_states import as_random_state
 
 
 class QueryKFold(GroupKFold):

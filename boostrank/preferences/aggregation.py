@@ -8,8 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsqr
 
+from boostrank.inputs.arrays import Floats
 from boostrank.preferences.graph import PreferenceGraph
-from boostrank.segments import Floats
 
 
 class Aggregation(NamedTuple):

@@ -10,13 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, find, issparse
 from scipy.sparse.csgraph import connected_components
 
-from boostrank.arrays import as_array, as_floats, check_lengths, rescale_extreme
-from boostrank.dcg import DCG, Gain, Ties, check_relevance, check_ties
-from boostrank.html_tables import html_table, range_text
+from boostrank.core.dcg import DCG, Gain, Ties, check_relevance, check_ties
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, rescale_extreme
+from boostrank.inputs.checks import check_choice, check_number
 from boostrank.preferences.incidence import EdgeBlock, edge_blocks, ordered_pairs
-from boostrank.queries import Queries
-from boostrank.segments import Floats, Ints
-from boostrank.setting_checks import check_choice, check_number
+from boostrank.tables.html import html_table, range_text
 
 EdgeWeight = Literal["one", "labels", "gains"]
 EDGE_WEIGHTS: tuple[str, ...] = get_args(EdgeWeight)
@@ -47,7 +46,7 @@ class PreferenceGraph:
     Parameters
     ----------
     qid : array-like, shape (n_documents,)
-        Query id of each row, as in :meth:`boostrank.queries.Queries.from_qid`.
+        Query id of each row, as in :meth:`boostrank.core.queries.Queries.from_qid`.
     winner, loser : array-like of int, shape (n_edges,)
         Row numbers. The weights of edges with the same winner and loser add up. Edges may contradict each other, see
         :meth:`conflicts`.
@@ -109,7 +108,7 @@ class PreferenceGraph:
         weight : {"one", "labels", "gains"}, default "one"
             The weight of an edge is 1, as in RankNet, or the difference of the two labels, or of their gains.
         gain
-            As in :class:`boostrank.dcg.DCG`, for ``weight="gains"``.
+            As in :class:`boostrank.DCG`, for ``weight="gains"``.
         threshold : float, optional
             Labels are replaced by 1 if they are at least this number, and by 0 otherwise.
 
@@ -230,7 +229,7 @@ class PreferenceGraph:
 
     @cached_property
     def grouped(self) -> PreferenceGraph:
-        """The graph of the rows grouped by :meth:`boostrank.queries.Queries.group`, with edges sorted by winner."""
+        """The graph of the rows grouped by :meth:`Queries.group`, with edges sorted by winner."""
         queries, winner, loser = self.queries, self.winner, self.loser
         if queries.permutation is not None:
             position = np.empty(self.n_documents, dtype=self.winner.dtype)

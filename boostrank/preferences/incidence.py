@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from boostrank.queries import Queries
-from boostrank.segments import Floats, Ints, ranges
+from boostrank.core.queries import Queries
+from boostrank.core.segments import ranges
+from boostrank.inputs.arrays import Floats, Ints
 
 # Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
 # the temporary arrays of a block stay in the second-level cache.

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.files import write_atomically
+from boostrank.core.queries import joint_codes
+from boostrank.inputs.arrays import Ints
+from boostrank.inputs.checks import check_choice
+from boostrank.inputs.files import write_atomically
 from boostrank.preferences.graph import PreferenceGraph
-from boostrank.queries import joint_codes
-from boostrank.segments import Ints
-from boostrank.setting_checks import check_choice
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,22 +5,6 @@ least 46 of the 48 checks of ``check_estimator`` of scikit-learn 1.9, and 45 wit
 others repeat rows of a query, which changes its ideal DCG, or give them different weights.
 """
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from boostrank.lazy_names import lazy_names
-
-if TYPE_CHECKING:
-    from boostrank.rankers.bagging import BaggedRanker
-    from boostrank.rankers.lightgbm import LightGBMRanker
-    from boostrank.rankers.xgboost import XGBoostRanker
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "bagging": ("BaggedRanker",),
-            "lightgbm": ("LightGBMRanker",),
-            "xgboost": ("XGBoostRanker",),
-        },
-    )
-
-__all__ = ["BaggedRanker", "LightGBMRanker", "XGBoostRanker"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

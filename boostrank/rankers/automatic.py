@@ -12,15 +12,15 @@ import numpy as np
 from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification
 from boostrank.backends.progress import RoundsBar, metric_text
 from boostrank.backends.rounds import BinnedData
-from boostrank.labels import Relevance
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import named_part
+from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
+from boostrank.objectives.labels import Relevance
 from boostrank.rankers.fold_training import FoldTrainings, make_folds
 from boostrank.rankers.settings import Settings, fold_name
 from boostrank.rankers.single_training import is_of_the_data
-from boostrank.segments import Bools, Floats
-from boostrank.setting_checks import named_part
 from boostrank.significance.differences import paired_differences
-from boostrank.user_warnings import warn
 
 #: A candidate replaces the default if it is better by more than this number of standard errors of the difference.
 ERRORS_TO_REPLACE = 1.0

@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import GroupedData, Trained
 from boostrank.backends.custom_functions import CustomObjective
-from boostrank.dcg import DCG
-from boostrank.frames import find_qid, require_qid
+from boostrank.core.dcg import DCG
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_count, check_flag, is_count, named_part
+from boostrank.inputs.frames import find_qid, require_qid
+from boostrank.inputs.random_states import as_random_state
 from boostrank.metrics.training_queries import remember_training_queries
-from boostrank.random_states import as_random_state
 from boostrank.rankers.bagging_members import (
     draw_sample,
     mean_out_of_bag_scores,
@@ -30,8 +32,6 @@ from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import refuse_bag_arguments
 from boostrank.rankers.grouping import training_data
 from boostrank.rankers.settings import Settings, is_function
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_count, check_flag, is_count, named_part
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from boostrank.backends.base import GroupedData
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
+from boostrank.core.threads import n_threads
+from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.checks import is_count, is_number, named_part
 from boostrank.rankers.base import BoostedRanker
-from boostrank.segments import Bools, Floats, Ints
-from boostrank.setting_checks import is_count, is_number, named_part
-from boostrank.threads import n_threads
 
 
 class Sample(NamedTuple):

@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained, TrainingSpecification
 from boostrank.backends.model_checks import warn_without_splits
-from boostrank.dcg import DCG
-from boostrank.frames import find_qid, require_qid
-from boostrank.labels import as_labels
+from boostrank.core.dcg import DCG
+from boostrank.core.threads import use_threads
+from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
+from boostrank.objectives.labels import as_labels
 from boostrank.rankers.attributes import AttributesMixin
 from boostrank.rankers.candidates import make_candidates
 from boostrank.rankers.chosen_training import choose_and_train
@@ -29,7 +30,6 @@ from boostrank.rankers.fit_arguments import refuse_arguments
 from boostrank.rankers.grouping import training_data
 from boostrank.rankers.prediction import PredictionMixin
 from boostrank.rankers.settings import FitOptions, Rule, Settings
-from boostrank.threads import use_threads
 
 if TYPE_CHECKING:
     import pandas as pd

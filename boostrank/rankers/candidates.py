@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from boostrank.backends.base import TrainingSpecification
-from boostrank.labels import Clicks, Labels
-from boostrank.losses import DEFAULT_LOSS
+from boostrank.objectives.labels import Clicks, Labels
+from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.automatic import Candidate, warn_of_left_out
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import AUTO, FitOptions, Settings

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from boostrank.frames import replace_columns
+from boostrank.inputs.frames import replace_columns
 
 
 @dataclass(frozen=True)

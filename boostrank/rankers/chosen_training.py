@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification, ValidationSet
+from boostrank.inputs.arrays import Bools
+from boostrank.inputs.checks import named_part
 from boostrank.rankers.automatic import Candidate, Choice, choose
 from boostrank.rankers.learning_rate import set_learning_rates
 from boostrank.rankers.settings import Settings
 from boostrank.rankers.single_training import train, train_on_kept
-from boostrank.segments import Bools
-from boostrank.setting_checks import named_part
 
 
 def choose_and_train(

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from boostrank.backends.base import GroupedData, TrainingSpecification, ValidationSet
-from boostrank.frames import QID, without_column
+from boostrank.inputs.checks import named_part
+from boostrank.inputs.frames import QID, without_column
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.grouping import features_and_qid, group_data
-from boostrank.setting_checks import named_part
 
 #: Default name of a validation set that is the training data.
 TRAINING = "training"

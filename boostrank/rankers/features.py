@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from boostrank.datasets.feature_files import FeatureFiles
-from boostrank.frames import QID, is_pandas, to_pandas
+from boostrank.inputs.frames import QID, is_pandas, to_pandas
 from boostrank.rankers.categories import ColumnCategories
 
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from boostrank.backends.base import Backend, GroupedData, Training, TrainingSpecification, ValidationSet
 from boostrank.backends.history import History
 from boostrank.backends.rounds import BinnedData, TrainingByRounds
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import named_part
 from boostrank.metrics.base import BoundMeasure
 from boostrank.model_selection import QueryKFold
-from boostrank.queries import Queries
 from boostrank.rankers.single_training import bind_training
-from boostrank.segments import Bools, Floats
-from boostrank.setting_checks import named_part
 
 
 def make_folds(queries: Queries, n_folds: int, random_state: np.random.RandomState) -> list[Bools]:

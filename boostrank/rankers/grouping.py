@@ -11,16 +11,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from boostrank.arrays import as_array, as_floats, check_lengths
 from boostrank.backends.base import GroupedData
 from boostrank.clicks import ClickLabels
+from boostrank.core.queries import Queries
+from boostrank.core.weights import document_weights
 from boostrank.datasets.feature_files import FeatureFiles
-from boostrank.frames import ESTIMATOR_ADVICE, find_qid, require_qid
-from boostrank.labels import Labels, as_labels
-from boostrank.queries import Queries
+from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, as_floats, check_lengths
+from boostrank.inputs.frames import ESTIMATOR_ADVICE, find_qid, require_qid
+from boostrank.objectives.labels import Labels, as_labels
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.segments import Bools, Floats, Ints
-from boostrank.weights import document_weights
 
 
 def features_and_qid(
@@ -33,7 +32,7 @@ def features_and_qid(
     X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
     y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
     qid : array-like, shape (n_documents,), str or None
-        See :func:`boostrank.frames.find_qid`.
+        See :func:`boostrank.inputs.frames.find_qid`.
     group : array-like of int, shape (n_queries,), or None
         Number of documents of each query; the rows must be sorted by query.
     receiver : str

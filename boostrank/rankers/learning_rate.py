@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 
 from boostrank.backends.base import Backend, GroupedData, TrainingSpecification
-from boostrank.bound_loss import BoundLoss
-from boostrank.labels import Preferences
-from boostrank.losses import Loss
+from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.objectives.bound_loss import BoundLoss
+from boostrank.objectives.labels import Preferences
+from boostrank.objectives.losses import Loss
 from boostrank.rankers.automatic import Candidate
 from boostrank.rankers.settings import BASE_LEARNING_RATE, Settings
 from boostrank.rankers.single_training import is_of_the_data, train
-from boostrank.segments import Bools, Floats, Ints
 
 #: The largest learning rate is this number times the base rate.
 MAX_FACTOR = 3.0

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from boostrank.backends import lightgbm as lightgbm_backend
 from boostrank.backends.base import Backend
-from boostrank.dcg import Discount, Gain
-from boostrank.losses import DEFAULT_LOSS, Loss
+from boostrank.backends.lightgbm import backend as lightgbm_backend
+from boostrank.core.dcg import Discount, Gain
+from boostrank.core.targets import Normalize
+from boostrank.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.candidates import LIGHTGBM_CANDIDATES
 from boostrank.rankers.settings import RULES, Rule, integer, one_of
-from boostrank.targets import Normalize
 
 
 class LightGBMRanker(BoostedRanker):
@@ -40,10 +40,10 @@ class LightGBMRanker(BoostedRanker):
         rounds.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
-        :class:`boostrank.dcg.DCG`.
+        :class:`boostrank.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
-        :func:`boostrank.targets.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own in its place.
+        :func:`boostrank.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own in its place.
     n_estimators : int or "auto", default 100
         Number of boosting rounds. "auto" takes the number at which the mean over `cv` folds of the training queries of
         the deciding metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this

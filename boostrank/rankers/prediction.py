@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend
-from boostrank.frames import QID, without_column
+from boostrank.inputs.checks import check_count, check_flag, is_count
+from boostrank.inputs.frames import QID, without_column
 from boostrank.rankers.features import check_features
-from boostrank.setting_checks import check_count, check_flag, is_count
 
 
 class PredictionMixin:

@@ -13,12 +13,12 @@ from boostrank.backends.base import Backend, TrainingSpecification
 from boostrank.backends.custom_functions import CustomObjective, as_metrics
 from boostrank.backends.feature_parameters import Features, resolve_features
 from boostrank.backends.progress import BAR
-from boostrank.dcg import DCG
-from boostrank.losses import LOSSES, Loss, get_loss
+from boostrank.core.dcg import DCG
+from boostrank.inputs.checks import is_count, is_number
+from boostrank.inputs.random_states import as_random_state
 from boostrank.model_selection import split_queries
-from boostrank.random_states import as_random_state
+from boostrank.objectives.losses import LOSSES, Loss, get_loss
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.setting_checks import is_count, is_number
 
 
 class Rule(NamedTuple):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from boostrank.backends.base import Backend, GroupedData, Trained, Training, TrainingSpecification, ValidationSet
-from boostrank.segments import Bools
-from boostrank.setting_checks import named_part
+from boostrank.inputs.arrays import Bools
+from boostrank.inputs.checks import named_part
 
 
 def bind_training(

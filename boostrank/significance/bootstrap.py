@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from boostrank.arrays import rescale_extreme
-from boostrank.random_states import as_generator
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_choice, check_count, check_number
+from boostrank.inputs.arrays import Floats, rescale_extreme
+from boostrank.inputs.checks import check_choice, check_count, check_number
+from boostrank.inputs.random_states import as_generator
 from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, differences_of_rankers
 
 

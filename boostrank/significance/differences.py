@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.arrays import as_floats, rescale_extreme
-from boostrank.segments import Floats
-from boostrank.weights import check_weights
+from boostrank.core.weights import check_weights
+from boostrank.inputs.arrays import Floats, as_floats, rescale_extreme
 
 # Differences below this share of the largest value are rounding errors, and count as 0.
 ROUNDING = 1e-12

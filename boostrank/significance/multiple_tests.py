@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.arrays import as_floats
-from boostrank.segments import Floats
+from boostrank.inputs.arrays import Floats, as_floats
 
 
 def holm(p_values: ArrayLike) -> Floats:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from boostrank.arrays import as_floats, check_lengths
-from boostrank.dcg import DCG, Gain, check_relevance
-from boostrank.discounts import (
+from boostrank.core.dcg import DCG, Gain, check_relevance
+from boostrank.core.discounts import (
     CUTOFFS,
     DISCOUNTS,
     Cutoff,
@@ -20,11 +19,12 @@ from boostrank.discounts import (
     discounted_cutoffs,
     ranks_kept,
 )
+from boostrank.core.queries import Queries
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, as_floats, check_lengths
+from boostrank.inputs.checks import check_choice, check_count, check_number
 from boostrank.metrics import Empty, check_scores
 from boostrank.metrics.query_mean import EMPTY
-from boostrank.queries import Queries
-from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_choice, check_count, check_number
 from boostrank.significance.bootstrap import resampled_means
 from boostrank.significance.differences import ROUNDING, standardized
 
@@ -114,12 +114,12 @@ def queries_needed(
     qid : array-like, shape (n_documents,)
         Query ids.
     discounts : iterable of discounts, or mapping of name to discount
-        As in :class:`boostrank.dcg.DCG`. The default is log2, rank^-0.5, 1/rank and 2^-rank.
+        As in :class:`boostrank.DCG`. The default is log2, rank^-0.5, 1/rank and 2^-rank.
     ks : iterable of int, float, ("power", a) or None
         Numbers of ranks, shares of the documents of a query, ``n^a`` for a query of n documents, or all ranks (None).
         The default is all ranks, 10, a fifth of the ranks, and the square root of their number.
     gain
-        As in :class:`boostrank.dcg.DCG`.
+        As in :class:`boostrank.DCG`.
     empty : {"zero", "one", "skip", "raise"}, default "zero"
         With ``"zero"`` and ``"one"``, queries without relevant documents have the difference 0 and are included in the
         number of queries. With ``"skip"`` they are left out. With ``"raise"`` they are an error.

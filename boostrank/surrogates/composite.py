@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import brentq
 
-from boostrank.segments import Floats, Segments
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
 from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian, query_weights
 
 # The search for the best constant score ends at this absolute value, beyond which most potentials overflow.
@@ -31,7 +32,7 @@ class Composite(Surrogate):
     minus ``v v'`` is diagonally dominant, and because a negative ``outer''`` only makes the Hessian smaller.
 
     Functions that overflow at large scores end the training with an error. For the exponential function,
-    :mod:`boostrank.exponential` has a continuation that does not overflow.
+    :mod:`boostrank.core.exponential` has a continuation that does not overflow.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class Composite(Surrogate):
     ``W(s) = (sum_j exp(s_j))^2 / 2``:
 
     >>> import numpy as np
-    >>> from boostrank.segments import Segments
+    >>> from boostrank.core.segments import Segments
     >>> class SquaredMass(Composite):
     ...     def outer(self, total):
     ...         return total**2 / 2, total, np.ones_like(total)

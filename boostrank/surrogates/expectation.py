@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from boostrank.segments import Floats, Segments
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
 from boostrank.surrogates.base import Surrogate
 
 # Levels of the targets whose expected loss is minimized. Few and different levels find inconsistent losses soonest.

@@ -2,9 +2,9 @@
 
     loss(s, u) = sum_i u_i sum_{j != i} phi(s_i - s_j)
 
-The sums are over the documents of a query, and ``phi`` is a convex function of :mod:`boostrank.margins`. RankNet gives
-all ordered pairs the same weight, which is not NDCG consistent. Here the weight of a pair is the target of its first
-document, which is its normalized gain.
+The sums are over the documents of a query, and ``phi`` is a convex function of :mod:`boostrank.core.margins`.
+RankNet gives all ordered pairs the same weight, which is not NDCG consistent. Here the weight of a pair is the target
+of its first document, which is its normalized gain.
 
 **Consistency.** Since the loss is linear in the targets, its expectation is the loss at ``v = E[u]``.
 
@@ -41,9 +41,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostrank import compiled
-from boostrank.margins import get_margin
-from boostrank.segments import Floats, Ints, Segments
+from boostrank.core import compiled
+from boostrank.core.margins import get_margin
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.surrogates.base import Surrogate
 
 # Largest number of pairs in memory at a time. The pairs of one document are never divided.
@@ -61,9 +62,9 @@ class GainWeightedPairs(Surrogate):
     ``[[1, -1], [-1, 1]]``, whose eigenvalues are 0 and 2, so that twice the exact diagonal is a majorant. That is the
     Hessian returned.
 
-    A subclass sets `margin`, the name of ``phi`` in :data:`boostrank.margins.MARGINS`. Unless it has a faster formula,
-    pairs are computed in blocks. The number of pairs of a query is its number of documents with a positive target times
-    its number of documents.
+    A subclass sets `margin`, the name of ``phi`` in :data:`boostrank.core.margins.MARGINS`. Unless it has a
+    faster formula, pairs are computed in blocks. The number of pairs of a query is its number of documents with a
+    positive target times its number of documents.
 
     Examples
     --------

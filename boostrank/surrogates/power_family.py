@@ -73,15 +73,16 @@ A matrix that is larger than a majorant is a majorant. With `max_step`, ``g`` an
 where they are less, so that by the same two inequalities no step is longer. For softmax and ``max_step = 1``, this
 gives ``D = B (p + q)``.
 
-**Distant scores.** Beyond ``a log x = 50``, ``x^a`` is replaced by its continuation of :mod:`boostrank.exponential` as
-a function of ``a log x``, which does not overflow. The loss is ``sum_i u_i phi(log x_i)`` with a convex ``phi`` and
-``phi' > 0``. That it is convex follows as above. It is still consistent: let ``v_1 > v_2``. If ``s_1 < s_2``,
-exchanging the two scores changes the loss by ``(v_1 - v_2) (phi(log x_2) - phi(log x_1)) < 0``. If ``s_1 = s_2``,
-raising ``s_1`` and lowering ``s_2`` changes it at the rate ``-(v_1 - v_2) phi'(log x_1) < 0``. The formulas hold with
-``b_i = u_i phi'(log x_i)``, and ``a b`` replaced by ``c_i = u_i phi''(log x_i) <= a b_i``. In D, ``a`` is replaced by
-``r = sum_i c_i / B <= a`` (which is ``a`` for a query without distant scores), ``a q`` by ``c / B``, and ``min(a, 1)``
-by the smaller ``r min(1, 1 / a)``. Unless there is a `max_step`, steps down are then at most ``1 / (1 + r)``, and the
-step up of a document beyond the limit grows with its distance, so that boosting corrects such scores in a few rounds.
+**Distant scores.** Beyond ``a log x = 50``, ``x^a`` is replaced by its continuation of
+:mod:`boostrank.core.exponential` as a function of ``a log x``, which does not overflow. The loss is ``sum_i u_i
+phi(log x_i)`` with a convex ``phi`` and ``phi' > 0``. That it is convex follows as above. It is still consistent: let
+``v_1 > v_2``. If ``s_1 < s_2``, exchanging the two scores changes the loss by ``(v_1 - v_2) (phi(log x_2) - phi(log
+x_1)) < 0``. If ``s_1 = s_2``, raising ``s_1`` and lowering ``s_2`` changes it at the rate ``-(v_1 - v_2) phi'(log x_1)
+< 0``. The formulas hold with ``b_i = u_i phi'(log x_i)``, and ``a b`` replaced by ``c_i = u_i phi''(log x_i) <= a
+b_i``. In D, ``a`` is replaced by ``r = sum_i c_i / B <= a`` (which is ``a`` for a query without distant scores), ``a
+q`` by ``c / B``, and ``min(a, 1)`` by the smaller ``r min(1, 1 / a)``. Unless there is a `max_step`, steps down are
+then at most ``1 / (1 + r)``, and the step up of a document beyond the limit grows with its distance, so that boosting
+corrects such scores in a few rounds.
 """
 
 from __future__ import annotations
@@ -92,9 +93,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import exprel, logsumexp
 
-from boostrank import exponential
-from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_number
+from boostrank.core import exponential
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_number
 from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
 
 

@@ -26,7 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from boostrank.segments import Floats, Segments
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
 from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian, is_defined_with
 from boostrank.surrogates.separable import Separable
 

@@ -116,10 +116,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostrank import compiled
-from boostrank.dcg import DCG
-from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_count, check_flag
+from boostrank.core import compiled
+from boostrank.core.dcg import DCG
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_count, check_flag
 from boostrank.surrogates.base import HessianKind, check_hessian
 from boostrank.surrogates.ranked_pairs import MIN_DISTANCE, PairBlock, TieGroups, view
 from boostrank.surrogates.weighted_pairs import LogisticPairs, WeightedPairs

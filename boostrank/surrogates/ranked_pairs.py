@@ -31,8 +31,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from boostrank.dcg import DCG
-from boostrank.segments import Bools, Floats, Ints, Segments
+from boostrank.core.dcg import DCG
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Bools, Floats, Ints
 
 # Largest number of pairs that are computed together, unless one document has more. Then the arrays of a block stay in
 # the second-level cache.

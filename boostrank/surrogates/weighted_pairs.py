@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostrank.segments import Floats, Ints, Segments
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.dcg import DCG
-from boostrank.objective import Objective
-from boostrank.queries import Queries
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.objectives.objective import Objective
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,8 @@ import treelite
 import xgboost as xgb
 
 import boostrank as br
-from boostrank.backends.lightgbm_format import check_lightgbm
-from boostrank.backends.xgboost_format import check_xgboost
+from boostrank.backends.lightgbm.format import check_lightgbm
+from boostrank.backends.xgboost.format import check_xgboost
 
 KINDS = [
     (br.LightGBMRanker, {}),

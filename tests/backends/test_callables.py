@@ -10,9 +10,9 @@ import pytest
 import xgboost as xgb
 
 import boostrank as br
-from boostrank.losses import DEFAULT_LOSS
-from boostrank.objective import Objective
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
+from boostrank.objectives.losses import DEFAULT_LOSS
+from boostrank.objectives.objective import Objective
 from boostrank.surrogates import Power, is_consistent
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.backends.xgboost_device import CudaObjective, on_device
-from boostrank.objective import bind
-from boostrank.queries import Queries
+from boostrank.backends.xgboost.device import CudaObjective, on_device
+from boostrank.core.queries import Queries
+from boostrank.objectives.objective import bind
 from boostrank.surrogates import SURROGATES
 
 cupy = pytest.importorskip("cupy", reason="CuPy is not installed")

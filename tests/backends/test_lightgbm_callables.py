@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.queries import Queries
-from boostrank.threads import n_threads, use_threads
+from boostrank.core.queries import Queries
+from boostrank.core.threads import n_threads, use_threads
 
 PARAMETERS = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "force_col_wise": True}
 

@@ -6,7 +6,7 @@ import pytest
 
 import boostrank as br
 from boostrank.backends.query_bagging import QueryBagging, samples_queries, without_bagging
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
 
 X, Y, QID = br.make_ranking(n_queries=60, random_state=0)
 BAGGING = {"subsample": 0.5, "subsample_freq": 1, "bagging_by_query": True}

@@ -19,12 +19,13 @@ from device_arrays import CUPY, Device, DeviceArray, copies_to_device, copies_to
 from scipy.sparse import csr_matrix
 
 import boostrank as br
-from boostrank.backends import xgboost, xgboost_device
-from boostrank.backends.xgboost_device import CudaObjective, device_of_training, on_device
-from boostrank.objective import bind
-from boostrank.queries import Queries
+from boostrank.backends.xgboost import backend as xgboost
+from boostrank.backends.xgboost import device as xgboost_device
+from boostrank.backends.xgboost.device import CudaObjective, device_of_training, on_device
+from boostrank.core.queries import Queries
+from boostrank.core.threads import use_threads
+from boostrank.objectives.objective import bind
 from boostrank.surrogates import SURROGATES, Squared
-from boostrank.threads import use_threads
 
 pytestmark = pytest.mark.slow
 
@@ -65,8 +66,8 @@ def fit(data, loss, device, **settings):
 @pytest.mark.parametrize(("device", "ordinal"), [("cuda", 0), ("cuda:1", 1)])
 def test_a_gpu_computes_the_objective_on_the_chosen_device(device, ordinal, monkeypatch):
     # Several threads would work on the blocks of this small data set.
-    monkeypatch.setattr("boostrank.threads.MIN_SECONDS", 0.0)
-    monkeypatch.setattr("boostrank.device_objective.DEVICE_BLOCK_ROWS", 4)
+    monkeypatch.setattr("boostrank.core.threads.MIN_SECONDS", 0.0)
+    monkeypatch.setattr("boostrank.objectives.device_objective.DEVICE_BLOCK_ROWS", 4)
     chosen = on_device(objective(), {"device": device})
     assert isinstance(chosen, CudaObjective)
     with use_threads(4):
@@ -123,7 +124,7 @@ def test_gradients_are_those_of_the_cpu_and_stay_on_the_gpu(loss, dtype, weighte
 
 @pytest.mark.usefixtures("gpu")
 def test_blocks_of_a_gpu_give_the_same_gradients(monkeypatch):
-    monkeypatch.setattr("boostrank.device_objective.DEVICE_BLOCK_ROWS", 4)
+    monkeypatch.setattr("boostrank.objectives.device_objective.DEVICE_BLOCK_ROWS", 4)
     on_host = objective("power")
     scores = np.random.default_rng(1).normal(size=9)
     results = on_device(on_host, {"device": "cuda"}).gradient_hessian(scores)

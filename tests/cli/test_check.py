@@ -3,7 +3,7 @@
 import pytest
 
 import boostrank as br
-from boostrank.dcg import DCG
+from boostrank.core.dcg import DCG
 
 
 def test_the_exit_code_says_whether_a_loss_is_consistent(run):

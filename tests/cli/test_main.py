@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from boostrank import compiled
 from boostrank.cli import _show_warning
+from boostrank.core import compiled
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from cases import for_each
 
 import boostrank as br
 from boostrank.clicks import ClickLog
-from boostrank.queries import Queries
-from boostrank.segments import Segments
+from boostrank.core.queries import Queries
+from boostrank.core.segments import Segments
 
 QID = ["a", "b", "a", "b", "a"]
 EVENTS = {

@@ -27,10 +27,10 @@ from boostrank.clicks import (
     session_targets,
     simulate_clicks,
 )
-from boostrank.dcg import DCG
-from boostrank.queries import Queries
-from boostrank.segments import Segments
-from boostrank.targets import make_targets
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.segments import Segments
+from boostrank.core.targets import make_targets
 from boostrank.theory import LabelDistribution
 
 P = np.array([0.9, 0.6, 0.3, 0.2])

@@ -6,7 +6,7 @@ from clicks.click_enumeration import subsets
 
 from boostrank.clicks import relevant_counts
 from boostrank.clicks.relevant_counts import expect_without_each
-from boostrank.segments import Segments
+from boostrank.core.segments import Segments
 
 
 def by_subsets(values, table, i):

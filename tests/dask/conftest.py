@@ -13,7 +13,7 @@ from distributed.utils import get_mp_context
 
 import boostrank as br
 import boostrank.dask as bd
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
 
 # Worker processes are forked from a process that has imported these libraries, so that they start in less than a
 # second. The list must be set after the first call of `get_mp_context`, which sets a list of its own.

@@ -7,7 +7,7 @@ import pytest
 import boostrank as br
 import boostrank.dask as bd
 from boostrank.clicks import DocumentClicks
-from boostrank.dcg import DCG
+from boostrank.core.dcg import DCG
 from boostrank.metrics import ClickDCG
 
 MODEL = ("power", 1.0)

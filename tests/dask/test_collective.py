@@ -7,6 +7,7 @@ import pytest
 import xgboost
 
 import boostrank as br
+from boostrank.core.queries import Queries
 from boostrank.dask.collective import (
     GlobalMeasure,
     StoppedError,
@@ -20,8 +21,7 @@ from boostrank.dask.collective import (
 )
 from boostrank.metrics.auc import AUC
 from boostrank.metrics.ndcg import NDCG
-from boostrank.objective import Objective, bind, get_loss
-from boostrank.queries import Queries
+from boostrank.objectives.objective import Objective, bind, get_loss
 from boostrank.surrogates import SURROGATES, Power
 
 

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 import boostrank.dask as bd
-from boostrank.backends import lightgbm_features
+from boostrank.backends.lightgbm import features as lightgbm_features
 from boostrank.dask.lightgbm import PortEndpoint
 
 

@@ -15,11 +15,11 @@ from scipy.stats import spearmanr
 
 import boostrank as br
 import boostrank.dask as bd
+from boostrank.core.queries import Queries
+from boostrank.core.threads import n_threads
 from boostrank.dask.training import ClusterSpecification, Endpoint, prepare
 from boostrank.metrics.ndcg import NDCG
-from boostrank.queries import Queries
 from boostrank.rankers.settings import FitOptions
-from boostrank.threads import n_threads
 
 
 def assert_close(scores, expected):

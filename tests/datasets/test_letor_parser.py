@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from letor_oracle import oracle, put, read, same
 
-from boostrank.compiled import is_available
+from boostrank.core.compiled import is_available
+from boostrank.core.threads import use_threads
 from boostrank.datasets import letor_parser, read_letor
 from boostrank.datasets.letor_compiled import parse_compiled
 from boostrank.datasets.letor_format import check_options
 from boostrank.datasets.letor_numpy import parse_with_numpy
 from boostrank.datasets.parsed_file import RefusedBlockError
-from boostrank.threads import use_threads
 
 WORDS_TEXT = """\
 1 -1 +2.5 0.25 nan -inf 1e-3 x 1_0 . + 1e 0x1 ++1 1e400 --1 1.2.3 Infinity infinit qid:3 qid:3 qid:3 qid:a

@@ -7,8 +7,8 @@ from scipy import stats
 
 import boostrank as br
 from boostrank import displays
+from boostrank.core.targets import make_targets
 from boostrank.displays.bins import equal_bins
-from boostrank.targets import make_targets
 
 
 def slow_bins(values, n_bins):

@@ -7,7 +7,7 @@ from artists import overlapping_texts, tick_texts
 
 import boostrank as br
 from boostrank import displays
-from boostrank.explanations import explain
+from boostrank.inspection.explanations import explain
 
 
 def bars(ax):

@@ -8,7 +8,8 @@ from scipy import stats
 import boostrank as br
 from boostrank import displays
 from boostrank.displays.fold_means import curve_means
-from boostrank.model_selection import feature_importance, learning_curve, validation_curve
+from boostrank.inspection import feature_importance
+from boostrank.model_selection import learning_curve, validation_curve
 
 SETTINGS = {"n_estimators": 4, "n_jobs": 1, "random_state": 0}
 RANKERS = {name: br.LightGBMRanker(name, **SETTINGS) for name in ("softmax", "squared")}

@@ -6,8 +6,8 @@ import pytest
 from artists import legend_texts, line, overlapping_texts, tick_texts
 
 from boostrank import displays
+from boostrank.core.queries import Queries
 from boostrank.metrics import tie_range
-from boostrank.queries import Queries
 
 
 def test_lines_go_from_the_worst_to_the_best_permutation(ragged):

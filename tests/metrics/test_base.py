@@ -21,8 +21,8 @@ from measure_definitions import (
 )
 from oracles import one_query, orders_by
 
+from boostrank.core.queries import Queries
 from boostrank.metrics import get_measure
-from boostrank.queries import Queries
 
 SKIPPING = ["auc", "kendall_tau", "agreement"]
 BINARY = [name for name in RANKED if name != "err"]

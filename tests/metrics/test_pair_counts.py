@@ -12,8 +12,8 @@ from oracles import one_query
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
+from boostrank.core.segments import Segments
 from boostrank.metrics.pair_counts import label_codes
-from boostrank.segments import Segments
 
 
 @given(query=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))

@@ -10,9 +10,9 @@ import pytest
 from cases import for_each
 
 import boostrank as br
+from boostrank.core.queries import Queries
 from boostrank.metrics import CONVENTIONS, dcg_score, tie_range
-from boostrank.metrics.library_conventions import KINDS
-from boostrank.queries import Queries
+from boostrank.metrics.reconciliation.conventions import KINDS
 
 CONVENTIONS_OF_NDCG = CONVENTIONS["ndcg"]
 PARTS = [f"from_{step}" for step in KINDS["ndcg"].steps]

@@ -10,7 +10,7 @@ from cases import for_each
 
 import boostrank as br
 from boostrank.metrics import CONVENTIONS, get_measure
-from boostrank.metrics.library_conventions import KINDS, Above, setting_text
+from boostrank.metrics.reconciliation.conventions import KINDS, Above, setting_text
 
 MEASURES = list(CONVENTIONS)
 BINARY = ("map", "mrr", "precision")

@@ -7,10 +7,10 @@ import pytest
 from cases import for_each
 from scipy.optimize import minimize
 
-from boostrank.margins import MARGINS, get_margin
-from boostrank.objective import EdgeObjective, bind
+from boostrank.core.margins import MARGINS, get_margin
+from boostrank.core.queries import Queries
+from boostrank.objectives.objective import EdgeObjective, bind
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
-from boostrank.queries import Queries
 from boostrank.surrogates import Power
 
 PHI = {

@@ -202,7 +202,7 @@ def test_members_in_processes_are_the_same(data):
 @pytest.mark.slow
 def test_processors_are_divided_among_the_members(ranker_class, data, monkeypatch):
     monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
-    monkeypatch.setattr("boostrank.threads._n_processors", lambda: 8)
+    monkeypatch.setattr("boostrank.core.threads._n_processors", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     X, y, qid = data
 

@@ -14,10 +14,10 @@ from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
 from boostrank.clicks import PositionBased, TrustBias, evaluate
-from boostrank.dcg import DCG
-from boostrank.labels import Clicks
+from boostrank.core.dcg import DCG
 from boostrank.metrics import ClickDCG
-from boostrank.objective import Objective, bind
+from boostrank.objectives.labels import Clicks
+from boostrank.objectives.objective import Objective, bind
 
 RANKERS = [
     br.LightGBMRanker(n_estimators=8, num_leaves=7, random_state=0, n_jobs=1),

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import boostrank as br
 from boostrank.clicks import Cascade, evaluate
-from boostrank.dcg import DCG
+from boostrank.core.dcg import DCG
 from boostrank.metrics import ClickDCG
 
 MODEL = ("power", 1.0)

@@ -11,7 +11,7 @@ from cases import for_each
 
 import boostrank as br
 from boostrank.backends.feature_names import NameCode
-from boostrank.frames import find_qid
+from boostrank.inputs.frames import find_qid
 
 X, Y, QID = br.make_ranking(n_queries=30, n_documents=12, n_features=6, random_state=0)
 FRAME = pd.DataFrame(X, columns=list("abcdef"))

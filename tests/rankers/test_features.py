@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import boostrank as br
-from boostrank.backends import xgboost_matrices
+from boostrank.backends.xgboost import matrices as xgboost_matrices
 
 
 @pytest.fixture(scope="module")

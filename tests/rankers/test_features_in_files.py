@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.backends import lightgbm_features
+from boostrank.backends.lightgbm import features as lightgbm_features
 from boostrank.datasets import feature_files
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,8 @@ from cases import for_each
 from sklearn.exceptions import NotFittedError
 
 import boostrank as br
-from boostrank.objective import Objective
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
+from boostrank.objectives.objective import Objective
 from boostrank.surrogates import SURROGATES, Power
 
 NATIVE = {

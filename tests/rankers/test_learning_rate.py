@@ -6,9 +6,9 @@ from numpy.testing import assert_array_equal
 
 import boostrank as br
 from boostrank.backends.base import GroupedData
-from boostrank.labels import as_labels
-from boostrank.objective import Objective
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
+from boostrank.objectives.labels import as_labels
+from boostrank.objectives.objective import Objective
 from boostrank.rankers import learning_rate as module
 from boostrank.rankers.learning_rate import draw_halves, learning_rate
 from boostrank.surrogates import PairwiseLogistic

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 import boostrank as br
-from boostrank.backends.lightgbm_parameters import known_parameters
+from boostrank.backends.lightgbm.parameters import known_parameters
 
 RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
 both = pytest.mark.parametrize("ranker_class", RANKERS)

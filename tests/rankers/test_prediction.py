@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import boostrank as br
-from boostrank.backends import xgboost_matrices
+from boostrank.backends.xgboost import matrices as xgboost_matrices
 
 N_ROUNDS = 6
 #: Native parameters by kind of model.

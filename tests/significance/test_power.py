@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 import boostrank as br
-from boostrank.dcg import DCG
-from boostrank.discounts import DISCOUNTS, discounted_cutoffs
-from boostrank.queries import Queries
+from boostrank.core.dcg import DCG
+from boostrank.core.discounts import DISCOUNTS, discounted_cutoffs
+from boostrank.core.queries import Queries
 from boostrank.significance import effect_size, queries_needed, required_queries
 from boostrank.significance.power import ndcg_differences
 

@@ -5,7 +5,7 @@ import pytest
 from oracles import FlatBowl
 from surrogate_samples import ragged
 
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
 from boostrank.surrogates import Composite
 
 

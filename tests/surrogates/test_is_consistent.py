@@ -15,8 +15,9 @@ from cases import for_each
 from oracles import Arc, SteepBowl
 from scipy.optimize import minimize
 
-from boostrank.dcg import DCG
-from boostrank.queries import Queries
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.targets import NORMALIZATIONS, make_targets
 from boostrank.surrogates import (
     SURROGATES,
     Cosine,
@@ -29,7 +30,6 @@ from boostrank.surrogates import (
     get_surrogate,
     is_consistent,
 )
-from boostrank.targets import NORMALIZATIONS, make_targets
 
 CONSISTENT_SURROGATES = [surrogate for surrogate in SURROGATES.values() if surrogate.consistent]
 OWN = [Profiled(Poisson()), Profiled(Arc()), Arc(), SteepBowl(), PNorm(q=3.5), NormalizedPNorm(q=2.5)]

@@ -22,7 +22,7 @@ from broken_surrogates import (
     variant,
 )
 
-from boostrank.segments import Segments
+from boostrank.core.segments import Segments
 from boostrank.surrogates import Logistic, Power, Squared, check
 
 

@@ -7,7 +7,7 @@ import pytest
 from oracles import slices
 from surrogate_samples import SIZES, assert_finite, assert_same, least_eigenvalue, ragged
 
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
 from boostrank.surrogates import Cosine, NormalizedPNorm, PNorm, Squared
 
 

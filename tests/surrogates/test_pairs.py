@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from boostrank.margins import get_margin
-from boostrank.queries import Queries
+from boostrank.core.margins import get_margin
+from boostrank.core.queries import Queries
 from boostrank.surrogates import (
     GainWeightedPairs,
     PairwiseHinge,

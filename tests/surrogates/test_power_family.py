@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from oracles import numeric_gradient, numeric_hessians, slices
 from surrogate_samples import ragged
 
-from boostrank import exponential
-from boostrank.queries import Queries
+from boostrank.core import exponential
+from boostrank.core.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,
     GainWeightedPairs,

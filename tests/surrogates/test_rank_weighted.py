@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
 from boostrank.surrogates import ConsistentLambdaRank, PairwiseLogistic, Surrogate, check
 from boostrank.surrogates.weighted_pairs import WeightedPairs
 from boostrank.theory import LabelDistribution, check_consistency

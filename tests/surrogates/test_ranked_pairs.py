@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boostrank.objective import Objective
-from boostrank.queries import Queries
+from boostrank.core.queries import Queries
+from boostrank.objectives.objective import Objective
 from boostrank.surrogates import ConsistentLambdaRank
 
 TRUNCATIONS = [1, 2, 3, 5, 30, None]

@@ -10,7 +10,7 @@ from device_arrays import DeviceArray, copies_to_device, copies_to_host, to_host
 from oracles import Arc, FlatBowl, SteepBowl
 from surrogate_samples import ALL, SIZES, ragged
 
-from boostrank.device_segments import DeviceSegments
+from boostrank.core.device_segments import DeviceSegments
 from boostrank.surrogates import SURROGATES, Profiled
 
 pytestmark = pytest.mark.slow

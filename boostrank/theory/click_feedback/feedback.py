@@ -82,12 +82,13 @@ import numpy as np
 from boostrank.clicks.click_log import ClickLog
 from boostrank.clicks.click_models import Cascade, ClickModel, get_click_model
 from boostrank.clicks.click_targets import session_targets
-from boostrank.dcg import DCG
-from boostrank.queries import Queries
-from boostrank.segments import Bools, Floats, Segments
-from boostrank.setting_checks import check_choice, check_count, check_flag, check_number
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.segments import Segments
+from boostrank.core.targets import make_targets
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import check_choice, check_count, check_flag, check_number
 from boostrank.surrogates import Surrogate, get_surrogate
-from boostrank.targets import make_targets
 from boostrank.theory.consistency.label_distributions import DistributionBatch, LabelDistribution
 
 FeedbackNormalize = Literal["none", "dcg", "l2", "sum", "sessions"]
@@ -98,7 +99,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class ClickFeedback:
-    """Targets that are made from the clicks of sessions, in place of :func:`boostrank.targets.make_targets`.
+    """Targets that are made from the clicks of sessions, in place of :func:`boostrank.make_targets`.
 
     The documents of a label distribution are shown in their sequence: the first one at position 1. Labels are the
     binary relevances of a session. The text of the module :mod:`boostrank.theory.click_feedback.feedback` says when a
@@ -112,7 +113,7 @@ class ClickFeedback:
         Whether targets are made from ``(click - b) / a``, see :meth:`boostrank.clicks.ClickModel.corrections`, or from
         the clicks themselves, as if they were labels.
     normalize : {"none", "dcg", "l2", "sum", "sessions"}, default "none"
-        The first four are those of :func:`boostrank.targets.make_targets`, applied to each session, with the linear
+        The first four are those of :func:`boostrank.make_targets`, applied to each session, with the linear
         gain of the corrected clicks. ``"sessions"`` are the targets of :func:`boostrank.clicks.session_targets`, which
         are unbiased.
     aggregate : bool, default False

@@ -33,8 +33,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostrank.dcg import DCG
-from boostrank.segments import Segments
+from boostrank.core.dcg import DCG
+from boostrank.core.segments import Segments
 from boostrank.theory.consistency.label_distributions import LabelDistribution
 
 

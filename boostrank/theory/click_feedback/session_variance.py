@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.arrays import as_floats
-from boostrank.dcg import DCG
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_count
+from boostrank.core.dcg import DCG
+from boostrank.inputs.arrays import Floats, as_floats
+from boostrank.inputs.checks import check_count
 from boostrank.theory.consistency.regret_bounds import discounts_by_rank
 
 # With more documents, rounding changes the last differences by more than a millionth.

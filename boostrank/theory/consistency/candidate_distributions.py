@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.dcg import DCG
-from boostrank.segments import Floats, Segments
+from boostrank.core.dcg import DCG
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
 from boostrank.theory.consistency.label_distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution
 
 # Largest label, unless a table of gains ends at a smaller one.

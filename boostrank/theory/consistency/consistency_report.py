@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from boostrank.dcg import DCG
-from boostrank.html_tables import html_table
-from boostrank.segments import Floats
+from boostrank.core.dcg import DCG
+from boostrank.inputs.arrays import Floats
 from boostrank.surrogates import SURROGATES, Surrogate, is_consistent
+from boostrank.tables.html import html_table
 from boostrank.theory.consistency.label_distributions import LabelDistribution
 
 

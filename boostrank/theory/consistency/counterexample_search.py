@@ -21,12 +21,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import optimize
 
-from boostrank.dcg import DCG
-from boostrank.random_states import as_generator
-from boostrank.segments import Bools, Floats
-from boostrank.setting_checks import check_count
+from boostrank.core.dcg import DCG
+from boostrank.core.targets import Normalize
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import check_count
+from boostrank.inputs.random_states import as_generator
 from boostrank.surrogates import Surrogate, get_surrogate
-from boostrank.targets import Normalize
 from boostrank.theory.consistency.candidate_distributions import (
     candidates,
     max_label,
@@ -186,7 +186,7 @@ def check_consistency(
         A name or an instance, for example of your own class. It needs a loss and its gradient; if it is convex and not
         differentiable, a subgradient.
     normalize : {"dcg", "none", "l2", "sum", "softmax"} or ClickFeedback, default "dcg"
-        Kind of targets; see :func:`boostrank.targets.make_targets`. With a :class:`boostrank.theory.ClickFeedback`,
+        Kind of targets; see :func:`boostrank.make_targets`. With a :class:`boostrank.theory.ClickFeedback`,
         targets are made from clicks. Labels are then the binary relevances of a session.
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import null_space
 
-from boostrank.segments import Floats
+from boostrank.inputs.arrays import Floats
 from boostrank.theory.consistency.newton import SOLVED_TOLERANCE, ExpectedLoss, Solution
 
 # The largest number of steps in n dimensions is this number times n (n + 1).

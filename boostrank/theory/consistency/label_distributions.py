@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.dcg import DCG, check_relevance
-from boostrank.random_states import as_generator
-from boostrank.segments import Floats, Ints, Segments
-from boostrank.setting_checks import check_count
-from boostrank.targets import Normalize, make_targets
+from boostrank.core.dcg import DCG, check_relevance
+from boostrank.core.segments import Segments
+from boostrank.core.targets import Normalize, make_targets
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_count
+from boostrank.inputs.random_states import as_generator
 
 # Largest difference of the sum of probabilities from 1, which is due to rounding.
 PROBABILITY_TOLERANCE = 1e-9

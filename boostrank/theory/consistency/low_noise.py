@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG
-from boostrank.setting_checks import check_number
+from boostrank.core.dcg import DCG
+from boostrank.inputs.checks import check_number
 from boostrank.surrogates import Surrogate
 from boostrank.theory.consistency.label_distributions import LabelDistribution
 from boostrank.theory.consistency.regret_bounds import StrongConvexity, discounts_by_rank, regret_bound

@@ -28,12 +28,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG
-from boostrank.segments import Bools, Floats
-from boostrank.setting_checks import check_choice
+from boostrank.core.dcg import DCG
+from boostrank.core.targets import Normalize
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import check_choice
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.base import closed_form
-from boostrank.targets import Normalize
 from boostrank.theory.consistency.ellipsoid import minimize_convex
 from boostrank.theory.consistency.label_distributions import (
     DistributionBatch,
@@ -73,7 +73,7 @@ def minimizer(
     surrogate : str or Surrogate
     distribution : LabelDistribution
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
-        Kind of targets; see :func:`boostrank.targets.make_targets`.
+        Kind of targets; see :func:`boostrank.make_targets`.
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
     method : {"auto", "closed", "numeric"}, default "auto"

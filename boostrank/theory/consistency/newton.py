@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.segments import Floats, Segments
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
 from boostrank.surrogates import Surrogate
 from boostrank.theory.consistency.label_distributions import DistributionBatch
 

@@ -76,9 +76,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG
-from boostrank.segments import Floats, Segments
-from boostrank.setting_checks import check_count, check_flag, check_number
+from boostrank.core.dcg import DCG
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_count, check_flag, check_number
 from boostrank.surrogates import (
     Cosine,
     Logistic,

@@ -42,8 +42,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from boostrank.dcg import DCG, Discount
-from boostrank.discounts import (
+from boostrank.core.dcg import DCG, Discount
+from boostrank.core.discounts import (
     Cutoff,
     checked_discount,
     cutoff_name,
@@ -52,8 +52,8 @@ from boostrank.discounts import (
     ranks_kept,
     share_kept,
 )
-from boostrank.rank_sums import sums_over_ranks
-from boostrank.segments import Floats
+from boostrank.core.rank_sums import sums_over_ranks
+from boostrank.inputs.arrays import Floats
 
 # Ranks at which the decay of a function is fitted: powers of 2 up to 2^52, which float64 represents exactly.
 RANKS = np.exp2(np.arange(8.0, 53.0))
@@ -97,7 +97,7 @@ class Feasibility:
     Attributes
     ----------
     discount, k : str
-        Names by :func:`boostrank.discounts.discount_name` and :func:`boostrank.discounts.cutoff_name`.
+        Names by :func:`boostrank.core.discounts.discount_name` and :func:`boostrank.core.discounts.cutoff_name`.
     verdict : {"feasible", "boundary", "too fast", "flat"}
     decay : Decay
     reason : str

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.dcg import DCG, Discount, Gain
-from boostrank.discounts import Cutoff, checked_discount, ranks_kept, real_cutoff
-from boostrank.segments import Floats
-from boostrank.setting_checks import check_choice
+from boostrank.core.dcg import DCG, Discount, Gain
+from boostrank.core.discounts import Cutoff, checked_discount, ranks_kept, real_cutoff
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_choice
 from boostrank.theory.long_lists.score_curves import ScoreCurve, integrate
 
 # Largest number of ranks in memory at a time.
@@ -55,7 +55,7 @@ def pseudo_expectation(
     k : int, float, ("power", a) or None
         A number of ranks, a share of the ranks, ``n^a``, or all ranks (None).
     gain, discount
-        As in :class:`boostrank.dcg.DCG`.
+        As in :class:`boostrank.DCG`.
     method : {"integral", "sum"}, default "integral"
 
     Returns

@@ -30,9 +30,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from boostrank.dcg import Discount, Gain
-from boostrank.discounts import Cutoff, is_constant, share_kept
-from boostrank.segments import Floats
+from boostrank.core.dcg import Discount, Gain
+from boostrank.core.discounts import Cutoff, is_constant, share_kept
+from boostrank.inputs.arrays import Floats
 from boostrank.theory.long_lists.decay import Decay, bounded_sums, decay_of
 from boostrank.theory.long_lists.score_curves import ScoreCurve, check_one_population, integrate
 
@@ -80,7 +80,7 @@ def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", disc
     k : int, float, ("power", a) or None
         A number of ranks, a share of the ranks, ``n^a`` for lists of length n, or all ranks (None).
     gain, discount
-        As in :class:`boostrank.dcg.DCG`. The decay of a callable discount is found numerically.
+        As in :class:`boostrank.DCG`. The decay of a callable discount is found numerically.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def log_discount_rate(curve: ScoreCurve, *, gain: Gain = "exp2") -> float:
     ----------
     curve : ScoreCurve
     gain
-        As in :class:`boostrank.dcg.DCG`.
+        As in :class:`boostrank.DCG`.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def leading_difference(first: ScoreCurve, second: ScoreCurve, *, gain: Gain = "e
     first, second : ScoreCurve
         Curves with the same labels and the same shares of labels.
     gain
-        As in :class:`boostrank.dcg.DCG`.
+        As in :class:`boostrank.DCG`.
 
     Returns
     -------

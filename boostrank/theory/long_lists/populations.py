@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from boostrank.arrays import check_lengths
-from boostrank.dcg import DCG, Gain, check_relevance
-from boostrank.frames import require_qid
+from boostrank.core.dcg import DCG, Gain, check_relevance
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Floats, check_lengths
+from boostrank.inputs.frames import require_qid
 from boostrank.metrics import check_scores
-from boostrank.queries import Queries
-from boostrank.segments import Floats
 from boostrank.theory.long_lists.limits import leading_difference
 from boostrank.theory.long_lists.score_curves import (
     ScoreCurve,

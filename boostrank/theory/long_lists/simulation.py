@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from boostrank.dcg import DCG, Gain
-from boostrank.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
-from boostrank.random_states import as_generator
-from boostrank.segments import Floats, Ints, Segments
-from boostrank.setting_checks import check_count, is_count
+from boostrank.core.dcg import DCG, Gain
+from boostrank.core.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_count, is_count
+from boostrank.inputs.random_states import as_generator
 from boostrank.significance.differences import standardized
 from boostrank.significance.power import ndcg_differences, required_queries
 from boostrank.theory.long_lists.populations import Lists, Population
@@ -52,7 +53,7 @@ def distinguishability(
     discounts, ks
         As in :func:`boostrank.significance.queries_needed`.
     gain
-        As in :class:`boostrank.dcg.DCG`.
+        As in :class:`boostrank.DCG`.
     better : {"first", "second"}, optional
         The better ranker. By default it is the ranker with the larger standard NDCG (log2, all ranks): for score curves
         that on long lists, which distinguishes rankers consistently by Theorem 6, and for data the mean over queries.

@@ -7,8 +7,8 @@ from clicks.click_enumeration import binary_vectors, cascade_clicks, independent
 
 import boostrank as br
 from boostrank.clicks import Cascade, PositionBased, TrustBias
-from boostrank.dcg import DCG
-from boostrank.segments import Segments
+from boostrank.core.dcg import DCG
+from boostrank.core.segments import Segments
 from boostrank.surrogates import SURROGATES, get_surrogate
 from boostrank.theory import ClickFeedback, LabelDistribution, check_consistency, is_affine
 from boostrank.theory.consistency.label_distributions import DistributionBatch

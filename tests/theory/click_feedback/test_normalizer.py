@@ -5,7 +5,7 @@ import pytest
 from clicks.click_enumeration import binary_vectors, independent_clicks, normalized
 
 from boostrank.clicks import ClickLog, session_targets
-from boostrank.dcg import DCG
+from boostrank.core.dcg import DCG
 from boostrank.theory import LabelDistribution, dcg_ranking_bound, session_target_variance
 
 
@@ -33,7 +33,7 @@ def test_the_bound_holds(dcg, max_label):
 
 
 def _one(row):
-    from boostrank.segments import Segments
+    from boostrank.core.segments import Segments
 
     return Segments.from_sizes([len(row)])
 

@@ -9,8 +9,9 @@ import pytest
 from oracles import FlatBowl, SteepBowl
 from scipy import optimize
 
-from boostrank.dcg import DCG
-from boostrank.queries import Queries
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.targets import NORMALIZATIONS, make_targets
 from boostrank.surrogates import (
     SURROGATES,
     Cosine,
@@ -24,7 +25,6 @@ from boostrank.surrogates import (
     get_surrogate,
     is_consistent,
 )
-from boostrank.targets import NORMALIZATIONS, make_targets
 from boostrank.theory import (
     PROPOSITION_7_COSINE,
     PROPOSITION_7_CROSS_ENTROPY,

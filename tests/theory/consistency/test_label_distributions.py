@@ -7,7 +7,7 @@ import oracles
 import pytest
 
 import boostrank as br
-from boostrank.dcg import DCG
+from boostrank.core.dcg import DCG
 from boostrank.theory import (
     SECTION_3_2_1,
     LabelDistribution,

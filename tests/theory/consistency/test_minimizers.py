@@ -8,8 +8,9 @@ import pytest
 from oracles import Arc, FlatBowl, SteepBowl
 from scipy import optimize
 
-from boostrank.dcg import DCG
-from boostrank.queries import Queries
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.targets import make_targets
 from boostrank.surrogates import (
     SURROGATES,
     Cosine,
@@ -26,7 +27,6 @@ from boostrank.surrogates import (
     get_surrogate,
 )
 from boostrank.surrogates.base import closed_form
-from boostrank.targets import make_targets
 from boostrank.theory import SECTION_3_2_1, LabelDistribution, excess_loss, minimizer
 from boostrank.theory.consistency.ellipsoid import minimize_convex
 from boostrank.theory.consistency.label_distributions import DistributionBatch

@@ -8,8 +8,8 @@ import oracles
 import pytest
 from oracles import Arc
 
-from boostrank.dcg import DCG
-from boostrank.queries import Queries
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,
     Cosine,

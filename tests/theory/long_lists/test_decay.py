@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from cases import for_each
 
-from boostrank import discounts, theory
-from boostrank.dcg import DCG
+from boostrank import theory
+from boostrank.core import discounts
+from boostrank.core.dcg import DCG
 from boostrank.theory.long_lists.decay import bounded_sums
 
 

@@ -7,9 +7,10 @@ import pytest
 from cases import for_each
 from scipy import integrate, special
 
-from boostrank import discounts, theory
-from boostrank.dcg import DCG, discount_function
-from boostrank.queries import Queries
+from boostrank import theory
+from boostrank.core import discounts
+from boostrank.core.dcg import DCG, discount_function
+from boostrank.core.queries import Queries
 from boostrank.theory import ScoreCurve
 
 POWERS = (0.1, 0.5, 0.9)

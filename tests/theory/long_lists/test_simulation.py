@@ -8,7 +8,8 @@ from oracles import one_query
 from scipy import stats
 
 import boostrank as br
-from boostrank import discounts, theory
+from boostrank import theory
+from boostrank.core import discounts
 from boostrank.significance import queries_needed, required_queries
 from boostrank.theory import CurvePair, RankedData, ScoreCurve
 

@@ -1,0 +1,184 @@
+"""The parameters of LightGBM by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from boostrank.backends.base import import_backend
+from boostrank.backends.feature_parameters import (
+    FeatureGroups,
+    FeatureParameter,
+    ValuePerFeature,
+    check_codes,
+    feature_choice,
+    monotone_constraints,
+    number_per_feature,
+)
+from boostrank.backends.parameters import KnownParameters
+from boostrank.inputs.checks import is_number
+
+#: Native names of the boosting parameters, by their names in the ranker.
+PARAMETERS: Mapping[str, str] = {
+    "learning_rate": "learning_rate",
+    "num_leaves": "num_leaves",
+    "max_depth": "max_depth",
+    "min_child_samples": "min_data_in_leaf",
+    "min_child_weight": "min_sum_hessian_in_leaf",
+    "subsample": "bagging_fraction",
+    "subsample_freq": "bagging_freq",
+    "colsample_bytree": "feature_fraction",
+    "reg_alpha": "lambda_l1",
+    "reg_lambda": "lambda_l2",
+    "n_jobs": "num_threads",
+    "verbosity": "verbosity",
+}
+#: Numbers of documents, chosen by NDCG on held-out training queries (benchmarks/defaults.py).
+LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 50.0}
+#: Names of all parameters of the ranker that LightGBM has too, by their canonical names there.
+EXPLICIT: Mapping[str, str] = {
+    **{native: name for name, native in PARAMETERS.items()},
+    "num_iterations": "n_estimators",
+    "early_stopping_round": "early_stopping_rounds",
+    "seed": "random_state",
+}
+#: LightGBM's default of `max_bin`.
+DEFAULT_MAX_BIN = 255
+#: Parameters that concern single features.
+FEATURE_PARAMETERS: Mapping[str, FeatureParameter] = {
+    "monotone_constraints": monotone_constraints(list),
+    "interaction_constraints": FeatureGroups(),
+    "categorical_feature": feature_choice,
+    "feature_contri": number_per_feature(1.0),
+    "cegb_penalty_feature_lazy": number_per_feature(0.0),
+    "cegb_penalty_feature_coupled": number_per_feature(0.0),
+    "max_bin_by_feature": ValuePerFeature(
+        "an integer of at least 2",
+        lambda value: is_number(value) and value >= 2 and value % 1 == 0,
+        DEFAULT_MAX_BIN,
+        default_from="max_bin",
+        convert=int,
+    ),
+}
+
+_METRIC = "give the metric as eval_metric to fit"
+_FILES = "it is for data and models that LightGBM's command line reads from files and writes to files"
+_PREDICTION = "it is for prediction, and LightGBM ignores it in training"
+_OTHER_OBJECTIVES = "it belongs to objectives that do not rank"
+_TWO_CLASSES = "it needs labels of two classes; give sample_weight to fit"
+#: Parameters that have no effect or a wrong one in a ranker, by canonical name, and what to use instead.
+_REFUSED: Mapping[str, str] = {
+    "objective": "set objective instead",
+    "metric": _METRIC,
+    "eval_at": f'{_METRIC}, such as "ndcg@5"',
+    "first_metric_only": "one metric decides on early stopping; give its name as early_stopping_metric to fit",
+    "is_provide_training_metric": "put the training data into eval_set",
+    "metric_freq": "metrics are computed in every round; give verbose=n to fit to print those of every n-th round",
+    "early_stopping_min_delta": "set only early_stopping_rounds; every improvement counts",
+    "label_gain": "set gain instead, which may be a list",
+    "task": "call fit or predict",
+    "input_model": "call load_model",
+    "output_model": "call save_model",
+    "label_column": "give y to fit",
+    "weight_column": "give sample_weight to fit",
+    "group_column": "give qid to fit",
+    "ignore_column": "leave the column out of X",
+    "num_class": "a ranker gives one score per row",
+    "boost_from_average": "rankers start from the score 0",
+    "refit_decay_rate": "it is for LightGBM's Booster.refit",
+    "auc_mu_weights": _METRIC,
+    "multi_error_top_k": _METRIC,
+    **dict.fromkeys(["alpha", "fair_c", "poisson_max_delta_step", "tweedie_variance_power"], _OTHER_OBJECTIVES),
+    "reg_sqrt": _OTHER_OBJECTIVES,
+    **dict.fromkeys(["scale_pos_weight", "is_unbalance", "pos_bagging_fraction", "neg_bagging_fraction"], _TWO_CLASSES),
+    **dict.fromkeys(["data", "valid", "config", "snapshot_freq", "saved_feature_importance_type", "header"], _FILES),
+    **dict.fromkeys(["two_round", "pre_partition", "precise_float_parser", "parser_config_file"], _FILES),
+    **dict.fromkeys(["save_binary", "convert_model", "convert_model_language", "output_result"], _FILES),
+    **dict.fromkeys(["start_iteration_predict", "num_iteration_predict", "predict_raw_score"], _PREDICTION),
+    **dict.fromkeys(["predict_leaf_index", "predict_contrib", "predict_disable_shape_check"], _PREDICTION),
+    **dict.fromkeys(["pred_early_stop", "pred_early_stop_freq", "pred_early_stop_margin"], _PREDICTION),
+}
+#: Parameters of estimators of either library that are none of LightGBM, and what to use instead.
+_REFUSED_OF_ESTIMATORS: Mapping[str, str] = {
+    "callbacks": "give callbacks to fit",
+    "class_weight": "it is for classifiers; give sample_weight to fit",
+}
+#: The objective that uses a parameter, for parameters of one objective.
+_OBJECTIVES: Mapping[str, str] = {
+    "sigmoid": "lambdarank",
+    "lambdarank_truncation_level": "lambdarank",
+    "lambdarank_norm": "lambdarank",
+    "lambdarank_position_bias_regularization": "lambdarank",
+    "objective_seed": "rank_xendcg",
+}
+#: What to set instead of parameters of one objective.
+_INSTEAD: Mapping[str, str] = {"lambdarank_truncation_level": "; for other objectives set k"}
+
+
+def loss_defaults(values: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Values of parameters that are None, by their names in the ranker, for the losses of boostrank."""
+    return LOSS_DEFAULTS
+
+
+def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
+    """All parameters of LightGBM by name.
+
+    Parameters
+    ----------
+    parameters : mapping of str to object
+        The native parameters of the training. LightGBM knows the same parameters beside all others, so they do not
+        matter.
+    objective : str, optional
+        Name of the objective if it is LightGBM's own.
+    """
+    others = {
+        name: f"only objective={owner!r} uses it{_INSTEAD.get(name, '')}"
+        for name, owner in _OBJECTIVES.items()
+        if owner != objective
+    }
+    return KnownParameters("LightGBM", _canonical_names(), EXPLICIT, {**_REFUSED, **_REFUSED_OF_ESTIMATORS, **others})
+
+
+def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if features of `categorical_feature` have values that are not integers.
+
+    Negative ones are missing values in LightGBM.
+    """
+    chosen = parameters.get("categorical_feature", "auto")
+    check_codes("categorical_feature", X, [] if chosen == "auto" else chosen)
+
+
+def boosting_of(parameters: Mapping[str, Any]) -> str:
+    """LightGBM's kind of boosting with these parameters by canonical name: "dart", "rf" (random forest), or others."""
+    name = str(parameters.get("boosting")).lower()
+    return "rf" if name == "random_forest" else name
+
+
+def check_boosting(parameters: Mapping[str, Any], objective: str | None) -> None:
+    """Raise ValueError if LightGBM cannot train a random forest with these parameters.
+
+    Parameters
+    ----------
+    parameters : mapping of str to object
+        Native parameters by canonical name.
+    objective : str, optional
+        Name of the objective if it is LightGBM's own.
+    """
+    if boosting_of(parameters) != "rf":
+        return
+    if objective is None:
+        raise ValueError("LightGBM's boosting='rf' takes no custom objective: use another boosting, or 'lambdarank'")
+    samples_rows = 0 < parameters.get("bagging_fraction", 1.0) < 1 and parameters.get("bagging_freq", 0) > 0
+    if not samples_rows and not 0 < parameters.get("feature_fraction", 1.0) < 1:
+        raise ValueError(
+            "LightGBM's boosting='rf' needs trees on samples: set subsample below 1 and subsample_freq to 1, or "
+            "colsample_bytree below 1"
+        )
+
+
+@cache
+def _canonical_names() -> Mapping[str, str]:
+    """Canonical names of the parameters by name and alias, from the table that LightGBM's library contains."""
+    table = import_backend("lightgbm").basic._ConfigAliases._get_all_param_aliases()
+    return {alias: name for name, aliases in table.items() for alias in aliases}

@@ -1,0 +1,249 @@
+"""Features as XGBoost takes them: matrices to train on, and dense blocks to predict from.
+
+XGBoost takes an element that a sparse matrix does not store as missing, not as 0. So sparse features are given to it as
+dense blocks of rows. Its QuantileDMatrix, which stores only the bins of the features, is the same as from one block.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from boostrank.backends.base import GroupedData, import_backend
+from boostrank.backends.feature_names import NameCode
+from boostrank.backends.xgboost.categories import with_ascii_categories
+from boostrank.backends.xgboost.matrix_parameters import (
+    check_takes_categories,
+    column_fields,
+    missing_number,
+    without_missing_number,
+)
+from boostrank.datasets.feature_files import FeatureFiles
+from boostrank.inputs.arrays import Floats, Ints
+
+#: Number of elements of a dense block: 64 MiB of float32.
+BLOCK_ELEMENTS = 2**24
+#: XGBoost's default of max_bin.
+DEFAULT_MAX_BIN = 256
+#: Names with these characters are errors.
+NAMES = NameCode(r"\[\]<")
+
+
+def make_matrix(
+    data: GroupedData,
+    parameters: dict[str, Any],
+    weights: Floats | None = None,
+    reference: Any = None,
+    *,
+    exact: bool = False,
+) -> Any:
+    """The data as XGBoost takes them.
+
+    Parameters
+    ----------
+    data : GroupedData
+    parameters : dict
+        Parameters of XGBoost by their native names.
+    weights : ndarray, shape (n_documents,), optional
+        Equal within a query: XGBoost takes one weight per query.
+    reference : xgboost.QuantileDMatrix or xgboost.DMatrix, optional
+        The matrix of the training data, for validation data: their bins and the names of their features are used.
+    exact : bool, default False
+        Store the features themselves and not their bins, so that an earlier model, which may have other bins, has its
+        own scores.
+    """
+    fields = {
+        "label": data.labels.per_document,
+        # XGBoost's query ids wrap at 2^32 and must not decrease, so the queries are numbered.
+        "qid": data.queries.repeat(np.arange(data.queries.n_queries)),
+    }
+    if data.init_score is not None:
+        fields["base_margin"] = data.init_score
+    if weights is not None:
+        weights = weights[data.queries.starts]
+    columns = column_fields(parameters)
+    X, missing = without_missing_number(encoded(data.X), missing_number(parameters))
+    settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing}
+    if takes_bins(parameters) and not exact:
+        settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
+        matrix = _bins(X, data.queries.ends, fields, weights, columns, settings)
+    elif isinstance(X, FeatureFiles):
+        raise ValueError(
+            "with features in FeatureFiles, XGBoostRanker takes no init_model, no booster='gblinear' and only "
+            "tree_method='hist', because XGBoost would keep the features themselves in memory: leave these out; in "
+            "place of init_model, give init_score=init_model.predict(X), and the new model has only the new rounds"
+        )
+    else:
+        if isinstance(X, list):
+            X = np.concatenate(X)
+        elif issparse(X) and not _is_linear(parameters):
+            X = _dense(X)
+        matrix = import_backend("xgboost").DMatrix(X, weight=weights, **fields, **columns, **settings)
+        check_takes_categories(matrix, parameters)
+    if reference is not None:
+        # The names were checked before, and XGBoost would refuse features without names beside those with names.
+        matrix.feature_names = reference.feature_names
+    return matrix
+
+
+def encoded(X: Any) -> Any:
+    """A pandas DataFrame with names of columns and of categories that XGBoost takes; anything else is unchanged."""
+    return with_ascii_categories(NAMES.encode_columns(X))
+
+
+def _bins(
+    X: Any,
+    ends: Ints,
+    fields: dict[str, NDArray[Any]],
+    weights: Floats | None,
+    columns: dict[str, Any],
+    settings: dict[str, Any],
+) -> Any:
+    """A QuantileDMatrix, which stores only the bins of the features, and not a second copy of them.
+
+    Parameters are those of :func:`_iterate`; `ends` are the ends of the queries.
+    """
+    xgb, cache = import_backend("xgboost"), None
+    if issparse(X):
+        # With weights XGBoost's bins depend on the blocks, so that there is only one.
+        ends = _block_ends(_rows_per_block(X), ends if weights is None else ends[-1:])
+    elif isinstance(X, FeatureFiles):
+        ends, cache = _block_ends(X.rows_per_block, ends), X.cache
+        columns = {**columns, "feature_names": None if X.names is None else [NAMES.encode(name) for name in X.names]}
+    elif isinstance(X, list):
+        ends = np.cumsum([len(block) for block in X])
+    else:
+        return xgb.QuantileDMatrix(X, weight=weights, **fields, **columns, **settings)
+
+    def get_block(number: int, rows: slice) -> NDArray[Any]:
+        if isinstance(X, list):
+            return X[number]
+        return X.read(rows.start, rows.stop) if isinstance(X, FeatureFiles) else _dense(X[rows])
+
+    make_blocks = partial(_iterate, ends, get_block, fields, weights, columns)
+    if cache is not None:
+        return _cached(make_blocks, cache, settings)
+    return xgb.QuantileDMatrix(make_blocks(), **settings)
+
+
+def takes_bins(parameters: Mapping[str, Any]) -> bool:
+    """Whether a training with these parameters needs only the bins of the features."""
+    return parameters.get("tree_method", "auto") in ("auto", "hist") and not _is_linear(parameters)
+
+
+def _is_linear(parameters: Mapping[str, Any]) -> bool:
+    return parameters.get("booster", "gbtree") == "gblinear"
+
+
+def dense_blocks(X: Any) -> Iterator[Any]:
+    """Features as XGBoost takes them to predict: `X` itself, or dense blocks of rows of a sparse matrix or of files."""
+    if isinstance(X, FeatureFiles):
+        yield from X.blocks()
+        return
+    if not issparse(X):
+        yield X
+        return
+    matrix: Any = X
+    for rows in _slices(_block_ends(_rows_per_block(X), np.arange(1, matrix.shape[0] + 1))):
+        yield _dense(matrix[rows])
+
+
+def _dense(X: Any) -> NDArray[np.float32]:
+    """A sparse matrix as an array of the type in which XGBoost stores features."""
+    return X.astype(np.float32).toarray()
+
+
+def _rows_per_block(X: Any) -> int:
+    return max(1, BLOCK_ELEMENTS // X.shape[1])
+
+
+def _block_ends(rows: int, ends: Ints) -> Ints:
+    """Ends of blocks of at most `rows` rows where `ends` allows it: a block ends at some of these.
+
+    Examples
+    --------
+    >>> _block_ends(4, np.array([2, 3, 5, 9])).tolist()
+    [3, 5, 9]
+    """
+    chosen, start = [], 0
+    while start < ends[-1]:
+        i = np.searchsorted(ends, start + rows, side="right") - 1
+        if i < 0 or ends[i] <= start:
+            i += 1
+        start = int(ends[i])
+        chosen.append(start)
+    return np.array(chosen)
+
+
+def _slices(ends: Ints) -> Iterator[slice]:
+    """The rows of each block."""
+    return (slice(start, end) for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True))
+
+
+def _iterate(
+    ends: Ints,
+    get_block: Callable[[int, slice], NDArray[Any]],
+    fields: dict[str, NDArray[Any]],
+    weights: Floats | None,
+    columns: dict[str, Any],
+    cache_prefix: str | None = None,
+) -> Any:
+    """An ``xgboost.DataIter`` over dense blocks of features, of which only one exists at a time.
+
+    Parameters
+    ----------
+    ends : ndarray of int, shape (n_blocks,)
+        End of the rows of each block, which are whole queries.
+    get_block : callable
+        Returns the features of a block from its number and its rows.
+    fields : dict
+        ``"label"`` and ``"qid"`` of all rows, and ``"base_margin"`` if there is one; query ids are 0, 1, ...
+    weights : ndarray, shape (n_queries,), optional
+    columns : dict
+        Fields that have one value per feature.
+    cache_prefix : str, optional
+        Where XGBoost's external memory begins the names of its files.
+    """
+    xgb = import_backend("xgboost")
+    blocks = list(enumerate(_slices(ends)))
+
+    class Blocks(xgb.DataIter):  # type: ignore[name-defined]
+        i = 0
+
+        def reset(self) -> None:
+            self.i = 0
+
+        def next(self, input_data: Any) -> bool:
+            if self.i == len(blocks):
+                return False
+            number, rows = blocks[self.i]
+            part = {name: values[rows] for name, values in fields.items()}
+            weight = None if weights is None else weights[part["qid"][0] : part["qid"][-1] + 1]
+            input_data(data=get_block(number, rows), weight=weight, **part, **columns)
+            self.i += 1
+            return True
+
+    return Blocks(cache_prefix)
+
+
+def _cached(make_blocks: Callable[[str], Any], cache: str, settings: dict[str, Any]) -> Any:
+    """A matrix whose bins XGBoost keeps in files in a folder of its own in `cache`, as long as the matrix lives."""
+    folder = tempfile.mkdtemp(prefix="boostrank-", dir=cache)
+    try:
+        blocks = make_blocks(os.path.join(folder, "bins"))
+        matrix = import_backend("xgboost").ExtMemQuantileDMatrix(blocks, **settings)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    # XGBoost deletes its files with the matrix, but not the folder.
+    weakref.finalize(matrix, shutil.rmtree, folder, ignore_errors=True)
+    return matrix

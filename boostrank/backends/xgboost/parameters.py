@@ -1,0 +1,210 @@
+"""The parameters of XGBoost by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from boostrank.backends.base import import_backend
+from boostrank.backends.feature_parameters import (
+    FeatureGroups,
+    FeatureParameter,
+    ValuePerFeature,
+    categorical_columns,
+    feature_types,
+    monotone_constraints,
+    number_that_is_missing,
+)
+from boostrank.backends.parameters import KnownParameters
+from boostrank.inputs.checks import is_number
+
+NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
+#: Native names of the boosting parameters, by their names in the ranker.
+PARAMETERS: Mapping[str, str] = {
+    "learning_rate": "eta",
+    "max_depth": "max_depth",
+    "max_leaves": "max_leaves",
+    "grow_policy": "grow_policy",
+    "min_child_weight": "min_child_weight",
+    "gamma": "gamma",
+    "subsample": "subsample",
+    "colsample_bytree": "colsample_bytree",
+    "colsample_bynode": "colsample_bynode",
+    "reg_alpha": "alpha",
+    "reg_lambda": "lambda",
+    "tree_method": "tree_method",
+    "max_bin": "max_bin",
+    "n_jobs": "nthread",
+    "verbosity": "verbosity",
+}
+#: Numbers of documents, and the share of the features that each node may split by. They were chosen by NDCG on held-out
+#: training queries (benchmarks/defaults.py), as was the shape of the trees.
+LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 50.0, "min_child_weight": 20.0, "colsample_bynode": 0.7}
+#: Trees that grow as LightGBM's do: the leaf with the largest gain is split, until there are 31 leaves.
+LEAF_WISE: Mapping[str, Any] = {"grow_policy": "lossguide", "max_leaves": 31, "max_depth": 0}
+#: Names of all parameters of the ranker that XGBoost has too, by their canonical names there.
+EXPLICIT: Mapping[str, str] = {
+    **{native: name for name, native in PARAMETERS.items()},
+    "num_boost_round": "n_estimators",
+    "early_stopping_rounds": "early_stopping_rounds",
+    "seed": "random_state",
+}
+#: Canonical names by alias. XGBoost's configuration lists both, but not that they are the same.
+ALIASES: Mapping[str, str] = {
+    "learning_rate": "eta",
+    "min_split_loss": "gamma",
+    "reg_alpha": "alpha",
+    "reg_lambda": "lambda",
+    "n_jobs": "nthread",
+    "random_state": "seed",
+    "num_round": "num_boost_round",
+    "num_rounds": "num_boost_round",
+    "n_estimators": "num_boost_round",
+}
+#: Parameters of XGBoost's matrices, which are not in its configuration.
+MATRIX_PARAMETERS: Mapping[str, FeatureParameter] = {
+    "feature_types": feature_types,
+    "feature_weights": ValuePerFeature(
+        "a finite number of at least 0", lambda value: is_number(value) and value >= 0, 1.0
+    ),
+    "missing": number_that_is_missing,
+    "enable_categorical": categorical_columns,
+}
+#: Parameters that concern single features.
+FEATURE_PARAMETERS: Mapping[str, FeatureParameter] = {
+    "monotone_constraints": monotone_constraints(tuple),
+    "interaction_constraints": FeatureGroups(json.dumps),
+    **MATRIX_PARAMETERS,
+}
+#: Parameters that XGBoost's configuration has, but that have no effect with this tree method.
+_IGNORED_BY_EXACT: tuple[str, ...] = ("max_leaves", "grow_policy", "max_bin")
+#: Parameters that XGBoost's configuration has, but that are an error in the training with this tree method.
+_REFUSED_BY_EXACT: tuple[str, ...] = ("colsample_bynode",)
+#: Parameters of matrices that have no effect on a linear model.
+_IGNORED_BY_LINEAR: tuple[str, ...] = ("feature_types", "feature_weights")
+#: Parameters that decide which other parameters XGBoost has.
+STRUCTURE: tuple[str, ...] = ("booster", "tree_method", "updater")
+#: Settings that bring parameters which XGBoost does not have otherwise, by the words for them in messages.
+_OTHER_STRUCTURES: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "booster='gbtree' or 'dart'": (("booster", "gbtree"),),
+    "booster='dart'": (("booster", "dart"),),
+    "tree_method='exact'": (("tree_method", "exact"),),
+    "tree_method='hist'": (("tree_method", "hist"),),
+    "booster='gblinear'": (("booster", "gblinear"),),
+    "booster='gblinear' and updater='coord_descent'": (("booster", "gblinear"), ("updater", "coord_descent")),
+    "its own objectives, such as 'rank:ndcg'": (("objective", "rank:ndcg"),),
+}
+
+_METRIC = "give the metric as eval_metric to fit"
+_ONE_SCORE = "a ranker gives one score per row"
+#: Parameters that have no effect or a wrong one in a ranker, by canonical name, and what to use instead.
+_REFUSED: Mapping[str, str] = {
+    "objective": "set objective instead",
+    "eval_metric": _METRIC,
+    "custom_metric": _METRIC,
+    "feval": _METRIC,
+    "disable_default_eval_metric": _METRIC,
+    "base_score": "rankers start from the score 0",
+    "boost_from_average": "rankers start from the score 0",
+    "ndcg_exp_gain": 'set gain="exp2" or gain="linear" instead',
+    "num_class": _ONE_SCORE,
+    "num_target": _ONE_SCORE,
+    "multi_strategy": _ONE_SCORE,
+    "num_feature": "it is the number of columns of X",
+    "num_trees": "set n_estimators instead",
+    "process_type": "a ranker adds rounds to init_model, and does not change its trees",
+    "validate_parameters": "the names of parameters are always checked",
+    "updater_seq": "set updater instead",
+    "scale_pos_weight": "it needs labels of two classes; give sample_weight to fit",
+    "callbacks": "give callbacks to fit",
+    "evals": "give eval_set to fit",
+    "verbose_eval": "give verbose to fit",
+}
+
+
+def loss_defaults(values: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Values of parameters that are None, by their names in the ranker, for the losses of boostrank.
+
+    A user who sets one of the parameters of the shape of the trees gets XGBoost's defaults of the others.
+    """
+    if native.get("booster") == "gblinear":
+        # Penalties of linear models have another unit.
+        return {}
+    # Not all ways to build trees have all parameters of their shape.
+    is_free = all(name in values and values[name] is None for name in LEAF_WISE)
+    return {**LOSS_DEFAULTS, **LEAF_WISE} if is_free else LOSS_DEFAULTS
+
+
+def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
+    """All parameters of XGBoost by name.
+
+    Parameters
+    ----------
+    parameters : mapping of str to object
+        The native parameters of the training. They decide which other parameters XGBoost has.
+    objective : str, optional
+        Name of the objective if it is XGBoost's own.
+    """
+    structure = {name: str(parameters[name]) for name in STRUCTURE if parameters.get(name) is not None}
+    if objective is not None:
+        structure["objective"] = objective
+    booster = structure.get("booster", "gbtree")
+    elsewhere: dict[str, str] = {}
+    for words, other in _OTHER_STRUCTURES.items():
+        for name in _names(other):
+            elsewhere.setdefault(name, f"XGBoost has it only with {words}; here booster={booster!r}")
+    here = _names(tuple(sorted(structure.items())))
+    # These are parameters of the training function or of matrices, and not of the configuration.
+    names = here | {"num_boost_round", "early_stopping_rounds", "verbosity"} | MATRIX_PARAMETERS.keys()
+    if structure.get("tree_method") == "exact":
+        names -= {*_IGNORED_BY_EXACT, *_REFUSED_BY_EXACT}
+        elsewhere.update(dict.fromkeys(_IGNORED_BY_EXACT, "XGBoost ignores it with tree_method='exact'"))
+        elsewhere.update(dict.fromkeys(_REFUSED_BY_EXACT, "XGBoost does not have it with tree_method='exact'"))
+    if booster == "gblinear":
+        names -= set(_IGNORED_BY_LINEAR)
+        elsewhere.update(dict.fromkeys(_IGNORED_BY_LINEAR, "XGBoost ignores it with booster='gblinear'"))
+    canonical = {name: ALIASES.get(name, name) for name in [*names, *ALIASES] if ALIASES.get(name, name) in names}
+    unavailable = {name: reason for name, reason in elsewhere.items() if name not in canonical}
+    return KnownParameters("XGBoost", canonical, EXPLICIT, {**unavailable, **_REFUSED})
+
+
+@cache
+def _names(structure: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    """Names of the parameters in the configuration that XGBoost makes for these settings, without any training."""
+    xgb = import_backend("xgboost")
+    data = xgb.DMatrix(np.zeros((1, 1)), label=[0.0], group=[1], nthread=1)
+    booster = xgb.Booster({"nthread": 1}, [data])
+    # Without validate_parameters XGBoost does not warn of settings that this booster does not use.
+    booster.set_param({"validate_parameters": False, **dict(structure)})
+    try:
+        configuration = json.loads(booster.save_config())
+    except xgb.core.XGBoostError as error:
+        settings = ", ".join(f"{name}={value!r}" for name, value in structure)
+        raise ValueError(f"XGBoost does not take {settings}: {_first_sentence(error)}") from error
+    learner = configuration["learner"]
+    if "objective" not in dict(structure):
+        # Without a native objective, the configuration has the parameters of XGBoost's default, least squares.
+        del learner["objective"]
+    return frozenset(_names_within(learner))
+
+
+def _names_within(configuration: Any, section: str = "") -> Iterator[str]:
+    """Names of the values in all sections of a configuration that are called "..._param"."""
+    if isinstance(configuration, list):
+        for part in configuration:
+            yield from _names_within(part, section)
+    elif isinstance(configuration, dict):
+        for name, value in configuration.items():
+            yield from _names_within(value, name)
+            if section.endswith("_param") and not isinstance(value, (dict, list)):
+                yield name
+
+
+def _first_sentence(error: Exception) -> str:
+    """The message of an error of XGBoost without time, file and stack trace."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0].rpartition("] ")[-1] if lines else ""

@@ -1,0 +1,140 @@
+"""Predictions of XGBoost's models: scores, leaves of trees and contributions of features.
+
+XGBoost takes an element that a sparse matrix does not store as missing, so it gets sparse features in dense blocks of
+rows. Only the scores of linear models are computed from the sparse matrix: for them such an element is 0.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse, vstack
+
+from boostrank.backends.base import import_backend
+from boostrank.backends.xgboost.categories import with_ascii_categories
+from boostrank.backends.xgboost.matrices import dense_blocks, encoded
+from boostrank.backends.xgboost.matrix_parameters import missing_number_of, without_missing_number
+from boostrank.datasets.feature_files import FeatureFiles
+
+_LINEAR = "all rounds of booster='gblinear' change one linear model"
+
+
+def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:
+    """Scores of the rows of X, shape (n_documents,): float64, with the precision of XGBoost's float32."""
+    name, device = _name_and_device(booster)
+    if name == "gblinear":
+        _refuse_rounds(rounds)
+        # The scores of a sparse matrix are computed without making it dense.
+        parts = X.blocks() if isinstance(X, FeatureFiles) else [X]
+        return np.concatenate(
+            [_predict(booster, _matrix(booster, part), output_margin=True) for part in parts], dtype=np.float64
+        )
+    if device != "cpu":
+        # What is used below would do the same, after a warning that the features are not on the GPU.
+        matrices = (_matrix(booster, block) for block in dense_blocks(X))
+        settings = {"output_margin": True, "iteration_range": _bounds(rounds)}
+        return np.concatenate([_predict(booster, matrix, **settings) for matrix in matrices], dtype=np.float64)
+    X, missing = without_missing_number(with_ascii_categories(X), missing_number_of(booster))
+    # This does not copy the features. XGBoost offers it only for trees. The names were checked before.
+    settings = {
+        "predict_type": "margin",
+        "validate_features": False,
+        "iteration_range": _bounds(rounds),
+        "missing": missing,
+    }
+    return np.concatenate([booster.inplace_predict(block, **settings) for block in dense_blocks(X)], dtype=np.float64)
+
+
+def leaves(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.int32]:
+    """Number of the leaf of each tree in which each row ends, shape (n_documents, n_trees)."""
+    if is_linear(booster):
+        raise ValueError(f"there are no leaves (pred_leaf, apply): {_LINEAR}")
+    first, end = _bounds(rounds)
+    # XGBoost gives leaves only from the first round on.
+    parts = [
+        _predict(booster, _matrix(booster, block), pred_leaf=True, iteration_range=(0, end))
+        for block in dense_blocks(X)
+    ]
+    found = np.concatenate(parts).reshape(X.shape[0], -1).astype(np.int32)
+    return found[:, found.shape[1] // end * first :] if first else found
+
+
+def contributions(booster: Any, X: Any, rounds: range | None = None) -> Any:
+    """SHAP values of the features and the expected score, shape (n_documents, n_features + 1); sparse for sparse X."""
+    if is_linear(booster):
+        _refuse_rounds(rounds)
+    parts = [_contributions(booster, _matrix(booster, block), *_bounds(rounds)) for block in dense_blocks(X)]
+    if len(parts) == 1 and not issparse(X):
+        return parts[0]
+    in_csr_format: Any = type(X)
+    return vstack([in_csr_format(part) for part in parts], format="csr") if issparse(X) else np.concatenate(parts)
+
+
+def base_score(booster: Any) -> float:
+    """The score before the first round, which is part of every prediction."""
+    if is_linear(booster):
+        raise ValueError(f"there are no scores of single rounds (staged_predict): {_LINEAR}")
+    n_rounds = booster.num_boosted_rounds()
+    # No round is in this range.
+    row = _matrix(booster, np.zeros((1, booster.num_features())))
+    return float(_predict(booster, row, output_margin=True, iteration_range=(n_rounds, n_rounds))[0])
+
+
+def is_linear(booster: Any) -> bool:
+    """Whether the model is linear, and not trees."""
+    return booster_name(booster) == "gblinear"
+
+
+def booster_name(booster: Any) -> str:
+    """The kind of the model: "gbtree", "dart" or "gblinear"."""
+    return _name_and_device(booster)[0]
+
+
+def device_of(booster: Any) -> str:
+    """The device that trains and predicts: "cpu", or for instance "cuda:0". It is not stored in model files."""
+    return _name_and_device(booster)[1]
+
+
+def _name_and_device(booster: Any) -> tuple[str, str]:
+    # Reading the configuration takes a tenth of the time of the scores of one row, so it is read once for both.
+    learner = json.loads(booster.save_config())["learner"]
+    return learner["gradient_booster"]["name"], learner["generic_param"]["device"]
+
+
+def _contributions(booster: Any, matrix: Any, first: int, end: int) -> NDArray[np.float64]:
+    """The contributions of a range of rounds."""
+
+    def before(end: int) -> NDArray[np.float64]:
+        return _predict(booster, matrix, pred_contribs=True, iteration_range=(0, end)).astype(np.float64)
+
+    values = before(end)
+    if first:
+        # XGBoost gives contributions only from the first round on, and with DART it ignores another start.
+        values -= before(first)
+        values[:, -1] += base_score(booster)
+    return values
+
+
+def _refuse_rounds(rounds: range | None) -> None:
+    if rounds is not None:
+        raise ValueError(
+            f"num_iteration, start_iteration and iteration_range cannot choose some of the rounds: {_LINEAR}"
+        )
+
+
+def _bounds(rounds: range | None) -> tuple[int, int]:
+    """The rounds as XGBoost takes them."""
+    return (0, 0) if rounds is None else (rounds.start, rounds.stop)
+
+
+def _matrix(booster: Any, X: Any) -> Any:
+    X, missing = without_missing_number(encoded(X), missing_number_of(booster))
+    return import_backend("xgboost").DMatrix(X, enable_categorical=True, missing=missing)
+
+
+def _predict(booster: Any, matrix: Any, **settings: Any) -> NDArray[np.float32]:
+    # The names were checked before.
+    return booster.predict(matrix, validate_features=False, **settings)

@@ -1,0 +1,220 @@
+"""Compiled functions for what NumPy is too slow for, such as sums over the pairs of documents of each query.
+
+The library is written in C and built when boostrank is installed, if there is a compiler. Without it, callers compute
+the same with NumPy, up to rounding, and take several times as long. ``boostrank --version`` says whether it is there.
+The environment variable ``BOOSTRANK_COMPILED=0`` makes Python ignore it.
+
+Functions of this package get arrays that are checked by their callers, grouped by query, and write nothing but their
+results. They keep no state, and release Python's lock, so that threads can call them at the same time. They raise
+RuntimeError if the library is not there, and MemoryError.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import lru_cache
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.warnings import warn
+
+# Number of the version of the functions' arguments, as in module.c.
+INTERFACE = 2
+
+
+class _Array:
+    """The type of an argument that is a contiguous array of one dimension, for ctypes.
+
+    It is that of ``np.ctypeslib.ndpointer`` without reference cycles, of which many calls would make so many that
+    Python searches for them, at several milliseconds a time.
+    """
+
+    def __init__(self, dtype: DTypeLike) -> None:
+        self._dtype = np.dtype(dtype)
+
+    def from_param(self, array: object) -> ctypes.c_void_p:
+        """The address of an array; raises TypeError for another type or layout, which the library would misread."""
+        if (
+            not isinstance(array, np.ndarray)
+            or array.dtype != self._dtype
+            or array.ndim != 1
+            or not array.flags.c_contiguous
+        ):
+            raise TypeError(f"an argument must be a contiguous array of {self._dtype} with one dimension")
+        return ctypes.c_void_p(array.ctypes.data)
+
+
+_FLOATS, _FLOAT32S, _INTS = _Array(np.float64), _Array(np.float32), _Array(np.int64)
+_INT32, _UINT64, _UINT8 = _Array(np.int32), _Array(np.uint64), _Array(np.uint8)
+_COUNT, _NUMBER = ctypes.c_int64, ctypes.c_double
+_ARGUMENTS = {
+    "logistic_intercept": [_FLOATS, _FLOATS, _INTS, _COUNT, _NUMBER, _FLOATS],
+    "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
+    "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _COUNT, _FLOATS, _FLOATS],
+    "rank_weighted": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _FLOATS, _COUNT, _COUNT, _NUMBER, _FLOATS, _FLOATS],
+    "query_loss": [
+        *(_COUNT, _FLOATS, _FLOATS, _NUMBER, _FLOATS, _FLOATS, _COUNT, _NUMBER),
+        *(_INTS, _COUNT, _FLOAT32S, _FLOAT32S),
+    ],
+    "elementary": [_FLOATS, _COUNT, _FLOATS, _FLOATS],
+    "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
+    "ranked_measure": [_COUNT, _FLOATS, _INTS, _FLOATS, _INTS, _COUNT, _INTS, _COUNT, _FLOATS, _FLOATS],
+    "trec_lines": [
+        *(_UINT8, _COUNT, _INTS, _COUNT, _COUNT, _COUNT, _UINT64),
+        *(_UINT8, _INTS, _FLOATS, _INTS, _INTS, _INTS, _INTS),
+    ],
+    "letor_lines": [
+        *(ctypes.c_char_p, _COUNT, _COUNT, _COUNT, _UINT64),
+        *(_FLOATS, _INTS, _INT32, _FLOATS, _INTS, _INTS, _INTS, _INTS),
+    ],
+}
+
+
+def is_available() -> bool:
+    """Whether the compiled library is there, and may be used."""
+    return status() == "used"
+
+
+def status() -> str:
+    """Whether the compiled library is used: ``"used"``, or a text that begins with ``"not used"`` and says why."""
+    if os.environ.get("BOOSTRANK_COMPILED") == "0":
+        return "not used (BOOSTRANK_COMPILED=0)"
+    return "used" if _library() is not None else "not used (boostrank was installed without it)"
+
+
+def logistic_intercept(scores: Floats, goals: Floats, queries: Segments, *, tolerance: float) -> Floats:
+    """The shift of each query with which the mean of ``1 / (1 + exp(-(score + shift)))`` is its goal.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_documents,)
+    goals : ndarray of float64, shape (n_queries,)
+        Above 0 and below 1.
+    queries : Segments
+    tolerance : float
+        Largest size of the last step of Newton's method.
+    """
+    scores, shifts = _floats(scores, queries), np.empty(queries.n_segments)
+    _call("logistic_intercept", scores, goals, queries.indptr, queries.n_segments, tolerance, shifts)
+    return shifts
+
+
+def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.PairwiseLogistic`.
+
+    Parameters
+    ----------
+    scores, targets : ndarray of float64, shape (n_documents,)
+    queries : Segments
+    """
+    return _derivatives("pairwise_logistic", scores, targets, queries, queries.indptr, queries.n_segments)
+
+
+def pairwise_hinge(
+    scores: Floats, targets: Floats, ranking: Ints, queries: Segments, *, is_squared: bool
+) -> tuple[Floats, Floats]:
+    """Gradient of :class:`boostrank.surrogates.PairwiseHinge` or ``PairwiseSquaredHinge``.
+
+    The second result is the exact diagonal of the Hessian of the squared hinge.
+
+    Parameters
+    ----------
+    scores, targets : ndarray of float64, shape (n_documents,)
+    ranking : ndarray of int64, shape (n_documents,)
+        Row numbers of each query by decreasing score.
+    queries : Segments
+    is_squared : bool
+    """
+    grouped = ranking, queries.indptr, queries.n_segments
+    return _derivatives("pairwise_hinge", scores, targets, queries, *grouped, is_squared)
+
+
+def rank_weighted(
+    scores: Floats,
+    targets: Floats,
+    ranking: Ints,
+    queries: Segments,
+    discounts: Floats,
+    *,
+    truncation: int,
+    divides: bool,
+    min_distance: float,
+) -> tuple[Floats, Floats]:
+    """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.ConsistentLambdaRank`.
+
+    Parameters
+    ----------
+    scores, targets : ndarray of float64, shape (n_documents,)
+    ranking : ndarray of int64, shape (n_documents,)
+        Row numbers of each query by decreasing score.
+    queries : Segments
+    discounts : ndarray of float64
+        Discounts of at least as many ranks as the longest query has documents.
+    truncation : int
+        Pairs count if one of their documents has a rank up to this one.
+    divides : bool
+        Whether weights are divided by `min_distance` plus the distance of the scores.
+    min_distance : float
+    """
+    grouped = ranking, queries.indptr, queries.n_segments
+    settings = discounts, truncation, divides, min_distance
+    return _derivatives("rank_weighted", scores, targets, queries, *grouped, *settings)
+
+
+def _derivatives(
+    name: str, scores: Floats, targets: Floats, queries: Segments, *arguments: object
+) -> tuple[Floats, Floats]:
+    """Gradient and Hessian by a function of the library, which takes `arguments` after scores and targets."""
+    gradient, hessian = np.empty(queries.n_rows), np.empty(queries.n_rows)
+    _call(name, _floats(scores, queries), _floats(targets, queries), *arguments, gradient, hessian)
+    return gradient, hessian
+
+
+def _floats(values: Floats, queries: Segments) -> Floats:
+    """Values of documents as the library reads them; their number is checked, since it would read beyond their end."""
+    if values.shape != (queries.n_rows,):
+        raise ValueError(f"there are values of the shape {values.shape} for {queries.n_rows} documents")
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _call(name: str, *arguments: object) -> int:
+    """Call a function of the library; returns its result if this is not negative."""
+    library = _library()
+    if library is None:
+        raise RuntimeError(f"the compiled function {name} is not there: boostrank was installed without a C compiler")
+    result = int(getattr(library, name)(*arguments))
+    if result < 0:
+        raise MemoryError(f"there is no memory for {name}")
+    return result
+
+
+@lru_cache(maxsize=1)
+def _library() -> ctypes.CDLL | None:
+    found = find_spec("boostrank.core.compiled._kernels")
+    return None if found is None or found.origin is None else _load(found.origin)
+
+
+def _load(path: str) -> ctypes.CDLL | None:
+    """The library in a file; None, with a warning, if it belongs to another version of boostrank."""
+    try:
+        library = ctypes.CDLL(path)
+        library.boostrank_interface.restype = ctypes.c_int64
+        fault = None if (found := library.boostrank_interface()) == INTERFACE else f"interface {found}, not {INTERFACE}"
+        for name, arguments in _ARGUMENTS.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = arguments, ctypes.c_int64
+    except (OSError, AttributeError) as error:
+        fault = str(error)
+    if fault is None:
+        return library
+    warn(
+        f"{path} does not fit this version of boostrank ({fault}): NumPy is used in its place, which takes longer; "
+        "install boostrank again",
+        RuntimeWarning,
+    )
+    return None

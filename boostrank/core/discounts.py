@@ -1,0 +1,175 @@
+"""Names of discounts and cutoffs in tables, and cutoffs that grow slower than the list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.core.dcg import DCG, Discount, check_cutoff, discount_function
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
+
+Cutoff = int | float | tuple[str, float] | None
+Discounts = Iterable[Discount] | Mapping[str, Discount]
+# The cases that Wang et al. (COLT 2013) compare. Discounts: the standard one, a power that decays slowly, 1/r as the
+# boundary between slow and fast decay, and one that decays too fast. Cutoffs: all ranks, a constant number of ranks, a
+# fixed share of the ranks, and a number of ranks that grows slower than the list.
+DISCOUNTS: tuple[Discount, ...] = ("log2", ("power", 0.5), "zipf", ("exponential", 2))
+CUTOFFS: tuple[Cutoff, ...] = (None, 10, 0.2, ("power", 0.5))
+
+
+class DiscountedCutoff(NamedTuple):
+    """A discount and a cutoff of NDCG, with the names that tables show."""
+
+    discount: Discount
+    k: Cutoff
+    discount_name: str
+    k_name: str
+
+
+def discounted_cutoffs(discounts: Discounts, ks: Iterable[Cutoff]) -> list[DiscountedCutoff]:
+    """Every discount combined with every cutoff, without repetitions.
+
+    Parameters
+    ----------
+    discounts : iterable of discounts, or mapping of name to discount
+    ks : iterable of cutoffs, or one cutoff
+
+    Raises
+    ------
+    ValueError
+        If a discount or a cutoff is invalid, there is none, or two discounts have the same name.
+
+    Examples
+    --------
+    >>> [(each.discount_name, each.k_name) for each in discounted_cutoffs(["log2", "zipf"], [None, 10])]
+    [('log2', 'n'), ('log2', '10'), ('zipf', 'n'), ('zipf', '10')]
+    """
+    named = discounts_by_name(discounts)
+    cutoffs = [ks] if ks is None or isinstance(ks, (int, float, str)) else list(ks)
+    if not cutoffs:
+        raise ValueError("ks must have at least one cutoff; got none")
+    for discount in named.values():
+        checked_discount(discount)
+    chosen = [DiscountedCutoff(named[name], k, name, cutoff_name(k)) for name, k in product(named, cutoffs)]
+    return list({(each.discount_name, each.k_name): each for each in chosen}.values())
+
+
+def discounts_by_name(discounts: Discounts) -> dict[str, Discount]:
+    """Discounts by the names that tables show. The keys of a mapping are used as names."""
+    if isinstance(discounts, Mapping):
+        named = {str(name): discount for name, discount in discounts.items()}
+    else:
+        given = [discounts] if isinstance(discounts, str) or callable(discounts) else list(discounts)
+        if len(given) == 2 and isinstance(given[0], str) and isinstance(given[1], Real):
+            raise ValueError(f"discounts must be a list of discounts; write [{tuple(given)!r}] for one discount")
+        named = {discount_name(discount): discount for discount in given}
+        if len(named) < len(given):
+            raise ValueError(
+                f"discounts must have different names; got {', '.join(map(discount_name, given))}: pass a mapping of "
+                "names to discounts"
+            )
+    if not named:
+        raise ValueError("discounts must have at least one discount; got none")
+    return named
+
+
+def discount_name(discount: Discount) -> str:
+    """The name of a discount in tables.
+
+    Examples
+    --------
+    >>> [discount_name(discount) for discount in DISCOUNTS]
+    ['log2', 'rank^-0.5', 'zipf', '2^-rank']
+    """
+    if isinstance(discount, (tuple, list)) and len(discount) == 2:
+        name, parameter = discount
+        if name in ("power", "exponential") and isinstance(parameter, Real):
+            return f"rank^-{parameter:g}" if name == "power" else f"{parameter:g}^-rank"
+    return discount if isinstance(discount, str) else str(getattr(discount, "__name__", discount))
+
+
+def cutoff_name(k: Cutoff) -> str:
+    """The name of a cutoff in tables, as a formula of the length n of a list.
+
+    Examples
+    --------
+    >>> [cutoff_name(k) for k in CUTOFFS]
+    ['n', '10', '0.2 n', 'n^0.5']
+    """
+    power = growth_power(k)
+    if power is not None:
+        return f"n^{power:g}"
+    check_cutoff("k", k)
+    if k is None or (k == 1 and isinstance(k, (float, np.floating))):
+        return "n"
+    return str(k) if isinstance(k, (int, np.integer)) else f"{k:g} n"
+
+
+def growth_power(k: Cutoff) -> float | None:
+    """The power ``a`` of a cutoff ``("power", a)``, which means ``k = n^a``; None for other cutoffs.
+
+    Raises
+    ------
+    ValueError
+        If `k` is such a pair, but its power is not in (0, 1).
+    """
+    if not isinstance(k, (tuple, list)):
+        return None
+    if len(k) == 2 and k[0] == "power" and isinstance(k[1], Real) and 0 < k[1] < 1:
+        return float(k[1])
+    raise ValueError(
+        "k must be None, an integer of at least 1, a fraction in (0, 1], or ('power', a) with 0 < a < 1 for n^a; "
+        f"got {k!r}"
+    )
+
+
+def share_kept(k: Cutoff) -> float:
+    """The limit of ``k / n`` for long lists: 1 for all ranks, the fraction itself, or 0."""
+    if growth_power(k) is not None:
+        return 0.0
+    check_cutoff("k", k)
+    if k is None:
+        return 1.0
+    return float(k) if isinstance(k, (float, np.floating)) else 0.0
+
+
+def is_constant(k: Cutoff) -> bool:
+    """Whether the same number of ranks counts in lists of all lengths."""
+    return isinstance(k, (int, np.integer))
+
+
+def ranks_kept(k: Cutoff, sizes: ArrayLike) -> Ints:
+    """Number of ranks that count in lists of these sizes, rounded up and at least 1; it has the shape of `sizes`.
+
+    Examples
+    --------
+    >>> ranks_kept(("power", 0.5), [4, 10]).tolist(), ranks_kept(0.2, [4, 10]).tolist()
+    ([2, 4], [1, 2])
+    """
+    lengths = np.asarray(sizes)
+    queries = Segments.from_sizes(lengths.ravel())
+    power = growth_power(k)
+    if power is None:
+        return DCG(k).cutoffs(queries).reshape(lengths.shape)  # type: ignore[arg-type]
+    # 7776^(1/5) is 6, but in floating point slightly more, which must not be rounded up to 7: subtract a tolerance.
+    return np.maximum(1, np.ceil(lengths.astype(np.float64) ** power - 1e-9)).astype(np.int64)
+
+
+def real_cutoff(k: Cutoff, n: Floats) -> Floats:
+    """Number of ranks that count in lists of length `n`, not rounded, for integrals over ranks."""
+    power = growth_power(k)
+    if power is not None:
+        return n**power
+    return np.minimum(n, float(min(k, np.iinfo(np.int64).max))) if is_constant(k) else n * share_kept(k)  # type: ignore[arg-type, type-var]
+
+
+def checked_discount(discount: Discount) -> Callable[[Floats], Floats]:
+    """The discount as a vectorized function of real ranks of at least 1; raises ValueError for an invalid discount."""
+    DCG(discount=discount)
+    return discount_function(discount)

@@ -1,0 +1,98 @@
+"""Convex functions of a margin: the score of the document that should rank higher, minus the score of the other.
+
+Pairwise losses are weighted sums of one of these functions over pairs of documents: the gain-weighted pairs of
+:mod:`boostrank.surrogates.pairs`, or the edges of the graphs of :mod:`boostrank.preferences`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from boostrank.core import exponential
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_choice
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A convex function ``phi`` of the margin with ``phi'(0) < 0``.
+
+    Attributes
+    ----------
+    value : callable
+        ``phi(d)`` of each margin.
+    slope_curvature : callable
+        ``phi'(d)`` and ``phi''(d)`` of each margin. For the hinge, whose second derivative is 0 where it exists, it is
+        that of the squared hinge, since trees need a positive one to compute the size of a step.
+    smooth : bool
+        Whether ``phi`` is differentiable.
+    """
+
+    value: Callable[[Floats], Floats]
+    slope_curvature: Callable[[Floats], tuple[Floats, Floats]]
+    smooth: bool = True
+
+
+def _logistic(d: Floats) -> Floats:
+    return np.logaddexp(0.0, -d)
+
+
+def _logistic_derivatives(d: Floats) -> tuple[Floats, Floats]:
+    with np.errstate(over="ignore"):
+        slope = np.exp(d)
+    slope += 1.0
+    np.divide(-1.0, slope, out=slope)
+    curvature = slope * slope
+    curvature += slope
+    return slope, np.negative(curvature, out=curvature)
+
+
+def _exponential_derivatives(d: Floats) -> tuple[Floats, Floats]:
+    slope, curvature = exponential.slope_curvature(-d)
+    return -slope, curvature
+
+
+def _shortfall(d: Floats) -> Floats:
+    """How far a margin is below 1; 0 for margins above 1."""
+    return np.maximum(1.0 - d, 0.0)
+
+
+def _hinge_derivatives(d: Floats) -> tuple[Floats, Floats]:
+    short = np.less(d, 1.0).astype(np.float64)
+    return -short, short
+
+
+#: Functions of the margin by name: ``log(1 + exp(-d))``, ``exp(-d)``, ``max(0, 1 - d)``, ``max(0, 1 - d)^2 / 2`` and
+#: ``(1 - d)^2 / 2``. The exponential is that of :mod:`boostrank.core.exponential`, which does not overflow.
+MARGINS: Mapping[str, Margin] = MappingProxyType(
+    {
+        "logistic": Margin(_logistic, _logistic_derivatives),
+        "exponential": Margin(lambda d: exponential.value(-d), _exponential_derivatives),
+        "hinge": Margin(_shortfall, _hinge_derivatives, smooth=False),
+        "squared-hinge": Margin(
+            lambda d: 0.5 * _shortfall(d) ** 2, lambda d: (-_shortfall(d), np.less(d, 1.0).astype(np.float64))
+        ),
+        "squared": Margin(lambda d: 0.5 * (1.0 - d) ** 2, lambda d: (d - 1.0, np.ones_like(d))),
+    }
+)
+
+
+def get_margin(name: str) -> Margin:
+    """The function of the margin with this name.
+
+    Raises
+    ------
+    ValueError
+        If :data:`MARGINS` has no such name.
+
+    Examples
+    --------
+    >>> get_margin("squared-hinge").value(np.array([-1.0, 0.0, 2.0])).tolist()
+    [2.0, 0.5, 0.0]
+    """
+    check_choice("margin", name, MARGINS)
+    return MARGINS[name]

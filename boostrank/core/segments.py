@@ -1,0 +1,344 @@
+"""Segments: runs of rows that belong together, and vectorized reductions over all of them at once.
+
+Examples of a segment are the documents of a query, tied documents, and the outcomes of a distribution. The values of
+all segments are stored one after the other in one array, without padding and masks. No operation has a Python loop over
+segments or rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.inputs.arrays import Bools, Floats, Ints
+
+# Blocks of this many rows are long enough that NumPy's overhead per call does not matter. They are short enough that
+# the temporary arrays of a block stay in the second-level cache; a pass over newly allocated memory takes three times
+# as long.
+BLOCK_ROWS = 16_384
+
+
+class Block(NamedTuple):
+    """Consecutive segments that are processed together.
+
+    Attributes
+    ----------
+    segments : slice
+        Selects the block's values from an array of shape (n_segments,).
+    rows : slice
+        Selects the block's values from an array of shape (n_rows,).
+    part : Segments
+        The segments of the block; their rows are counted from the first row of the block.
+    """
+
+    segments: slice
+    rows: slice
+    part: Segments
+
+
+class SizeClass(NamedTuple):
+    """Segments of similar sizes, whose rows are the entries of a matrix.
+
+    Attributes
+    ----------
+    segments : ndarray of int64, shape (n,)
+        Numbers of the segments, increasing.
+    rows : ndarray of int64, shape (n, n_columns)
+        Row numbers of each segment, from the first row to the last. Entries beyond the last row of a segment are the
+        total number of rows.
+    """
+
+    segments: Ints
+    rows: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Consecutive, non-empty runs of rows, and reductions over them.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_segments + 1,)
+        Segment ``i`` has the rows ``indptr[i]:indptr[i + 1]``, at least one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> segments = Segments.from_sizes([2, 1])
+    >>> segments.sum(np.array([1.0, 2.0, 5.0])).tolist()
+    [3.0, 5.0]
+    >>> segments.repeat(np.array([7, 8])).tolist()
+    [7, 7, 8]
+    """
+
+    indptr: Ints
+
+    @classmethod
+    def from_sizes(cls, sizes: ArrayLike) -> Self:
+        """Make segments from the number of rows of each.
+
+        Parameters
+        ----------
+        sizes : array-like of int, shape (n_segments,)
+            Number of rows of each segment, at least 1.
+
+        Raises
+        ------
+        ValueError
+            If `sizes` is empty or not integer, or if a size is below 1.
+        """
+        array = np.asarray(sizes)
+        if array.ndim != 1 or len(array) == 0:
+            raise ValueError(f"sizes must be a non-empty one-dimensional array; got shape {array.shape}")
+        if not np.issubdtype(array.dtype, np.integer):
+            raise ValueError(f"sizes must be integers; got dtype {array.dtype}")
+        if array.min() < 1:
+            bad = int(np.argmin(array))
+            raise ValueError(f"sizes must be at least 1; sizes[{bad}] is {array[bad]} (leave out empty segments)")
+        return cls(np.concatenate([[0], np.cumsum(array)]).astype(np.int64))
+
+    @property
+    def n_segments(self) -> int:
+        """Number of segments."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows over all segments."""
+        return int(self.indptr[-1])
+
+    @property
+    def starts(self) -> Ints:
+        """Number of the first row of each segment, shape (n_segments,)."""
+        return self.indptr[:-1]
+
+    @property
+    def ends(self) -> Ints:
+        """Number of the row after the last row of each segment, shape (n_segments,)."""
+        return self.indptr[1:]
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Number of rows of each segment, shape (n_segments,)."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def positions(self) -> Ints:
+        """Position of each row in its segment, counted from 0, shape (n_rows,)."""
+        return np.arange(self.n_rows) - self.repeat(self.starts)
+
+    @cached_property
+    def size_classes(self) -> list[SizeClass]:
+        """The segments, divided into classes of similar sizes, from the smallest sizes to the largest.
+
+        It is for computations on pairs of rows, which take several times longer without matrices. Index an array of
+        shape (n_rows,), with one more value at the end, with the ``rows`` of a class. Choose the additional value such
+        that it changes no result. Less than a fifth of the entries of a matrix are beyond the rows of its segments.
+
+        Examples
+        --------
+        >>> [size_class.rows.tolist() for size_class in Segments.from_sizes([2, 3, 2]).size_classes]
+        [[[0, 1], [5, 6]], [[2, 3, 4]]]
+        """
+        # The number of columns is the size, rounded up to a multiple of a quarter of the largest power of two up to it.
+        multiple = np.maximum(1, 1 << np.maximum(np.frexp(self.sizes)[1].astype(np.int64) - 3, 0))
+        n_columns = -(-self.sizes // multiple) * multiple
+        classes = []
+        for columns in np.unique(n_columns):
+            segments = np.flatnonzero(n_columns == columns)
+            rows = self.starts[segments, None] + np.arange(columns)
+            classes.append(SizeClass(segments, np.where(rows < self.ends[segments, None], rows, self.n_rows)))
+        return classes
+
+    def repeat(self, per_segment: NDArray[Any]) -> NDArray[Any]:
+        """Repeat the value of each segment, shape (n_segments,), for each of its rows: shape (n_rows,)."""
+        return np.repeat(per_segment, self.sizes)
+
+    def take(self, chosen: NDArray[Any]) -> Ints:
+        """Increasing row numbers of the segments in `chosen`, which are indices or a mask of segments."""
+        mask = np.zeros(self.n_segments, dtype=bool)
+        mask[chosen] = True
+        return np.flatnonzero(self.repeat(mask))
+
+    def sum(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Sum over the rows of each segment, shape (n_segments,)."""
+        return np.add.reduceat(rows, self.starts)
+
+    def mean(self, rows: NDArray[Any]) -> Floats:
+        """Mean over the rows of each segment, shape (n_segments,)."""
+        return self.sum(rows) / self.sizes
+
+    def max(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Maximum over the rows of each segment, shape (n_segments,)."""
+        return np.maximum.reduceat(rows, self.starts)
+
+    def min(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Minimum over the rows of each segment, shape (n_segments,)."""
+        return np.minimum.reduceat(rows, self.starts)
+
+    def logsumexp(self, rows: Floats) -> Floats:
+        """``log(sum(exp(rows)))`` of each segment, computed without overflow, shape (n_segments,)."""
+        highest = self.max(rows)
+        return np.log(self.sum(np.exp(rows - self.repeat(highest)))) + highest
+
+    def softmax(self, rows: Floats, mass: Floats | float = 1.0) -> Floats:
+        """``mass * exp(rows) / sum(exp(rows))`` within each segment, computed without overflow, shape (n_rows,).
+
+        `mass`, a number or an array of shape (n_segments,), is the sum of the results of each segment.
+        """
+        exponentials = rows - self.repeat(self.max(rows))
+        np.exp(exponentials, out=exponentials)
+        exponentials *= self.repeat(mass / self.sum(exponentials))
+        return exponentials
+
+    def sum_before(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Sum over the rows before each row in its segment, shape (n_rows,); exact for integers."""
+        before = np.cumsum(rows) - rows
+        return before - self.repeat(before[self.starts])
+
+    def product_before(self, rows: Floats) -> Floats:
+        """Product over the rows before each row in its segment, shape (n_rows,).
+
+        The number of passes over the rows is the base-2 logarithm of the size of the longest segment, rounded up.
+        There is no division, so rows may be zero.
+        """
+        product = np.ones_like(rows)
+        product[1:] = rows[:-1]
+        product[self.starts] = 1.0
+        reach, longest = 1, int(self.sizes.max())
+        while reach < longest:
+            product[reach:] *= np.where(self.positions[reach:] >= reach, product[:-reach], 1.0)
+            reach *= 2
+        return product
+
+    def runs(self, values: NDArray[Any], *others: NDArray[Any]) -> Segments:
+        """Runs of consecutive rows of a segment with equal values in each of the arrays, all of shape (n_rows,)."""
+        is_first = self._is_first_of_run(values, *others)
+        if is_first.all():
+            # No two rows are equal. This is the usual case, and faster than the search below.
+            return Segments(np.arange(self.n_rows + 1))
+        return Segments(np.append(np.flatnonzero(is_first), self.n_rows))
+
+    def sort(self, scores: Floats, tiebreak: NDArray[Any] | None = None, *, stable: bool = True) -> Ints:
+        """Permutation that sorts the rows of each segment by decreasing score.
+
+        Parameters
+        ----------
+        scores : ndarray, shape (n_rows,)
+            They must not be NaN.
+        tiebreak : ndarray, shape (n_rows,), optional
+            Rows with equal scores are sorted by increasing `tiebreak`, and rows that are equal in this too by row
+            number.
+        stable : bool, default True
+            If False and `tiebreak` is None, rows with equal scores are in an arbitrary sequence, and sorting is faster.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+            ``scores[result]`` does not increase within a segment; each row stays in its segment.
+        """
+        result = np.empty(self.n_rows, dtype=np.int64)
+        for block in self.blocks():
+            part = None if tiebreak is None else tiebreak[block.rows]
+            result[block.rows] = block.part._sort_block(scores[block.rows], part, stable)
+            result[block.rows] += block.rows.start
+        return result
+
+    def ranks(self, scores: Floats) -> Ints:
+        """Rank of each row in its segment, shape (n_rows,), 1 for the highest score; ties are ranked by row number."""
+        ranks = np.empty(self.n_rows, dtype=np.int64)
+        ranks[self.sort(scores)] = self.positions + 1
+        return ranks
+
+    def search(self, ascending: Floats, values: Floats, side: Literal["left", "right"] = "left") -> Ints:
+        """Apply ``np.searchsorted`` within each segment.
+
+        Parameters
+        ----------
+        ascending : ndarray, shape (n_rows,)
+            Values that do not decrease within a segment.
+        values : ndarray, shape (n_rows,)
+            For each row, the value to search for among the values of `ascending` of the same segment.
+        side : {"left", "right"}, default "left"
+            Whether to insert a value before or after those that are equal to it.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+            Number of the row before which to insert each value, from the first row of its segment to the row after
+            its last.
+        """
+        low, high = self.repeat(self.starts), self.repeat(self.ends)
+        for _ in range(int(self.sizes.max()).bit_length()):
+            middle = (low + high) >> 1
+            at = ascending[np.minimum(middle, high - 1)]
+            before = ((at < values) if side == "left" else (at <= values)) & (low < high)
+            low, high = np.where(before, middle + 1, low), np.where(before, high, middle)
+        return low
+
+    def blocks(self, n_rows: int = BLOCK_ROWS) -> list[Block]:
+        """Divide the segments into blocks of at most `n_rows` rows; a longer segment is one block."""
+        if n_rows not in self._blocks:
+            self._blocks[n_rows] = self._divide(n_rows)
+        return self._blocks[n_rows]
+
+    @cached_property
+    def _blocks(self) -> dict[int, list[Block]]:
+        # Cached because metrics and objectives use the blocks in every round, with their cached sizes and positions.
+        return {}
+
+    def _divide(self, n_rows: int) -> list[Block]:
+        blocks = []
+        first = 0
+        while first < self.n_segments:
+            limit = self.indptr[first] + n_rows
+            last = max(first + 1, int(np.searchsorted(self.indptr, limit, side="right")) - 1)
+            start, stop = int(self.indptr[first]), int(self.indptr[last])
+            part = Segments(self.indptr[first : last + 1] - start)
+            blocks.append(Block(slice(first, last), slice(start, stop), part))
+            first = last
+        return blocks
+
+    def _is_first_of_run(self, values: NDArray[Any], *others: NDArray[Any]) -> Bools:
+        """Whether each row is the first of its segment, or differs from the row before it in one of the arrays."""
+        is_first = np.empty(self.n_rows, dtype=bool)
+        np.not_equal(values[1:], values[:-1], out=is_first[1:])
+        for other in others:
+            is_first[1:] |= other[1:] != other[:-1]
+        is_first[self.starts] = True
+        return is_first
+
+    def _sort_block(self, scores: Floats, tiebreak: NDArray[Any] | None, stable: bool = True) -> Ints:
+        # All scores are sorted first, and the result is then sorted by segment, with a stable radix sort of small
+        # integers. This is several times faster than a lexicographic sort by segment and score.
+        by_score = np.argsort(-scores)
+        if self.n_segments > 1:
+            code_type = np.uint16 if self.n_segments <= np.iinfo(np.uint16).max else np.int64
+            codes = self.repeat(np.arange(self.n_segments, dtype=code_type))
+            by_score = by_score[np.argsort(codes[by_score], kind="stable")]
+        if tiebreak is None and not stable:
+            return by_score
+        is_first = self._is_first_of_run(scores[by_score])
+        if is_first.all():
+            return by_score
+        runs = np.cumsum(is_first)
+        if tiebreak is not None:
+            return by_score[np.lexsort((by_score, tiebreak[by_score], runs))]
+        keys = runs * len(scores) + by_score
+        keys.sort()
+        return keys - runs * len(scores)
+
+
+def ranges(starts: Ints | int, sizes: Ints) -> Ints:
+    """The integers from each start, as many as its size, one range after the other; a size may be 0.
+
+    Examples
+    --------
+    >>> ranges(np.array([5, 2, 9]), np.array([3, 0, 2])).tolist()
+    [5, 6, 7, 9, 10]
+    """
+    return np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)

@@ -1,0 +1,13 @@
+from .breakdown_display import DCGBreakdownDisplay as DCGBreakdownDisplay
+from .calibration_display import GainCalibrationDisplay as GainCalibrationDisplay
+from .candidates_display import CandidatesDisplay as CandidatesDisplay
+from .comparison_display import ComparisonDisplay as ComparisonDisplay
+from .contribution_display import ContributionDisplay as ContributionDisplay
+from .importance_display import FeatureImportanceDisplay as FeatureImportanceDisplay
+from .learning_display import LearningCurveDisplay as LearningCurveDisplay
+from .ndcg_curve_display import NDCGCurveDisplay as NDCGCurveDisplay
+from .propensity_display import PropensityDisplay as PropensityDisplay
+from .query_group_display import QueryGroupDisplay as QueryGroupDisplay
+from .tie_display import TieRangeDisplay as TieRangeDisplay
+from .training_display import TrainingCurveDisplay as TrainingCurveDisplay
+from .validation_display import ValidationCurveDisplay as ValidationCurveDisplay

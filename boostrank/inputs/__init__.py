@@ -1,0 +1,1 @@
+"""Arguments and files of users, which are read and checked here, once."""

@@ -1,0 +1,138 @@
+"""Arrays from the arguments of public functions. A conversion that would change or merge values is an error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: Between these limits, sums and squares of numbers and their products with factors of usual size do not overflow.
+MIN_USUAL, MAX_USUAL = 2.0**-100, 2.0**100
+
+
+def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArray[Any]:
+    """The values of an argument as an array, each of them as it was given.
+
+    Of a list, NumPy takes the common type of all elements: ``[1, "1"]`` becomes two equal strings, ``["a", nan]`` the
+    string "nan", and ``[2**63, 2**63 + 1, 0.5]`` two equal floats. Such a list becomes an array of objects here.
+
+    Parameters
+    ----------
+    values : array-like
+    name : str
+        The name of the argument, for error messages.
+    keep_shape : bool, default False
+        Whether an array of shape (n, 1) is returned in this shape, and not in the shape (n,).
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        If a value is masked, if the rows of a nested list have different lengths, or for an object that is no array,
+        such as preferences.
+
+    Examples
+    --------
+    >>> as_array([1, "1"], "qid")
+    array([1, '1'], dtype=object)
+    >>> as_array([[1], [2]], "qid")
+    array([1, 2])
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        masked = int(np.argmax(np.ma.getmaskarray(values)))
+        raise ValueError(f"{name} must not be masked, but {name}[{masked}] is: leave out the masked rows")
+    try:
+        array = _list_as_array(values, name) if isinstance(values, (list, tuple)) else np.asarray(values)
+    except TypeError as error:
+        raise ValueError(f"{name} must be an array; got {type(values).__name__}: {error}") from None
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    column = array.ndim == 2 and array.shape[1] == 1
+    return array[:, 0] if column and not keep_shape else array
+
+
+def as_floats(values: ArrayLike, name: str, *, keep_shape: bool = False) -> Floats:
+    """The numbers of an argument as an array of float64. Parameters are those of :func:`as_array`.
+
+    Raises
+    ------
+    ValueError
+        If a value is masked, or is not a real number. Dates, durations and complex numbers, which NumPy would convert,
+        are refused too.
+
+    Examples
+    --------
+    >>> as_floats([True, 2], "sample_weight")
+    array([1., 2.])
+    """
+    return real_array_as_floats(as_array(values, name, keep_shape=keep_shape), name)
+
+
+def real_array_as_floats(array: NDArray[Any], name: str) -> Floats:
+    """The numbers of an array as float64, with the errors of :func:`as_floats`."""
+    if array.dtype.kind in "cmMV":
+        raise ValueError(f"{name} must be real numbers; got dtype {array.dtype}")
+    try:
+        # Numbers beyond the range of float64 become infinite. Callers refuse values that are not finite.
+        with np.errstate(over="ignore"):
+            return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be numbers: {error}") from None
+
+
+def rescale_extreme(values: Floats, largest: float | None = None) -> Floats:
+    """Multiply relative numbers by a power of two, if their largest is so large or small that sums would be wrong.
+
+    `largest` is that of all numbers that `values` are relative to; the default is the largest of `values`.
+
+    The result is exact, except for numbers that are smaller than the largest by a factor of 10^250 or more.
+
+    Examples
+    --------
+    >>> rescale_extreme(np.array([2.0**200, 2.0**199])).tolist()
+    [0.5, 0.25]
+    """
+    if largest is None:
+        largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0.0 or MIN_USUAL < largest < MAX_USUAL:
+        return values
+    return np.ldexp(values, -np.frexp(largest)[1])
+
+
+def check_lengths(**lengths: int) -> None:
+    """Raise ValueError if one of the named lengths is not equal to the first.
+
+    Examples
+    --------
+    >>> check_lengths(X=2, y=2, qid=3)
+    Traceback (most recent call last):
+    ValueError: qid has 3 values for the 2 rows of X
+    """
+    (reference, expected), *others = lengths.items()
+    for name, length in others:
+        if length != expected:
+            raise ValueError(f"{name} has {length} values for the {expected} rows of {reference}")
+
+
+def _list_as_array(values: list[Any] | tuple[Any, ...], name: str) -> NDArray[Any]:
+    types = set(map(type, values))
+    try:
+        array = np.asarray(values)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be an array with rows of equal length: {error}") from None
+    if array.ndim == 2 and array.shape[1] == 1:
+        return _list_as_array([value for (value,) in values], name)[:, None]
+    if array.ndim != 1 or (len(types) == 1 and not any(issubclass(kind, (int, str, bytes)) for kind in types)):
+        return array
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    # Strings stay objects: arrays of strings ignore null characters at the end.
+    return array if array.dtype.kind in "biuf" and bool((objects == array).all()) else objects

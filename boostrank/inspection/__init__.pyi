@@ -1,0 +1,2 @@
+from .explanations import explain as explain
+from .permutation_importance import feature_importance as feature_importance

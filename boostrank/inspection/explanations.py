@@ -1,0 +1,352 @@
+"""Why a document is ranked above another one: contributions of the features to the difference of their scores."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from boostrank.inputs.arrays import check_lengths
+from boostrank.inputs.checks import check_count, is_count
+from boostrank.inputs.frames import find_qid, is_pandas, to_pandas
+from boostrank.tables.html import html_table
+from boostrank.tables.text import text_lines
+
+# Number of significant digits of the largest number of a column of contributions.
+DIGITS = 4
+# Number of ids that a message about an unknown query shows, and of ids among which similar ones are searched for.
+_MAX_SHOWN, _MAX_SEARCHED = 3, 20_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Contributions of the features to the scores of two documents A and B of a query, or of one document A.
+
+    Made by :func:`explain`; printing it shows the features with the largest differences, and
+    :class:`boostrank.displays.ContributionDisplay` draws them.
+
+    Attributes
+    ----------
+    query : query id
+    ranks : tuple of int
+        Ranks of A and B by score, from 1; only that of A if one document is explained. Documents of equal score are
+        ranked in the sequence of their rows.
+    rows : tuple of int
+        Their rows in the data, from 0.
+    table : DataFrame, shape (n_features, 6)
+        A row for each feature, the largest absolute difference first. The columns are feature, value_a, value_b,
+        contribution_a, contribution_b, and difference, which is contribution_a minus contribution_b. For one document,
+        value_b is missing and contribution_b is 0: its contributions are differences to the expected score.
+    expected_score : float
+        The score that contributions start from: a mean of the scores of training documents, as trees store it.
+    ranking : DataFrame, shape (n_documents, 3) or (n_documents, 4)
+        All documents of the query by rank, with the columns rank, row, label if labels were given, and score.
+    """
+
+    query: Any
+    ranks: tuple[int, ...]
+    rows: tuple[int, ...]
+    table: pd.DataFrame
+    expected_score: float
+    ranking: pd.DataFrame
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """Sums of the contributions and the expected score: the score of A, and that of B."""
+        columns = ["contribution_a", "contribution_b"][: len(self.ranks)]
+        return tuple(float(self.table[column].sum()) + self.expected_score for column in columns)
+
+    @property
+    def difference(self) -> float:
+        """The score of A minus that of B, or minus the expected score: the sum of all differences."""
+        return float(self.table["difference"].sum())
+
+    @property
+    def head(self) -> str:
+        """A sentence that says which documents are explained, and what their difference is."""
+        number = number_format([self.difference, *self.scores])
+        text = f"Query {self.query}: A, the document at rank {self.ranks[0]}, has the score {number(self.scores[0])}"
+        if len(self.ranks) == 1:
+            return f"{text}, and the expected score is {number(self.expected_score)}."
+        text = f"{text}; B, at rank {self.ranks[1]}, has {number(self.scores[1])}"
+        text = f"{text}. The difference is {number(self.difference, '+')}."
+        scores = self.ranking.set_index("rank")["score"]
+        is_tie = scores[self.ranks[0]] == scores[self.ranks[1]]
+        return f"{text} Documents of equal score are ranked in the sequence of their rows." if is_tie else text
+
+    def summary(self, n_features: int = 10) -> pd.DataFrame:
+        """The features with the largest differences, and the sum of all others as one row.
+
+        Parameters
+        ----------
+        n_features : int, default 10
+            Maximum number of features. Those without a difference are always among the others.
+
+        Returns
+        -------
+        DataFrame
+            The columns of `table`. In the last row, if there are other features, `feature` is such as
+            "36 other features" and the values are missing. The sum of its differences is that of `table`, up to
+            rounding errors.
+        """
+        check_count("n_features", n_features)
+        n_shown = min(int(n_features), int((self.table["difference"] != 0).sum()))
+        shown, others = self.table[:n_shown], self.table[n_shown:]
+        if others.empty:
+            return shown
+        numbers = others[["contribution_a", "contribution_b", "difference"]].sum()
+        name = "1 other feature" if len(others) == 1 else f"{len(others)} other features"
+        row = pd.DataFrame([{"feature": name, "value_a": None, "value_b": None, **numbers.to_dict()}])
+        return pd.concat([shown.astype({"value_a": object, "value_b": object}), row], ignore_index=True)
+
+    def text_rows(self, n_features: int = 10) -> list[list[str]]:
+        """Rows of text of :meth:`summary`, with the expected score and the scores below, and names of columns above."""
+        summary = self.summary(n_features)
+        number = number_format([*self.scores, self.expected_score, *summary["difference"]])
+        rows: list[list[str]] = []
+        for row in summary.itertuples():
+            values = [value_text(row.value_a), value_text(row.value_b)]
+            parts = [number(row.contribution_a), number(row.contribution_b), number(row.difference, "+")]
+            rows.append([feature_text(row.feature), *values, *parts])
+        expected = number(self.expected_score)
+        scores = [number(score) for score in self.scores]
+        if len(self.ranks) == 1:
+            head = ["feature", "value", "contribution"]
+            rows = [[row[0], row[1], row[5]] for row in rows]
+            rows = [head, *rows, ["expected score", "", expected], ["score", "", scores[0]]]
+        else:
+            head = ["feature", "value A", "value B", "adds to A", "adds to B", "difference"]
+            rows = [head, *rows, ["expected score", "", "", expected, expected, ""]]
+            rows.append(["score", "", "", *scores, number(self.difference, "+")])
+        return rows
+
+    def __repr__(self) -> str:
+        return "\n".join([self.head, *text_lines(self.text_rows())])
+
+    def _repr_html_(self) -> str:
+        """The printed table as HTML, for notebooks."""
+        return html_table(self.text_rows(), self.head)
+
+
+def explain(
+    ranker: Any,
+    X: Any,
+    qid: ArrayLike | None = None,
+    *,
+    query: Any = None,
+    ranks: int | Sequence[int] | None = None,
+    y: ArrayLike | None = None,
+    feature_names: Sequence[Any] | None = None,
+) -> Explanation:
+    """Explain why one document of a query is ranked above another: what each feature adds to the difference.
+
+    The contributions are the SHAP values of the boosting library, ``predict(X, pred_contrib=True)``, which TreeSHAP
+    computes exactly: ``score = expected score + sum of the contributions``. The expected score is the same for all
+    documents, so that the difference of two scores is the sum of the differences of the contributions. Contributions
+    explain the model, and not the relevance: a feature that the model does not use has the contribution 0.
+
+    Parameters
+    ----------
+    ranker : estimator
+        A fitted ranker of boostrank or a LGBMRanker; a Pipeline or a search whose last step or best estimator is one.
+        For a Pipeline, the features are those that its last step gets.
+    X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
+    qid : array-like, shape (n_documents,), optional
+        Query ids; by default the column or the index "qid" of `X`. Without any, all rows belong to one query.
+    query : query id, optional
+        Required if there are several queries.
+    ranks : int or two int, optional
+        The ranks by score, from 1, of the documents A and B. The default is (1, 2). A single rank explains the
+        difference of one score to the expected score, which is also the default for a query of one document: the mean
+        of its query would be the document itself.
+    y : array-like, shape (n_documents,), optional
+        Labels, which are shown in the ranking and change nothing.
+    feature_names : sequence, shape (n_features,), optional
+        By default those of `X`, or of the model, or else the numbers of the columns, from 0.
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    ValueError
+        For an unknown query, ranks that the query does not have, and arguments of other lengths than `X`; and as
+        `predict` of the ranker.
+    TypeError
+        If the ranker has no contributions.
+
+    References
+    ----------
+    Lundberg et al., "From local explanations to global understanding with explainable AI for trees", Nature Machine
+    Intelligence 2020.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=40, random_state=0)
+    >>> ranker = br.LightGBMRanker(n_estimators=20, n_jobs=1).fit(X, y, qid)
+    >>> found = explain(ranker, X, qid, query=7, ranks=(1, 3))
+    >>> first, third = ranker.predict(X)[list(found.rows)]
+    >>> bool(np.isclose(found.table["difference"].sum(), first - third))
+    True
+    >>> found.summary(n_features=3).shape
+    (4, 6)
+    """
+    X, qid = find_qid(X, qid)
+    X = to_pandas(X)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    n_rows = X.shape[0]
+    ids = np.zeros(n_rows, dtype=int) if qid is None else np.asarray(qid)
+    lengths = {"qid": len(ids)} | ({} if y is None else {"y": len(np.asarray(y))})
+    check_lengths(X=n_rows, **lengths)
+    query = _check_query(ids, query)
+    rows = np.flatnonzero(ids == query)
+    part = _safe_indexing(X, rows)
+    ranker, part = _last_step(ranker, part)
+    scores = np.asarray(ranker.predict(part), dtype=np.float64)
+    ranking = np.argsort(-scores, kind="stable")
+    chosen = _check_ranks(ranks, len(rows), query)
+    columns = {"rank": np.arange(1, len(rows) + 1), "row": rows[ranking]}
+    labels = {} if y is None else {"label": np.asarray(y)[rows][ranking]}
+    table = pd.DataFrame({**columns, **labels, "score": scores[ranking]})
+    documents = _safe_indexing(part, ranking[np.array(chosen) - 1])
+    values = _contributions(ranker, documents)
+    names = _feature_names(ranker, documents, values.shape[1] - 1, feature_names)
+    explained = tuple(int(row) for row in table["row"].to_numpy()[np.array(chosen) - 1])
+    return Explanation(query, chosen, explained, _table(names, documents, values), float(values[0, -1]), table)
+
+
+def near_ids(ids: ArrayLike, query: Any) -> list[str]:
+    """Ids that are near to one which does not exist, as text: the nearest numbers, or the most similar texts.
+
+    Examples
+    --------
+    >>> near_ids([3, 10, 12, 99], 11), near_ids(["red shoe", "hat"], "red shoes")
+    (['10', '12', '3'], ['red shoe'])
+    """
+    known = np.unique(np.asarray(ids))
+    if known.dtype.kind in "iuf":
+        try:
+            distance = np.abs(known.astype(np.float64) - float(query))
+        except (TypeError, ValueError):
+            return [str(one) for one in known[:_MAX_SHOWN]]
+        return [str(one) for one in known[np.argsort(distance, kind="stable")[:_MAX_SHOWN]]]
+    texts = [str(one) for one in known[:_MAX_SEARCHED]]
+    return difflib.get_close_matches(str(query), texts, _MAX_SHOWN) or texts[:_MAX_SHOWN]
+
+
+def number_format(values: Sequence[float]) -> Any:
+    """A function that formats numbers with the same number of decimals, enough for 4 digits of the largest of `values`.
+
+    Examples
+    --------
+    >>> number = number_format([0.0123456, -0.002])
+    >>> number(-0.002), number(0.01, "+")
+    ('-0.00200', '+0.01000')
+    """
+    largest = max((abs(value) for value in values if np.isfinite(value)), default=0.0)
+    decimals = DIGITS - 1 - int(np.floor(np.log10(largest))) if largest > 0 else DIGITS
+    decimals = min(max(decimals, 0), 12)
+
+    def text(value: float, sign: str = "") -> str:
+        # Without "-0.0000".
+        return f"{round(value, decimals) + 0.0:{sign}.{decimals}f}"
+
+    return text
+
+
+def value_text(value: Any) -> str:
+    """The value of a feature as text, with six digits; empty for None."""
+    if value is None:
+        return ""
+    if isinstance(value, (bool, np.bool_, str)):
+        return str(value)
+    return "missing" if pd.isna(value) else f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+def feature_text(name: Any) -> str:
+    """Name of a feature; features without names have numbers."""
+    return f"feature {name}" if isinstance(name, (int, np.integer)) else str(name)
+
+
+def _check_query(ids: NDArray[Any], query: Any) -> Any:
+    known = np.unique(ids)
+    if query is None and len(known) == 1:
+        return known[0]
+    if query is None:
+        raise ValueError(f"there are {len(known)} queries; query must be the id of one of them, such as {known[0]!s}")
+    if not (known == query).any():
+        near = ", ".join(near_ids(known, query))
+        raise ValueError(f"there is no query {query!r} among the {len(known)} queries; near to it: {near}")
+    return query
+
+
+def _check_ranks(ranks: int | Sequence[int] | None, n_documents: int, query: Any) -> tuple[int, ...]:
+    if ranks is None:
+        return (1, 2) if n_documents > 1 else (1,)
+    chosen = (ranks,) if is_count(ranks) else ranks
+    if not isinstance(chosen, (tuple, list, np.ndarray)) or len(chosen) not in (1, 2) or not all(map(is_count, chosen)):
+        raise ValueError(f"ranks must be one rank or two, such as (1, 4); got {ranks!r}")
+    for rank in chosen:
+        if not 1 <= rank <= n_documents:
+            raise ValueError(f"query {query} has the ranks 1 to {n_documents}; got {rank}")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"ranks must be different; got {chosen[0]} twice")
+    return tuple(int(rank) for rank in chosen)
+
+
+def _last_step(ranker: Any, X: Any) -> tuple[Any, Any]:
+    """The ranker itself, without a search and a Pipeline around it, and the features that it gets."""
+    ranker = getattr(ranker, "best_estimator_", ranker)
+    if isinstance(ranker, Pipeline):
+        return ranker[-1], ranker[:-1].transform(X) if len(ranker) > 1 else X
+    return ranker, X
+
+
+def _contributions(ranker: Any, X: Any) -> NDArray[np.float64]:
+    """Contributions and the expected score of the rows, shape (n_rows, n_features + 1)."""
+    try:
+        values = ranker.predict(X, pred_contrib=True)
+    except TypeError as error:
+        name = type(ranker).__name__
+        raise TypeError(f"{name} has no contributions: predict(X, pred_contrib=True) fails ({error})") from error
+    dense = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+    if dense.shape != (X.shape[0], X.shape[1] + 1):
+        raise TypeError(
+            f"predict(X, pred_contrib=True) of {type(ranker).__name__} must have the shape {X.shape[0], X.shape[1] + 1}"
+            f"; got {dense.shape}"
+        )
+    return dense.astype(np.float64)
+
+
+def _feature_names(ranker: Any, X: Any, n_features: int, names: Sequence[Any] | None) -> list[Any]:
+    if names is None:
+        names = list(X.columns) if is_pandas(X) else list(getattr(ranker, "feature_names_in_", range(n_features)))
+    if len(names) != n_features:
+        raise ValueError(f"feature_names has {len(names)} names for the {n_features} features")
+    return list(names)
+
+
+def _table(names: list[Any], X: Any, values: NDArray[np.float64]) -> pd.DataFrame:
+    """The attribute `table` of an :class:`Explanation`."""
+    if is_pandas(X):
+        rows = [[X.iloc[i, j] for j in range(X.shape[1])] for i in range(len(X))]
+    else:
+        rows = (X.toarray() if hasattr(X, "toarray") else X).tolist()
+    nothing: list[Any] = [None] * len(names)
+    value_a, value_b = (rows[0], rows[1]) if len(rows) == 2 else (rows[0], nothing)
+    a, b = values[0, :-1], values[1, :-1] if len(rows) == 2 else np.zeros(len(names))
+    objects = {
+        name: pd.Series(column, dtype=object)
+        for name, column in (("feature", names), ("value_a", value_a), ("value_b", value_b))
+    }
+    table = pd.DataFrame({**objects, "contribution_a": a, "contribution_b": b, "difference": a - b})
+    return table.iloc[np.argsort(-np.abs(a - b), kind="stable")].reset_index(drop=True)

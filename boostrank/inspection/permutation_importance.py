@@ -1,0 +1,182 @@
+"""Importance of features on folds of whole queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing
+
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_count, named_part
+from boostrank.inputs.frames import find_qid, is_pandas, require_qid, to_pandas
+from boostrank.inputs.random_states import as_random_state
+from boostrank.metrics import Measure, get_measure
+from boostrank.model_selection.cross_validation import cross_validate
+from boostrank.model_selection.estimators import last_step
+
+PERMUTATION = "permutation"
+
+
+def feature_importance(
+    ranker: Any,
+    X: Any,
+    y: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    kind: str = PERMUTATION,
+    measure: Any = "ndcg@10",
+    n_repeats: int = 5,
+    cv: Any = 5,
+    params: Mapping[str, Any] | None = None,
+    random_state: Any = 0,
+    **options: Any,
+) -> pd.DataFrame:
+    """Train a ranker on folds of whole queries, and compute how important each feature is to the model of each fold.
+
+    ``"permutation"`` is the mean decrease of a measure on the queries of the test fold when the values of the feature
+    are permuted at random *within each query*: it is in units of the measure, does not count what holds only for
+    training queries, and can be compared between rankers. A permutation over all rows would give documents values of
+    other queries, which may be in other ranges, so that it measures something else. A feature that has the same value
+    for all documents of a query has the importance 0. Features that the model can replace by each other have little
+    importance each, although without all of them the ranker would be worse.
+
+    Parameters
+    ----------
+    ranker, X, y, qid, cv, params, **options
+        As in :func:`boostrank.cross_validate`.
+    kind : str, default "permutation"
+        "permutation", or an `importance_type` of the ranker, such as "gain", for boostrank's rankers: the share of each
+        feature in the sum over all features. It counts what trees gain in training, and favours features with many
+        different values.
+    measure : str, Measure or callable, default "ndcg@10"
+        As in :func:`boostrank.get_measure`; for "permutation".
+    n_repeats : int, default 5
+        Number of permutations of each feature; for "permutation".
+    random_state : int, RandomState or None, default 0
+        Seed of the permutations.
+
+    Returns
+    -------
+    DataFrame, shape (n_folds, n_features)
+        The columns are the names of the features, or their numbers if they have no names.
+
+    Raises
+    ------
+    ValueError
+        As :func:`boostrank.cross_validate`; and for a `kind` that the ranker does not have.
+
+    References
+    ----------
+    Breiman, "Random forests", Machine Learning 2001, section 10. Strobl, Boulesteix, Zeileis and Hothorn, "Bias in
+    random forest variable importance measures", BMC Bioinformatics 2007, for the bias of gains and of permutations.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> data = br.make_ranking(n_queries=40, n_features=5, random_state=0)
+    >>> feature_importance(br.LightGBMRanker(n_estimators=5, n_jobs=1), *data, cv=3).shape
+    (3, 5)
+    """
+    check_count("n_repeats", n_repeats)
+    if not isinstance(kind, str):
+        raise ValueError(f"kind must be {PERMUTATION!r} or the name of an importance of the ranker; got {kind!r}")
+    chosen = get_measure(measure)
+    X, qid = find_qid(X, qid, y)
+    X, qid = to_pandas(X), np.asarray(require_qid(qid, "feature_importance"))
+    X = X if is_pandas(X) or sp.issparse(X) else np.asarray(X)
+    wanted = {"return_estimator": True, "return_indices": True, "scoring": chosen, "cv": cv, "params": params}
+    for name in wanted.keys() & options.keys():
+        raise TypeError(f"feature_importance has no argument {name!r}")
+    if kind != PERMUTATION:
+        _require_kind(ranker, kind)
+    result = cross_validate(ranker, X, y, qid, **wanted, **options)
+    names = list(X.columns) if is_pandas(X) else list(range(X.shape[1]))
+    if kind != PERMUTATION:
+        return pd.DataFrame([_shares(fitted, kind, names) for fitted in result["estimator"]], columns=names)
+    random = as_random_state(random_state)
+    rows = []
+    for fitted, test in zip(result["estimator"], result["indices"]["test"], strict=True):
+        labels = y if hasattr(y, "shape") else np.asarray(y)
+        part = [_safe_indexing(values, test) for values in (X, labels, qid)]
+        rows.append(_decreases(fitted, part[0], part[1], part[2], chosen, n_repeats, random))
+    return pd.DataFrame(rows, columns=names)
+
+
+def permutation_within(queries: Queries, random: np.random.RandomState) -> Ints:
+    """Random permutation of the rows, in which each row is replaced by one of the same query.
+
+    Examples
+    --------
+    >>> queries = Queries.from_qid(["a", "b", "a", "b"])
+    >>> permutation_within(queries, np.random.RandomState(0)).tolist()
+    [0, 3, 2, 1]
+    """
+    rows = np.arange(queries.n_documents)
+    grouped = queries.group(rows)
+    query = queries.repeat(np.arange(queries.n_queries))
+    return queries.ungroup(grouped[np.lexsort((random.random_sample(len(rows)), query))])
+
+
+def _decreases(
+    fitted: Any, X: Any, y: Any, qid: Any, measure: Measure, n_repeats: int, random: np.random.RandomState
+) -> Floats:
+    """Mean decrease of the measure by each feature, shape (n_features,)."""
+    queries = Queries.from_qid(qid)
+    permutations = np.stack([permutation_within(queries, random) for _ in range(n_repeats)])
+    value = float(measure(y, fitted.predict(X), qid))
+    # One prediction for all permutations of a feature, because each call of a library takes some time.
+    copies = _safe_indexing(X, np.tile(np.arange(len(qid)), n_repeats))
+    means = []
+    for j in range(X.shape[1]):
+        scores = fitted.predict(_with_feature(copies, j, X, permutations.ravel())).reshape(permutations.shape)
+        means.append(np.mean([float(measure(y, one, qid)) for one in scores]))
+    return value - np.array(means)
+
+
+def _with_feature(copies: Any, j: int, X: Any, rows: Ints) -> Any:
+    """A copy of `copies`, with the values of feature `j` taken from rows of `X`."""
+    if hasattr(X, "tocsc"):
+        columns, values = copies.tocsc(), X.tocsc()[:, [j]]
+        return sp.hstack([columns[:, :j], values[rows], columns[:, j + 1 :]], format="csr")
+    changed = copies.copy()
+    if is_pandas(X):
+        # Columns may have equal names, and types that NumPy does not have.
+        changed.isetitem(j, X.iloc[rows, j].set_axis(changed.index))
+    else:
+        changed[:, j] = X[rows, j]
+    return changed
+
+
+def _require_kind(ranker: Any, kind: str) -> None:
+    """Raise ValueError before any training for a kind of importance that the ranker does not have."""
+    last = last_step(ranker)
+    if not hasattr(last, "get_feature_importances"):
+        name = type(last).__name__
+        raise ValueError(f"kind must be {PERMUTATION!r} for {name}, which has no get_feature_importances; got {kind!r}")
+    # The kinds of a bag are those of its members. A ranker that is not fitted knows its kinds.
+    with named_part(f"kind={kind!r}"), suppress(NotFittedError):
+        clone(getattr(last, "ranker", last)).get_feature_importances(kind)
+
+
+def _shares(fitted: Any, kind: str, names: list[Any]) -> Floats:
+    last = last_step(fitted)
+    with named_part(f"kind={kind!r}"):
+        values = last.get_feature_importances(kind)
+    if len(values) != len(names):
+        raise ValueError(
+            f"kind must be {PERMUTATION!r} for a Pipeline that changes the number of features; got {kind!r}"
+        )
+    # The importances are sorted, by the names or numbers of the features of the ranker.
+    known = getattr(last, "feature_names_in_", np.arange(len(names)))
+    ordered = values[list(known)].to_numpy(dtype=np.float64)
+    total = ordered.sum()
+    return ordered / total if total > 0 else ordered

@@ -1,0 +1,149 @@
+"""Values of a measure of the same labels and scores for different settings, for :func:`boostrank.reconcile`."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import Floats
+from boostrank.metrics.base import QueryMeasure, values_of_measures
+from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.metrics.input_checks import labels_scores_queries
+from boostrank.metrics.query_mean import QueryMean
+from boostrank.metrics.reconciliation.conventions import Kind, Settings
+from boostrank.metrics.reconciliation.measures import (
+    LastRankAveragePrecision,
+    ProbabilityReciprocalRank,
+    bounds_of_mean_over_found,
+    mean_over_documents,
+)
+
+
+class ReconciledValues:
+    """Labels and scores of queries, with the values of a measure for different settings, which are cached.
+
+    Parameters
+    ----------
+    kind : Kind
+        The kind of measure.
+    y_true, y_score, qid, documents
+        As in :func:`boostrank.reconcile`.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        qid: ArrayLike | None,
+        documents: ArrayLike | None,
+    ) -> None:
+        labels, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
+        self.kind, self.labels = kind, {"given": labels, "truncated": np.floor(labels)}
+        self.scores = {"given": scores}
+        # Scores outside of the range of float32 become infinite, and are then tied.
+        with np.errstate(over="ignore"):
+            for precision in ("float64", "float32"):
+                self.scores[precision] = self.queries.group(np.ravel(y_score)).astype(precision).astype(np.float64)
+        codes = _name_codes(documents, self.queries)
+        # Rows in the sequence of the names, so that the stable tie rule ranks tied documents by their names.
+        self.by_name: dict[str, Any] = {"names": self.queries.sort(codes), "names ascending": self.queries.sort(-codes)}
+        self._known: dict[Settings, Floats] = {}
+
+    def per_query(self, settings: Settings) -> Floats:
+        """Value of each query, shape (n_queries,); NaN for queries without relevant documents.
+
+        Documents of scores that relevant documents cannot have are irrelevant.
+        """
+        key = replace(settings, empty="skip", weights="queries")
+        if key not in self._known:
+            self._known[key] = self._compute(key)
+        return self._known[key]
+
+    def _compute(self, settings: Settings) -> Floats:
+        labels, scores, queries = self.labels[settings.labels], self.scores[settings.scores], self.queries
+        if settings.relevant_scores == "above 0":
+            labels = np.where(scores > 0, labels, 0.0)
+        rows = self.by_name.get(settings.ties, slice(None))
+        labels, scores = labels[rows], scores[rows]
+        prepared = _measure(self.kind, settings).prepare(GroupedLabels(labels, queries))
+        if _has_bounds_only(settings):
+            gains = (labels >= settings.threshold).astype(np.float64)
+            low, high = bounds_of_mean_over_found(gains, scores, queries, settings.k)
+            values = high if settings.ties == "best" else low
+        else:
+            (values,) = values_of_measures([prepared], scores, queries)
+        values = np.where(prepared.undefined, np.nan, values)
+        if settings.depth == "documents":
+            values = mean_over_documents(values, settings.k, queries.sizes)
+        return values if settings.decimals is None else np.round(values, settings.decimals)
+
+    def mean(self, settings: Settings, weights: Floats | None, values: Floats | None = None) -> float:
+        """Mean over queries of `values`, which are those of the measure by default, with the weights of `settings`."""
+        values = self.per_query(settings) if values is None else values
+        undefined = np.isnan(values)
+        if settings.weights == "ignored":
+            weights = None
+        if weights is not None and settings.weights == "mean for empty queries":
+            others = ~undefined & (weights > 0)
+            average = weights[others].mean() if others.any() else 1.0
+            weights = np.where(undefined & (weights > 0), average, weights)
+        mean = QueryMean(undefined, self.queries, settings.empty, weights)
+        if weights is None or settings.weights != "not of empty queries":
+            return mean(values)
+        return float(mean.fill(values) @ np.where(undefined, 1.0, weights) / weights.sum())
+
+
+def _has_bounds_only(settings: Settings) -> bool:
+    """Whether the measure has no such tie rule, so that its smallest or largest value is computed in another way."""
+    return settings.denominator == "found" and settings.ties in ("best", "worst")
+
+
+def _measure(kind: Kind, settings: Settings) -> Any:
+    """The measure with these settings.
+
+    Its tie rule is "stable" if tied documents are ranked by name, and if its values are not used.
+    """
+    names = {field.name for field in fields(kind.measure)}
+    own = {name: getattr(settings, name) for name in kind.steps if name in names}
+    measure: type[QueryMeasure] = kind.measure
+    if settings.ties == "last rank":
+        measure, own["ties"] = LastRankAveragePrecision, "average"
+    elif settings.ties in ("names", "names ascending") or _has_bounds_only(settings):
+        own["ties"] = "stable"
+    if settings.gain == "probability":
+        measure = ProbabilityReciprocalRank
+    return measure(**own)
+
+
+def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
+    """Index of the name of each grouped document in the sorted list of all names, shape (n_documents,)."""
+    names: NDArray[Any] = (
+        np.arange(queries.n_documents).astype(str) if documents is None else _checked_names(documents, queries)
+    )
+    codes = np.unique(queries.group(names), return_inverse=True)[1].astype(np.float64)
+    descending = codes[queries.sort(codes)]
+    twice = np.flatnonzero((descending[1:] == descending[:-1]) & (queries.positions[1:] > 0))
+    if len(twice):
+        query = queries.ids[np.searchsorted(queries.indptr, twice[0], side="right") - 1]
+        raise ValueError(f"documents must be different within a query; query {str(query)!r} has one twice")
+    return codes
+
+
+def _checked_names(documents: ArrayLike, queries: Queries) -> NDArray[Any]:
+    """Names of documents as text; ValueError if there is not one for each document, or one is missing."""
+    import pandas as pd
+
+    names = np.asarray(documents)
+    if names.shape != (queries.n_documents,):
+        raise ValueError(
+            f"documents must have one name for each of {queries.n_documents} rows; got shape {names.shape}"
+        )
+    missing = pd.isna(names)
+    if missing.any():
+        raise ValueError(f"documents must not be missing; documents[{int(np.argmax(missing))}] is")
+    return names.astype(str)

@@ -1,0 +1,345 @@
+"""One interface for the rankers of LightGBM, XGBoost and CatBoost and other estimators: `fit` with query ids.
+
+This module imports none of these libraries. It knows their classes by name, because the caller has imported them.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import sklearn
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import _num_samples
+
+from boostrank.core.queries import Queries, positions_by_id
+from boostrank.core.weights import document_weights, require_equal_weights
+from boostrank.datasets import Dataset
+from boostrank.inputs.arrays import Floats, Ints, check_lengths
+from boostrank.inputs.frames import find_qid, require_qid
+from boostrank.objectives.labels import as_labels
+
+# Parameters that make a ranker of LightGBM, XGBoost or CatBoost choose its number of rounds by validation data.
+EARLY_STOPPING = (
+    "early_stopping_rounds",
+    "early_stopping_round",
+    "early_stopping",
+    "n_iter_no_change",
+    "callbacks",
+    "od_wait",
+    "od_pval",
+    "od_type",
+    "use_best_model",
+)
+
+
+class GroupedRows(NamedTuple):
+    """Rows in which those of each query follow each other.
+
+    Attributes
+    ----------
+    X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
+    y : ndarray, shape (n_documents,)
+    sizes : ndarray of int, shape (n_queries,)
+        Number of documents of each query.
+    weights : ndarray, shape (n_documents,), or None
+    """
+
+    X: Any
+    y: Floats
+    sizes: Ints
+    weights: Floats | None
+
+    @property
+    def query(self) -> Ints:
+        """Number of the query of each row, 0, 1, ..., not decreasing, shape (n_documents,)."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+
+class Library(NamedTuple):
+    """How the `fit` of a library's ranker takes queries and validation data, and how to read its number of rounds.
+
+    Attributes
+    ----------
+    arguments : callable
+        Function of an estimator, training data and a list of validation data that returns the arguments of the
+        estimator's `fit` except X and y.
+    n_rounds : callable
+        Function of a fitted estimator that returns the number of boosting rounds that its predictions use.
+    takes_document_weights : bool
+        Whether weights may differ within a query.
+    """
+
+    arguments: Callable[[Any, GroupedRows, list[GroupedRows]], dict[str, Any]]
+    n_rounds: Callable[[Any], int]
+    takes_document_weights: bool = False
+
+
+class NativeRanker(BaseEstimator):
+    """The ranker of LightGBM, XGBoost or CatBoost, with query ids in `fit`. :func:`accept_qid` creates it.
+
+    Parameters
+    ----------
+    estimator : lightgbm.LGBMRanker, xgboost.XGBRanker or catboost.CatBoostRanker
+        Its parameters can be set under their own names.
+
+    Attributes
+    ----------
+    estimator_ : object of the class of `estimator`
+        The fitted estimator.
+    best_iteration_ : int
+        Number of boosting rounds that predictions use.
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": True, "eval_set": True}
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The estimator, and, if `deep`, its parameters under their own names."""
+        return {**(self.estimator.get_params() if deep else {}), "estimator": self.estimator}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set the estimator, or its parameters."""
+        self.estimator = params.pop("estimator", self.estimator)
+        self.estimator.set_params(**params)
+        return self
+
+    def __sklearn_clone__(self) -> NativeRanker:
+        # scikit-learn's `clone` refuses a CatBoostRanker with lists, such as `cat_features`, because it copies them.
+        parameters = self.estimator.get_params(deep=False)
+        copied = {name: clone(value, safe=False) for name, value in parameters.items()}
+        return NativeRanker(type(self.estimator)(**copied))
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        eval_set: list[tuple[Any, ...]] | None = None,
+    ) -> Self:
+        """Train a clone of the estimator on the rows, which are sorted by query if they are not grouped by query.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in :meth:`boostrank.LightGBMRanker.fit`, but y must be relevance.
+        sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
+            Weights of queries, in the sequence in which they first appear in `qid`, or of documents. Only LightGBM
+            takes weights that differ within a query.
+        eval_set : list of (X, y, qid), optional
+            Validation sets. They are used only if a parameter of the estimator asks for early stopping.
+
+        Raises
+        ------
+        ValueError
+            If there are no query ids, and for labels, query ids, weights or validation sets that are invalid.
+        """
+        library, name = _library(self.estimator), type(self.estimator).__name__
+        assert library is not None
+        train = _grouped(X, y, qid, sample_weight, name, library.takes_document_weights)
+        params = self.estimator.get_params()
+        stops_early = any(params.get(parameter) for parameter in EARLY_STOPPING)
+        validation = [_validation(part, name) for part in eval_set or [] if stops_early]
+        fitted = clone(self).estimator
+        fitted.fit(train.X, train.y, **library.arguments(fitted, train, validation))
+        self.estimator_, self.best_iteration_ = fitted, library.n_rounds(fitted)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the score of each row, shape (n_documents,); a column "qid" of a DataFrame is no feature."""
+        return np.asarray(self.estimator_.predict(find_qid(X, None)[0]))
+
+
+def accept_qid(estimator: Any) -> Any:
+    """Wrap a ranker of LightGBM, XGBoost or CatBoost, such that its `fit` takes query ids.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A ranker of these libraries is wrapped in a :class:`NativeRanker`, and so is one that is the last step of a
+        Pipeline. Any other estimator is returned unchanged.
+
+    Examples
+    --------
+    >>> import lightgbm
+    >>> ranker = accept_qid(lightgbm.LGBMRanker(n_estimators=2, min_child_samples=1, verbose=-1))
+    >>> ranker.fit([[0.0], [3.0], [1.0], [2.0]], [0, 3, 1, 2], qid=["a", "b", "a", "b"]).best_iteration_
+    2
+    """
+    if isinstance(estimator, Pipeline):
+        return _with_last_step(estimator, accept_qid(estimator[-1]))
+    return estimator if _library(estimator) is None else NativeRanker(estimator)
+
+
+def unwrap(estimator: Any) -> Any:
+    """Return the fitted estimator of the library itself; reverses :func:`accept_qid` after `fit`."""
+    if isinstance(estimator, Pipeline):
+        return _with_last_step(estimator, unwrap(estimator[-1]))
+    return estimator.estimator_ if isinstance(estimator, NativeRanker) else estimator
+
+
+def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> Any:
+    """Train a clone of any estimator, with query ids and validation data if it takes them, and return it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A ranker of boostrank, LightGBM, XGBoost or CatBoost; an estimator whose `fit` takes `qid`, as an argument or by
+        scikit-learn's metadata routing; a Pipeline that ends with one of these; or another estimator, which is trained
+        on X and y only.
+    train, validation : Dataset
+        `validation` is passed as ``eval_set=[(X, y, qid)]`` to estimators whose `fit` takes `qid` and `eval_set`.
+
+    Examples
+    --------
+    >>> from boostrank.datasets import make_ranking
+    >>> from sklearn.linear_model import Ridge
+    >>> data = Dataset(*make_ranking(n_queries=10, random_state=0))
+    >>> fit_with_validation(Ridge(), data, data).predict(data.X).shape == data.y.shape
+    True
+    """
+    fitted = clone(accept_qid(estimator))
+    _fit_with_validation(fitted, train, validation)
+    return fitted
+
+
+def n_rounds(estimator: Any) -> float:
+    """Number of boosting rounds that the predictions of a fitted ranker use; NaN for an estimator without this number.
+
+    `estimator` is a ranker of boostrank, a :class:`NativeRanker`, or a Pipeline that ends with one.
+    """
+    return float(getattr(last_step(estimator), "best_iteration_", np.nan))
+
+
+def last_step(estimator: Any) -> Any:
+    """The last step of a Pipeline, and any other estimator itself."""
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> None:
+    if isinstance(estimator, Pipeline):
+        if len(estimator) > 1:
+            transformer = estimator[:-1]
+            train = train._replace(X=transformer.fit_transform(train.X, train.y))
+            validation = validation._replace(X=transformer.transform(validation.X))
+        _fit_with_validation(estimator[-1], train, validation)
+        return
+    parameters = inspect.signature(estimator.fit).parameters
+    arguments: dict[str, Any] = {}
+    with sklearn.config_context(enable_metadata_routing=True):
+        if "qid" in parameters or get_routing_for_object(estimator).consumes("fit", ["qid"]):
+            arguments["qid"] = train.qid
+            if "eval_set" in parameters:
+                arguments["eval_set"] = [tuple(validation)]
+        estimator.fit(train.X, train.y, **arguments)
+
+
+def _with_last_step(pipeline: Pipeline, last: Any) -> Pipeline:
+    changed = copy.copy(pipeline)
+    changed.steps = [*pipeline.steps[:-1], (pipeline.steps[-1][0], last)]
+    return changed
+
+
+def _grouped(
+    X: Any,
+    y: Any,
+    qid: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    name: str,
+    takes_document_weights: bool = False,
+) -> GroupedRows:
+    """Check the rows, and sort them by query if they are not grouped; `name` is the estimator's, for messages."""
+    X, qid = find_qid(X, qid, y)
+    queries = Queries.from_qid(require_qid(qid, f"{name}.fit"))
+    relevance = as_labels(y).require_relevance(name)
+    check_lengths(X=_num_samples(X), y=len(relevance), qid=queries.n_documents)
+    weights = None
+    if sample_weight is not None:
+        grouped = document_weights(sample_weight, queries, may_differ=True, grouped=False)
+        if not takes_document_weights:
+            require_equal_weights(grouped, queries, f"{name} takes no weights of documents.")
+        weights = queries.ungroup(grouped)
+    if queries.permutation is None:
+        return GroupedRows(X, relevance, queries.sizes, weights)
+    number = queries.ungroup(queries.repeat(positions_by_id(queries.ids)))
+    rows = np.argsort(number, kind="stable")
+    weights = None if weights is None else weights[rows]
+    return GroupedRows(_safe_indexing(X, rows), relevance[rows], np.bincount(number), weights)
+
+
+def _validation(part: Any, name: str) -> GroupedRows:
+    """Check an element of `eval_set`, and sort its rows by query if they are not grouped."""
+    if not isinstance(part, (tuple, list)) or len(part) != 3:
+        raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(part).__name__}")
+    X, y, qid = part
+    return _grouped(X, y, qid, None, name)
+
+
+def _library(estimator: Any) -> Library | None:
+    """The library of a ranker, or of one of the base classes of its class; None for any other estimator."""
+    names = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(estimator).__mro__]
+    return next((LIBRARIES[name] for name in names if name in LIBRARIES), None)
+
+
+def _lightgbm_arguments(estimator: Any, train: GroupedRows, validation: list[GroupedRows]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"group": train.sizes, "sample_weight": train.weights}
+    if not validation:
+        return arguments
+    arguments["eval_group"] = [part.sizes for part in validation]
+    # LightGBM 4.7 warns that `eval_set` is deprecated, and older versions have nothing else.
+    if "eval_X" in inspect.signature(estimator.fit).parameters:
+        features, labels = tuple(part.X for part in validation), tuple(part.y for part in validation)
+        return {**arguments, "eval_X": features, "eval_y": labels}
+    return {**arguments, "eval_set": [(part.X, part.y) for part in validation]}
+
+
+def _lightgbm_rounds(estimator: Any) -> int:
+    # Without early stopping, the best iteration is 0.
+    return int(estimator.best_iteration_ or estimator.n_iter_)
+
+
+def _xgboost_arguments(estimator: Any, train: GroupedRows, validation: list[GroupedRows]) -> dict[str, Any]:
+    starts = np.cumsum(train.sizes) - train.sizes
+    return {
+        "qid": train.query,
+        "sample_weight": None if train.weights is None else train.weights[starts],
+        "eval_set": [(part.X, part.y) for part in validation] or None,
+        "eval_qid": [part.query for part in validation] or None,
+    }
+
+
+def _xgboost_rounds(estimator: Any) -> int:
+    # Without early stopping, there is no best iteration.
+    last = getattr(estimator, "best_iteration", None)
+    return int(estimator.get_booster().num_boosted_rounds() if last is None else last + 1)
+
+
+def _catboost_arguments(estimator: Any, train: GroupedRows, validation: list[GroupedRows]) -> dict[str, Any]:
+    columns = {name: estimator.get_params().get(name) for name in ("cat_features", "text_features")}
+    # Only a Pool has query ids. The module is that of the estimator, which the caller has imported.
+    pool = sys.modules["catboost"].Pool
+    return {
+        "group_id": train.query,
+        "group_weight": train.weights,
+        "eval_set": [pool(part.X, part.y, group_id=part.query, **columns) for part in validation] or None,
+    }
+
+
+# Rankers by the package and the name of their class.
+LIBRARIES = {
+    ("lightgbm", "LGBMRanker"): Library(_lightgbm_arguments, _lightgbm_rounds, takes_document_weights=True),
+    ("xgboost", "XGBRanker"): Library(_xgboost_arguments, _xgboost_rounds),
+    ("catboost", "CatBoostRanker"): Library(_catboost_arguments, lambda estimator: int(estimator.tree_count_)),
+}

@@ -1,0 +1,1 @@
+"""Losses bound to labels: the gradient and the Hessian of every boosting round."""

@@ -1,0 +1,324 @@
+"""A loss bound to labels and weights, with the gradient and Hessian that boosting asks for in every round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.core import compiled
+from boostrank.core.compiled.query_losses import LossForm, write_derivatives
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.rankings import COMPILED_BLOCK_ROWS
+from boostrank.core.segments import Block, Segments
+from boostrank.core.targets import CONSISTENT_NORMALIZATION, Normalize
+from boostrank.core.threads import for_each
+from boostrank.core.weights import document_weights
+from boostrank.inputs.arrays import Floats
+from boostrank.objectives.bound_loss import BoundLoss, Float32s, UsePart, check_length, unit_scale
+from boostrank.objectives.labels import Labels, as_labels
+from boostrank.objectives.losses import Loss, get_loss
+from boostrank.preferences import EdgeLoss, PreferenceGraph
+from boostrank.surrogates import Surrogate, get_surrogate
+from boostrank.surrogates.compiled_forms import compiled_form
+
+
+class Objective(BoundLoss):
+    """A surrogate bound to the targets and weights of one data set.
+
+    Parameters
+    ----------
+    surrogate : str or Surrogate
+    relevance : array-like, shape (n_documents,), ClickLabels or Labels
+        Labels, grouped by query.
+    queries : Queries
+    dcg : DCG, optional
+        Gain, discount and cutoff of the targets; the default is ``DCG()``.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        See :func:`boostrank.make_targets`.
+    weights : array-like, shape (n_queries,) or (n_documents,), optional
+        Not negative, and relative: all of them times a constant give the same gradient and Hessian. Weights of
+        documents may differ within a query if the surrogate is separable, and then multiply the losses of documents, or
+        if its gradient is linear in the targets, and then multiply the targets. With ``1 / P(observed)`` as weight of a
+        document whose label is known only if it was observed, such a loss is an unbiased estimate of the loss with all
+        labels, as long as the normalizer is known.
+
+    Attributes
+    ----------
+    targets : ndarray, shape (n_documents,)
+        Normalized gains. If the surrogate is linear in them, each is multiplied by the weight of its document, divided
+        by the largest weight in the query.
+    offset : float
+        Boosting starts from score 0 for every document. The surrogate is evaluated at ``score + offset``, where
+        `offset` is its best constant score. A common shift does not change a ranking, so models need not store it.
+    scale : float
+        Gradient and Hessian, which contain the weights, are multiplied with it. It makes the mean Hessian over the
+        documents whose weight is not 0 equal to 1 where boosting starts, and does not change the minimizer. With it,
+        the backends' limits and penalties that are compared with sums of Hessians (``min_child_weight``,
+        ``min_sum_hessian_in_leaf``, ``reg_lambda``) are numbers of documents for every surrogate and for weights in any
+        unit.
+
+    Raises
+    ------
+    ValueError
+        If labels, weights or settings are invalid, or a target is outside of the surrogate's `target_bounds`.
+
+    Examples
+    --------
+    >>> objective = Objective("squared", [1, 0, 0, 2], Queries.from_sizes([2, 2]))
+    >>> objective.offset, objective.scale
+    (0.5, 1.0)
+    >>> objective.gradient_hessian(np.zeros(4))[0].tolist()
+    [-0.5, 0.5, 0.5, -0.5]
+    """
+
+    surrogate: Surrogate
+
+    def __init__(
+        self,
+        surrogate: str | Surrogate,
+        relevance: ArrayLike | Labels,
+        queries: Queries,
+        dcg: DCG | None = None,
+        normalize: Normalize = "dcg",
+        weights: ArrayLike | None = None,
+    ) -> None:
+        self.surrogate, self.queries = get_surrogate(surrogate), queries
+        labels = as_labels(relevance)
+        check_length(labels.values, queries, "relevance")
+        self.targets = labels.targets(self.surrogate, queries, dcg or DCG(), normalize)
+        _check_bounds(self.surrogate, self.targets, normalize)
+        weights = labels.weighted(weights)
+        self.weights: Floats | None = None
+        if weights is not None:
+            self.use_weights(document_weights(weights, queries, self.takes_document_weights))
+        self.offset = self.surrogate.best_constant(self.targets, queries, self.weights)
+        self.scale = unit_scale(self.n_weighted(), self._total_hessian())
+        #: The parts of the queries whose gradients are computed together, unless the compiled library does it.
+        self.blocks = queries.blocks()
+        #: How the compiled library computes gradient and Hessian; None if the formulas of the surrogate are used.
+        self.form: LossForm | None = compiled_form(self.surrogate)
+
+    @property
+    def takes_document_weights(self) -> bool:
+        """Whether weights may differ within a query."""
+        return self.surrogate.separable or self.surrogate.linear_in_targets
+
+    def use_weights(self, weights: Floats) -> None:
+        """Set the weights of the documents to `weights`, of shape (n_documents,), which are checked and grouped."""
+        if self.surrogate.linear_in_targets:
+            largest = self.queries.repeat(self.queries.max(weights))
+            self.targets = self.targets * np.divide(weights, largest, out=np.ones_like(weights), where=largest > 0)
+            weights = largest
+        self.weights = weights
+
+    def loss(self, scores: ArrayLike) -> Floats:
+        """Loss of each query at boosting's `scores`, neither weighted nor scaled, shape (n_queries,)."""
+        shifted = np.asarray(scores, dtype=np.float64) + self.offset
+        losses = np.empty(self.queries.n_queries)
+
+        def write(block: Block) -> None:
+            queries, documents, part = block
+            losses[queries] = self.surrogate.loss(shifted[documents], self.targets[documents], part)
+
+        for_each(write, self.queries.blocks())
+        return losses
+
+    def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
+        form, offset = self.form, self.offset
+        if form is None or not compiled.is_available():
+            super()._write(scores, results)
+            return
+
+        def compute(block: Block) -> None:
+            _, documents, part = block
+            values: Floats = scores[documents].astype(np.float64, copy=False)
+            out = results[0][documents], results[1][documents]
+            weights = None if self.weights is None else self.weights[documents]
+            arrays = values, self.targets[documents], weights
+            if not write_derivatives(form, *arrays, part, offset=offset, scale=self.scale, out=out):
+                self.check_finite(values + offset, scores, documents)
+                for result in out:
+                    self.check_finite(result, scores, documents)
+
+        for_each(compute, self.queries.blocks(COMPILED_BLOCK_ROWS))
+
+    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
+        def compute(block: Block) -> None:
+            _, documents, part = block
+            shifted = scores[documents].astype(np.float64, copy=False) + self.offset
+            self.check_finite(shifted, scores, documents)
+            factor = self.scale if self.weights is None else self.scale * self.weights[documents]
+            use(documents, self._derivatives(shifted, documents, part), factor)
+
+        for_each(compute, self.blocks)
+
+    def n_weighted(self, hessian: NDArray[Any] | None = None) -> int:
+        """Number of documents whose weight is not 0."""
+        return self.queries.n_documents if self.weights is None else int(np.count_nonzero(self.weights))
+
+    def _total_hessian(self) -> float:
+        """Weighted sum of the Hessian where boosting starts, before it is scaled."""
+        blocks = self.queries.blocks()
+        totals = np.empty(len(blocks))
+
+        def write(number: int) -> None:
+            _, documents, part = blocks[number]
+            hessian = self._derivatives(np.full(part.n_rows, self.offset), documents, part)[1]
+            totals[number] = hessian.sum() if self.weights is None else hessian @ self.weights[documents]
+
+        for_each(write, range(len(blocks)))
+        return float(totals.sum())
+
+    def _derivatives(self, scores: Floats, documents: slice, queries: Segments) -> tuple[Floats, Floats]:
+        """Gradient and Hessian of the surrogate, whose shapes are checked: NumPy would repeat a single value."""
+        derivatives = self.surrogate.gradient_hessian(scores, self.targets[documents], queries)
+        shapes = [np.shape(values) for values in derivatives]
+        if shapes != [scores.shape] * 2:
+            raise ValueError(
+                f"{self.surrogate!r} returned a gradient and a Hessian of the shapes {shapes}; each must have one "
+                f"value per document, shape {scores.shape}"
+            )
+        return derivatives
+
+
+class EdgeObjective(BoundLoss):
+    """A loss of edges bound to the preferences of one data set.
+
+    Parameters
+    ----------
+    loss : EdgeLoss
+    graph : PreferenceGraph
+        Grouped, with at least one edge of positive weight.
+    weights : array-like, shape (n_queries,) or (n_documents,), optional
+        Weights of queries. The weights of the edges of a query are multiplied with the weight of the query. All
+        weights of queries, or of edges, times a constant give the same gradient and Hessian.
+
+    Attributes
+    ----------
+    scale : float
+        Gradient and Hessian are multiplied with it. It makes the mean Hessian over the documents that have an edge 1
+        where boosting starts.
+
+    Raises
+    ------
+    ValueError
+        If no edge has a positive weight, or the weights of queries are invalid.
+
+    Examples
+    --------
+    >>> graph = PreferenceGraph(qid=[1, 1, 1], winner=[0], loser=[1])
+    >>> gradient, hessian = EdgeObjective(EdgeLoss("logistic"), graph).gradient_hessian(np.zeros(3))
+    >>> gradient.tolist(), hessian.tolist()
+    ([-1.0, 1.0, 0.0], [1.0, 1.0, 0.0])
+    """
+
+    surrogate: EdgeLoss
+    #: A shift of the scores of a query does not change a loss of edges.
+    offset = 0.0
+
+    def __init__(self, loss: EdgeLoss, graph: PreferenceGraph, weights: ArrayLike | None = None) -> None:
+        self.surrogate, self.queries = loss, graph.queries
+        graph = graph.relative()
+        if weights is not None:
+            graph = graph.reweighted(document_weights(weights, graph.queries, may_differ=False))
+        self.graph = graph.grouped
+        if not self.graph.weights.any():
+            raise ValueError("the preferences have no edge of positive weight: there is nothing to learn")
+        hessian = self._sums(np.zeros(self.queries.n_documents))[1]
+        self.scale = unit_scale(self.n_weighted(hessian), float(hessian.sum()))
+
+    def loss(self, scores: ArrayLike) -> Floats:
+        """Loss of each query with the weights of queries and edges, not multiplied with `scale`, shape (n_queries,)."""
+        return self.surrogate.loss(np.asarray(scores, dtype=np.float64), self.graph)
+
+    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
+        documents = slice(0, self.queries.n_documents)
+        self.check_finite(scores, scores, documents)
+        use(documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale)
+
+    def n_weighted(self, hessian: NDArray[Any]) -> int:
+        """Number of documents that have an edge of positive weight: those with a positive Hessian."""
+        return int(np.count_nonzero(hessian))
+
+    def _sums(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Gradient and majorant of the Hessian: sums over the edges of each document, before they are scaled."""
+        gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)
+        blocks, weight = self.graph.blocks, self.graph.weight
+        sums: list[Any] = [None] * len(blocks)
+
+        def compute(number: int) -> None:
+            edges, documents, margins, to_winner_less_loser, to_both = blocks[number]
+            slope, curvature = self.surrogate.slope_curvature(
+                margins @ scores[documents], None if weight is None else weight[edges]
+            )
+            sums[number] = documents, to_winner_less_loser @ slope, to_both @ curvature
+
+        for_each(compute, range(len(blocks)))
+        # Two blocks may have edges of the same documents.
+        for documents, slopes, curvatures in sums:
+            gradient[documents] += slopes
+            hessian[documents] += curvatures
+        # The largest eigenvalue of the Hessian of an edge is twice its curvature.
+        hessian *= 2.0
+        return gradient, hessian
+
+
+def bind(
+    loss: str | Loss,
+    labels: Any,
+    queries: Queries,
+    dcg: DCG | None = None,
+    normalize: Normalize = "dcg",
+    weights: ArrayLike | None = None,
+) -> BoundLoss:
+    """Bind a loss to grouped labels: relevance, preferences or clicks.
+
+    A loss of edges with relevance labels has an edge for each pair of documents of a query with different labels.
+
+    Parameters
+    ----------
+    loss : str, Surrogate or EdgeLoss
+    labels : array-like, shape (n_documents,), PreferenceGraph, ClickLabels or Labels
+        Grouped by query.
+    queries : Queries
+    dcg : DCG, optional
+        Gain, discount and cutoff of the targets of a surrogate; the default is ``DCG()``.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        Kind of targets of a surrogate; see :func:`boostrank.make_targets`.
+    weights : array-like, shape (n_queries,) or (n_documents,), optional
+        Weights of queries, or of documents if the loss is separable.
+
+    Returns
+    -------
+    Objective or EdgeObjective
+
+    Raises
+    ------
+    ValueError
+        If the loss does not take such labels or this `normalize`, or for an argument that :class:`Objective` or
+        :class:`EdgeObjective` refuses.
+
+    Examples
+    --------
+    >>> bind("softmax", [1, 0, 0, 2], Queries.from_sizes([2, 2])).loss(np.zeros(4)).round(4).tolist()
+    [0.6931, 0.6931]
+    """
+    chosen, labels = get_loss(loss), as_labels(labels)
+    if isinstance(chosen, EdgeLoss):
+        if normalize != CONSISTENT_NORMALIZATION:
+            raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {chosen!r}")
+        return EdgeObjective(chosen, labels.preferences(queries), weights)
+    return Objective(chosen, labels, queries, dcg, normalize, weights)
+
+
+def _check_bounds(surrogate: Surrogate, targets: Floats, normalize: str) -> None:
+    if not surrogate.within_bounds(targets).all():
+        low, high = surrogate.target_bounds
+        raise ValueError(
+            f"{surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they reach from "
+            f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, "
+            "normalize='independent' of ClickLabels, or another surrogate"
+        )

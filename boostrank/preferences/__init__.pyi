@@ -1,0 +1,10 @@
+from .aggregation import Aggregation as Aggregation
+from .aggregation import aggregate as aggregate
+from .edge_losses import EDGE_LOSSES as EDGE_LOSSES
+from .edge_losses import EdgeLoss as EdgeLoss
+from .graph import Conflicts as Conflicts
+from .graph import PreferenceGraph as PreferenceGraph
+from .tables import from_judgments as from_judgments
+from .tables import from_pairs as from_pairs
+from .tables import read_preferences as read_preferences
+from .tables import write_preferences as write_preferences

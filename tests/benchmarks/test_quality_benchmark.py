@@ -1,0 +1,407 @@
+"""The benchmarks of quality: which queries methods are trained on, jobs, and the numbers of the reports."""
+
+import importlib
+import itertools
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+
+import boostrank as br
+from boostrank.rankers.candidates import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
+
+with pytest.MonkeyPatch.context() as patch:
+    patch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+    modules = ("workloads", "jobs", "quality_methods", "quality", "quality_report", "quality_kept", "defaults")
+    workloads, jobs, quality_methods, quality, report, kept, defaults = map(importlib.import_module, modules)
+
+NAN = float("nan")
+
+
+@pytest.fixture(scope="module")
+def fold():
+    data = br.Dataset(*br.make_ranking(n_queries=60, random_state=2))
+    return br.query_folds(data, 3, random_state=0)[0]
+
+
+@pytest.fixture
+def with_fold(monkeypatch, fold):
+    """Every data set is this one fold."""
+    for module in (quality, defaults):
+        monkeypatch.setattr(module, "read_folds", lambda data: [fold])
+
+
+def ndcg(data, scores):
+    return br.ndcg_score(data.y, scores, data.qid, k=10, empty="skip", per_query=True)
+
+
+def test_names_of_data_sets():
+    names = [workloads.data_name(data) for data in ("x/EAL/all.txt.gz", "x/MQ2008", "x/own.txt", "synthetic")]
+    assert names == ["EAL", "MQ2008", "own.txt", "synthetic"]
+
+
+def test_training_queries_are_those_of_training_and_validation(fold):
+    X, y, qid = workloads.training_queries(fold)
+    assert set(qid) == set(fold.train.qid) | set(fold.validation.qid)
+    assert not set(qid) & set(fold.test.qid)
+    assert len(X) == len(y) == len(qid) == len(fold.train.y) + len(fold.validation.y)
+    row = np.flatnonzero(qid == fold.validation.qid[0])[0]
+    assert (X[row] == fold.validation.X[0]).all()
+    with pytest.raises(ValueError, match="query ids in common"):
+        workloads.join(fold.train, fold.train)
+
+
+def test_all_queries_of_the_example_folder_are_cut_into_folds(tmp_path):
+    for name, label, sizes in (("rank.train", 1, [2] * 6), ("rank.test", 2, [1] * 4)):
+        (tmp_path / name).write_text("".join(f"{label} 1:{i} 3:1\n" for i in range(1, sum(sizes) + 1)))
+        (tmp_path / f"{name}.query").write_text("\n".join(map(str, sizes)))
+    folds = workloads.read_folds(str(tmp_path))
+    tests = [fold.test for fold in folds]
+    assert [len(set(test.qid)) for test in tests] == [2] * 5
+    assert len(set(np.concatenate([test.qid for test in tests]))) == 10
+    assert sorted(np.concatenate([test.y for test in tests])) == [1] * 12 + [2] * 4
+    assert all(isinstance(test.X, np.ndarray) for test in tests)
+
+
+def test_an_untuned_peer_is_its_own_ranker_with_default_parameters(fold, with_fold):
+    result = quality.run("untuned", "data", "LGBMRanker", 0, 0, 0)
+    X, y, qid = workloads.training_queries(fold)
+    rows = np.argsort(qid, kind="stable")
+    sizes = np.unique(qid, return_counts=True)[1]
+    by_hand = lightgbm.LGBMRanker(n_jobs=1, verbosity=-1).fit(X[rows], y[rows], group=sizes)
+    np.testing.assert_allclose(result["ndcg@10"], ndcg(fold.test, by_hand.predict(fold.test.X)))
+    assert (result["rounds"], result["is_ours"], result["library"]) == (100, False, "lightgbm")
+
+
+@pytest.mark.parametrize("name", ["LGBMRanker", "LightGBMRanker"])
+def test_early_stopping_is_by_ndcg_at_10_on_the_validation_queries(fold, with_fold, monkeypatch, name):
+    monkeypatch.setattr(quality_methods, "MAX_ROUNDS", 30)
+    result = quality.run("early-stopping", "data", name, 0, 0, 0)
+    method = quality_methods.PROTOCOLS["early-stopping"][name]
+    every_round = method.make(n_estimators=30, n_jobs=1, verbosity=-1, random_state=0)
+    every_round = quality_methods.accept_qid(every_round).fit(*fold.train)
+    booster = getattr(every_round, "estimator_", every_round).booster_
+    X, y, qid = fold.validation
+    best = {}
+    for k in (1, 5, 10, None):
+        curve = [br.ndcg_score(y, booster.predict(X, num_iteration=i), qid, k=k) for i in range(1, 31)]
+        best[k] = np.argmax(np.round(curve, 12)) + 1
+    assert result["rounds"] == best.pop(10)
+    # Otherwise another cutoff would pass, too.
+    assert result["rounds"] not in best.values()
+    scores = booster.predict(fold.test.X, num_iteration=result["rounds"])
+    np.testing.assert_allclose(result["ndcg@10"], ndcg(fold.test, scores))
+
+
+def test_a_ranker_that_validates_itself_gets_all_training_queries(fold, with_fold, monkeypatch):
+    seen = []
+    method = quality_methods.PROTOCOLS["early-stopping"]["LightGBMRanker refit"]
+
+    class Spy(br.LightGBMRanker):
+        def fit(self, X, y, qid, **arguments):
+            seen.append((set(qid), arguments))
+            return super().fit(X, y, qid, **arguments)
+
+    make = quality_methods.partial(Spy, **{**method.make.keywords, "n_estimators": 5})
+    monkeypatch.setitem(quality.PROTOCOLS["early-stopping"], method.name, method._replace(make=make))
+    quality.run("early-stopping", "data", method.name, 0, 0, 0)
+    assert seen == [(set(fold.train.qid) | set(fold.validation.qid), {"eval_metric": "ndcg@10"})]
+
+
+def test_the_best_draw_on_the_validation_queries_predicts(fold, with_fold, monkeypatch):
+    monkeypatch.setattr(quality_methods, "MAX_ROUNDS_TUNED", 5)
+    result = quality.run("tuned", "data", "LightGBMRanker", 0, 0, 5)
+    values = [draw["validation"] for draw in result["draws"]]
+    assert np.argmax(values) not in (0, 4), "another number of draws is needed, so that neither end is the best"
+    best = result["draws"][int(np.argmax(values))]
+    parameters = quality_methods.library_parameters("lightgbm", best["settings"])
+    parameters.update(k=best["settings"]["k"], n_estimators=best["rounds"], n_jobs=1, random_state=0)
+    ranker = br.LightGBMRanker(**parameters).fit(*fold.train)
+    np.testing.assert_allclose(result["ndcg@10"], ndcg(fold.test, ranker.predict(fold.test.X)))
+
+
+def test_all_methods_get_the_same_draws_of_the_trees():
+    trees = set(quality_methods.TREES)
+    for method in quality_methods.PROTOCOLS["tuned"].values():
+        for number in range(3):
+            settings = quality_methods.draw(method, 0, number)
+            of_trees = quality_methods.draw(method._replace(own={}), 0, number)
+            assert set(of_trees) == trees
+            assert settings == {**of_trees, **{name: settings[name] for name in method.own}}
+
+
+def double(number):
+    if number < 0:
+        raise ValueError("negative\nand more")
+    return {"double": 2 * number}
+
+
+def test_jobs_are_resumed_and_failures_do_not_stop_the_others(tmp_path, capsys):
+    jobs_by_path = {tmp_path / "runs" / f"{number}.json": (number,) for number in (1, -1, 3)}
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "1.json").write_text(json.dumps({"double": "kept"}))
+    with pytest.raises(SystemExit, match="1 of 2 jobs failed"):
+        jobs.run_jobs(double, jobs_by_path, 1)
+    printed = capsys.readouterr().out
+    assert "-1: ValueError: negative\n" in printed
+    assert "2/2 3 " in printed
+    assert [result["double"] for result in jobs.read_results(tmp_path / "runs")] == ["kept", 6]
+
+
+def run_of(method, fold, values, *, data="A", seed=0, **columns):
+    library = "xgboost" if method.startswith("XGB") else "lightgbm"
+    about = {"protocol": "untuned", "data": data, "method": method, "library": library, "is_ours": method == "ours"}
+    return {**about, "fold": fold, "seed": seed, "seconds": 1.0, "ndcg@10": values, **columns}
+
+
+def test_values_are_means_over_seeds_of_the_queries_of_all_folds(capsys):
+    runs = [run_of("ours", 1, [0.5]), run_of("ours", 0, [0.1, NAN]), run_of("ours", 0, [0.3, NAN], seed=1)]
+    runs += [run_of("LGBMRanker", 0, [0.4, NAN])]
+    values = report.values_by_method(pd.DataFrame(runs))
+    assert list(values["A"]) == ["ours"]
+    np.testing.assert_allclose(values["A"]["ours"], [0.2, 0.5])
+    assert "LGBMRanker has no runs of the folds [1]" in capsys.readouterr().out
+
+
+def test_table_by_set_compares_with_the_lambdamart_of_each_library():
+    own = {"LGBMRanker": [0.5, 0.5, 0.5], "XGBRanker": [0.6, 0.4, 0.4], "XGBoostRanker": [0.6, 0.5, 0.5]}
+    own["ours"] = [0.9, 0.4, 0.5]
+    runs = pd.DataFrame([run_of(method, 0, values) for method, values in own.items()])
+    table = report.table_by_set(runs, report.values_by_method(runs))
+    pairs = list(table[["method", "baseline"]].itertuples(index=False, name=None))
+    assert pairs[1:] == [
+        ("XGBRanker", "LGBMRanker"),
+        ("XGBoostRanker", "LGBMRanker"),
+        ("XGBoostRanker", "XGBRanker"),
+        ("ours", "LGBMRanker"),
+    ]
+    assert table.loc[0, "method"] == "LGBMRanker"
+    assert table.loc[0, ["baseline", "difference", "p", "wins"]].isna().all()
+    assert table.loc[3, "difference"] == pytest.approx(0.2 / 3)
+    row = table.loc[4]
+    assert (row["wins"], row["ties"], row["losses"], row["queries"]) == (1, 1, 1, 3)
+    assert row["difference"] == pytest.approx(0.1)
+    assert row["ndcg@10"] == pytest.approx(0.6)
+    assert row["low"] < 0.1 < row["high"]
+
+
+@pytest.fixture(scope="module")
+def two_sets():
+    """Values of one of our methods and two peers on two sets of different sizes."""
+    random = np.random.default_rng(0)
+    values = {}
+    for data, n, differences in (("small", 4, [0.3, 0.2, 0.25, -0.05]), ("large", 6, [0.1, -0.2, 0, 0.05, -0.1, -0.1])):
+        peer = random.uniform(0.3, 0.6, n)
+        values[data] = {"ours": peer + differences, "peer": peer, "weak": peer - (0.1 if data == "small" else -0.01)}
+    return values
+
+
+def test_headline_gives_all_sets_the_same_weight(two_sets):
+    table = report.headline(two_sets, ["ours"], ["peer", "weak"]).set_index("peer")
+    assert list(table.index) == ["peer", "weak", report.BEST_PEER]
+    small, large = 0.7 / 4, -0.25 / 6
+    assert table["difference"].tolist() == pytest.approx(
+        [(small + large) / 2, (small + 0.1 + large - 0.01) / 2, (small + large - 0.01) / 2]
+    )
+    assert table.loc["peer", "worst_set"] == "large"
+    assert table.loc["peer", "worst_difference"] == pytest.approx(large)
+    assert table["sets"].tolist() == [2, 2, 2]
+
+
+def test_p_value_of_the_mean_is_that_of_all_signs(two_sets):
+    differences = {data: of_data["ours"] - of_data["peer"] for data, of_data in two_sets.items()}
+    observed = abs(np.mean([values.mean() for values in differences.values()]))
+    extreme = []
+    for signs in itertools.product([1, -1], repeat=10):
+        means = [differences["small"] @ signs[:4] / 4, differences["large"] @ signs[4:] / 6]
+        extreme.append(abs(np.mean(means)) >= observed - 1e-12)
+    table = report.headline(two_sets, ["ours"], ["peer"])
+    assert table["p"].iloc[0] == pytest.approx(np.mean(extreme))
+
+
+def test_interval_of_the_mean_is_of_resamples_within_the_sets():
+    random = np.random.default_rng(0)
+    # One set has a wide interval; the distance of the means of the sets does not count.
+    differences = {"A": random.normal(0.5, 1.0, 300), "B": random.normal(-0.5, 0.1, 50), "C": random.normal(0, 2.0, 80)}
+    values = {data: {"ours": row, "peer": np.zeros(len(row))} for data, row in differences.items()}
+    row = report.headline(values, ["ours"], ["peer"]).iloc[0]
+    error = np.sqrt(sum(row.var() / len(row) for row in differences.values())) / 3
+    assert row["high"] - row["low"] == pytest.approx(2 * 1.96 * error, rel=0.05)
+    assert (row["high"] + row["low"]) / 2 == pytest.approx(row["difference"], abs=0.1 * error)
+
+
+def test_sets_won_and_lost_with_and_without_correction():
+    differences = {"won": np.full(20, 0.1), "lost": np.full(20, -0.1), "tied": np.tile([0.1, -0.1], 10)}
+    # Six queries that are all won: p = 1/32, which does not survive a correction for four sets.
+    differences["few"] = np.full(6, 0.1)
+    values = {data: {"ours": row + 0.5, "peer": np.full(len(row), 0.5)} for data, row in differences.items()}
+    row = report.headline(values, ["ours"], ["peer"]).iloc[0]
+    assert (row["won"], row["lost"], row["won_holm"], row["lost_holm"]) == (2, 1, 1, 1)
+
+
+def test_a_method_that_is_missing_on_a_set_is_compared_on_the_others(two_sets):
+    values = {**two_sets, "third": {"peer": np.array([0.5]), "weak": np.array([0.5])}}
+    assert report.headline(values, ["ours"], ["peer"])["sets"].tolist() == [2, 2]
+    assert report.headline({}, ["ours"], ["peer"]).empty
+
+
+@pytest.fixture(scope="module")
+def reports():
+    """Table and headline of two methods and two peers on two sets."""
+    random = np.random.default_rng(0)
+    methods = {"LGBMRanker": False, "XGBRanker": False, "LightGBMRanker": True, "XGBoostRanker": True}
+    runs = [
+        {**run_of(method, 0, random.uniform(0.4, 0.6, 8).tolist(), data=data), "is_ours": is_ours}
+        for data in ("A", "B")
+        for method, is_ours in methods.items()
+    ]
+
+    def make(*left_out):
+        tables, heads = report.tables_of(pd.DataFrame([run for run in runs if run["method"] not in left_out]))
+        return tables["untuned"], heads
+
+    return make
+
+
+def test_rows_of_methods_that_were_not_run_again_are_kept(reports):
+    table, heads = reports()
+    again, heads_again = reports("LightGBMRanker")
+    assert len(again) < len(table)
+    assert len(heads_again) < len(heads)
+    pd.testing.assert_frame_equal(kept.keep_by_set(again, table, "untuned").reset_index(drop=True), table)
+    joined = kept.keep_headline(heads_again, heads, report.BEST_PEER)
+    pd.testing.assert_frame_equal(joined.reset_index(drop=True), heads.reset_index(drop=True))
+
+
+def test_rows_are_not_kept_beside_other_runs_of_the_same_method(reports):
+    table, heads = reports()
+    other = table.assign(**{"ndcg@10": table["ndcg@10"] + 2e-6 * (table["method"] == "XGBRanker")})
+    with pytest.raises(
+        SystemExit, match=r"untuned: .*XGBRanker on A by -0\.000002; XGBRanker on B by -0\.000002\. Run all"
+    ):
+        kept.keep_by_set(table, other, "untuned")
+    with pytest.raises(SystemExit, match=r"fewer data sets than before for .*'LightGBMRanker', 'LGBMRanker'"):
+        kept.keep_headline(heads, heads.assign(sets=heads["sets"] + (heads["peer"] == "LGBMRanker")), report.BEST_PEER)
+
+
+def test_the_best_peer_is_that_of_all_peers(reports):
+    _, of_both = reports()
+    _, of_one = reports("XGBRanker", "LightGBMRanker")
+
+    def best(heads):
+        return heads.loc[heads["peer"] == report.BEST_PEER].set_index("method")["difference"]
+
+    # There are no runs of one of the earlier peers, or there are runs of a new one.
+    pd.testing.assert_series_equal(best(kept.keep_headline(of_one, of_both, report.BEST_PEER)), best(of_both))
+    assert list(best(of_one).index) == ["XGBoostRanker"]
+    _, without_default = reports("LightGBMRanker")
+    _, earlier = reports("XGBRanker")
+    assert list(best(kept.keep_headline(without_default, earlier, report.BEST_PEER)).index) == ["XGBoostRanker"]
+
+
+def test_runs_of_different_budgets_are_refused():
+    about = {"protocol": "tuned"}
+    runs = [run_of("LGBMRanker", fold, [0.5], **about, draws=[{}] * n) for fold, n in ((0, 8), (1, 8))]
+    runs.append(run_of("LGBMRanker", 0, [0.5]))
+    assert len(report.of_protocol(pd.DataFrame(runs), "tuned")) == 2
+    runs[0]["draws"] = [{}]
+    with pytest.raises(SystemExit, match="budgets differ"):
+        report.of_protocol(pd.DataFrame(runs), "tuned")
+
+
+def test_intervals_beyond_the_limit_are_arrows_with_numbers():
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    part = pd.DataFrame({"difference": [0.01, 0.0], "low": [-0.01, -0.2], "high": [0.07, 0.02]})
+    report.draw_intervals(ax, part, np.arange(2.0), 0.05, color="black", marker="o")
+    assert [text.get_text() for text in ax.texts] == ["-0.200", "+0.070"]
+    assert [line.get_marker() for line in ax.lines] == ["o", "<", ">"]
+    ends = np.sort([segment[:, 0] for segment in ax.collections[0].get_segments()])
+    np.testing.assert_allclose(ends, [[-0.01, 0.05], [-0.05, 0.02]])
+
+
+def test_all_means_are_inside_the_picture():
+    shown = pd.DataFrame({"difference": [0.01, 0.08, 0.0], "low": [0, -0.3, 0], "high": [0.02, 0.4, 0.01]})
+    assert 0.08 < report.half_width(shown) < 0.4
+
+
+def test_differences_of_candidates_count_each_query_once():
+    def result(data, objective, query, values):
+        names = {"library": "lightgbm", "objective": objective, "parameters": ""}
+        return {**names, "data": data, "query": query, "ndcg": values}
+
+    results = [
+        result("A", "LambdaMART", [1, 2], [0.1, 0.5]),
+        result("A", "LambdaMART", [1, 3], [0.3, NAN]),
+        result("A", "new", [1, 2], [0.2, 0.8]),
+        result("A", "new", [1, 3], [0.4, NAN]),
+        result("B", "LambdaMART", [1, 2, 3], [0.5, 0.5, 0.5]),
+        result("B", "new", [1, 2, 3], [0.3, 0.4, 0.4]),
+        result("synthetic", "LambdaMART", [1, 2], [0.5, 0.5]),
+        result("synthetic", "new", [1, 2], [0.9, 0.9]),
+    ]
+    row = defaults.difference_table(results).iloc[0]
+    assert (row["objective"], row["worse"]) == ("new", 1)
+    assert row["A"] == pytest.approx(0.2)
+    assert row["B"] == pytest.approx(-0.4 / 3)
+    assert row["synthetic"] == pytest.approx(0.4)
+    assert row["mean"] == pytest.approx((0.2 - 0.4 / 3) / 2)
+    errors = [np.std([0.1, 0.3], ddof=1) / np.sqrt(2), np.std([-0.2, -0.1, -0.1], ddof=1) / np.sqrt(3)]
+    assert [row["A_se"], row["B_se"]] == pytest.approx(errors)
+    assert row["mean_se"] == pytest.approx(np.hypot(*errors) / 2)
+
+
+def test_defaults_are_chosen_without_test_queries(fold, with_fold):
+    first, second = (defaults.run("data", 0, split, "lightgbm", None, {}) for split in (0, 1))
+    for result in (first, second):
+        assert len(result["query"]) == len(result["ndcg"]) == 10
+        assert not set(result["query"]) & set(fold.test.qid)
+    assert first["query"] != second["query"]
+    X, y, qid = workloads.training_queries(fold)
+    kept = ~np.isin(qid, first["query"])
+    ranker = quality_methods.accept_qid(lightgbm.LGBMRanker(n_jobs=1, verbosity=-1)).fit(X[kept], y[kept], qid[kept])
+    for query, value in zip(first["query"], first["ndcg"], strict=True):
+        rows = qid == query
+        expected = br.ndcg_score(y[rows], ranker.predict(X[rows]), qid[rows], k=10, empty="skip")
+        np.testing.assert_allclose(value, expected)
+
+
+def test_every_candidate_has_a_file_of_its_own(with_fold):
+    arguments = SimpleNamespace(data=["a/MQ2008", "a/EAL/all.txt.gz"], splits=2, runs=Path("runs"), only=None)
+    n_candidates = sum(len(defaults.candidates(library)) for library in defaults.OURS)
+    assert len(defaults.jobs_of(arguments)) == 2 * 2 * n_candidates
+    arguments.only = defaults.chosen("xgboost:LambdaMART:; xgboost:consistent-lambdarank:colsample_bynode=1.0")
+    assert [job[3:] for job in defaults.jobs_of(arguments).values()][:2] == [
+        ("xgboost", None, {}),
+        ("xgboost", "consistent-lambdarank", {"colsample_bynode": 1.0}),
+    ]
+    assert len(defaults.jobs_of(arguments)) == 2 * 2 * 2
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_candidates_of_auto_are_compared_once_each(library):
+    rows = defaults.candidates(library)
+    assert rows[0] == (None, {})
+    assert all(row not in rows[:i] for i, row in enumerate(rows))
+    chosen_among = {"lightgbm": LIGHTGBM_CANDIDATES, "xgboost": XGBOOST_CANDIDATES}[library]
+    for parameters in chosen_among:
+        objective = parameters.get("objective", "consistent-lambdarank")
+        assert (objective, {name: parameters[name] for name in parameters if name != "objective"}) in rows
+
+
+def test_every_method_has_a_file_of_its_own(with_fold):
+    arguments = SimpleNamespace(
+        data=["a/MQ2008", "a/EAL/all.txt.gz"],
+        protocols=list(quality.PROTOCOLS),
+        seeds=2,
+        folds=None,
+        methods=None,
+        draws=8,
+        runs=Path("runs"),
+    )
+    assert len(quality.jobs_of(arguments)) == 2 * 2 * sum(map(len, quality.PROTOCOLS.values()))

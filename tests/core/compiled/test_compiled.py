@@ -1,0 +1,251 @@
+"""The compiled library: results are those of NumPy, and a library that is missing, broken or old is not used."""
+
+import ctypes
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases import for_each
+from hypothesis import given
+from hypothesis import strategies as st
+
+import boostrank as br
+from boostrank.core import compiled
+from boostrank.core.queries import Queries
+from boostrank.objectives.objective import Objective
+from boostrank.surrogates import Logistic, PairwiseLogistic, PairwiseSquared, get_surrogate
+
+PACKAGE = Path(compiled.__file__).parent
+NAMES = ["pairwise-logistic", "pairwise-hinge", "pairwise-squared-hinge", "consistent-lambdarank"]
+needs_library = pytest.mark.skipif(not compiled.is_available(), reason="boostrank was installed without a C compiler")
+
+
+def with_and_without(function):
+    """Results with the library and with NumPy."""
+    with pytest.MonkeyPatch.context() as patch:
+        assert compiled.is_available()
+        one = function()
+        patch.setenv("BOOSTRANK_COMPILED", "0")
+        assert not compiled.is_available()
+        return one, function()
+
+
+@needs_library
+@pytest.mark.parametrize("name", NAMES)
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8),
+    seed=st.integers(0, 10**6),
+    scale=st.sampled_from([0.0, 1e-9, 1.0, 30.0, 1000.0, 1e6]),
+    digits=st.sampled_from([0, 1, 12]),
+    shift=st.sampled_from([0.0, -1e4]),
+)
+def test_results_are_those_of_numpy(name, sizes, seed, scale, digits, shift):
+    random, n = np.random.default_rng(seed), sum(sizes)
+    # With few digits there are ties, and margins of exactly 1, where hinges are not differentiable.
+    scores = np.round(random.normal(size=n) * scale + shift, digits)
+    targets = random.random(n) * random.integers(0, 2, n)
+    queries = Queries.from_sizes(sizes)
+    ours, expected = with_and_without(lambda: get_surrogate(name).gradient_hessian(scores, targets, queries))
+    size = np.abs(expected[1]).max() * max(1.0, np.abs(scores - shift).max() if "squared" in name else 1.0)
+    for one, other in zip(ours, expected, strict=True):
+        # NumPy rounds to 0 what is this small.
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11 * size + 1e-100)
+
+
+@needs_library
+@pytest.mark.parametrize("name", NAMES)
+def test_results_are_those_of_numpy_for_extreme_scores(name):
+    queries, n = Queries.from_sizes([5, 1, 6, 4]), 16
+    random = np.random.default_rng(0)
+    targets = np.array([0.5, 0, 1, 0, 0.2, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0.3])
+    for scores in (
+        np.array([0, -699, -700, -701, -1500, 3, 1, 1, 1, 1, 1, 1, 800, 0, -800, -801.5]),
+        np.linspace(-2000, 2000, n),
+        random.normal(size=n) * 1e5,
+        random.permutation(n) * 350.0,
+    ):
+        ours, expected = with_and_without(lambda s=scores: get_surrogate(name).gradient_hessian(s, targets, queries))
+        for one, other in zip(ours, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11 * max(1, np.abs(expected[1]).max()))
+        assert np.isfinite(ours).all()
+        # Without a positive target, nothing is to be learned.
+        assert not np.any([values[6:12] for values in ours])
+
+
+@needs_library
+@pytest.mark.parametrize("name", NAMES)
+def test_objectives_with_weights_are_those_of_numpy(name):
+    random = np.random.default_rng(1)
+    sizes = random.integers(1, 80, 60)
+    labels, queries = random.integers(0, 5, sizes.sum()), Queries.from_sizes(sizes)
+    weights, scores = random.random(sizes.sum()) * random.integers(0, 2, sizes.sum()), random.normal(size=sizes.sum())
+
+    def results():
+        objective = Objective(name, labels, queries, weights=weights)
+        return [objective.scale, *objective.gradient_hessian(scores)]
+
+    for one, other in zip(*with_and_without(results), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+
+
+@needs_library
+@pytest.mark.parametrize("name", NAMES)
+def test_arrays_of_other_types_and_strides_are_copied(name):
+    random, queries = np.random.default_rng(2), Queries.from_sizes([3, 4])
+    scores, targets = random.normal(size=7), random.integers(0, 2, 7)
+    expected = get_surrogate(name).gradient_hessian(scores, targets.astype(float), queries)
+    strided = np.repeat(scores, 2)[::2]
+    assert not strided.flags.c_contiguous
+    for one, other in zip(get_surrogate(name).gradient_hessian(strided, targets, queries), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match=r"values of the shape \(6,\) for 7 documents"):
+        get_surrogate(name).gradient_hessian(scores, targets[1:].astype(float), queries)
+
+
+@needs_library
+@for_each("scale", [0.0, 1e-9, 1.0, 30.0, 100.0, 1000.0, 1e6])
+@for_each("share", [0.0, 0.02, 0.5, 1.0])
+@for_each("shift", [0.0, -1e4])
+def test_intercepts_are_those_of_numpy(scale, share, shift):
+    random, sizes = np.random.default_rng(int(scale) + int(100 * share)), [1, 2, 30, 3, 90, 7, 1, 40, 300]
+    scores, queries = random.normal(size=sum(sizes)) * scale + shift, Queries.from_sizes(sizes)
+    targets = np.where(random.random(len(scores)) < share, random.random(len(scores)), 0.0)
+    mass = queries.sum(targets)
+    for shifts in with_and_without(lambda: Logistic().intercept(scores, mass, queries)):
+        sums = queries.sum(Logistic().slope_curvature(scores + queries.repeat(shifts))[0])
+        np.testing.assert_allclose(sums, mass, rtol=1e-6, atol=1e-7)
+
+
+@needs_library
+def test_subclasses_with_other_functions_do_not_use_the_library():
+    class Double(Logistic):
+        def slope_curvature(self, scores):
+            slope, curvature = super().slope_curvature(2.0 * scores)
+            return slope, 2.0 * curvature
+
+    class Squared(PairwiseLogistic):
+        margin = "squared"
+
+    queries, scores, targets = Queries.from_sizes([4]), np.array([0.5, -1.0, 2.0, 0.0]), np.array([0.4, 0.0, 0.1, 0.0])
+    shift = Double().intercept(scores, queries.sum(targets), queries)
+    np.testing.assert_allclose(Double().slope_curvature(scores + shift)[0].sum(), 0.5, rtol=1e-7)
+    for ours, expected in zip(
+        Squared().gradient_hessian(scores, targets, queries),
+        PairwiseSquared().gradient_hessian(scores, targets, queries),
+        strict=True,
+    ):
+        np.testing.assert_allclose(ours, expected)
+
+
+def prototypes():
+    """Types of the arguments of the functions that the C files export, by name."""
+    sources = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.glob("*.c"))
+    kinds = {"double *": compiled._FLOATS, "int64_t *": compiled._INTS, "int64_t ": compiled._COUNT}
+    kinds["double "] = compiled._NUMBER
+    kinds |= {
+        "float *": compiled._FLOAT32S,
+        "uint8_t *": compiled._UINT8,
+        "char *": ctypes.c_char_p,
+        "int32_t *": compiled._INT32,
+        "uint64_t *": compiled._UINT64,
+    }
+    found = {}
+    for name, arguments in re.findall(r"^EXPORT int64_t (\w+)\(([^)]*)\)", sources, re.MULTILINE):
+        types = [re.sub(r"\w+$", "", one.strip().removeprefix("const ")) for one in arguments.split(",")]
+        found[name] = [kinds[one] for one in types if one != ""]
+    return found
+
+
+def test_arguments_are_those_of_the_c_functions():
+    found = prototypes()
+    assert found.pop("boostrank_interface") == []
+    assert found == compiled._ARGUMENTS
+
+
+def test_the_numbers_of_the_interface_agree():
+    assert f"#define INTERFACE {compiled.INTERFACE} " in (PACKAGE / "module.c").read_text().replace("\n", " ")
+
+
+def test_every_c_file_is_built():
+    configuration = (PACKAGE.parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    for path in [*PACKAGE.glob("*.c"), *PACKAGE.glob("*.h")]:
+        assert f'"boostrank/core/compiled/{path.name}"' in configuration
+
+
+def test_without_the_library_functions_are_errors_and_numpy_is_used(monkeypatch):
+    monkeypatch.setattr(compiled, "_library", lambda: None)
+    assert not compiled.is_available()
+    queries, targets = Queries.from_sizes([3]), np.array([1.0, 0.5, 0.0])
+    with pytest.raises(RuntimeError, match="installed without a C compiler"):
+        compiled.pairwise_logistic(np.zeros(3), targets, queries)
+    gradient = get_surrogate("pairwise-logistic").gradient_hessian(np.zeros(3), targets, queries)[0]
+    np.testing.assert_allclose(gradient, [-0.75, 0.0, 0.75])
+
+
+@needs_library
+def test_no_memory_is_an_error(monkeypatch):
+    class Library:
+        pairwise_logistic = staticmethod(lambda *arguments: -1)
+
+    monkeypatch.setattr(compiled, "_library", Library)
+    with pytest.raises(MemoryError, match="pairwise_logistic"):
+        compiled.pairwise_logistic(np.zeros(3), np.zeros(3), Queries.from_sizes([3]))
+
+
+@needs_library
+def test_a_library_of_another_version_is_refused(monkeypatch):
+    path = compiled._library()._name
+    assert isinstance(compiled._load(path), ctypes.CDLL)
+    monkeypatch.setattr(compiled, "INTERFACE", compiled.INTERFACE + 1)
+    with pytest.warns(RuntimeWarning, match=r"this version of boostrank \(interface \d+, not \d+\): NumPy"):
+        assert compiled._load(path) is None
+    monkeypatch.undo()
+    monkeypatch.setitem(compiled._ARGUMENTS, "later_function", [])
+    with pytest.warns(RuntimeWarning, match="later_function"):
+        assert compiled._load(path) is None
+
+
+def test_a_file_that_is_no_library_is_refused(tmp_path):
+    path = tmp_path / "_kernels.abi3.so"
+    path.write_bytes(b"no library")
+    with pytest.warns(RuntimeWarning, match="install boostrank again"):
+        assert compiled._load(str(path)) is None
+
+
+@pytest.mark.slow
+def test_installation_without_a_compiler(tmp_path, monkeypatch):
+    source, root, built = tmp_path / "source", PACKAGE.parents[2], tmp_path / "built"
+    left_out = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    shutil.copytree(root / "boostrank", source / "boostrank", ignore=left_out)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(root / name, source)
+    monkeypatch.setenv("CC", "false")
+    build = "from setuptools import setup; setup()", "build", "--build-lib", str(built)
+    subprocess.run([sys.executable, "-c", *build], cwd=source, capture_output=True, check=True)
+    code = f"""if True:
+        import warnings
+        import boostrank as br
+        from boostrank.core import compiled
+        assert br.__file__.startswith({str(tmp_path)!r})
+        X, y, qid = br.make_ranking(5, random_state=0)
+        br.LightGBMRanker("pairwise-logistic", n_estimators=2, n_jobs=1).fit(X, y, qid)
+        print(compiled.is_available())
+    """
+    monkeypatch.setenv("PYTHONPATH", str(built))
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_a_ranker_trains_the_same_trees_with_and_without_the_library():
+    X, y, qid = br.make_ranking(40, random_state=0)
+
+    def predictions():
+        return br.LightGBMRanker("pairwise-logistic", n_estimators=5, n_jobs=1).fit(X, y, qid).predict(X)
+
+    if not compiled.is_available():
+        pytest.skip("boostrank was installed without a C compiler")
+    np.testing.assert_allclose(*with_and_without(predictions), rtol=1e-4, atol=1e-6)

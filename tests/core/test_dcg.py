@@ -1,0 +1,311 @@
+"""DCG: gains, discounts, cutoffs, ideals and ties, by definition, if possible over all permutations."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from cases import for_each
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import DISCOUNTS, dcg_of_order, ideal_dcg, normalized_gains, orders_by, slices
+from sklearn.metrics import dcg_score, ndcg_score
+
+from boostrank.core.dcg import DCG, check_relevance, reciprocal_or_zero
+from boostrank.core.gain_counts import LEVEL_SAMPLE_SIZE, MAX_COUNTED_LEVELS, count_levels
+from boostrank.core.queries import Queries
+
+CUTOFFS = [None, 1, 2, 4, 100]
+RAGGED = st.lists(st.integers(1, 5), min_size=1, max_size=5)
+
+
+def ragged(sizes, seed=0, levels=4):
+    """Labels, of which some queries have only zeros, and scores with ties."""
+    random = np.random.default_rng([seed, *sizes])
+    n = sum(sizes)
+    return random.integers(0, levels, n) * random.integers(0, 2, n), random.integers(0, 3, n).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("gain", "expected"),
+    [
+        ("exp2", [0.0, 1.0, 3.0, 31.0]),
+        ("linear", [0.0, 1.0, 2.0, 5.0]),
+        ([0, 0.5, 3, 3, 3, 9], [0.0, 0.5, 3.0, 9.0]),
+        (np.arange(6.0) ** 2, [0.0, 1.0, 4.0, 25.0]),
+        (np.sqrt, [0.0, 1.0, math.sqrt(2.0), math.sqrt(5.0)]),
+    ],
+    ids=["exp2", "linear", "table", "array", "callable"],
+)
+def test_gains(gain, expected):
+    assert DCG(gain=gain).gains([0, 1, 2, 5]).tolist() == pytest.approx(expected)
+
+
+def test_gains_of_fractional_labels():
+    assert DCG().gains([0.5, 1.5]).tolist() == pytest.approx([2**0.5 - 1, 2**1.5 - 1])
+
+
+@pytest.mark.parametrize("discount", DISCOUNTS, ids=str)
+def test_discounts(discount):
+    expected = [DISCOUNTS[discount](rank) for rank in range(1, 21)]
+    assert DCG(discount=discount).discounts(20).tolist() == pytest.approx(expected)
+
+
+def test_discount_by_function():
+    assert DCG(discount=lambda ranks: np.maximum(3.0 - ranks, 0.0)).discounts(4).tolist() == [2.0, 1.0, 0.0, 0.0]
+    # All values of this array are one number in memory.
+    equal = DCG(discount=lambda ranks: np.broadcast_to(1.0, ranks.shape))
+    assert equal.of_ranking(np.array([1.0, 2.0]), np.array([0.0, 1.0]), Queries.from_sizes([2])).tolist() == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("k", "size", "expected"),
+    [
+        (None, 7, 7),
+        (3, 7, 3),
+        (np.int64(3), 7, 3),
+        (10, 7, 7),
+        (0.1, 30, 3),
+        (0.29, 100, 29),
+        (0.07, 100, 7),
+        (1.0, 7, 7),
+        (0.5, 7, 4),
+        (0.01, 1, 1),
+        (np.float32(0.5), 4, 2),
+    ],
+)
+def test_cutoffs(k, size, expected):
+    assert DCG(k=k).cutoffs(Queries.from_sizes([size])).tolist() == [expected]
+
+
+@for_each("percent", range(1, 101))
+def test_fractions_of_a_hundred_documents_are_exact(percent):
+    assert DCG(k=percent / 100).cutoffs(Queries.from_sizes([100, 200])).tolist() == [percent, 2 * percent]
+
+
+@for_each("k", CUTOFFS)
+@for_each("discount", DISCOUNTS, ids=str)
+def test_the_ideal_is_the_best_of_all_permutations(discount, k):
+    sizes = [6, 1, 4, 5]
+    labels, _ = ragged(sizes)
+    dcg, queries = DCG(k=k, discount=discount), Queries.from_sizes(sizes)
+    gains = dcg.gains(labels)
+    expected = [ideal_dcg(gains[part].tolist(), discount, k) for part in slices(sizes)]
+    np.testing.assert_allclose(dcg.ideal(gains, queries), expected, atol=1e-12)
+
+
+@for_each("k", [None, 1, 5, 0.25, 100])
+@for_each("levels", [MAX_COUNTED_LEVELS - 1, MAX_COUNTED_LEVELS, MAX_COUNTED_LEVELS + 1, 40])
+def test_the_ideal_has_the_cutoff_for_few_and_for_many_different_gains(levels, k):
+    """With few gains the ideal DCG is computed from counts, with many by sorting; both must know the cutoff."""
+    sizes = [levels, 1, 30, 12]
+    gains = np.concatenate([np.arange(levels), np.random.default_rng(0).integers(0, levels, sum(sizes) - levels)]) + 0.5
+    dcg, queries = DCG(k=k, gain="linear"), Queries.from_sizes(sizes)
+    assert (count_levels(gains, queries) is None) == (levels > MAX_COUNTED_LEVELS)
+    expected = []
+    for part, cutoff in zip(slices(sizes), dcg.cutoffs(queries), strict=True):
+        best = np.argsort(-gains[part], kind="stable").tolist()
+        expected.append(dcg_of_order(gains[part], best, cutoff=int(cutoff)))
+    np.testing.assert_allclose(dcg.ideal(gains, queries), expected, rtol=1e-12)
+
+
+def test_a_gain_that_the_sample_of_gains_misses_counts_in_the_ideal():
+    gains = np.zeros(3 * LEVEL_SAMPLE_SIZE)
+    gains[1] = 7.0
+    assert DCG(k=2).ideal(gains, Queries.from_sizes([len(gains)])).tolist() == [7.0]
+
+
+def test_reciprocals_of_zero_norms_are_zero_in_memory_that_was_used_before():
+    norms = np.array([0.0, 4.0] * 50)
+    used = np.full(100, 7.0)
+    del used
+    assert reciprocal_or_zero(norms).tolist() == [0.0, 0.25] * 50
+
+
+@pytest.mark.parametrize("k", CUTOFFS)
+@given(sizes=RAGGED)
+def test_normalized_gains_are_gains_over_the_ideal_and_zero_without_any(sizes, k):
+    labels, _ = ragged(sizes)
+    dcg, queries = DCG(k=k), Queries.from_sizes(sizes)
+    expected = np.concatenate([normalized_gains(labels[part], cutoff=k) for part in slices(sizes)])
+    np.testing.assert_allclose(dcg.normalized_gains(dcg.gains(labels), queries), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [*CUTOFFS, 0.5])
+@given(sizes=RAGGED)
+def test_ndcg_is_the_sum_of_normalized_gains_times_the_discounts_of_ranks(sizes, k):
+    labels, _ = ragged(sizes)
+    scores = np.random.default_rng(1).normal(size=sum(sizes))
+    dcg, queries = DCG(k=k), Queries.from_sizes(sizes)
+    gains = dcg.gains(labels)
+    u, ranks, cutoffs = dcg.normalized_gains(gains, queries), queries.ranks(scores), dcg.cutoffs(queries)
+    ndcg = dcg.ndcg(gains, scores, queries)
+    for query, part in enumerate(slices(sizes)):
+        shown = [(u[i], ranks[i]) for i in range(part.start, part.stop) if ranks[i] <= cutoffs[query]]
+        identity = sum(value / math.log2(1 + rank) for value, rank in shown)
+        assert identity == pytest.approx(ndcg[query], abs=1e-12) if any(labels[part]) else np.isnan(ndcg[query])
+
+
+@for_each("discount", ["log2", ("exponential", 2.0)], ids=str)
+@for_each("k", CUTOFFS)
+@for_each(
+    ("ties", "choose"),
+    [("average", np.mean), ("best", max), ("worst", min), ("stable", lambda values: values[0])],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_ties_over_all_permutations_of_tied_documents(ties, choose, k, discount):
+    sizes = [5, 1, 6, 2, 4, 6]
+    labels, scores = ragged(sizes)
+    scores[:5] = 0.0
+    dcg, queries = DCG(k=k, discount=discount), Queries.from_sizes(sizes)
+    gains = dcg.gains(labels)
+    result = dcg.of_ranking(gains, scores, queries, ties=ties)
+    for value, part in zip(result, slices(sizes), strict=True):
+        values = [dcg_of_order(gains[part], order, discount, k) for order in orders_by(scores[part].tolist())]
+        assert value == pytest.approx(choose(values), abs=1e-12)
+
+
+def test_zero_scores_of_both_signs_are_tied():
+    gains, queries = np.array([0.0, 1.0]), Queries.from_sizes([2])
+    average = DCG().of_ranking(gains, np.array([0.0, -0.0]), queries)
+    assert average[0] == pytest.approx((1 + 1 / math.log2(3)) / 2)
+
+
+def test_many_queries_over_several_blocks_equal_one_query_at_a_time():
+    random = np.random.default_rng(0)
+    sizes = [*random.integers(1, 60, 1200).tolist(), 17_000, 3]
+    labels, scores = ragged(sizes)
+    dcg, queries = DCG(k=5), Queries.from_sizes(sizes)
+    gains = dcg.gains(labels)
+    result = dcg.of_ranking(gains, scores, queries)
+    assert len(list(queries.blocks())) > 2
+    table = [0.0, *itertools.accumulate(1 / math.log2(1 + rank) if rank <= 5 else 0.0 for rank in range(1, 17_001))]
+    for value, part in zip(result, slices(sizes), strict=True):
+        expected, first = 0.0, 0
+        for score in (2.0, 1.0, 0.0):
+            group = gains[part][scores[part] == score]
+            if len(group):
+                expected += group.mean() * (table[first + len(group)] - table[first])
+                first += len(group)
+        assert value == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("k", [None, 1, 3, 10])
+def test_scikit_learn_agrees_on_dcg_and_ndcg_of_gains(k):
+    random = np.random.default_rng(0)
+    queries, n = Queries.from_sizes([20] * 30), 600
+    gains, scores = random.integers(0, 5, n).astype(float), random.integers(0, 8, n).astype(float)
+    rows = (gains.reshape(30, 20), scores.reshape(30, 20))
+    dcg = DCG(k=k, gain="linear")
+    assert dcg.of_ranking(gains, scores, queries).mean() == pytest.approx(dcg_score(*rows, k=k))
+    assert dcg.ndcg(gains, scores, queries).mean() == pytest.approx(ndcg_score(*rows, k=k))
+
+
+def test_ndcg_of_the_ideal_ranking_is_one_and_of_nothing_relevant_nan():
+    queries, gains = Queries.from_sizes([3, 2]), np.array([1.0, 3.0, 0.0, 0.0, 0.0])
+    ndcg = DCG().ndcg(gains, gains, queries)
+    assert ndcg[0] == pytest.approx(1.0)
+    assert np.isnan(ndcg[1])
+
+
+def test_str_names_the_metric():
+    assert [str(DCG(k=k)) for k in (None, 10, 0.5)] == ["ndcg", "ndcg@10", "ndcg@0.5"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "fault"),
+    [
+        ([0, np.nan, 1], r"relevance\[1\] = nan is not finite"),
+        ([0, np.inf], r"relevance\[1\] = inf is not finite"),
+        ([2, 1, -1], r"relevance\[2\] = -1 is negative"),
+        ([0, 2000, 1], r"relevance\[1\] = 2000 overflows.*gain='linear'"),
+        ([], "non-empty"),
+        ([[1, 2], [3, 4]], r"shape \(2, 2\)"),
+        (3, "one-dimensional"),
+        (["a", "b"], "must be numbers"),
+        ([None, 1], "relevance"),
+        ([[1], [2, 3]], "rows of equal length"),
+    ],
+    ids=str,
+)
+def test_bad_labels_are_errors_that_name_the_document(labels, fault):
+    with pytest.raises(ValueError, match=fault):
+        DCG().gains(labels)
+
+
+def test_huge_labels_have_linear_gains():
+    assert DCG(gain="linear").gains([2000.0, 0.0]).tolist() == [2000.0, 0.0]
+    assert np.isfinite(DCG().gains([1000.0])).all()
+
+
+def test_labels_may_be_a_column_of_numbers_or_booleans():
+    assert check_relevance(np.array([[1], [0]])).tolist() == [1.0, 0.0]
+    assert check_relevance([True, False]).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("label", [0.5, 3, 2.0001])
+def test_labels_outside_a_gain_table_are_errors(label):
+    with pytest.raises(ValueError, match=r"relevance\[1\].* is not an integer from 0 to 2"):
+        DCG(gain=[0, 1, 5]).gains([0, label])
+
+
+@pytest.mark.parametrize(
+    ("gain", "fault"),
+    [
+        (lambda y: y - 1, "negative gain"),
+        (lambda y: y * np.nan, "not finite"),
+        (lambda y: 1.0, "must be vectorized"),
+        ([-1, 0, 1], "negative gain"),
+    ],
+    ids=["negative", "nan", "scalar", "table"],
+)
+def test_bad_gains_of_labels_are_errors(gain, fault):
+    with pytest.raises(ValueError, match=fault):
+        DCG(gain=gain).gains([0, 1])
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, 0.0, -0.5, True, False, "10", np.nan, np.inf, [3]], ids=repr)
+def test_bad_cutoffs_are_errors(k):
+    with pytest.raises(ValueError, match="k must be"):
+        DCG(k=k)
+
+
+@pytest.mark.parametrize("gain", ["exp", None, 2.0, [], [[0, 1]], [0, np.nan], [0, np.inf], [1, 0]], ids=repr)
+def test_bad_gain_settings_are_errors(gain):
+    with pytest.raises(ValueError, match="gain"):
+        DCG(gain=gain)
+
+
+@pytest.mark.parametrize(
+    "discount",
+    ["log", None, 2.0, ("power",), ("power", 0), ("power", -1.0), ("power", np.nan), ("exponential", 1.0), ("zipf", 1)],
+    ids=repr,
+)
+def test_bad_discount_settings_are_errors(discount):
+    with pytest.raises(ValueError, match="discount must be"):
+        DCG(discount=discount)
+
+
+@pytest.mark.parametrize(
+    "discount",
+    [
+        lambda ranks: ranks,
+        lambda ranks: -ranks,
+        lambda ranks: 0.0 * ranks,
+        lambda ranks: 1.5 - ranks,
+        lambda ranks: ranks * np.nan,
+        lambda ranks: np.where(ranks == 1, np.inf, 1.0),
+        lambda ranks: 1.0,
+    ],
+    ids=["increasing", "negative", "zero", "negative later", "nan", "infinite", "scalar"],
+)
+def test_bad_discount_functions_are_errors(discount):
+    with pytest.raises(ValueError, match="discount must be"):
+        DCG(discount=discount)
+
+
+def test_a_discount_that_increases_late_is_an_error_where_it_matters():
+    dcg = DCG(discount=lambda ranks: np.where(ranks < 3, 1 / ranks, ranks))
+    assert dcg.ideal(np.ones(2), Queries.from_sizes([2])).tolist() == [1.5]
+    with pytest.raises(ValueError, match="must not increase"):
+        dcg.ideal(np.ones(3), Queries.from_sizes([3]))

@@ -1,0 +1,108 @@
+"""Targets: each normalization by its formula, and the numbers of the paper."""
+
+import math
+
+import numpy as np
+import pytest
+from cases import for_each
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import DISCOUNTS, normalized_gains, slices
+
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.targets import NORMALIZATIONS, make_targets
+
+
+def gains(y):
+    return [2.0**label - 1 for label in y]
+
+
+def divided(values, norm):
+    return [value / norm if norm > 0 else 0.0 for value in values]
+
+
+FORMULAS = {
+    "dcg": lambda y: normalized_gains(y),
+    "none": gains,
+    "l2": lambda y: divided(gains(y), math.sqrt(sum(g**2 for g in gains(y)))),
+    "sum": lambda y: divided(gains(y), sum(gains(y))),
+    "softmax": lambda y: divided([math.exp(label) for label in y], sum(math.exp(label) for label in y)),
+}
+
+
+def test_every_normalization_has_a_formula_here():
+    assert set(FORMULAS) == set(NORMALIZATIONS)
+
+
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=5), highest=st.sampled_from([0, 1, 4]))
+def test_targets_by_formula(normalize, sizes, highest):
+    labels = np.random.default_rng(sizes).integers(0, highest + 1, sum(sizes))
+    expected = np.concatenate([FORMULAS[normalize](labels[part]) for part in slices(sizes)])
+    targets = make_targets(labels, Queries.from_sizes(sizes), normalize=normalize)
+    np.testing.assert_allclose(targets, expected, rtol=1e-12, atol=1e-15)
+    assert targets.dtype == np.float64
+
+
+@for_each("discount", DISCOUNTS, ids=str)
+@for_each("k", [None, 1, 2])
+@for_each("gain", ["exp2", "linear"])
+def test_normalized_gains_use_gain_discount_and_cutoff(gain, k, discount):
+    labels, queries = [3, 0, 1, 1, 0, 2], Queries.from_sizes([4, 2])
+    expected = [normalized_gains(part, discount, k, gain) for part in (labels[:4], labels[4:])]
+    targets = make_targets(labels, queries, DCG(k=k, gain=gain, discount=discount))
+    np.testing.assert_allclose(targets, np.concatenate(expected), rtol=1e-12)
+
+
+def expected_targets(first, second, probability, normalize):
+    targets = make_targets([*first, *second], Queries.from_sizes([2, 2]), normalize=normalize)
+    return (probability * targets[:2] + (1 - probability) * targets[2:]).tolist()
+
+
+def test_the_numbers_of_section_3_2_1():
+    raw = expected_targets((5, 4), (1, 3), 0.3, "none")
+    normalized = expected_targets((5, 4), (1, 3), 0.3, "dcg")
+    assert [f"{value:.1f}" for value in raw] == ["10.0", "9.4"]
+    assert [f"{value:.4f}" for value in normalized] == ["0.3216", "0.7533"]
+
+
+@pytest.mark.parametrize(("probability", "normalize"), [(0.38, "l2"), (0.35, "softmax")])
+def test_the_expected_targets_of_proposition_7_lie_on_different_sides_of_the_diagonal(probability, normalize):
+    original = expected_targets((1, 5), (2, 1), probability, normalize)
+    consistent = expected_targets((1, 5), (2, 1), probability, "dcg")
+    assert (original[0] - original[1]) * (consistent[0] - consistent[1]) < 0
+
+
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@pytest.mark.parametrize("k", [None, 1])
+def test_queries_without_any_gain_have_no_targets(normalize, k):
+    targets = make_targets([0, 0, 0, 0, 2], Queries.from_sizes([3, 2]), DCG(k=k), normalize)
+    assert targets[:3].tolist() == pytest.approx([1 / 3] * 3 if normalize == "softmax" else [0.0] * 3)
+    assert targets[4] > 0
+
+
+@pytest.mark.parametrize("normalize", ["dcg", "l2", "sum"])
+def test_targets_of_the_largest_labels_are_finite_and_right(normalize):
+    labels, queries = [1000.0, 1000.0, 999.0], Queries.from_sizes([3])
+    small = make_targets([60.0, 60.0, 59.0], queries, normalize=normalize)
+    np.testing.assert_allclose(make_targets(labels, queries, normalize=normalize), small, rtol=1e-12)
+
+
+def test_targets_do_not_change_the_labels():
+    labels = np.array([1.0, 0.0, 2.0])
+    for normalize in NORMALIZATIONS:
+        make_targets(labels, Queries.from_sizes([3]), DCG(gain="linear"), normalize)
+    assert labels.tolist() == [1.0, 0.0, 2.0]
+
+
+def test_unknown_normalizations_are_errors():
+    with pytest.raises(ValueError, match="normalize must be one of dcg, none, l2, sum, softmax; got 'max'"):
+        make_targets([1, 0], Queries.from_sizes([2]), normalize="max")
+
+
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@pytest.mark.parametrize("label", [-1.0, np.nan, np.inf])
+def test_bad_labels_are_errors_whatever_the_normalization(normalize, label):
+    with pytest.raises(ValueError, match=r"relevance\[1\]"):
+        make_targets([0.0, label], Queries.from_sizes([2]), normalize=normalize)

@@ -1,0 +1,376 @@
+"""Threads that work on blocks: exceptions, nested calls, forked processes, interrupts, and many callers at once."""
+
+import _thread
+import gc
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+
+import boostrank as br
+from boostrank.core import threads
+from boostrank.core.queries import Queries
+from boostrank.core.threads import for_each, n_threads, use_threads
+from boostrank.objectives.objective import Objective, bind
+from boostrank.surrogates import SURROGATES
+
+
+@pytest.fixture
+def four_threads(monkeypatch):
+    """A pool of three threads beside the caller, on machines with any number of processors."""
+    pool = ThreadPoolExecutor(3)
+    monkeypatch.setattr(threads, "_pool", lambda: pool)
+    monkeypatch.setattr(threads, "MIN_SECONDS", 0.0)
+    with use_threads(4):
+        yield
+    pool.shutdown()
+
+
+def names_at_work(n_items, n_at_once):
+    """Names of the threads that work on items; the items after the first wait until so many are worked on."""
+    barrier, names = threading.Barrier(n_at_once), []
+
+    def work(item):
+        names.append(threading.current_thread().name)
+        if 1 <= item <= n_at_once:
+            barrier.wait(timeout=20)
+        else:
+            time.sleep(0.001)
+
+    for_each(work, range(n_items))
+    return names
+
+
+def test_items_are_worked_on_at_the_same_time_by_the_caller_and_the_pool(four_threads):
+    names = names_at_work(12, 4)
+    assert len(names) == 12
+    assert len(set(names)) == 4
+    assert threading.current_thread().name in names
+
+
+def test_every_item_is_worked_on_once(four_threads):
+    counts = np.zeros(2000, dtype=int)
+
+    def count(item):
+        counts[item] += 1
+
+    for n_items in (0, 1, 2, 3, 2000):
+        counts[:] = 0
+        for_each(count, range(n_items))
+        assert counts.tolist() == [1] * n_items + [0] * (2000 - n_items)
+
+
+def test_the_number_of_threads(monkeypatch):
+    monkeypatch.setattr(threads, "_n_processors", lambda: 6)
+    for text, expected in (("3", 3), (" 2,1", 2), ("", 6), ("0", 6), ("-1", 6), ("many", 6)):
+        monkeypatch.setenv("OMP_NUM_THREADS", text)
+        assert n_threads() == expected
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert n_threads() == 6
+    with use_threads(2):
+        assert n_threads() == 2
+        for n_jobs in (None, 0, -1):
+            with use_threads(n_jobs):
+                assert n_threads() == 2
+        # Other threads have their own number.
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(n_threads).result() == 6
+        assert n_threads() == 2
+    assert n_threads() == 6
+
+
+def test_one_thread_is_that_of_the_caller(monkeypatch):
+    monkeypatch.setattr(threads, "_pool", lambda: pytest.fail("one thread needs no pool"))
+    with use_threads(1):
+        assert set(names_at_work(5, 1)) == {threading.current_thread().name}
+    with use_threads(4):
+        assert names_at_work(1, 1) == [threading.current_thread().name]
+
+
+def test_little_work_is_done_by_the_caller(monkeypatch):
+    monkeypatch.setattr(threads, "_pool", lambda: pytest.fail("little work needs no other thread"))
+    names = []
+    with use_threads(4):
+        for_each(lambda _: names.append(threading.current_thread().name), range(20))
+        assert names == [threading.current_thread().name] * 20
+        with pytest.raises(pytest.fail.Exception, match="little work"):
+            for_each(lambda _: time.sleep(threads.MIN_SECONDS / 10), range(20))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 4])
+def test_the_exception_of_the_first_item_is_raised(four_threads, n_jobs):
+    done = []
+
+    def fail(item):
+        if item in (5, 6, 7, 20):
+            time.sleep(0.02 if item == 5 else 0.0)
+            raise ValueError(f"item {item}")
+        done.append(item)
+
+    with use_threads(n_jobs):
+        for _ in range(10):
+            done.clear()
+            with pytest.raises(ValueError, match=r"^item 5$"):
+                for_each(fail, range(40))
+            assert set(range(5)) <= set(done)
+            assert len(done) < 36
+            n_done = len(done)
+            time.sleep(0.001)
+            assert len(done) == n_done
+
+
+def test_exceptions_that_are_no_errors_are_raised_too(four_threads):
+    barrier = threading.Barrier(4)
+
+    def leave(item):
+        if item == 0:
+            return
+        barrier.wait(timeout=20)
+        if item == 1:
+            raise ValueError
+        if threading.current_thread() is not threading.main_thread():
+            raise SystemExit(3)
+
+    with pytest.raises(SystemExit, match="3"):
+        for_each(leave, range(5))
+
+
+@pytest.mark.slow
+def test_an_exception_does_not_keep_the_data_in_memory(four_threads):
+    class Data:
+        pass
+
+    def fail_with(data):
+        def fail(item, data=data):
+            raise ValueError(f"item {item}")
+
+        with pytest.raises(ValueError, match="item 0"):
+            for_each(fail, range(8))
+        return weakref.ref(data)
+
+    gc.disable()
+    try:
+        gone = fail_with(Data())
+        # Until a thread of the pool is free, its queue refers to the work.
+        deadline = time.monotonic() + 20
+        while gone() is not None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_nested_calls_use_one_thread_each_and_end(four_threads):
+    inner = []
+
+    def outer(item):
+        assert n_threads() == 1
+        name = threading.current_thread().name
+        for_each(lambda _: inner.append(threading.current_thread().name == name), range(3))
+
+    for_each(outer, range(10))
+    assert inner == [True] * 30
+    # A single item is worked on with all threads.
+    for_each(lambda _: inner.append(n_threads()), [0])
+    assert inner[-1] == 4
+
+
+def test_nested_calls_with_more_threads_end(four_threads):
+    done = []
+
+    def outer(item):
+        with use_threads(4):
+            for_each(done.append, range(10))
+
+    for_each(outer, range(20))
+    assert sorted(done) == sorted(list(range(10)) * 20)
+
+
+def test_eight_threads_of_a_user_share_the_pool(four_threads):
+    def one(seed):
+        values = np.random.default_rng(seed).normal(size=(60, 2000))
+        results = np.empty(60)
+
+        def compute(row):
+            results[row] = np.exp(values[row]).sum()
+
+        with use_threads(4):
+            for _ in range(20):
+                results[:] = np.nan
+                for_each(compute, range(60))
+                if np.isnan(results).any():
+                    return False
+        return np.allclose(results, np.exp(values).sum(axis=1))
+
+    with ThreadPoolExecutor(8) as users:
+        assert all(users.map(one, range(8)))
+
+
+def test_threads_have_the_settings_of_floating_point_errors_of_the_caller(four_threads):
+    barrier = threading.Barrier(4)
+
+    def divide(item):
+        if item > 0:
+            barrier.wait(timeout=20)
+        with pytest.raises(FloatingPointError):
+            np.ones(1) / np.zeros(1)
+
+    with np.errstate(divide="raise"):
+        for_each(divide, range(5))
+
+
+def test_an_interrupt_ends_the_work(four_threads):
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        if item == 5:
+            _thread.interrupt_main()
+        time.sleep(0.01)
+
+    # A shell that starts pytest in the background makes it ignore this signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            for_each(work, range(1000))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    n_begun = len(begun)
+    assert n_begun < 50
+    time.sleep(0.05)
+    assert len(begun) == n_begun
+    assert len(names_at_work(12, 4)) == 12
+
+
+def test_if_the_system_has_no_more_threads_the_caller_does_the_work(monkeypatch):
+    class Full(ThreadPoolExecutor):
+        def _adjust_thread_count(self):
+            if self._threads:
+                raise RuntimeError("can't start new thread")
+            super()._adjust_thread_count()
+
+    pool = Full(3)
+    monkeypatch.setattr(threads, "_pool", lambda: pool)
+    monkeypatch.setattr(threads, "MIN_SECONDS", 0.0)
+    with use_threads(4):
+        for _ in range(20):
+            results = np.zeros(100)
+            for_each(lambda item, results=results: results.__setitem__(item, item), range(100))
+            assert results.tolist() == list(range(100))
+    pool.shutdown()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.slow
+def test_a_forked_process_has_its_own_threads():
+    code = f"""if True:
+        import os, threading, time, warnings
+        warnings.simplefilter("ignore")  # Newer versions of Python warn of a fork beside threads.
+        os.cpu_count = lambda: 4
+        from boostrank.core.threads import for_each, use_threads
+        exec({inspect.getsource(names_at_work)!r})
+        with use_threads(4):
+            assert len(set(names_at_work(8, 4))) == 4
+            child = os.fork()
+            if child == 0:
+                os._exit(7 if len(set(names_at_work(8, 4))) == 4 else 1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+            assert len(set(names_at_work(8, 4))) == 4
+        print("done")
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+@pytest.mark.slow
+def test_import_starts_no_thread_and_exit_waits_for_none():
+    code = """if True:
+        import threading
+        before = threading.active_count()
+        import boostrank
+        print(threading.active_count() - before)
+        import atexit
+        from boostrank.core import threads
+        from boostrank.core.threads import for_each, use_threads
+        threads.MIN_SECONDS = 0
+        def at_exit():
+            with use_threads(2):
+                done = []
+                for_each(done.append, range(3))
+            print(sorted(done))
+        atexit.register(at_exit)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stdout, done.stderr) == ("0\n[0, 1, 2]\n", "")
+
+
+@pytest.mark.slow
+def test_workers_of_joblib_use_their_share_of_the_processors(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert Parallel(n_jobs=2)(delayed(n_threads)() for _ in range(2)) == [max(1, os.cpu_count() // 2)] * 2
+
+
+def data(seed=0):
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, 300, 400)
+    labels = random.integers(0, 5, sizes.sum()) * random.integers(0, 2, sizes.sum())
+    return labels, Queries.from_sizes(sizes), random.normal(size=sizes.sum()).round(2)
+
+
+@pytest.mark.parametrize("name", [*SURROGATES, "edge-logistic"])
+@pytest.mark.slow
+def test_results_do_not_depend_on_the_number_of_threads(four_threads, name):
+    labels, queries, scores = data()
+    assert len(queries.blocks()) > 3
+    results = []
+    for n_jobs in (1, 2, 4):
+        with use_threads(n_jobs):
+            objective = bind(name, labels, queries)
+            results.append([objective.scale, objective.loss(scores), *objective.gradient_hessian(scores)])
+    for others in results[1:]:
+        for ours, theirs in zip(others, results[0], strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 4])
+def test_the_first_document_without_a_finite_gradient_is_named(four_threads, n_jobs):
+    labels, queries, scores = data()
+    objective, last = Objective("softmax", labels, queries), queries.blocks()[-1].rows
+    scores[last.start + 3] = np.nan
+    with use_threads(n_jobs), pytest.raises(FloatingPointError, match=f"at document {last.start + 3} "):
+        objective.gradient_hessian(scores)
+    scores[queries.blocks()[1].rows.start] = np.inf
+    with use_threads(n_jobs), pytest.raises(FloatingPointError, match=f"at document {queries.blocks()[1].rows.start} "):
+        objective.gradient_hessian(scores)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+def test_a_fit_uses_the_threads_of_the_ranker(ranker_class, monkeypatch):
+    used = []
+
+    def recorded(self, scores, out=None, compute=Objective.gradient_hessian):
+        used.append(n_threads())
+        return compute(self, scores, out)
+
+    monkeypatch.setattr(Objective, "gradient_hessian", recorded)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    X, y, qid = br.make_ranking(30, random_state=0)
+    alias = {br.LightGBMRanker: "num_threads", br.XGBoostRanker: "nthread"}[ranker_class]
+    for settings, expected in (({}, 3), ({"n_jobs": 1}, 1), ({"n_jobs": 2}, 2), ({alias: 2}, 2)):
+        used.clear()
+        ranker_class(n_estimators=2, **settings).fit(X, y, qid)
+        assert used == [expected] * 2
+    used.clear()
+    ranker_class("auto", n_estimators=2, cv=2, n_jobs=2).fit(X, y, qid)
+    assert set(used) == {2}
+    assert len(used) > 6

@@ -1,0 +1,92 @@
+"""Arrays from arguments: no conversion changes or merges values."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from cases import for_each
+
+import boostrank as br
+from boostrank.inputs.arrays import as_array, as_floats
+
+NAN = float("nan")
+
+
+@for_each(
+    "values",
+    [
+        [1, "1"],
+        [True, "True"],
+        ["a", None],
+        [2**63, 2**63 + 1, 5],
+        [2**60 + 1, 0.5],
+        ["a", "a\0"],
+        [b"a", b"a\0"],
+        [np.str_("a"), np.str_("a\0")],
+        (1, "1"),
+        [1, 2],
+        [0.25, 1],
+        ["a", "b"],
+    ],
+)
+@for_each("nested", [False, True])
+def test_each_element_of_a_list_keeps_its_value(values, nested):
+    array = as_array([[value] for value in values] if nested else values, "qid")
+    assert array.shape == (len(values),)
+    assert array.tolist() == list(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [([1, 2], np.int64), ([0.5, 1], np.float64), ([True, False], bool), (pd.Series([1, 2], dtype="int8"), np.int8)],
+)
+def test_numbers_that_numpy_converts_exactly_have_its_type(values, dtype):
+    assert as_array(values, "y").dtype == dtype
+
+
+def test_a_column_becomes_one_dimensional_and_other_shapes_stay():
+    assert as_array(np.ones((3, 1)), "y").shape == (3,)
+    assert as_array(pd.DataFrame({"y": [1, 2]}), "y").shape == (2,)
+    assert as_array(np.ones((3, 2)), "y").shape == (3, 2)
+    assert as_array(5, "y").shape == ()
+    assert as_array([], "y").shape == (0,)
+
+
+def test_masked_values_are_an_error_and_an_empty_mask_is_none():
+    with pytest.raises(ValueError, match=r"y must not be masked, but y\[1\] is"):
+        as_array(np.ma.array([1.0, 2.0], mask=[False, True]), "y")
+    assert as_floats(np.ma.array([1.0, 2.0], mask=[False, False]), "y").tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1j],
+        np.array(["2020-01-01"], dtype="datetime64[D]"),
+        np.array([1], dtype="timedelta64[s]"),
+        ["a"],
+        [pd.Timestamp(0)],
+        [{}],
+    ],
+)
+def test_what_is_no_real_number_is_an_error_that_names_the_argument(values):
+    with pytest.raises(ValueError, match=r"sample_weight must be (real )?numbers"):
+        as_floats(values, "sample_weight")
+
+
+def test_lists_of_unequal_rows_are_an_error_that_names_the_argument():
+    with pytest.raises(ValueError, match="y must be an array with rows of equal length"):
+        as_array([[1], [1, 2]], "y")
+
+
+@pytest.mark.parametrize("values", [[1, None], pd.Series([1.0, np.nan])])
+def test_missing_numbers_are_nan(values):
+    np.testing.assert_array_equal(as_floats(values, "y"), [1.0, np.nan])
+
+
+def test_an_object_that_is_no_array_is_named():
+    graph = br.PreferenceGraph([0, 0], [0], [1])
+    with pytest.raises(ValueError, match="y_true must be an array; got PreferenceGraph"):
+        as_array(graph, "y_true")
+    for call in (br.metrics.ndcg_curve, br.metrics.tie_range, br.metrics.dcg_breakdown, br.reconcile):
+        with pytest.raises(ValueError, match="needs relevance labels; the measure of preferences is 'agreement'"):
+            call(graph, [0.0, 1.0], [0, 0])

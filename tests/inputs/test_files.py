@@ -1,0 +1,198 @@
+"""Files are replaced as a whole, keep their mode and owner, and special files are written to and not replaced."""
+
+import errno
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from boostrank.inputs.files import write_atomically
+
+special = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+
+
+def write(text):
+    def write_text(name):
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    return write_text
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"the folder to write 'model\.txt' to does not exist") as caught:
+        write_atomically(tmp_path / "absent" / "model.txt", write("new"))
+    assert caught.value.filename == str(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o444])
+def test_a_replaced_file_keeps_its_mode(tmp_path, mode):
+    path = tmp_path / "model.txt"
+    path.write_text("old")
+    path.chmod(mode)
+    write_atomically(path, write("new"))
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o7777 == mode
+    assert os.listdir(tmp_path) == ["model.txt"]
+
+
+def test_a_new_file_has_the_usual_mode(tmp_path):
+    umask = os.umask(0o027)
+    try:
+        write_atomically(tmp_path / "new", write("text"))
+    finally:
+        os.umask(umask)
+    assert (tmp_path / "new").stat().st_mode & 0o7777 == 0o640
+
+
+def test_the_content_of_a_private_file_is_never_public(tmp_path):
+    path, seen = tmp_path / "model.txt", []
+    path.write_text("old")
+    path.chmod(0o600)
+
+    def look(name):
+        write("new")(name)
+        seen.append(os.stat(name).st_mode & 0o7777)
+
+    write_atomically(path, look)
+    assert seen == [0o600]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may change owners")
+def test_a_replaced_file_keeps_its_owner(tmp_path):
+    path = tmp_path / "model.txt"
+    path.write_text("old")
+    os.chown(path, 1234, 2345)
+    write_atomically(path, write("new"))
+    assert (path.stat().st_uid, path.stat().st_gid, path.read_text()) == (1234, 2345, "new")
+
+
+def test_a_file_whose_owner_cannot_be_restored_is_written_in_place(tmp_path, monkeypatch):
+    path = tmp_path / "model.txt"
+    path.write_text("a longer old text")
+    before = path.stat()
+
+    def refuse(*_):
+        raise PermissionError
+
+    real = os.stat
+    monkeypatch.setattr(os, "chown", refuse)
+    # The temporary file seems to have another owner.
+    monkeypatch.setattr(os, "stat", lambda name, **options: with_other_owner(real(name, **options), name))
+    write_atomically(path, write("new"))
+    monkeypatch.undo()
+    assert (path.read_text(), path.stat().st_ino) == ("new", before.st_ino)
+    assert os.listdir(tmp_path) == ["model.txt"]
+
+
+def with_other_owner(result, name):
+    if not os.path.basename(str(name)).startswith("."):
+        return result
+    return os.stat_result([*result[:4], result.st_uid + 1, *result[5:10]])
+
+
+def test_symbolic_links_are_followed(tmp_path):
+    (tmp_path / "folder").mkdir()
+    target = tmp_path / "folder" / "model.txt"
+    target.write_text("old")
+    target.chmod(0o600)
+    (tmp_path / "link").symlink_to("folder/model.txt")
+    (tmp_path / "dangling").symlink_to("folder/other.txt")
+    write_atomically(tmp_path / "link", write("new"))
+    write_atomically(tmp_path / "dangling", write("other"))
+    assert (tmp_path / "link").is_symlink()
+    assert (target.read_text(), target.stat().st_mode & 0o7777) == ("new", 0o600)
+    assert (tmp_path / "folder" / "other.txt").read_text() == "other"
+    assert sorted(os.listdir(tmp_path / "folder")) == ["model.txt", "other.txt"]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_failed_write_leaves_what_was_there(tmp_path, exists):
+    path = tmp_path / "model.txt"
+    if exists:
+        path.write_text("old")
+
+    def fail(name):
+        write("half")(name)
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        write_atomically(path, fail)
+    assert os.listdir(tmp_path) == ["model.txt"] * exists
+    assert not exists or path.read_text() == "old"
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        write_atomically(tmp_path, write("text"))
+
+
+def test_all_suffixes_stay_at_the_end_of_the_temporary_name(tmp_path):
+    names = []
+    long = "x" * 240 + ".tar.gz"
+    for name in ("pairs.csv.tar.gz", long):
+        write_atomically(tmp_path / name, lambda temporary: (names.append(temporary), write("text")(temporary)))
+        assert names[-1].endswith(".tar.gz")
+    assert sorted(os.listdir(tmp_path)) == sorted(["pairs.csv.tar.gz", long])
+
+
+@special
+def test_a_pipe_gets_the_content(tmp_path):
+    path, received = tmp_path / "pipe.csv", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: received.append(path.read_text()))
+    reader.start()
+    write_atomically(path, write("text" * 100_000))
+    reader.join(10)
+    assert received == ["text" * 100_000]
+    assert path.is_fifo()
+
+
+@special
+def test_a_device_is_not_replaced(tmp_path):
+    (tmp_path / "null").symlink_to("/dev/null")
+    write_atomically(tmp_path / "null", write("text"))
+    assert (tmp_path / "null").is_char_device()
+
+
+CODE = """
+import sys
+from boostrank.inputs.files import write_atomically
+for path in sys.argv[1:]:
+    print("before")
+    write_atomically(path, lambda name: open(name, "w").write("text\\n"))
+print("after")
+"""
+
+
+@pytest.mark.slow
+@special
+@pytest.mark.parametrize("to_file", [True, False])
+def test_standard_output_gets_the_content_in_sequence(tmp_path, to_file, monkeypatch):
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    paths = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", str(tmp_path / "link")]
+    command = [sys.executable, "-c", CODE, *paths]
+    # Without a buffer, all would be in sequence in any case.
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    expected = "before\ntext\n" * len(paths) + "after\n"
+    if to_file:
+        with open(tmp_path / "out", "w") as out:
+            out.write("first\n")
+            out.flush()
+            subprocess.run(command, stdout=out, check=True)
+        assert (tmp_path / "out").read_text() == "first\n" + expected
+    else:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout == expected
+
+
+def test_a_full_disk_names_the_file_of_the_user(tmp_path):
+    def fail(name):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space left") as full:
+        write_atomically(tmp_path / "model.txt", fail)
+    assert full.value.filename == str(tmp_path / "model.txt")
+    assert list(tmp_path.iterdir()) == []

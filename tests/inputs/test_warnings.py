@@ -1,0 +1,81 @@
+"""Warnings name the line of the user, however many functions lie between it and the warning."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xgboost as xgb
+
+import boostrank as br
+from boostrank import clicks
+from boostrank.inputs import warnings as user_warnings
+
+X, Y, QID = np.arange(8.0)[:, None], np.tile([1.0, 0.0], 4), np.repeat(np.arange(4), 2)
+SAME = np.ones(8)
+RANKERS = [br.LightGBMRanker(n_estimators=1, n_jobs=1), br.XGBoostRanker(n_estimators=1, n_jobs=1)]
+LOG = br.ClickLog(QID, np.arange(8), np.tile([1, 2], 4), np.tile([90, 80], 4), np.full(8, 100))
+SWAPPED = br.ClickLog(
+    np.zeros(2, int), [0, 1, 0, 1], [1, 2, 2, 1], [50, 10, 30, 20], np.full(4, 100), documents=["a", "b"]
+)
+
+
+def score_of_cut_queries():
+    ranker = br.LightGBMRanker(n_estimators=1, n_jobs=1, min_child_samples=1).fit(X[:5], Y[:5], QID[:5])
+    ranker.score(X[5:], Y[5:], QID[5:] - 1)
+
+
+def constant_scores():
+    objective = br.lightgbm_objective("squared")
+    for _ in range(2):
+        objective(Y, np.zeros(8), None, np.full(4, 2))
+
+
+CALLS = {
+    "fit": lambda: RANKERS[0].fit(X, SAME, QID),
+    "fit of XGBoost": lambda: RANKERS[1].fit(X, SAME, QID),
+    "bag": lambda: br.BaggedRanker(RANKERS[0], n_estimators=2).fit(X, SAME, QID),
+    "cross_validate": lambda: br.cross_validate(RANKERS[0], X, SAME, QID, cv=2),
+    "grid_search": lambda: br.grid_search(RANKERS[0], {"num_leaves": [3]}, X, SAME, QID, cv=2),
+    "score": score_of_cut_queries,
+    "LightGBM's objective": constant_scores,
+    "XGBoost's objective": lambda: br.xgboost_objective("poisson")(
+        np.full(8, 0.5, np.float32), xgb.DMatrix(X, Y, group=[2] * 4)
+    ),
+    "evaluate_run": lambda: br.evaluate_run({"q": {"a": 1}}, {"q": {"a": 1.0}}, "alpha_nDCG@2"),
+    "compare_runs": lambda: br.compare_runs(
+        {"q": {"a": 1}, "r": {"a": 1}}, {"a": {"q": {"a": 1.0}}, "b": {"q": {"a": 1.0}}}
+    ),
+    "targets": lambda: br.ClickLabels(LOG, [0.5, 0.25]).targets(),
+    "em_propensities": lambda: clicks.em_propensities(SWAPPED, max_iterations=1),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_place_of_a_warning_is_the_line_of_the_user(name):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        CALLS[name]()
+    assert caught
+    assert {one.filename for one in caught} == {__file__}
+
+
+def test_members_of_a_bag_that_threads_train_warn_too():
+    with pytest.warns(UserWarning, match="all labels are 1"):
+        br.BaggedRanker(RANKERS[0], n_estimators=2, n_jobs=2).fit(X, SAME, QID)
+
+
+def test_a_warning_is_shown_once_for_each_line():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            user_warnings.warn("the same")
+        user_warnings.warn("the same")
+    assert [str(one.message) for one in caught] == ["the same", "the same"]
+    assert caught[1].lineno == caught[0].lineno + 1
+
+
+def test_all_warnings_are_given_by_one_function():
+    home = Path(br.__file__).parent
+    files = [path.relative_to(home) for path in home.rglob("*.py") if "warnings.warn" in path.read_text()]
+    assert files == [Path("inputs/warnings.py")]

@@ -1,0 +1,190 @@
+"""Contributions of features to differences of scores: they add up, and belong to the right documents and features."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import boostrank as br
+from boostrank.inspection.explanations import Explanation, explain, near_ids, number_format, value_text
+
+SETTINGS = {"n_estimators": 6, "n_jobs": 1, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Shuffled queries, in which a feature is missing in places."""
+    X, y, qid = br.make_ranking(n_queries=12, n_features=6, random_state=0)
+    random = np.random.default_rng(0)
+    X[random.random(len(X)) < 0.2, 2] = np.nan
+    rows = random.permutation(len(y))
+    return X[rows], y[rows], qid[rows]
+
+
+def bag(**settings):
+    return br.BaggedRanker(br.LightGBMRanker(**settings), n_estimators=2, random_state=0)
+
+
+MODELS = {
+    "lightgbm": lambda: br.LightGBMRanker(**SETTINGS),
+    "dart": lambda: br.LightGBMRanker(boosting_type="dart", **SETTINGS),
+    "xgboost": lambda: br.XGBoostRanker(**SETTINGS),
+    "xgboost dart": lambda: br.XGBoostRanker(booster="dart", rate_drop=0.5, **SETTINGS),
+    "gblinear": lambda: br.XGBoostRanker(booster="gblinear", **SETTINGS),
+    "bag": lambda: bag(**SETTINGS),
+    "pipeline": lambda: make_pipeline(StandardScaler(), br.LightGBMRanker(**SETTINGS)),
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request, data):
+    X, y, qid = data
+    step = {"lightgbmranker__qid": qid} if request.param == "pipeline" else {"qid": qid}
+    X = np.nan_to_num(X) if request.param == "gblinear" else X
+    return MODELS[request.param]().fit(X, y, **step)
+
+
+def test_differences_add_up_to_that_of_the_scores(model, data):
+    X, _, qid = data
+    X = np.nan_to_num(X) if "gblinear" in repr(model) else X
+    scores = model.predict(X)
+    for query in np.unique(qid)[:2]:
+        rows = np.flatnonzero(qid == query)
+        ranking = rows[np.argsort(-scores[rows], kind="stable")]
+        last = len(rows)
+        for ranks in ((1, 2), (1, last), (last, 2)):
+            found = explain(model, X, qid, query=query, ranks=ranks)
+            a, b = (ranking[rank - 1] for rank in ranks)
+            assert (found.query, found.ranks, found.rows) == (query, ranks, (a, b))
+            np.testing.assert_allclose(found.scores, scores[[a, b]], rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(found.difference, scores[a] - scores[b], rtol=1e-5, atol=2e-6)
+            for n_features in (1, 2, 6, 100):
+                summary = found.summary(n_features)
+                np.testing.assert_allclose(summary["difference"].sum(), found.difference, atol=1e-12)
+                assert len(summary) <= n_features + 1
+            np.testing.assert_array_equal(found.ranking["row"], ranking)
+        single = explain(model, X, qid, query=query, ranks=last)
+        np.testing.assert_allclose(single.expected_score + single.difference, scores[ranking[-1]], rtol=1e-5, atol=1e-6)
+        assert single.table["contribution_b"].eq(0).all()
+
+
+def test_the_table_has_values_and_contributions_of_each_feature(data):
+    X, y, qid = data
+    ranker = br.LightGBMRanker(**SETTINGS).fit(X, y, qid)
+    found = explain(ranker, X, qid, query=3, ranks=(2, 4), y=y)
+    contributions = ranker.predict(X, pred_contrib=True)
+    a, b = found.rows
+    for row in found.table.itertuples():
+        np.testing.assert_equal((row.value_a, row.value_b), (X[a, row.feature], X[b, row.feature]))
+        expected = contributions[a, row.feature], contributions[b, row.feature]
+        assert (row.contribution_a, row.contribution_b) == expected
+        assert row.difference == expected[0] - expected[1]
+    assert sorted(found.table["feature"]) == list(range(6))
+    assert np.all(np.diff(found.table["difference"].abs()) <= 0)
+    assert found.expected_score == contributions[a, -1]
+    assert list(found.ranking) == ["rank", "row", "label", "score"]
+    np.testing.assert_array_equal(found.ranking["label"], y[found.ranking["row"]])
+    as_sparse = sparse.csr_matrix(np.nan_to_num(X))
+    other = explain(ranker, as_sparse, qid, query=3, feature_names=list("uvwxyz"))
+    assert set(other.table["feature"]) == set("uvwxyz")
+    pd.testing.assert_frame_equal(
+        other.table, explain(ranker, np.nan_to_num(X), qid, query=3, feature_names=list("uvwxyz")).table
+    )
+
+
+@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+def test_names_categories_and_text_ids_of_data_frames(ranker_class, data):
+    X, y, qid = data
+    names = [f"f{i}" for i in range(5)]
+    frame = pd.DataFrame(X[:, :5], columns=names).assign(
+        shop=pd.Categorical(np.array(["red", "blue"])[y.astype(int) % 2])
+    )
+    ids = np.array([f"q {i}" for i in qid])
+    ranker = ranker_class(**SETTINGS).fit(frame, y, ids)
+    found = explain(ranker, frame.assign(qid=ids), query="q 5")
+    row = found.table.set_index("feature").loc["shop"]
+    assert [row["value_a"], row["value_b"]] == [frame["shop"].iloc[i] for i in found.rows]
+    scores = ranker.predict(frame)
+    np.testing.assert_allclose(found.difference, scores[found.rows[0]] - scores[found.rows[1]], atol=1e-5)
+    with pytest.raises(ValueError, match=r"no query 'q 55' among the 12 queries; near to it: q 5"):
+        explain(ranker, frame, ids, query="q 55")
+
+
+def test_a_query_of_one_document_is_explained_from_the_expected_score(data):
+    X, y, qid = data
+    ranker = br.LightGBMRanker(**SETTINGS).fit(X, y, qid)
+    found = explain(ranker, X[:1])
+    assert (found.ranks, found.rows) == ((1,), (0,))
+    assert found.head.startswith("Query 0: A, the document at rank 1, has the score ")
+    rows = found.text_rows(2)
+    assert rows[0] == ["feature", "value", "contribution"]
+    assert [row[0] for row in rows[-3:]] == ["4 other features", "expected score", "score"]
+
+
+def test_the_printed_table():
+    table = pd.DataFrame(
+        [["price", 9.5, None, 0.25, -0.5, 0.75], ["shop", "a", "b", 0.0, 0.5, -0.5], [3, 1.0, 1.0, 0.1, 0.1, 0.0]],
+        columns=["feature", "value_a", "value_b", "contribution_a", "contribution_b", "difference"],
+    )
+    table["value_b"] = [np.nan, "b", 1.0]
+    ranking = pd.DataFrame({"rank": range(1, 5), "row": [7, 0, 1, 2], "score": [1.35, 1.3, 1.2, 1.1]})
+    found = Explanation("red shoe", (1, 4), (7, 2), table, 1.0, ranking)
+    assert repr(found).splitlines() == [
+        "Query red shoe: A, the document at rank 1, has the score 1.350; B, at rank 4, has 1.100. The difference is "
+        "+0.250.",
+        "feature          value A  value B  adds to A  adds to B  difference",
+        "───────────────────────────────────────────────────────────────────",
+        "price                9.5  missing      0.250     -0.500      +0.750",
+        "shop                   a        b      0.000      0.500      -0.500",
+        "1 other feature                        0.100      0.100      +0.000",
+        "expected score                         1.000      1.000",
+        "score                                  1.350      1.100      +0.250",
+    ]
+    assert "<td" in found._repr_html_()
+    assert "Query red shoe" in found._repr_html_()
+
+
+def test_texts_of_numbers_and_values():
+    assert number_format([1234.5])(1234.5) == "1234" != number_format([])(0.0)
+    assert number_format([1e-30, np.nan])(1e-30) == "0.000000000000"
+    assert number_format([0.5])(-1e-9, "+") == "+0.0000"
+    texts = [value_text(value) for value in (None, np.nan, True, "a", 3, 2.0, 1 / 3)]
+    assert texts == ["", "missing", "True", "a", "3", "2", "0.333333"]
+    assert near_ids([1, 2, 3, 40], "many") == ["1", "2", "3"]
+    assert near_ids(["a", "b"], "zz") == ["a", "b"]
+
+
+def test_bad_input(data):
+    X, y, qid = data
+    ranker = br.LightGBMRanker(**SETTINGS).fit(X, y, qid)
+    cases = [
+        ({}, "there are 12 queries; query must be the id"),
+        ({"query": 99}, "no query 99 among the 12 queries; near to it: 11, 10, 9"),
+        ({"query": 1, "ranks": (0, 2)}, "query 1 has the ranks 1 to"),
+        ({"query": 1, "ranks": (1, 999)}, "got 999"),
+        ({"query": 1, "ranks": (2, 2)}, "ranks must be different; got 2 twice"),
+        ({"query": 1, "ranks": (1, 2, 3)}, "ranks must be one rank or two"),
+        ({"query": 1, "ranks": "ab"}, "ranks must be one rank or two"),
+        ({"query": 1, "y": y[1:]}, "y has"),
+        ({"query": 1, "feature_names": ["a"]}, "feature_names has 1 names for the 6 features"),
+    ]
+    for settings, message in cases:
+        with pytest.raises(ValueError, match=message):
+            explain(ranker, X, qid, **settings)
+    with pytest.raises(ValueError, match="qid has"):
+        explain(ranker, X, qid[1:], query=1)
+    with pytest.raises(TypeError, match="LinearRegression has no contributions"):
+        explain(LinearRegression().fit(np.nan_to_num(X), y), np.nan_to_num(X), qid, query=1)
+    with pytest.raises(ValueError, match="n_features must be an integer"):
+        explain(ranker, X, qid, query=1).summary(0)
+
+
+def test_equal_scores_are_said_to_be_ranked_by_row():
+    X, y, qid = np.array([[0.0], [1.0], [1.0], [0.0]] * 10), np.array([0, 1, 1, 0] * 10), np.repeat(range(10), 4)
+    ranker = br.LightGBMRanker(n_estimators=3, min_child_samples=2, n_jobs=1).fit(X, y, qid)
+    note = "Documents of equal score are ranked in the sequence of their rows."
+    assert br.explain(ranker, X, qid, query=2).head.endswith(f"The difference is +0.00000. {note}")
+    assert note not in br.explain(ranker, X, qid, query=2, ranks=(2, 3)).head

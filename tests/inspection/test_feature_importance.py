@@ -1,0 +1,142 @@
+"""Importance of features: decreases by permutation within queries, and shares of what the library counts."""
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse as sp
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import boostrank as br
+from boostrank.core.queries import Queries
+from boostrank.inspection import feature_importance
+from boostrank.inspection.permutation_importance import permutation_within
+
+RANKER = br.LightGBMRanker("softmax", n_estimators=6, min_child_samples=2, n_jobs=1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Feature 0 decides, feature 1 is constant within queries, features 2 to 4 are noise; rows are not grouped."""
+    random = np.random.default_rng(0)
+    qid = random.permutation(np.repeat(np.arange(40), 6))
+    X = random.normal(size=(240, 5))
+    X[:, 1] = qid % 5
+    y = np.clip(np.round(X[:, 0] + X[:, 1]), 0, 4)
+    return X, y, qid
+
+
+def test_permutations_stay_within_queries():
+    qid, seen = np.random.default_rng(0).integers(0, 9, 80), set()
+    queries, random = Queries.from_qid(qid), np.random.RandomState(0)
+    for _ in range(20):
+        rows = permutation_within(queries, random)
+        assert sorted(rows) == list(range(80))
+        np.testing.assert_array_equal(qid[rows], qid)
+        seen.add(tuple(rows))
+    assert len(seen) == 20
+    # Each row of a query is equally likely at each place.
+    small = Queries.from_qid(["a", "b", "a", "a"])
+    places = np.array([permutation_within(small, random) for _ in range(3000)])
+    assert (places[:, 1] == 1).all()
+    counts = np.array([(places[:, i] == j).sum() for i in (0, 2, 3) for j in (0, 2, 3)])
+    assert (abs(counts - 1000) < 120).all()
+
+
+def test_decreases_are_those_of_a_plain_loop(data):
+    X, y, qid = data
+    found = feature_importance(RANKER, X, y, qid, cv=3, measure="ndcg@3", n_repeats=2, random_state=4)
+    random, scorer = np.random.RandomState(4), br.make_scorer("ndcg@3")
+    for fold, (train, test) in enumerate(br.QueryKFold(3).split(X, y, qid)):
+        fitted = RANKER.fit(X[train], y[train], qid[train])
+        part = X[test], y[test], qid[test]
+        queries = Queries.from_qid(part[2])
+        permutations = [permutation_within(queries, random) for _ in range(2)]
+        for j in range(5):
+            scores = []
+            for rows in permutations:
+                changed = part[0].copy()
+                changed[:, j] = part[0][rows, j]
+                scores.append(scorer(fitted, changed, *part[1:]))
+            assert found.loc[fold, j] == pytest.approx(scorer(fitted, *part) - np.mean(scores), abs=1e-12)
+    assert (found[0] > 0.1).all()
+    assert (found[1] == 0).all()
+    assert found[[2, 3, 4]].to_numpy().max() < 0.05
+
+
+@pytest.mark.parametrize("form", ["frame", "sparse", "frame with query ids"])
+def test_forms_of_features(data, form):
+    X, y, qid = data
+    settings = {"cv": 2, "n_repeats": 2}
+    expected = feature_importance(RANKER, X, y, qid, **settings)
+    names = list("vwxyz")
+    if form == "sparse":
+        found = feature_importance(RANKER, sp.csr_matrix(X), y, qid, **settings)
+        names = list(range(5))
+    else:
+        frame = pd.DataFrame(X, columns=names, index=np.arange(len(y)) * 3)
+        if form == "frame":
+            found = feature_importance(RANKER, frame, y, qid, **settings)
+        else:
+            found = feature_importance(RANKER, frame.assign(qid=qid), y, **settings)
+    assert list(found) == names
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_categories_keep_their_type(data):
+    X, y, qid = data
+    frame = pd.DataFrame(X[:, 1:], columns=list("wxyz"))
+    frame.insert(0, "v", pd.Categorical(np.digitize(X[:, 0], [-1, 0, 1])))
+    ranker = br.LightGBMRanker(**RANKER.get_params(), min_data_per_group=1, cat_smooth=1)
+    found = feature_importance(ranker, frame, y, qid, cv=2)
+    assert (found["v"] > 0.1).all()
+
+
+def test_shares_are_those_of_the_model(data):
+    X, y, qid = data
+    found = feature_importance(RANKER, X, y, qid, cv=2, kind="gain")
+    for fold, (train, _) in enumerate(br.QueryKFold(2).split(X, y, qid)):
+        gains = RANKER.fit(X[train], y[train], qid[train]).booster_.feature_importance("gain")
+        np.testing.assert_allclose(found.loc[fold], gains / gains.sum())
+    frame = pd.DataFrame(X, columns=list("vwxyz"))
+    named = feature_importance(RANKER, frame, y, qid, cv=2, kind="gain")
+    np.testing.assert_array_equal(named[list("vwxyz")], found)
+
+
+def test_shares_of_a_bag_are_those_of_its_mean(data):
+    bag = br.BaggedRanker(RANKER, 2, random_state=0)
+    found = feature_importance(bag, *data, cv=2, kind="gain")
+    train, _ = next(br.QueryKFold(2).split(*data))
+    gains = bag.fit(*(values[train] for values in data)).booster_.feature_importance("gain")
+    np.testing.assert_allclose(found.loc[0], gains / gains.sum())
+    assert bag.get_feature_importances("split").sum() == bag.booster_.feature_importance("split").sum()
+
+
+def test_other_estimators(data):
+    X, y, qid = data
+    pipeline = make_pipeline(StandardScaler(), RANKER)
+    assert (feature_importance(pipeline, X, y, qid, cv=2)[0] > 0.1).all()
+    for model in (Ridge(), lightgbm.LGBMRanker(n_estimators=3, n_jobs=1, verbose=-1)):
+        assert (feature_importance(model, X, y, qid, cv=2)[0] > 0.1).all()
+        with pytest.raises(ValueError, match="kind must be 'permutation' for"):
+            feature_importance(model, X, y, qid, cv=2, kind="gain")
+
+
+def test_bad_input_is_named(data):
+    for settings, error, message in (
+        ({"n_repeats": 0}, ValueError, "n_repeats must be"),
+        ({"kind": "worth"}, ValueError, "kind=.worth.: importance_type must be"),
+        ({"kind": None}, ValueError, "kind must be .permutation. or the name of an importance of the ranker; got None"),
+        ({"measure": "x"}, ValueError, "measure must be"),
+        ({"scoring": "mrr"}, TypeError, "feature_importance has no argument 'scoring'"),
+    ):
+        with pytest.raises(error, match=message):
+            feature_importance(RANKER, *data, cv=2, **settings)
+    # Before any training.
+    for ranker in (make_pipeline(StandardScaler(), RANKER), br.BaggedRanker(RANKER)):
+        with pytest.raises(ValueError, match="kind='worth': importance_type must be"):
+            feature_importance(ranker, *data, kind="worth", cv="no folds")
+    with pytest.raises(ValueError, match="feature_importance got no qid"):
+        feature_importance(RANKER, *data[:2])

@@ -1,0 +1,355 @@
+"""Measures of runs: values of trec_eval, ir_measures and ranx, of definitions, and of publications."""
+
+import dataclasses
+import shutil
+import warnings
+
+import numpy as np
+import pytest
+import run_definitions
+from interpreted_ranx import interpreted_ranx
+from run_definitions import DEFINITIONS, many_random_tables, random_tables, ranked
+
+from boostrank import evaluate_run, get_measure
+from boostrank.metrics import MEASURES
+
+pytrec_eval = pytest.importorskip("pytrec_eval")
+
+# Names of ir_measures, with those of trec_eval.
+OF_TREC_EVAL = {
+    "Success@1": "success_1",
+    "Success@5": "success_5",
+    "Rprec": "Rprec",
+    "IPrec@0.0": "iprec_at_recall_0.00",
+    "IPrec@0.25": "iprec_at_recall_0.25",
+    "IPrec@0.7": "iprec_at_recall_0.70",
+    "IPrec@1": "iprec_at_recall_1.00",
+    "iprec": "11pt_avg",
+    "Bpref": "bpref",
+    "infAP": "infAP",
+    "SetP": "set_P",
+    "SetRelP": "set_relative_P",
+    "SetR": "set_recall",
+    "SetF": "set_F",
+    "SetAP": "set_map",
+    "NumRet": "num_ret",
+    "NumRelRet": "num_rel_ret",
+    "AP@5": "map_cut_5",
+}
+
+
+def with_threshold(name, rel):
+    """The measure for documents of at least this relevance; the number of retrieved ones has no such threshold."""
+    return get_measure(name, **({} if name == "NumRet" else {"threshold": rel}))
+
+
+@pytest.mark.parametrize("rel", [1, 2])
+@pytest.mark.slow
+def test_values_are_those_of_trec_eval(rel):
+    measures = {name: with_threshold(name, rel) for name in OF_TREC_EVAL}
+    qrels, run = many_random_tables(150)
+    found = evaluate_run(qrels, run, measures, queries="common", per_query=True)
+    assert len(found) > 400
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(OF_TREC_EVAL.values()), relevance_level=rel).evaluate(run)
+    expected = [[theirs[query][name] for name in OF_TREC_EVAL.values()] for query in found.index]
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-12)
+
+
+def test_values_without_unjudged_documents_are_those_of_trec_eval():
+    measures = {name: get_measure(with_threshold(name, 2), judged_only=True) for name in OF_TREC_EVAL}
+    same = {name: with_threshold(name, 2) for name in OF_TREC_EVAL}
+    n_tables = 40
+    qrels, run = many_random_tables(n_tables)
+    found = evaluate_run(qrels, run, measures, queries="common", per_query=True)
+    names = set(OF_TREC_EVAL.values())
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, names, relevance_level=2, judged_docs_only_flag=True)
+    theirs = evaluator.evaluate(run)
+    expected = [[theirs[query][name] for name in OF_TREC_EVAL.values()] for query in found.index]
+    # trec_eval divides 0 by 0 where no retrieved document is judged.
+    np.testing.assert_allclose(found.to_numpy(), np.nan_to_num(expected), rtol=0, atol=1e-12)
+    assert evaluate_run(qrels, run, same, queries="common", per_query=True, unjudged="remove").equals(found)
+    # The first query of the judgments of each table is not in the run.
+    every = evaluate_run(qrels, run, same, queries="judged", per_query=True, unjudged="remove")
+    assert len(every) == len(found) + n_tables
+    assert every.loc[found.index].equals(found)
+
+
+def test_values_are_those_of_ir_measures():
+    ir_measures = pytest.importorskip("ir_measures")
+    names = ["Judged@3", "Judged@100", "Judged", "SetF(beta=0.5)", "SetF(beta=3.0)", "P(judged_only=True)@5"]
+    names += ["SetRelP(rel=2)", "AP(rel=2,judged_only=True)", "nDCG(judged_only=True)@5", "IPrec(judged_only=True)@0.5"]
+    names += ["nDCG(gains={1:2,2:2,4:9})@10", "RBP(rel=1)", "NumQ", "NumRet(rel=2)", "R(judged_only=True)@5", "RR@3"]
+    measures = [ir_measures.parse_measure(name) for name in names]
+    # Of tied documents, Judged of ir_measures ranks the smallest id first, and the others the largest.
+    qrels, run = many_random_tables(40, tied=False)
+    found = evaluate_run(qrels, run, names, queries="common", per_query=True)
+    assert len(found) > 100
+    for name, measure in zip(names, measures, strict=True):
+        if name.startswith("RBP") and not measure_is_available(ir_measures, measure):
+            continue
+        theirs = {each.query_id: each.value for each in ir_measures.iter_calc([measure], qrels, run)}
+        expected = [theirs[query] for query in found.index]
+        np.testing.assert_allclose(found[name], expected, rtol=0, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval is a program in Perl")
+def test_values_are_those_of_gdeval():
+    """The program in ir_measures takes numbers as ids of queries, and rounds to five decimals."""
+    ir_measures = pytest.importorskip("ir_measures")
+    names = ["ERR@20", "ERR@5", "nDCG(dcg='exp-log2')@10"]
+    for seed in range(8):
+        qrels, run = (
+            {query.replace("q", "10"): documents for query, documents in table.items()} for table in random_tables(seed)
+        )
+        found = evaluate_run(qrels, run, names, queries="common", per_query=True)
+        for name in names:
+            calculation = ir_measures.gdeval.iter_calc([ir_measures.parse_measure(name)], qrels, run)
+            theirs = {each.query_id: each.value for each in calculation}
+            np.testing.assert_allclose(found[name], [theirs[query] for query in found.index], rtol=0, atol=5.001e-6)
+
+
+def measure_is_available(ir_measures, measure):
+    """Whether the library is installed from which ir_measures takes the measure."""
+    return ir_measures.DefaultPipeline.supports(measure)
+
+
+@pytest.mark.parametrize("name", ["Accuracy", "Accuracy(rel=2)", "Accuracy@8"])
+def test_accuracy_is_that_of_ir_measures(name):
+    ir_measures = pytest.importorskip("ir_measures")
+    n_compared = 0
+    qrels, run = many_random_tables(40, tied=False)
+    measure = get_measure(name, empty="zero")
+    found = evaluate_run(qrels, run, {name: measure}, queries="common", per_query=True)[name]
+    for query, value in found.items():
+        judged, ranking = ({query: table[query]} for table in (qrels, run))
+        calculation = ir_measures.iter_calc([ir_measures.parse_measure(name)], judged, ranking)
+        try:
+            # It has no value without a relevant document, and divides by 0 without an irrelevant one.
+            theirs = next(calculation).value
+        except (StopIteration, ZeroDivisionError):
+            assert value == 0.0
+            continue
+        assert value == pytest.approx(theirs, abs=1e-12)
+        n_compared += 1
+    assert n_compared > 50
+
+
+@pytest.mark.slow
+def test_values_are_those_of_ranx():
+    names = {"Success@3": "hit_rate@3", "Rprec": "r-precision", "SetP": "precision", "SetR": "recall", "SetF": "f1"}
+    names |= {"NumRelRet": "hits", "AP": "map"}
+    qrels, run = many_random_tables(150, tied=False)
+    common = sorted(set(qrels) & set(run))
+    # Its Bpref divides by 0 for a query without irrelevant documents, and is 0 for the queries after it too.
+    both_kinds = [query for query in common if min(qrels[query].values()) == 0 < max(qrels[query].values())]
+    assert len(both_kinds) > 300
+    for queries, measures in ((common, names), (both_kinds, ["Bpref"])):
+        judged, ranking = ({query: table[query] for query in queries} for table in (qrels, run))
+        found = evaluate_run(judged, ranking, list(measures), per_query=True)
+        of_ranx = [names.get(name, "bpref") for name in measures]
+        with interpreted_ranx() as ranx:
+            theirs = ranx.Run.from_dict(ranking)
+            ranx.evaluate(ranx.Qrels.from_dict(judged), theirs, of_ranx)
+        expected = [[theirs.scores[name][query] for name in of_ranx] for query in found.index]
+        np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("rel", [1, 3])
+def test_values_with_negative_relevance_are_those_of_the_definition(rel):
+    measures = {
+        name: get_measure(name, empty="zero", **({"threshold": rel} if "threshold" in fields_of(name) else {}))
+        for name in DEFINITIONS
+    }
+    qrels, run = many_random_tables(40, lowest=-2)
+    found = evaluate_run(qrels, run, measures, queries="judged", per_query=True)
+    rankings = [ranked(run.get(query, {})) for query in found.index]
+    for name, definition in DEFINITIONS.items():
+        expected = [
+            definition(qrels[query], ranking, rel) for query, ranking in zip(found.index, rankings, strict=True)
+        ]
+        np.testing.assert_allclose(found[name], np.nan_to_num(expected), rtol=0, atol=1e-12, err_msg=name)
+    assert sum(grade < 0 for judged in qrels.values() for grade in judged.values()) > 100
+
+
+def fields_of(name):
+    return {field.name for field in dataclasses.fields(MEASURES[name.partition("@")[0]])}
+
+
+def test_settings_follow_the_definition():
+    definitions = {
+        get_measure("accuracy", k=8, empty="zero"): lambda *query: run_definitions.accuracy(*query, k=8),
+        get_measure("setp", relative=True): run_definitions.set_relative_precision,
+        get_measure("setf", beta=2): run_definitions.set_f,
+        get_measure("numret"): lambda *query: run_definitions.counts(*query)[1],
+        get_measure("numret", threshold=1): lambda *query: run_definitions.counts(*query)[0],
+        get_measure("judged"): lambda *query: run_definitions.judged_share(*query, k=10**6),
+    }
+    measures = {repr(measure): measure for measure in definitions}
+    qrels, run = many_random_tables(40, lowest=-2)
+    found = evaluate_run(qrels, run, measures, queries="judged", per_query=True)
+    assert len(found) == len(qrels)
+    for measure, definition in definitions.items():
+        expected = [definition(qrels[query], ranked(run.get(query, {})), 1) for query in found.index]
+        np.testing.assert_allclose(found[repr(measure)], np.nan_to_num(expected), rtol=0, atol=1e-12)
+
+
+def test_documents_with_a_negative_relevance_are_unjudged_documents_of_the_pool():
+    """As for trec_eval -J; but ir_measures counts them as judged in Judged."""
+    qrels, run = {"q": {"a": 1, "b": -1, "c": 0}}, {"q": {"b": 4.0, "x": 3.0, "a": 2.0, "c": 1.0}}
+    values = evaluate_run(qrels, run, ["RR", "RR(judged_only=True)", "Judged@2", "Bpref"])
+    assert values == {"RR": 1 / 3, "RR(judged_only=True)": 1.0, "Judged@2": 0.5, "Bpref": 1.0}
+    assert evaluate_run(qrels, {"q": {"b": 4.0}}, ["RR", "numret"], unjudged="remove") == {"RR": 0.0, "numret": 0.0}
+
+
+def of_judgments(letters):
+    """Judgments and a run of one query whose documents are ranked so: R relevant, N irrelevant, - without judgment."""
+    judged = {f"d{i:02}": int(letter == "R") for i, letter in enumerate(letters) if letter != "-"}
+    return {"q": judged}, {"q": {f"d{i:02}": -float(i) for i in range(len(letters))}}
+
+
+def test_bpref_in_the_note_on_its_correction():
+    """NIST, file bpref_bug of trec_eval, 2005: 1 irrelevant and 4 relevant documents are retrieved, 3 and 2 are not."""
+    qrels, run = of_judgments("NRRRRNNNRR")
+    run["q"] = {document: score for document, score in run["q"].items() if score > -5}
+    assert evaluate_run(qrels, run, "Bpref")["Bpref"] == pytest.approx((4 * 3 / 4 + 2 * 0 / 4) / 6, abs=1e-15)
+
+
+def test_exercise_8_9_of_introduction_to_information_retrieval():
+    """Manning, Raghavan and Schütze, 2008: 20 documents are retrieved of 10,000, of which 8 are relevant."""
+    qrels, run = of_judgments("RRNNNNNNRNRNNNRNNNNR")
+    qrels["q"] |= {"not retrieved 1": 1, "not retrieved 2": 1}
+    values = evaluate_run(qrels, run, ["SetP", "SetR", "SetF", "IPrec@0.25", "IPrec@0.33", "AP", "P@20"])
+    rounded = {name: round(value, 3) for name, value in values.items()}
+    assert rounded == {
+        "SetP": 0.3,
+        "SetR": 0.75,
+        "SetF": 0.429,
+        "IPrec@0.25": 1.0,
+        "IPrec@0.33": 0.364,
+        "AP": 0.416,
+        "P@20": 0.3,
+    }
+
+
+class TestValuesInTheTestsOfIrMeasures:
+    """The tables and values of test/test_pytrec_eval.py and test/test_judged.py of ir_measures."""
+
+    @staticmethod
+    def tables(first, second):
+        qrels = {"0": {f"D{i}": grade for i, grade in enumerate(first)}, "1": second}
+        scores = {"0": {"D0": 0.8, "D2": 0.7, "D1": 0.3, "D3": 0.4, "D4": 0.1}}
+        return qrels, {**scores, "1": {"D1": 0.8, "D4": 0.7, "D3": 0.3, "D2": 0.4}}
+
+    @pytest.mark.parametrize(
+        ("name", "values"),
+        [
+            ("infAP", [0.8333, 0.1875]),
+            ("infAP(rel=2)", [0.3333, 0.375]),
+            ("AP", [0.8333, 0.125]),
+            ("AP(rel=2)", [0.3333, 0.25]),
+        ],
+    )
+    def test_inferred_average_precision(self, name, values):
+        qrels, run = self.tables([1, -1, 0, 2, 0], {"D0": 1, "D3": 2, "D4": -1, "D5": 0})
+        found = evaluate_run(qrels, run, name, per_query=True)[name]
+        np.testing.assert_allclose(found, values, atol=5e-5)
+
+    @pytest.mark.parametrize(
+        ("name", "values"),
+        [
+            ("IPrec@0.25", [1.0, 0.25]),
+            ("IPrec@0.75", [1.0, 0.0]),
+            ("IPrec(rel=2)@0.1", [2 / 3, 0.25]),
+            ("IPrec(rel=2)@0.75", [2 / 3, 0.25]),
+        ],
+    )
+    def test_interpolated_precision(self, name, values):
+        qrels, run = self.tables([1, 1, 2, 2, 0], {"D0": 1, "D3": 2, "D5": 0})
+        np.testing.assert_allclose(evaluate_run(qrels, run, name, per_query=True)[name], values, atol=1e-15)
+
+    @pytest.mark.parametrize(
+        ("name", "values"),
+        [
+            ("Success@2", [1, 0]),
+            ("Success(rel=3)@2", [0, 0]),
+            ("SetP", [0.6, 0.25]),
+            ("SetP(rel=2)", [0.4, 0.25]),
+            ("SetR", [1.0, 0.5]),
+            ("SetR(rel=3)", [0, 0]),
+            ("NumRet", [5, 4]),
+            ("NumRet(rel=2)", [2, 1]),
+            ("NumRelRet", [3, 1]),
+        ],
+    )
+    def test_sets(self, name, values):
+        qrels, run = self.tables([0, 1, 2, 2, 0], {"D0": 1, "D3": 2, "D5": 0})
+        assert evaluate_run(qrels, run, name, per_query=True)[name].tolist() == values
+
+    @pytest.mark.parametrize(("k", "value"), [(1000, 1 / 4), (10, 1 / 4), (3, 1 / 3), (1, 0.0)])
+    def test_judged(self, k, value):
+        run = {"1": {"D1": 0.8, "D3": 0.7, "D4": 0.3, "D2": 0.4}}
+        assert evaluate_run({"1": {"D0": 1, "D3": 2, "D5": 2}}, run, f"Judged@{k}") == {f"Judged@{k}": value}
+
+
+def test_counts_are_added_over_queries():
+    qrels = {"a": {"d": 1, "e": 2}, "b": {"d": 0}, "c": {"d": 1}}
+    run = {"a": {"d": 1.0, "x": 0.5}, "b": {"d": 1.0}}
+    names = ["NumQ", "NumRel", "NumRel(rel=2)", "NumRet", "NumRelRet"]
+    assert evaluate_run(qrels, run, names, queries="judged") == dict(zip(names, [3, 3, 1, 3, 1], strict=True))
+    # Queries that are not in the run are no queries, and have no relevant documents.
+    assert evaluate_run(qrels, run, names, queries="common") == dict(zip(names, [2, 2, 1, 3, 1], strict=True))
+
+
+def test_queries_without_retrieved_documents_have_no_judged_share_and_no_accuracy():
+    qrels, run = {"a": {"d": 1, "e": 0}, "b": {"d": 1}}, {"a": {"d": 1.0, "e": 0.5}}
+    assert evaluate_run(qrels, run, ["Judged@5", "Accuracy"], queries="judged") == {"Judged@5": 0.5, "Accuracy": 1.0}
+    skipping = {"judged": get_measure("judged@5", empty="skip"), "accuracy": get_measure("accuracy", empty="zero")}
+    assert evaluate_run(qrels, run, skipping, queries="judged") == {"judged": 1.0, "accuracy": 0.5}
+    with pytest.raises(ValueError, match="query 'b' has no retrieved document"):
+        evaluate_run(qrels, run, {"judged": get_measure("judged@5", empty="raise")}, queries="judged")
+
+
+@pytest.mark.parametrize(
+    ("measure", "settings", "message"),
+    [
+        ("Judged@5", {"unjudged": "remove"}, "judged@5 is 1 for every run without its unjudged documents"),
+        ("infAP", {"ties": "average"}, "infap is not averaged .* ties must be one of stable, .*got 'average'"),
+        ("Accuracy", {"ties": "best"}, "accuracy is not averaged .* ties must be one of stable, .*got 'best'"),
+        ("IPrec@0.5", {"ties": "average"}, "iprec@0.5 is not averaged .* ties must be one of worst, best, stable"),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(measure, settings, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate_run({"q": {"a": 1}}, {"q": {"a": 1.0}}, measure, **settings)
+
+
+def test_tie_rules_of_runs():
+    """The third of four documents is tied with the last one."""
+    qrels, run = {"q": {"a": 0, "b": 1, "d": 0}}, {"q": {"a": 3.0, "b": 2.0, "x": 1.0, "d": 1.0}}
+    assert evaluate_run(qrels, run, ["Accuracy@3", "Judged@3"], ties="stable") == {"Accuracy@3": 0.5, "Judged@3": 2 / 3}
+    assert evaluate_run(qrels, run, "Judged@3", ties="average")["Judged@3"] == pytest.approx(2.5 / 3, abs=1e-15)
+    assert evaluate_run(qrels, run, "Judged@3", ties="best") == {"Judged@3": 1.0}
+    tied = {"q": {"a": 1.0, "b": 1.0}}
+    values = evaluate_run(qrels, tied, ["Success@1", "Rprec", "Bpref"], ties="average")
+    assert values == {"Success@1": 0.5, "Rprec": 0.5, "Bpref": 0.5}
+    assert evaluate_run(qrels, tied, ["IPrec@1", "Rprec"], ties="best") == {"IPrec@1": 1.0, "Rprec": 1.0}
+    assert evaluate_run(qrels, tied, ["IPrec@1", "Rprec"], ties="worst") == {"IPrec@1": 0.5, "Rprec": 0.0}
+
+
+def test_a_list_of_measures_ranks_the_documents_once(monkeypatch):
+    from boostrank.metrics.runs import evaluation
+
+    calls = []
+    join = evaluation.join
+    monkeypatch.setattr(evaluation, "join", lambda *args, **settings: calls.append(1) or join(*args, **settings))
+    qrels, run = random_tables(0)
+    # The judgments have no subtopics.
+    runs_only = [
+        f"{name}@10" if getattr(measure, "needs_cutoff", False) else name
+        for name, measure in MEASURES.items()
+        if measure.domain == "runs" and not measure.of_subtopics
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate_run(qrels, run, ["AP", "AP(judged_only=True)", "bpref", "rprec", *runs_only], queries="judged")
+    assert len(calls) == 1

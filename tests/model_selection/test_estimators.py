@@ -1,0 +1,122 @@
+"""Rankers of LightGBM, XGBoost and CatBoost behind one interface: groups, weights, and errors."""
+
+import catboost
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import boostrank as br
+from boostrank.model_selection.estimators import NativeRanker, accept_qid, unwrap
+
+RANKERS = {
+    "lightgbm": lightgbm.LGBMRanker(n_estimators=5, verbose=-1, n_jobs=1),
+    "xgboost": xgboost.XGBRanker(n_estimators=5, n_jobs=1),
+    "catboost": catboost.CatBoostRanker(
+        iterations=5, verbose=0, allow_writing_files=False, random_seed=0, thread_count=1
+    ),
+}
+
+
+@pytest.fixture(params=RANKERS)
+def ranker(request):
+    return RANKERS[request.param]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return br.make_ranking(n_queries=20, random_state=0)
+
+
+class OwnRanker(lightgbm.LGBMRanker):
+    pass
+
+
+def test_rankers_of_the_libraries_are_recognized(ranker):
+    assert isinstance(accept_qid(ranker), NativeRanker)
+    pipeline = make_pipeline(StandardScaler(), ranker)
+    assert isinstance(accept_qid(pipeline)[-1], NativeRanker)
+    assert pipeline[-1] is ranker
+    assert isinstance(accept_qid(OwnRanker()), NativeRanker)
+    for other in (br.LightGBMRanker(), Ridge(), lightgbm.LGBMRegressor()):
+        assert accept_qid(other) is other
+
+
+def test_parameters_have_their_own_names(ranker):
+    wrapped = accept_qid(clone(ranker))
+    assert wrapped.set_params(max_depth=3).get_params()["max_depth"] == 3
+    other = clone(ranker).set_params(max_depth=4)
+    assert wrapped.set_params(estimator=other, learning_rate=0.2).get_params() == {
+        **other.get_params(),
+        "estimator": other,
+    }
+    assert (other.get_params()["max_depth"], other.get_params()["learning_rate"]) == (4, 0.2)
+
+
+def test_the_fitted_ranker_is_that_of_the_library(ranker, data):
+    X, y, qid = data
+    before = ranker.get_params()
+    wrapped = clone(accept_qid(ranker)).set_params(learning_rate=0.5).fit(X, y, qid)
+    assert type(unwrap(wrapped)) is type(ranker)
+    assert unwrap(wrapped).get_params()["learning_rate"] == 0.5
+    assert ranker.get_params() == before
+    np.testing.assert_array_equal(unwrap(wrapped).predict(X), wrapped.predict(X))
+    pipeline = accept_qid(make_pipeline(StandardScaler(), ranker))
+    pipeline[-1].fit(pipeline[:-1].fit_transform(X), y, qid)
+    np.testing.assert_array_equal(unwrap(pipeline).predict(X), pipeline.predict(X))
+    assert type(unwrap(pipeline)[-1]) is type(ranker)
+
+
+def test_weights_of_queries_and_of_documents(ranker, data):
+    X, y, qid = data
+    rows = np.random.default_rng(0).permutation(len(y))
+    first = dict.fromkeys(qid[rows].tolist())
+    weights = np.random.default_rng(0).integers(1, 5, 20)
+    per_query = [weights[query] for query in first]
+    by_query, by_document = (
+        accept_qid(ranker).fit(X[rows], y[rows], qid[rows], sample_weight=given).predict(X)
+        for given in (per_query, weights[qid][rows])
+    )
+    np.testing.assert_array_equal(by_query, by_document)
+    order = np.argsort(qid[rows], kind="stable")
+    X, y, qid = X[rows][order], y[rows][order], qid[rows][order]
+    groups = {
+        "LGBMRanker": {"group": np.bincount(qid), "sample_weight": weights[qid]},
+        "XGBRanker": {"qid": qid, "sample_weight": weights},
+        "CatBoostRanker": {"group_id": qid, "group_weight": weights[qid].astype(float)},
+    }
+    expected = clone(ranker).fit(X, y, **groups[type(ranker).__name__])
+    np.testing.assert_array_equal(by_query, expected.predict(data[0]))
+    assert not np.array_equal(by_query, accept_qid(ranker).fit(X, y, qid).predict(data[0]))
+
+
+def test_only_lightgbm_takes_weights_that_differ_within_a_query(ranker, data):
+    X, y, qid = data
+    weights = np.random.default_rng(0).uniform(1, 2, len(y))
+    if isinstance(ranker, lightgbm.LGBMRanker):
+        seen = accept_qid(ranker).fit(X, y, qid, sample_weight=weights).predict(X)
+        expected = clone(ranker).fit(X, y, group=np.bincount(qid), sample_weight=weights).predict(X)
+        np.testing.assert_array_equal(seen, expected)
+    else:
+        with pytest.raises(ValueError, match=rf"query '0'.*{type(ranker).__name__} takes no weights of documents"):
+            accept_qid(ranker).fit(X, y, qid, sample_weight=weights)
+
+
+def test_misuse_is_an_error(ranker, data):
+    X, y, qid = data
+    name = type(ranker).__name__
+    with pytest.raises(ValueError, match=rf"{name}\.fit got no qid"):
+        accept_qid(ranker).fit(X, y)
+    with pytest.raises(ValueError, match=f"'{name}' needs relevance labels"):
+        accept_qid(ranker).fit(X, br.PreferenceGraph.from_grades(y, qid))
+    with pytest.raises(ValueError, match=r"qid has \d+ values for the \d+ rows of X"):
+        accept_qid(ranker).fit(X, y, qid[1:])
+    with pytest.raises(ValueError, match=r"y has \d+ values for the \d+ rows of X"):
+        accept_qid(ranker).fit(X, y[1:], qid)
+    stopping = clone(ranker).set_params(early_stopping_rounds=2)
+    with pytest.raises(ValueError, match=r"eval_set must be a list of \(X, y, qid\)"):
+        accept_qid(stopping).fit(X, y, qid, eval_set=[(X, y)])

@@ -1,0 +1,444 @@
+"""A surrogate bound to data: its gradient and Hessian in every round, and errors."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from cases import for_each
+from oracles import Arc, FlatBowl, SteepBowl, normalized_gains, slices
+from scipy.optimize import minimize_scalar
+
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.targets import NORMALIZATIONS
+from boostrank.objectives.objective import Objective, bind
+from boostrank.surrogates import (
+    SURROGATES,
+    Cosine,
+    Logistic,
+    NormalizedPNorm,
+    PNorm,
+    Power,
+    Profiled,
+    get_surrogate,
+    is_consistent,
+)
+
+SURROGATES = [*SURROGATES.values(), Arc(), SteepBowl(), Profiled(Arc()), Power(0, hessian="exact")]
+SEPARABLE = [surrogate for surrogate in SURROGATES if surrogate.separable]
+SIZES = [3, 1, 5, 2, 4]
+
+every = for_each("surrogate", SURROGATES, ids=repr)
+coupled = for_each("surrogate", [s for s in SURROGATES if not s.separable], ids=repr)
+
+
+def ragged(sizes=SIZES, seed=0):
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 4, sum(sizes)) * (random.random(sum(sizes)) < 0.6)
+    labels[: sizes[0]] = 0
+    return labels, Queries.from_sizes(sizes), random.normal(size=sum(sizes))
+
+
+def weights_of(kind, surrogate, queries):
+    random = np.random.default_rng(5)
+    if kind is None:
+        return None
+    if kind == "query":
+        return random.random(queries.n_queries)
+    return random.random(queries.n_documents) if surrogate.separable else queries.repeat(random.random(len(SIZES)))
+
+
+def as_documents(weights, queries):
+    if weights is None:
+        return np.ones(queries.n_documents)
+    return np.repeat(weights, queries.sizes) if len(weights) == queries.n_queries else weights
+
+
+@every
+@for_each("kind", [None, "query", "document"])
+def test_derivatives_are_the_surrogates_scaled_weighted_and_shifted(surrogate, kind):
+    labels, queries, scores = ragged()
+    weights = weights_of(kind, surrogate, queries)
+    objective = Objective(surrogate, labels, queries, weights=weights)
+    targets = np.concatenate([normalized_gains(labels[part]) for part in slices(SIZES)])
+    np.testing.assert_allclose(objective.targets, targets, rtol=1e-12)
+    factor = objective.scale * as_documents(weights, queries)
+    expected = surrogate.gradient_hessian(scores + objective.offset, targets, queries)
+    for result, values in zip(objective.gradient_hessian(scores), expected, strict=True):
+        assert result.dtype == np.float32
+        np.testing.assert_allclose(result, values * factor, rtol=1e-5, atol=1e-6)
+    losses = surrogate.loss(scores + objective.offset, targets, queries)
+    np.testing.assert_allclose(objective.loss(scores), losses, rtol=1e-9, atol=1e-9)
+
+
+@every
+@for_each("kind", [None, "query", "document"])
+@for_each("k", [None, 1])
+def test_the_mean_hessian_at_the_start_is_one(surrogate, kind, k):
+    labels, queries, _ = ragged()
+    weights = weights_of(kind, surrogate, queries)
+    objective = Objective(surrogate, labels, queries, DCG(k=k), weights=weights)
+    hessian = objective.gradient_hessian(np.zeros(len(labels)))[1]
+    assert hessian.sum() / np.count_nonzero(as_documents(weights, queries)) == pytest.approx(1.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("weights", [None, [2.0] * 400])
+def test_the_mean_hessian_is_over_the_documents_of_all_blocks(weights):
+    labels, queries, _ = ragged([100] * 400)
+    assert len(queries.blocks()) > 2
+    hessian = Objective("squared", labels, queries, weights=weights).gradient_hessian(np.zeros(len(labels)))[1]
+    np.testing.assert_allclose(hessian, 1.0)
+
+
+@pytest.mark.parametrize("surrogate", [s for s in SURROGATES if s.convex and not s.shift_invariant], ids=repr)
+@pytest.mark.parametrize("kind", [None, "query", "document"])
+def test_the_offset_is_the_best_constant_score(surrogate, kind):
+    labels, queries, _ = ragged()
+    weights = weights_of(kind, surrogate, queries)
+    objective = Objective(surrogate, labels, queries, weights=weights)
+    by_document = as_documents(weights, queries)
+
+    def total(score):
+        if surrogate.separable:
+            alone = Queries.from_sizes([1] * len(labels))
+            return by_document @ surrogate.loss(np.full(len(labels), score), objective.targets, alone)
+        return by_document[queries.starts] @ surrogate.loss(np.full(len(labels), score), objective.targets, queries)
+
+    best = minimize_scalar(total, bracket=(-1.0, 1.0), tol=1e-12)
+    assert objective.offset == pytest.approx(best.x, abs=1e-5)
+
+
+@every
+def test_shift_invariant_surrogates_and_directions_start_at_zero(surrogate):
+    labels, queries, _ = ragged()
+    if surrogate.shift_invariant or not surrogate.convex:
+        assert Objective(surrogate, labels, queries).offset == 0.0
+
+
+@pytest.mark.slow
+@every
+def test_blocks_do_not_matter(surrogate):
+    random = np.random.default_rng(0)
+    sizes = [*random.integers(1, 300, 120).tolist(), 17_000, 2]
+    labels, queries, scores = ragged(sizes)
+    # Losses of pairs take time in proportion to the relevant documents times all documents of a query.
+    labels[queries.starts[-2] + 20 : queries.ends[-2]] = 0
+    weights = random.random(len(sizes))
+    objective = Objective(surrogate, labels, queries, DCG(k=10), weights=weights)
+    assert len(list(queries.blocks())) > 3
+    gradient, hessian = objective.gradient_hessian(scores)
+    losses = objective.loss(scores)
+    for query, part in enumerate(slices(sizes)):
+        one, u, s = Queries.from_sizes([sizes[query]]), objective.targets[part], scores[part] + objective.offset
+        factor = objective.scale * weights[query]
+        expected = surrogate.gradient_hessian(s, u, one)
+        np.testing.assert_allclose(gradient[part], expected[0] * factor, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(hessian[part], expected[1] * factor, rtol=1e-4, atol=1e-5)
+        assert losses[query] == pytest.approx(surrogate.loss(s, u, one)[0], rel=1e-6, abs=1e-6)
+
+
+@every
+def test_integer_weights_repeat_queries(surrogate):
+    labels, queries, scores = ragged()
+    times = [2, 1, 3, 0, 1]
+    chosen = np.repeat(np.arange(5), times)
+    rows = np.concatenate([np.arange(15)[slices(SIZES)[query]] for query in chosen])
+    sizes = [SIZES[query] for query in chosen]
+    weighted = Objective(surrogate, labels, queries, weights=times)
+    repeated = Objective(surrogate, labels[rows], Queries.from_sizes(sizes))
+    assert weighted.offset == pytest.approx(repeated.offset)
+    # Weights are relative: their mean over the documents whose weight is not 0 becomes 1.
+    mean = len(rows) / len(np.unique(rows))
+    assert weighted.scale * mean == pytest.approx(repeated.scale, rel=1e-6)
+    for ours, theirs in zip(weighted.gradient_hessian(scores), repeated.gradient_hessian(scores[rows]), strict=True):
+        summed = np.zeros(len(labels))
+        np.add.at(summed, rows, theirs)
+        np.testing.assert_allclose(ours * mean, summed, rtol=1e-4, atol=1e-5)
+
+
+@every
+def test_a_query_of_zero_weight_has_no_gradient(surrogate):
+    labels, queries, scores = ragged()
+    objective = Objective(surrogate, labels, queries, weights=[1, 1, 0, 1, 1])
+    part = slices(SIZES)[2]
+    gradient, hessian = objective.gradient_hessian(scores)
+    assert not gradient[part].any()
+    assert not hessian[part].any()
+    assert gradient.any()
+
+
+@every
+@for_each("factor", [3.0, 1 / 15, 1e30, 1e308, 5e-324])
+def test_a_common_factor_of_the_weights_changes_nothing(surrogate, factor):
+    labels, queries, scores = ragged()
+    weights = np.array([1.0, 3.0, 0.0, 1.0, 2.0])
+    # The smallest number is only exact with integer factors.
+    plain = Objective(surrogate, labels, queries, weights=weights)
+    scaled = Objective(surrogate, labels, queries, weights=weights * factor if factor < 1e308 else weights / 3 * factor)
+    assert scaled.offset == pytest.approx(plain.offset, abs=1e-9)
+    for ours, theirs in zip(scaled.gradient_hessian(scores), plain.gradient_hessian(scores), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shapes", [((1,), (1,)), ((15,), ()), ((1,), (15,)), ((15,), (15, 1))])
+@pytest.mark.parametrize("weights", [None, [1.0] * 5])
+def test_derivatives_of_another_shape_are_errors(shapes, weights):
+    class Wrong(Power):
+        def gradient_hessian(self, scores, targets, queries):
+            return tuple(np.ones(shape) for shape in shapes)
+
+    labels, queries, _ = ragged()
+    with pytest.raises(ValueError, match="gradient and a Hessian of the shapes"):
+        Objective(Wrong(), labels, queries, weights=weights)
+
+
+@pytest.mark.parametrize("surrogate", [s for s in SURROGATES if not s.separable and not s.linear_in_targets], ids=repr)
+def test_weights_within_a_query_may_not_differ_without_a_term_for_each_document(surrogate):
+    labels, queries, _ = ragged()
+    weights = np.ones(len(labels))
+    weights[5] = 2.0
+    with pytest.raises(ValueError, match=r"differs within query '2'"):
+        Objective(surrogate, labels, queries, weights=weights)
+
+
+LINEAR = [surrogate for surrogate in SURROGATES if surrogate.linear_in_targets]
+
+
+@pytest.mark.parametrize("surrogate", LINEAR, ids=repr)
+def test_weights_of_documents_multiply_targets_of_a_loss_that_is_linear_in_them(surrogate):
+    labels, queries, scores = ragged()
+    weights = np.arange(len(labels)) % 3.0 + (queries.repeat(np.arange(queries.n_queries)) % 2 == 0)
+    weighted, plain = (Objective(surrogate, labels, queries, weights=w) for w in (weights, None))
+    # The gradient of each document's own term, times its weight.
+    expected = np.zeros(len(labels))
+    for document, weight in enumerate(weights):
+        alone = np.where(np.arange(len(labels)) == document, plain.targets, 0.0)
+        expected += weight * surrogate.gradient_hessian(scores, alone, queries)[0]
+    np.testing.assert_allclose(weighted.gradient_hessian(scores)[0] / weighted.scale, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(weighted.targets * weighted.weights, plain.targets * weights, rtol=1e-12)
+
+
+@pytest.mark.parametrize("surrogate", [*LINEAR, *SEPARABLE], ids=repr)
+def test_inverse_propensities_as_weights_give_an_unbiased_gradient(surrogate):
+    labels, queries, scores = np.array([2, 0, 1]), Queries.from_sizes([3]), np.array([0.3, -0.2, 0.1])
+    propensities = np.array([0.9, 0.5, 0.2])
+    full, mean = Objective(surrogate, labels, queries), np.zeros(3)
+    for observed in itertools.product([True, False], repeat=3):
+        if any(observed):
+            objective = Objective(surrogate, labels, queries, weights=np.array(observed) / propensities)
+            scores_there = scores + full.offset - objective.offset
+            share = np.prod(np.where(observed, propensities, 1 - propensities))
+            mean += share * objective.gradient_hessian(scores_there)[0] / objective.scale
+    np.testing.assert_allclose(mean, full.gradient_hessian(scores)[0] / full.scale, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("surrogate", LINEAR, ids=repr)
+def test_equal_weights_within_queries_are_weights_of_queries(surrogate):
+    labels, queries, scores = ragged()
+    weights = np.random.default_rng(0).random(queries.n_queries)
+    ours, expected = (
+        Objective(surrogate, labels, queries, weights=w).gradient_hessian(scores)
+        for w in (queries.repeat(weights), weights)
+    )
+    for one, other in zip(ours, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("surrogate", SEPARABLE, ids=repr)
+def test_weights_of_documents_of_separable_surrogates_repeat_documents(surrogate):
+    labels, queries, scores = ragged()
+    weights = np.arange(len(labels)) % 3.0
+    objective, plain = (Objective(surrogate, labels, queries, weights=w) for w in (weights, None))
+    mean = np.average(np.repeat(plain.targets, weights.astype(int)))
+    assert surrogate.slope_curvature(np.array([objective.offset]))[0][0] == pytest.approx(mean)
+    shifted = scores + plain.offset - objective.offset
+    ours, theirs = objective.gradient_hessian(shifted), plain.gradient_hessian(scores)
+    for values, others in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(values / objective.scale, others * weights / plain.scale, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [1.0],
+        [1.0] * 4,
+        [1.0] * 16,
+        [],
+        [[1.0] * 5],
+        [1, 1, -1, 1, 1],
+        [1, 1, np.nan, 1, 1],
+        [1, 1, np.inf, 1, 1],
+        [0.0] * 5,
+        [0.0] * 15,
+    ],
+    ids=str,
+)
+def test_bad_weights_are_errors(weights):
+    labels, queries, _ = ragged()
+    with pytest.raises(ValueError, match="sample_weight"):
+        Objective("softmax", labels, queries, weights=weights)
+
+
+@pytest.mark.parametrize("n", [1, 14, 16])
+def test_lengths_must_fit(n):
+    labels, queries, _ = ragged()
+    with pytest.raises(ValueError, match=r"relevance must have one value per document, shape \(15,\)"):
+        Objective("softmax", np.zeros(n), queries)
+    with pytest.raises(ValueError, match=r"scores must have one value per document, shape \(15,\)"):
+        Objective("softmax", labels, queries).gradient_hessian(np.zeros(n))
+
+
+@every
+def test_float32_scores_give_the_same_derivatives_and_stay_as_they_were(surrogate):
+    labels, queries, scores = ragged()
+    single = scores.astype(np.float32)
+    objective = Objective(surrogate, labels, queries)
+    ours, theirs = objective.gradient_hessian(single), objective.gradient_hessian(single.astype(np.float64))
+    np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(objective.loss(single), objective.loss(single.astype(np.float64)))
+    np.testing.assert_array_equal(single, scores.astype(np.float32))
+
+
+@every
+def test_results_are_written_where_asked(surrogate):
+    labels, queries, scores = ragged()
+    objective = Objective(surrogate, labels, queries)
+    out = tuple(np.full(len(labels), np.nan, dtype=np.float32) for _ in range(2))
+    result = objective.gradient_hessian(scores, out=out)
+    assert result[0] is out[0]
+    assert result[1] is out[1]
+    np.testing.assert_array_equal(out, objective.gradient_hessian(scores))
+
+
+@every
+@for_each("bad", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_not_finite_are_errors_that_name_document_and_query(surrogate, bad):
+    labels, _, scores = ragged()
+    queries = Queries.from_qid(np.repeat(["a", "b", "c", "d", "e"], SIZES))
+    scores[9] = bad
+    with pytest.raises(FloatingPointError, match=r"document 9 of query 'd'.* not finite"):
+        Objective(surrogate, labels, queries).gradient_hessian(scores)
+
+
+def test_a_bad_score_beyond_the_first_block_is_named():
+    sizes = [100] * 400
+    labels, queries, scores = ragged(sizes)
+    scores[33_333] = np.nan
+    with pytest.raises(FloatingPointError, match="document 33333 of query '333'"):
+        Objective("squared", labels, queries).gradient_hessian(scores)
+
+
+def test_a_loss_that_overflows_at_finite_scores_is_an_error_that_says_so():
+    labels, queries, scores = ragged()
+    scores[9] = 1e300
+    with pytest.raises(FloatingPointError, match=r"document 9 .*finite, so the loss overflows"):
+        Objective("squared", labels, queries).gradient_hessian(scores)
+
+
+@pytest.mark.parametrize("surrogate", ["logistic", "centered-logistic"])
+def test_targets_outside_the_bounds_are_errors(surrogate):
+    labels, queries = [2, 0, 1], Queries.from_sizes([3])
+    with pytest.raises(ValueError, match=r"needs targets in \[0, 1\].* reach from 0 to 3"):
+        Objective(surrogate, labels, queries, normalize="none")
+    Objective(surrogate, [1, 0, 1], queries, normalize="none")
+
+
+def test_discounts_that_start_below_one_are_errors_for_bounded_targets():
+    with pytest.raises(ValueError, match="discount that starts at 1"):
+        Objective("logistic", [2, 0], Queries.from_sizes([2]), DCG(discount=("exponential", 2.0)))
+
+
+@pytest.mark.parametrize("label", [0.3, 0.7, 1.1, 3.0, 49.0])
+def test_lone_documents_are_within_the_bounds(label):
+    objective = Objective("logistic", [label, 0], Queries.from_sizes([1, 1]), DCG(gain="linear"))
+    assert objective.targets.tolist() == pytest.approx([1.0, 0.0])
+
+
+@every
+@for_each("normalize", NORMALIZATIONS)
+def test_data_without_any_relevance_stay_finite(surrogate, normalize):
+    _, queries, scores = ragged()
+    objective = Objective(surrogate, np.zeros(15), queries, normalize=normalize)
+    assert math.isfinite(objective.offset)
+    assert math.isfinite(objective.scale)
+    for values in (
+        *objective.gradient_hessian(np.zeros(15)),
+        *objective.gradient_hessian(scores),
+        objective.loss(scores),
+    ):
+        assert np.isfinite(values).all()
+
+
+def test_the_scale_is_one_where_nothing_can_be_learned():
+    assert Objective("softmax", np.zeros(15), Queries.from_sizes(SIZES)).scale == 1.0
+
+
+def test_bind_makes_the_objective_of_its_arguments():
+    labels, queries, scores = ragged()
+    arguments = queries, DCG(k=1, gain="linear"), "l2", np.arange(5.0)
+    ours, theirs = bind("softmax", labels, *arguments), Objective(Power(0, max_step=1.0), labels, *arguments)
+    assert (ours.surrogate, ours.queries, ours.scale) == (theirs.surrogate, queries, theirs.scale)
+    np.testing.assert_array_equal(ours.targets, theirs.targets)
+    np.testing.assert_array_equal(ours.gradient_hessian(scores), theirs.gradient_hessian(scores))
+
+
+@every
+def test_lone_documents_all_relevant_stay_finite(surrogate):
+    objective = Objective(surrogate, [1, 2, 3], Queries.from_sizes([1, 1, 1]))
+    for values in (*objective.gradient_hessian(np.zeros(3)), objective.loss(np.zeros(3))):
+        assert np.isfinite(values).all()
+
+
+@every
+@for_each("normalize", NORMALIZATIONS)
+def test_consistency_belongs_to_the_pair(surrogate, normalize):
+    assert is_consistent(surrogate, normalize) == (surrogate.consistent and normalize == "dcg")
+
+
+@for_each("name", SURROGATES)
+def test_surrogates_go_by_name(name):
+    labels, queries, scores = ragged()
+    named, made = Objective(name, labels, queries), Objective(get_surrogate(name), labels, queries)
+    assert named.surrogate == made.surrogate
+    np.testing.assert_array_equal(named.gradient_hessian(scores), made.gradient_hessian(scores))
+
+
+@pytest.mark.parametrize(
+    "surrogate", [PNorm(), NormalizedPNorm(), Cosine(), Profiled(Logistic()), FlatBowl()], ids=repr
+)
+def test_a_step_down_the_majorant_never_raises_the_loss(surrogate):
+    labels, queries, scores = ragged()
+    objective = Objective(surrogate, labels, queries)
+    for _ in range(5):
+        before = objective.loss(scores)
+        gradient, hessian = objective.gradient_hessian(scores)
+        scores = scores - 0.5 * gradient / np.maximum(hessian, 1e-12)
+        assert (objective.loss(scores) <= before + 1e-6).all()
+
+
+def test_bad_settings_are_errors():
+    labels, queries, _ = ragged()
+    with pytest.raises(ValueError, match="unknown surrogate 'hinge'"):
+        Objective("hinge", labels, queries)
+    with pytest.raises(ValueError, match="normalize must be one of"):
+        Objective("softmax", labels, queries, normalize="max")
+
+
+@pytest.mark.parametrize("shift", [1e4, 1e8, -1e8, 1e300, -3e37])
+def test_large_scores_with_small_differences_keep_them(shift):
+    labels, queries, scores = ragged()
+    # Differences of 1 / 64 are exact in float64 for all shifts up to 1e8, and lost in float32 from 2e6 on.
+    differences = np.round(scores * 64) * (1 / 64 if abs(shift) < 1e30 else 0.0)
+    objective = Objective("consistent-lambdarank", labels, queries)
+    ours, expected = objective.gradient_hessian(differences + shift), objective.gradient_hessian(differences)
+    np.testing.assert_array_equal(ours, expected)
+
+
+def test_scores_that_float32_does_not_tell_apart_are_no_ties():
+    labels, queries, scores = ragged()
+    objective = Objective("consistent-lambdarank", labels, queries)
+    small = scores * 1e-4
+    expected = objective.surrogate.gradient_hessian(small, objective.targets, queries)
+    for ours, theirs in zip(objective.gradient_hessian(1e4 + small), expected, strict=True):
+        np.testing.assert_allclose(ours, objective.scale * theirs, rtol=1e-5, atol=1e-5)
