@@ -62,7 +62,7 @@ folds = br.query_folds(br.Dataset(X, y, qid), 3)
 plain = {"n_estimators": 30, "random_state": 0, "n_jobs": 1}
 losses = ["softmax", "lambdarank", "pairwise-exponential", "squared"]
 comparison = br.compare({loss: br.LightGBMRanker(loss, **plain) for loss in losses}, folds, measures=["ndcg@10"])
-save(displays.ComparisonDisplay.from_comparison(comparison), "comparison")
+save(comparison.plot(), "comparison")
 print(comparison.conclusion("ndcg@10"))
 
 # Where a ranker is good and where it is not.

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from boostrank.inputs.checks import check_flag
+from boostrank.inputs.checks import check_choice, check_flag
 from boostrank.tables.html import html_table
 from boostrank.tables.text import latex_table, markdown_table, text_lines
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from boostrank.displays import ComparisonDisplay
 
 # p-values below this are shown as "<.001".
 MIN_SHOWN_P = 0.001
@@ -193,23 +195,33 @@ class Comparison:
         check_flag("by_group", by_group)
         return (self._group_rows(), 4) if by_group else (self._rows(), 1)
 
-    def plot(self, measure: str | None = None, ax: Any = None) -> Any:
+    def plot(self, measure: Any = None, ax: Any = None) -> ComparisonDisplay:
         """Plot the differences to the baseline with their intervals.
 
         Parameters
         ----------
-        measure : str, optional
-            Name of a measure; the last one by default.
+        measure : str or Measure, optional
+            A measure of the comparison, such as "ndcg@10"; the last one by default.
         ax : matplotlib Axes, optional
             Axes to draw on; new ones by default.
 
         Returns
         -------
         boostrank.displays.ComparisonDisplay
+
+        Raises
+        ------
+        ValueError
+            If the comparison has no such measure.
         """
         from boostrank.displays import ComparisonDisplay
 
-        return ComparisonDisplay.from_comparison(self, self.measures[-1] if measure is None else measure, ax)
+        name = self.measures[-1] if measure is None else str(measure)
+        check_choice("measure", name, self.measures)
+        columns = [self.kind, "mean", "difference", "low", "high"]
+        rows = self.table.loc[self.table["metric"] == name, columns]
+        table = rows.sort_values("difference", kind="stable").reset_index(drop=True)
+        return ComparisonDisplay(table, name, self.baseline).plot(ax)
 
     def _rows(self) -> list[list[str]]:
         """Rows of text with columns for each measure, a row per ranker or run, below the head."""

@@ -24,8 +24,6 @@ from boostrank.displays.style import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from boostrank.comparison import Comparison
-
 # A difference is an outlier beyond this many typical distances from the median, if leaving it out makes the others this
 # many times as large.
 OUTLIER_RATIO, MIN_ZOOM = 5.0, 2.0
@@ -35,8 +33,8 @@ OUTLIER_RATIO, MIN_ZOOM = 5.0, 2.0
 class ComparisonDisplay(Display):
     """Differences of rankers or runs to a baseline, with intervals: a forest plot.
 
-    Created by :meth:`from_comparison`. Differences that are so large that the others could not be told from each other
-    are not drawn in their place: an arrow at the end of the axis, with the number, stands for them.
+    Created by :meth:`boostrank.comparison.Comparison.plot`. If a difference is so large that the others could not be
+    told from each other, an arrow at the end of the axis, with the number, stands for it.
 
     Attributes
     ----------
@@ -56,7 +54,7 @@ class ComparisonDisplay(Display):
     >>> rankers = {name: LightGBMRanker(name, n_estimators=5, n_jobs=1) for name in ("lambdarank", "softmax")}
     >>> comparison = compare(rankers, folds, measures=["ndcg@10"])
     >>> from matplotlib.figure import Figure
-    >>> display = ComparisonDisplay.from_comparison(comparison, "ndcg@10", ax=Figure().subplots())
+    >>> display = comparison.plot("ndcg@10", ax=Figure().subplots())
     >>> display.baseline, sorted(display.table["ranker"])
     ('lambdarank', ['lambdarank', 'softmax'])
     """
@@ -64,32 +62,6 @@ class ComparisonDisplay(Display):
     table: pd.DataFrame
     measure: str
     baseline: str
-
-    @classmethod
-    def from_comparison(cls, comparison: Comparison, measure: Any = None, ax: Any = None) -> ComparisonDisplay:
-        """Plot the differences in one measure of a comparison.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            Result of :func:`boostrank.compare` or :func:`boostrank.compare_runs`.
-        measure : str or Measure, optional
-            A measure of the comparison, such as "ndcg@10"; the last one by default.
-        ax : matplotlib axes, optional
-
-        Raises
-        ------
-        ValueError
-            If the comparison has no such measure.
-        """
-        name = comparison.table["metric"].iloc[-1] if measure is None else str(measure)
-        rows = comparison.table[comparison.table["metric"] == name]
-        if rows.empty:
-            known = ", ".join(comparison.table["metric"].unique())
-            raise ValueError(f"measure must be one of {known}; got {name!r}")
-        columns = [comparison.kind, "mean", "difference", "low", "high"]
-        table = rows[columns].sort_values("difference", kind="stable").reset_index(drop=True)
-        return cls(table, name, comparison.baseline).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         rows, table = np.arange(len(self.table)), self.table

@@ -10,7 +10,7 @@ from boostrank import displays
 
 
 def test_intervals_and_names_are_those_of_the_comparison(comparison):
-    display = displays.ComparisonDisplay.from_comparison(comparison, "ndcg@10")
+    display = comparison.plot("ndcg@10")
     rows = comparison.table[comparison.table["metric"] == "ndcg@10"].set_index("ranker")
     columns = ["mean", "difference", "low", "high"]
     pd.testing.assert_frame_equal(
@@ -28,11 +28,11 @@ def test_intervals_and_names_are_those_of_the_comparison(comparison):
 
 
 def test_the_default_is_the_last_measure(comparison):
-    assert displays.ComparisonDisplay.from_comparison(comparison).measure == "ndcg@10"
-    assert displays.ComparisonDisplay.from_comparison(comparison, br.get_measure("ndcg@1")).measure == "ndcg@1"
+    assert comparison.plot().measure == "ndcg@10"
+    assert comparison.plot(br.get_measure("ndcg@1")).measure == "ndcg@1"
     assert isinstance(comparison.plot(), displays.ComparisonDisplay)
     with pytest.raises(ValueError, match=r"measure must be one of ndcg@1, ndcg@10; got 'ndcg@5'"):
-        displays.ComparisonDisplay.from_comparison(comparison, "ndcg@5")
+        comparison.plot("ndcg@5")
 
 
 def display_of(differences, width=0.004, names=None):

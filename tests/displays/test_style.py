@@ -16,7 +16,7 @@ VALIDATION = {"parameter": "num_leaves", "values": [2, 4], "cv": 2}
 # How each display is made, from the fixtures that it needs.
 DISPLAYS = {
     "CandidatesDisplay": lambda show, get, ax: show.from_estimator(get("chooser"), ax=ax),
-    "ComparisonDisplay": lambda show, get, ax: show.from_comparison(get("comparison"), "ndcg@1", ax=ax),
+    "ComparisonDisplay": lambda show, get, ax: get("comparison").plot("ndcg@1", ax=ax),
     "ContributionDisplay": lambda show, get, ax: show.from_estimator(
         get("rankers")["a"], *get("data")[::2], query=get("data")[2][0], ax=ax
     ),
