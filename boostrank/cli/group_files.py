@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from boostrank.core.query_values import ID_COLUMNS, by_id
+from boostrank.core.weights import ID_COLUMNS, by_id
 from boostrank.inputs.files import open_decompressed
 
 _EXPECTED = "such as 'query_id,group'"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from boostrank.core.query_values import ID_COLUMNS
+from boostrank.core.weights import ID_COLUMNS
 
 #: Names of columns that are taken for query ids or labels if the user names none.
 QID_NAMES, LABEL_NAMES = ID_COLUMNS, ("label", "relevance", "grade")

@@ -11,7 +11,7 @@ from scipy import special
 from boostrank.clicks.expectation_maximization import SMALLEST
 from boostrank.clicks.interventions import Shown
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.inputs.random_states import as_generator
+from boostrank.inputs.checks import as_generator
 
 # Limits of predicted relevance, so that its logarithms are finite and there is no certainty.
 MIN_RELEVANCE, MAX_RELEVANCE = 1e-6, 0.999

@@ -14,8 +14,7 @@ from boostrank.core.dcg import DCG, check_relevance
 from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats
-from boostrank.inputs.checks import check_choice, check_count, check_number, is_count, is_number
-from boostrank.inputs.random_states import as_generator
+from boostrank.inputs.checks import as_generator, check_choice, check_count, check_number, is_count, is_number
 
 RelevanceProbability = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
 Policy = Literal["deterministic"] | tuple[Literal["plackett-luce", "swap"], float]

@@ -88,7 +88,7 @@ def versions() -> dict[str, str]:
     package = Path(__file__).parents[1]
     code = hashlib.sha1(usedforsecurity=False)
     # With the compiled library, sums are rounded in another way than without it.
-    library = sorted(package.glob("compiled/_kernels.*")) if compiled.is_available() else []
+    library = sorted(package.glob("core/compiled/_kernels.*")) if compiled.is_available() else []
     for path in [*sorted(package.rglob("*.py")), *library]:
         code.update(str(path.relative_to(package)).encode() + path.read_bytes())
     return {**found, "boostrank": code.hexdigest()}

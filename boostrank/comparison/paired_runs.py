@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from boostrank.comparison.comparison import Comparison
 from boostrank.comparison.summary import check_measure_names, summarize, summarize_groups
-from boostrank.core.query_values import shown
+from boostrank.core.weights import shown
 from boostrank.datasets.trec_tables import QUERY, as_qrels, as_run
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.warnings import warn

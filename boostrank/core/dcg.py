@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.core.compiled import is_available
-from boostrank.core.compiled.ranked_measures import RankedMeasure, ranked_measure
-from boostrank.core.gain_counts import LevelCounts, count_levels
+from boostrank.core.compiled.documents import RankedMeasure, ranked_measure
 from boostrank.core.rankings import RankedBlock, for_each_ranked
-from boostrank.core.segments import Segments
+from boostrank.core.segments import Block, Segments
+from boostrank.core.threads import for_each
 from boostrank.inputs.arrays import MAX_USUAL, MIN_USUAL, Floats, Ints, as_floats
 from boostrank.inputs.checks import check_choice, is_count, is_number
 
@@ -35,6 +35,25 @@ MAX_EXP2_LABEL = 1000
 # Largest relative difference of two sums of the same terms that are added in different sequences.
 ROUNDING_TOLERANCE = 1e-13
 _NONE = np.empty(0)
+# Up to this number of different gains, counting the documents of each gain takes less time than sorting documents.
+MAX_COUNTED_LEVELS = 8
+# Number of gains in the sample that shows whether there are few different gains.
+LEVEL_SAMPLE_SIZE = 2048
+
+
+class LevelCounts(NamedTuple):
+    """Counts of the documents of each query by their gain.
+
+    Attributes
+    ----------
+    levels : ndarray, shape (n_levels,)
+        Different gains, decreasing.
+    last : ndarray of int64, shape (n_queries, n_levels)
+        Number of documents with at least this gain.
+    """
+
+    levels: Floats
+    last: Ints
 
 
 @dataclass(frozen=True)
@@ -234,6 +253,23 @@ class DCG:
         table = np.concatenate([[0.0], np.cumsum(self.discounts(int(queries.sizes.max())))])
         until = table[np.minimum(counts.last, self.cutoffs(queries)[:, None])]
         return (np.diff(until, axis=1, prepend=0.0) * counts.levels).sum(axis=1)
+
+
+def count_levels(gains: Floats, queries: Segments) -> LevelCounts | None:
+    """Count the documents of each gain, which takes less time than sorting; None if there are many different gains."""
+    levels = np.unique(gains[:: max(1, len(gains) // LEVEL_SAMPLE_SIZE)])[::-1]
+    if len(levels) > MAX_COUNTED_LEVELS:
+        return None
+    counts = np.empty((queries.n_segments, len(levels)), dtype=np.int64)
+
+    def count(block: Block) -> None:
+        own = gains[block.rows]
+        for i, level in enumerate(levels):
+            counts[block.segments, i] = block.part.sum((own == level).view(np.int8).astype(np.int64))
+
+    for_each(count, queries.blocks())
+    last = np.cumsum(counts, axis=1)
+    return LevelCounts(levels, last) if np.array_equal(last[:, -1], queries.sizes) else None
 
 
 def normalize(dcg: Floats, ideal: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.core.compiled import is_available
-from boostrank.core.compiled.first_ranks import first_ranks
+from boostrank.core.compiled.documents import first_ranks
 from boostrank.core.segments import BLOCK_ROWS, Block, Segments
 from boostrank.core.threads import for_each
 from boostrank.inputs.arrays import Bools, Floats, Ints

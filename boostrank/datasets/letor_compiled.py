@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boostrank.core.compiled.letor_lines import letor_lines
+from boostrank.core.compiled.lines import letor_lines
 from boostrank.datasets.letor_format import ReadOptions
 from boostrank.datasets.parsed_file import ParsedBlock, RefusedBlockError, as_type, sort_columns
 

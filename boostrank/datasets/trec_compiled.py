@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from boostrank.core.compiled import is_available
-from boostrank.core.compiled.trec_lines import Role, trec_lines
+from boostrank.core.compiled.lines import Role, trec_lines
 from boostrank.inputs.arrays import Ints
 
 #: Roles of fields that are not in the table.

@@ -16,9 +16,8 @@ from sklearn.utils import _safe_indexing
 
 from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import check_count, named_part
+from boostrank.inputs.checks import as_random_state, check_count, named_part
 from boostrank.inputs.frames import find_qid, is_pandas, require_qid, to_pandas
-from boostrank.inputs.random_states import as_random_state
 from boostrank.metrics import Measure, get_measure
 from boostrank.model_selection.cross_validation import cross_validate
 from boostrank.model_selection.estimators import last_step

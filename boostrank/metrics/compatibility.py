@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from boostrank.core.rank_sums import N_ADDED, sums_over_ranks
+from boostrank.core.discounts import N_ADDED, sums_over_ranks
 from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.core.dcg import DCG
-from boostrank.core.gain_counts import LevelCounts, count_levels
+from boostrank.core.dcg import DCG, LevelCounts, count_levels
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.metrics.subtopics import GreedyGains, RelevantPairs, SubtopicJudgments

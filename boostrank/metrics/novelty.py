@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from boostrank.core.dcg import DCG, discount_function
-from boostrank.core.rank_sums import sums_over_ranks
+from boostrank.core.discounts import sums_over_ranks
 from boostrank.core.rankings import RankedBlock
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_count, check_number, setting

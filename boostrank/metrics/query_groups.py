@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from boostrank.core.queries import Queries
-from boostrank.core.query_values import align, by_id, is_by_id, refuse_unknown
-from boostrank.core.weights import weighted_means
+from boostrank.core.weights import align, by_id, is_by_id, refuse_unknown, weighted_means
 from boostrank.inputs.arrays import Floats, Ints, as_array
 
 if TYPE_CHECKING:

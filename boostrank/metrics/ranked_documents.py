@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from boostrank.core.compiled import is_available
-from boostrank.core.compiled.ranked_measures import RankedMeasure
+from boostrank.core.compiled.documents import RankedMeasure
 from boostrank.core.dcg import Ties, break_ties, compiled_measure
 from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments

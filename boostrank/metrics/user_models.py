@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import digamma, polygamma
 
 from boostrank.core.dcg import DCG, TIES, Ties, discount_function
-from boostrank.core.rank_sums import N_ADDED, sums_over_ranks
+from boostrank.core.discounts import N_ADDED, sums_over_ranks
 from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints

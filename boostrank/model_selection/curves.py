@@ -10,9 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.core.queries import Queries
-from boostrank.inputs.checks import is_count, is_number
+from boostrank.inputs.checks import as_random_state, is_count, is_number
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.inputs.random_states import as_random_state
 from boostrank.model_selection.cross_validation import cross_validate, grid_search, make_folds
 
 

@@ -14,9 +14,8 @@ from boostrank.core.dcg import check_relevance
 from boostrank.core.queries import Queries, positions_by_id
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, check_lengths
-from boostrank.inputs.checks import check_count, check_flag, check_number, named_part
+from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, named_part
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.inputs.random_states import as_random_state
 
 
 class QueryKFold(GroupKFold):

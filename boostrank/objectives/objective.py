@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.core import compiled
-from boostrank.core.compiled.query_losses import LossForm, write_derivatives
+from boostrank.core.compiled.documents import LossForm, write_derivatives
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.core.rankings import COMPILED_BLOCK_ROWS

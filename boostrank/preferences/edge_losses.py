@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from boostrank.core.margins import MARGINS, get_margin
+from boostrank.core.convex_functions import MARGINS, get_margin
 from boostrank.inputs.arrays import Floats
 from boostrank.preferences.graph import PreferenceGraph
 

@@ -16,9 +16,8 @@ from boostrank.backends.base import GroupedData, Trained
 from boostrank.backends.custom_functions import CustomObjective
 from boostrank.core.dcg import DCG
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_count, check_flag, is_count, named_part
+from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, named_part
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.inputs.random_states import as_random_state
 from boostrank.metrics.training_queries import remember_training_queries
 from boostrank.rankers.bagging_members import (
     draw_sample,

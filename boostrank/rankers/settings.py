@@ -14,8 +14,7 @@ from boostrank.backends.custom_functions import CustomObjective, as_metrics
 from boostrank.backends.feature_parameters import Features, resolve_features
 from boostrank.backends.progress import BAR
 from boostrank.core.dcg import DCG
-from boostrank.inputs.checks import is_count, is_number
-from boostrank.inputs.random_states import as_random_state
+from boostrank.inputs.checks import as_random_state, is_count, is_number
 from boostrank.model_selection import split_queries
 from boostrank.objectives.losses import LOSSES, Loss, get_loss
 from boostrank.rankers.features import TrainingFeatures

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from boostrank.inputs.arrays import Floats, rescale_extreme
-from boostrank.inputs.checks import check_choice, check_count, check_number
-from boostrank.inputs.random_states import as_generator
+from boostrank.inputs.checks import as_generator, check_choice, check_count, check_number
 from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, differences_of_rankers
 
 

@@ -6,7 +6,7 @@ the intercept of the profiled logistic loss, which both compute with an error of
 
 from __future__ import annotations
 
-from boostrank.core.compiled.query_losses import LossForm
+from boostrank.core.compiled.documents import LossForm
 from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
 from boostrank.surrogates.power_family import Power

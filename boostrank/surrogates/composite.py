@@ -32,7 +32,7 @@ class Composite(Surrogate):
     minus ``v v'`` is diagonally dominant, and because a negative ``outer''`` only makes the Hessian smaller.
 
     Functions that overflow at large scores end the training with an error. For the exponential function,
-    :mod:`boostrank.core.exponential` has a continuation that does not overflow.
+    :mod:`boostrank.core.convex_functions` has a continuation that does not overflow.
 
     Parameters
     ----------

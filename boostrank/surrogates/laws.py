@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.random_states import as_generator
+from boostrank.inputs.checks import as_generator
 from boostrank.surrogates.base import Surrogate, closed_form
 from boostrank.surrogates.expectation import TARGET_LEVELS, Expectation, draw_expectation, finite_bounds
 from boostrank.surrogates.separable import Separable

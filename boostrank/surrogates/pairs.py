@@ -2,7 +2,7 @@
 
     loss(s, u) = sum_i u_i sum_{j != i} phi(s_i - s_j)
 
-The sums are over the documents of a query, and ``phi`` is a convex function of :mod:`boostrank.core.margins`.
+The sums are over the documents of a query, and ``phi`` is a convex function of :mod:`boostrank.core.convex_functions`.
 RankNet gives all ordered pairs the same weight, which is not NDCG consistent. Here the weight of a pair is the target
 of its first document, which is its normalized gain.
 
@@ -42,7 +42,8 @@ from typing import ClassVar
 import numpy as np
 
 from boostrank.core import compiled
-from boostrank.core.margins import get_margin
+from boostrank.core.compiled import documents
+from boostrank.core.convex_functions import get_margin
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.surrogates.base import Surrogate
@@ -62,7 +63,7 @@ class GainWeightedPairs(Surrogate):
     ``[[1, -1], [-1, 1]]``, whose eigenvalues are 0 and 2, so that twice the exact diagonal is a majorant. That is the
     Hessian returned.
 
-    A subclass sets `margin`, the name of ``phi`` in :data:`boostrank.core.margins.MARGINS`. Unless it has a
+    A subclass sets `margin`, the name of ``phi`` in :data:`boostrank.core.convex_functions.MARGINS`. Unless it has a
     faster formula, pairs are computed in blocks. The number of pairs of a query is its number of documents with a
     positive target times its number of documents.
 
@@ -127,7 +128,7 @@ class PairwiseLogistic(GainWeightedPairs):
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         # A subclass may have another margin.
         if self.margin == "logistic" and compiled.is_available():
-            return compiled.pairwise_logistic(scores, targets, queries)
+            return documents.pairwise_logistic(scores, targets, queries)
         return super()._exact(scores, targets, queries)
 
 
@@ -177,7 +178,7 @@ class PairwiseSquaredHinge(GainWeightedPairs):
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         if compiled.is_available():
             ranking = queries.sort(scores, stable=False)
-            return compiled.pairwise_hinge(scores, targets, ranking, queries, is_squared=True)
+            return documents.pairwise_hinge(scores, targets, ranking, queries, is_squared=True)
         centred = scores - queries.repeat(queries.mean(scores))
         within = _WithinMargin(scores, queries)
         count, score = within.above(np.ones_like(centred)), within.above(centred)
@@ -206,7 +207,7 @@ class PairwiseHinge(GainWeightedPairs):
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         if compiled.is_available():
             ranking = queries.sort(scores, stable=False)
-            return compiled.pairwise_hinge(scores, targets, ranking, queries, is_squared=False)
+            return documents.pairwise_hinge(scores, targets, ranking, queries, is_squared=False)
         within = _WithinMargin(scores, queries)
         count, mass = within.above(np.ones_like(scores)), within.below(targets)
         return mass - targets * count, mass + targets * (count - 2.0)

@@ -74,7 +74,7 @@ where they are less, so that by the same two inequalities no step is longer. For
 gives ``D = B (p + q)``.
 
 **Distant scores.** Beyond ``a log x = 50``, ``x^a`` is replaced by its continuation of
-:mod:`boostrank.core.exponential` as a function of ``a log x``, which does not overflow. The loss is ``sum_i u_i
+:mod:`boostrank.core.convex_functions` as a function of ``a log x``, which does not overflow. The loss is ``sum_i u_i
 phi(log x_i)`` with a convex ``phi`` and ``phi' > 0``. That it is convex follows as above. It is still consistent: let
 ``v_1 > v_2``. If ``s_1 < s_2``, exchanging the two scores changes the loss by ``(v_1 - v_2) (phi(log x_2) - phi(log
 x_1)) < 0``. If ``s_1 = s_2``, raising ``s_1`` and lowering ``s_2`` changes it at the rate ``-(v_1 - v_2) phi'(log x_1)
@@ -93,7 +93,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import exprel, logsumexp
 
-from boostrank.core import exponential
+from boostrank.core import convex_functions
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number
@@ -188,9 +188,9 @@ class Power(Surrogate):
         exponents = self.exponent * log_x
         # exprel(y) is (exp(y) - 1) / y, which is 1 for y = 0.
         values = log_x * exprel(exponents)
-        distant = exponents > exponential.MAX_EXPONENT
+        distant = exponents > convex_functions.MAX_EXPONENT
         if distant.any():
-            values[distant] = (exponential.value(exponents[distant]) - 1.0) / self.exponent
+            values[distant] = (convex_functions.continued_exp(exponents[distant]) - 1.0) / self.exponent
         return queries.sum(targets * values)
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
@@ -229,8 +229,8 @@ class Power(Surrogate):
             return targets, 0.0, 0.0
         exponents = np.subtract(queries.repeat(np.log(total)), centred, out=centred)
         exponents *= a
-        if exponents.max() > exponential.MAX_EXPONENT:
-            slope, curvature = exponential.slope_curvature(exponents)
+        if exponents.max() > convex_functions.MAX_EXPONENT:
+            slope, curvature = convex_functions.continued_exp_derivatives(exponents)
             slope *= targets
             curvature *= a * targets
             mass, second = queries.sum(slope), queries.sum(curvature)
@@ -253,7 +253,7 @@ class Power(Surrogate):
             scores = self.representative(np.log(expected) / (1.0 + self.exponent))
         log_x = logsumexp(scores, axis=1, keepdims=True) - scores
         # The formula is that of the loss without its continuation for distant scores.
-        inside = self.exponent * log_x[np.isfinite(scores)] <= exponential.MAX_EXPONENT
+        inside = self.exponent * log_x[np.isfinite(scores)] <= convex_functions.MAX_EXPONENT
         return scores if inside.all() else None
 
 

@@ -117,6 +117,7 @@ from typing import ClassVar
 import numpy as np
 
 from boostrank.core import compiled
+from boostrank.core.compiled import documents
 from boostrank.core.dcg import DCG
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
@@ -209,7 +210,7 @@ class ConsistentLambdaRank(LogisticPairs):
     def _exact_compiled(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         """Gradient and exact diagonal of the Hessian, by the compiled library."""
         longest = int(queries.sizes.max())
-        return compiled.rank_weighted(
+        return documents.rank_weighted(
             scores,
             targets,
             queries.sort(scores, stable=False),

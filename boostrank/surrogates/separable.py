@@ -18,7 +18,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from boostrank.core import compiled, exponential
+from boostrank.core import compiled, convex_functions
+from boostrank.core.compiled import documents
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.surrogates.base import Surrogate, is_defined_with
@@ -198,7 +199,7 @@ class Poisson(Separable):
     of Ravikumar, Tewari and Yang (AISTATS 2011), Section 3.3.
 
     For scores above 50, the exponential function is replaced by its second-order Taylor polynomial at 50, which does
-    not overflow (:mod:`boostrank.core.exponential`). The potential is still strictly convex, and the surrogate
+    not overflow (:mod:`boostrank.core.convex_functions`). The potential is still strictly convex, and the surrogate
     consistent.
 
     Examples
@@ -212,13 +213,13 @@ class Poisson(Separable):
     takes_device_arrays = True
 
     def potential(self, scores: Floats) -> Floats:
-        return exponential.value(scores)
+        return convex_functions.continued_exp(scores)
 
     def slope_curvature(self, scores: Floats) -> tuple[Floats, Floats]:
-        return exponential.slope_curvature(scores)
+        return convex_functions.continued_exp_derivatives(scores)
 
     def inverse_slope(self, slopes: Floats) -> Floats:
-        return exponential.inverse_slope(slopes)
+        return convex_functions.continued_exp_inverse_slope(slopes)
 
     def dual(self, targets: Floats) -> Floats:
         return xlogy(targets, targets) - targets
@@ -226,7 +227,7 @@ class Poisson(Separable):
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         with np.errstate(divide="ignore"):
             logs = np.log(mass)
-        if logs.max() > exponential.MAX_EXPONENT:
+        if logs.max() > convex_functions.MAX_EXPONENT:
             return super().intercept(scores, mass, queries)
         return np.maximum(logs, LOG_ZERO) - queries.logsumexp(scores)
 
@@ -282,7 +283,7 @@ class Logistic(Separable):
         if not (is_logistic and is_on_host and compiled.is_available()):
             return super().intercept(scores, mass, queries)
         goals = self._mass_within_bounds(mass, queries) / queries.sizes
-        return compiled.logistic_intercept(scores, goals, queries, tolerance=MAX_LAST_STEP)
+        return documents.logistic_intercept(scores, goals, queries, tolerance=MAX_LAST_STEP)
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
         # A Newton step on the logit of the mean slope, which is nearly a linear function of the shift. For equal scores

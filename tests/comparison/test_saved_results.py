@@ -298,8 +298,8 @@ def test_versions_follow_the_code(monkeypatch, tmp_path):
     second = identity.versions.__wrapped__()
     assert second["boostrank"] != first["boostrank"]
     # Another compiled library is other code, if it is used.
-    (package.parent / "compiled").mkdir()
-    (package.parent / "compiled" / "_kernels.abi3.so").write_bytes(b"1")
+    (package.parent / "core" / "compiled").mkdir(parents=True)
+    (package.parent / "core" / "compiled" / "_kernels.abi3.so").write_bytes(b"1")
     for is_used in (True, False):
         monkeypatch.setattr(identity.compiled, "is_available", lambda is_used=is_used: is_used)
         assert (identity.versions.__wrapped__() != second) == is_used

@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from oracles import DISCOUNTS, dcg_of_order, ideal_dcg, normalized_gains, orders_by, slices
 from sklearn.metrics import dcg_score, ndcg_score
 
-from boostrank.core.dcg import DCG, check_relevance, reciprocal_or_zero
-from boostrank.core.gain_counts import LEVEL_SAMPLE_SIZE, MAX_COUNTED_LEVELS, count_levels
+from boostrank.core.dcg import (
+    DCG,
+    LEVEL_SAMPLE_SIZE,
+    MAX_COUNTED_LEVELS,
+    check_relevance,
+    count_levels,
+    reciprocal_or_zero,
+)
 from boostrank.core.queries import Queries
 
 CUTOFFS = [None, 1, 2, 4, 100]

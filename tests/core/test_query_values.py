@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boostrank.core.query_values import align, by_id, is_by_id, refuse_unknown
+from boostrank.core.weights import align, by_id, is_by_id, refuse_unknown
 
 FORMS = {
     "dict": {"b": 2, "a": 1},

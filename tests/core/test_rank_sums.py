@@ -9,7 +9,7 @@ import pytest
 from scipy.special import digamma
 
 from boostrank import evaluate_run, get_measure, theory
-from boostrank.core.rank_sums import sums_over_ranks
+from boostrank.core.discounts import sums_over_ranks
 from boostrank.metrics.measure_classes import ALL_MEASURES
 
 # Judgments for subtopics, and a run that has documents without judgments.

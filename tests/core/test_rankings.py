@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import boostrank as br
 from boostrank.core import rankings
 from boostrank.core.compiled import is_available
-from boostrank.core.compiled.first_ranks import first_ranks
+from boostrank.core.compiled.documents import first_ranks
 from boostrank.core.queries import Queries
 from boostrank.core.rankings import RankedBlock, for_each_ranked
 from boostrank.core.segments import Segments

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boostrank.core import compiled
-from boostrank.core.compiled.trec_lines import trec_lines
+from boostrank.core.compiled.lines import trec_lines
 from boostrank.datasets import read_qrels, read_run
 from boostrank.datasets.trec_compiled import parse_compiled
 from boostrank.datasets.trec_files import COLUMNS, TEXTS

@@ -7,7 +7,7 @@ import pytest
 from cases import for_each
 from scipy.optimize import minimize
 
-from boostrank.core.margins import MARGINS, get_margin
+from boostrank.core.convex_functions import MARGINS, get_margin
 from boostrank.core.queries import Queries
 from boostrank.objectives.objective import EdgeObjective, bind
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
-from boostrank.core.margins import MARGINS
+from boostrank.core.convex_functions import MARGINS
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
 
 RANKERS = [

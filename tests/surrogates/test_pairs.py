@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from boostrank.core.margins import get_margin
+from boostrank.core.convex_functions import get_margin
 from boostrank.core.queries import Queries
 from boostrank.surrogates import (
     GainWeightedPairs,

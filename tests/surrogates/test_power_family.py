@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oracles import numeric_gradient, numeric_hessians, slices
 from surrogate_samples import ragged
 
-from boostrank.core import exponential
+from boostrank.core import convex_functions
 from boostrank.core.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,
@@ -268,13 +268,13 @@ def test_no_counterexample_of_consistency_is_found(a, monkeypatch):
 def test_with_a_limit_within_reach_the_loss_is_the_continued_one(monkeypatch):
     for a in (0.25, 1, 2):
         # A low limit, so that numeric derivatives of the continued loss are accurate.
-        monkeypatch.setattr(exponential, "MAX_EXPONENT", 1.5 * a)
+        monkeypatch.setattr(convex_functions, "MAX_EXPONENT", 1.5 * a)
         for seed in range(5):
             scores, targets, queries = drawn(seed, [4, 2, 6, 3], 2.0, 1.0)
             log_x = queries.repeat(queries.logsumexp(scores)) - scores
             assert 0 < np.count_nonzero(log_x > 1.5) < len(scores)
             surrogate = Power(a)
-            expected = queries.sum(targets * (exponential.value(a * log_x) - 1) / a)
+            expected = queries.sum(targets * (convex_functions.continued_exp(a * log_x) - 1) / a)
             np.testing.assert_allclose(surrogate.loss(scores, targets, queries), expected, rtol=1e-12)
             gradient, hessian = surrogate.gradient_hessian(scores, targets, queries)
             numeric = numeric_gradient(surrogate, scores, targets, queries)

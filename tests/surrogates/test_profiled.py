@@ -11,7 +11,7 @@ from scipy.special import xlogy
 from surrogate_samples import ragged
 
 import boostrank as br
-from boostrank.core.exponential import MAX_EXPONENT
+from boostrank.core.convex_functions import MAX_EXPONENT
 from boostrank.core.queries import Queries
 from boostrank.surrogates import SURROGATES, Logistic, Poisson, Power, Profiled, Separable, Squared
 from boostrank.theory import check_consistency

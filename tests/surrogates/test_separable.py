@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oracles import Arc
 from surrogate_samples import ragged
 
-from boostrank.core.exponential import MAX_EXPONENT
+from boostrank.core.convex_functions import MAX_EXPONENT
 from boostrank.core.queries import Queries
 from boostrank.surrogates import SURROGATES, Logistic, Poisson, Separable, Squared
 

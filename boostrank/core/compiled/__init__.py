@@ -19,8 +19,6 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import DTypeLike
 
-from boostrank.core.segments import Segments
-from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.warnings import warn
 
 # Number of the version of the functions' arguments, as in module.c.
@@ -87,102 +85,7 @@ def status() -> str:
     return "used" if _library() is not None else "not used (boostrank was installed without it)"
 
 
-def logistic_intercept(scores: Floats, goals: Floats, queries: Segments, *, tolerance: float) -> Floats:
-    """The shift of each query with which the mean of ``1 / (1 + exp(-(score + shift)))`` is its goal.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_documents,)
-    goals : ndarray of float64, shape (n_queries,)
-        Above 0 and below 1.
-    queries : Segments
-    tolerance : float
-        Largest size of the last step of Newton's method.
-    """
-    scores, shifts = _floats(scores, queries), np.empty(queries.n_segments)
-    _call("logistic_intercept", scores, goals, queries.indptr, queries.n_segments, tolerance, shifts)
-    return shifts
-
-
-def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-    """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.PairwiseLogistic`.
-
-    Parameters
-    ----------
-    scores, targets : ndarray of float64, shape (n_documents,)
-    queries : Segments
-    """
-    return _derivatives("pairwise_logistic", scores, targets, queries, queries.indptr, queries.n_segments)
-
-
-def pairwise_hinge(
-    scores: Floats, targets: Floats, ranking: Ints, queries: Segments, *, is_squared: bool
-) -> tuple[Floats, Floats]:
-    """Gradient of :class:`boostrank.surrogates.PairwiseHinge` or ``PairwiseSquaredHinge``.
-
-    The second result is the exact diagonal of the Hessian of the squared hinge.
-
-    Parameters
-    ----------
-    scores, targets : ndarray of float64, shape (n_documents,)
-    ranking : ndarray of int64, shape (n_documents,)
-        Row numbers of each query by decreasing score.
-    queries : Segments
-    is_squared : bool
-    """
-    grouped = ranking, queries.indptr, queries.n_segments
-    return _derivatives("pairwise_hinge", scores, targets, queries, *grouped, is_squared)
-
-
-def rank_weighted(
-    scores: Floats,
-    targets: Floats,
-    ranking: Ints,
-    queries: Segments,
-    discounts: Floats,
-    *,
-    truncation: int,
-    divides: bool,
-    min_distance: float,
-) -> tuple[Floats, Floats]:
-    """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.ConsistentLambdaRank`.
-
-    Parameters
-    ----------
-    scores, targets : ndarray of float64, shape (n_documents,)
-    ranking : ndarray of int64, shape (n_documents,)
-        Row numbers of each query by decreasing score.
-    queries : Segments
-    discounts : ndarray of float64
-        Discounts of at least as many ranks as the longest query has documents.
-    truncation : int
-        Pairs count if one of their documents has a rank up to this one.
-    divides : bool
-        Whether weights are divided by `min_distance` plus the distance of the scores.
-    min_distance : float
-    """
-    grouped = ranking, queries.indptr, queries.n_segments
-    settings = discounts, truncation, divides, min_distance
-    return _derivatives("rank_weighted", scores, targets, queries, *grouped, *settings)
-
-
-def _derivatives(
-    name: str, scores: Floats, targets: Floats, queries: Segments, *arguments: object
-) -> tuple[Floats, Floats]:
-    """Gradient and Hessian by a function of the library, which takes `arguments` after scores and targets."""
-    gradient, hessian = np.empty(queries.n_rows), np.empty(queries.n_rows)
-    _call(name, _floats(scores, queries), _floats(targets, queries), *arguments, gradient, hessian)
-    return gradient, hessian
-
-
-def _floats(values: Floats, queries: Segments) -> Floats:
-    """Values of documents as the library reads them; their number is checked, since it would read beyond their end."""
-    if values.shape != (queries.n_rows,):
-        raise ValueError(f"there are values of the shape {values.shape} for {queries.n_rows} documents")
-    return np.ascontiguousarray(values, dtype=np.float64)
-
-
-def _call(name: str, *arguments: object) -> int:
+def call(name: str, *arguments: object) -> int:
     """Call a function of the library; returns its result if this is not negative."""
     library = _library()
     if library is None:

@@ -13,7 +13,7 @@
 
 /* Largest number of documents of a group with several queries. */
 #define GROUP_ROWS 512
-/* As exponential.MAX_EXPONENT. */
+/* As convex_functions.MAX_EXPONENT. */
 #define MAX_EXPONENT 50.0
 
 /* Consecutive queries. `starts` counts documents from the first one of the group. `s` and `u` are scores and targets; `g`

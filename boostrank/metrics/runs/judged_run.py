@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from boostrank.core.queries import Queries
-from boostrank.core.query_values import shown
 from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
+from boostrank.core.weights import shown
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice

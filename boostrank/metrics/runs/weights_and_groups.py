@@ -9,8 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from boostrank.core.queries import Queries
-from boostrank.core.query_values import align, by_id, refuse_unknown
-from boostrank.core.weights import query_weights
+from boostrank.core.weights import align, by_id, query_weights, refuse_unknown
 from boostrank.datasets.trec_tables import QUERY
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics.query_groups import QueryGroups

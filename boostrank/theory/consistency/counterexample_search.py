@@ -24,8 +24,7 @@ from scipy import optimize
 from boostrank.core.dcg import DCG
 from boostrank.core.targets import Normalize
 from boostrank.inputs.arrays import Bools, Floats
-from boostrank.inputs.checks import check_count
-from boostrank.inputs.random_states import as_generator
+from boostrank.inputs.checks import as_generator, check_count
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.theory.consistency.candidate_distributions import (
     candidates,

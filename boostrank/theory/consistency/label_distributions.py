@@ -23,8 +23,7 @@ from boostrank.core.dcg import DCG, check_relevance
 from boostrank.core.segments import Segments
 from boostrank.core.targets import Normalize, make_targets
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import check_count
-from boostrank.inputs.random_states import as_generator
+from boostrank.inputs.checks import as_generator, check_count
 
 # Largest difference of the sum of probabilities from 1, which is due to rounding.
 PROBABILITY_TOLERANCE = 1e-9

@@ -51,8 +51,8 @@ from boostrank.core.discounts import (
     is_constant,
     ranks_kept,
     share_kept,
+    sums_over_ranks,
 )
-from boostrank.core.rank_sums import sums_over_ranks
 from boostrank.inputs.arrays import Floats
 
 # Ranks at which the decay of a function is fitted: powers of 2 up to 2^52, which float64 represents exactly.

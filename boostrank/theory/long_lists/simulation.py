@@ -11,8 +11,7 @@ from boostrank.core.dcg import DCG, Gain
 from boostrank.core.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import check_count, is_count
-from boostrank.inputs.random_states import as_generator
+from boostrank.inputs.checks import as_generator, check_count, is_count
 from boostrank.significance.differences import standardized
 from boostrank.significance.power import ndcg_differences, required_queries
 from boostrank.theory.long_lists.populations import Lists, Population

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boostrank.core import compiled
-from boostrank.core.compiled.query_losses import LossForm, exp_and_log, write_derivatives
+from boostrank.core.compiled.documents import LossForm, exp_and_log, write_derivatives
 from boostrank.core.queries import Queries
 from boostrank.core.threads import use_threads
 from boostrank.objectives.device_objective import copy_to_device

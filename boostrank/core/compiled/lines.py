@@ -1,18 +1,23 @@
-"""Lines of LETOR files, read in C."""
+"""Lines of LETOR and TREC files."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.core.compiled import _call
+from boostrank.core.compiled import call
 from boostrank.inputs.arrays import Floats, Ints
 
 # As in decimals.h.
 MAX_POWER = 64
+#: What a field of a line is: the number of a column of texts, the first of which is the query, or one of these.
+Role = int | Literal["integer", "score", "unused"]
+# As in trec_lines.c.
+_NUMBERS = {"integer": -3, "score": -2, "unused": -1}
 
 
 class LetorLines(NamedTuple):
@@ -75,7 +80,7 @@ def letor_lines(block: bytes, first_index: int, max_index: int) -> LetorLines | 
     runs, comments = np.empty((n_lines, 3), np.int64), np.empty((n_lines, 2), np.int64)
     slow, counts = np.empty((n_lines + n_colons, 3), np.int64), np.empty(7, np.int64)
     results = labels, sizes, columns, values, runs.ravel(), comments.ravel(), slow.ravel(), counts
-    if _call("letor_lines", block, len(block), first_index, max_index, powers_of_five(), *results) != 0:
+    if call("letor_lines", block, len(block), first_index, max_index, powers_of_five(), *results) != 0:
         return None
     n_rows, n_values, n_runs, n_slow, has_qid, is_sorted, width = counts.tolist()
     rows, features = (labels[:n_rows], sizes[:n_rows]), (columns[:n_values], values[:n_values])
@@ -100,3 +105,57 @@ def powers_of_five() -> NDArray[np.uint64]:
             scaled.append(five << (128 - length) if length <= 128 else five >> (length - 128))
     halves = [half for number in scaled for half in (number >> 64, number & (2**64 - 1))]
     return np.array(halves, dtype=np.uint64)
+
+
+class TrecLines(NamedTuple):
+    """The lines of a text.
+
+    Attributes
+    ----------
+    texts : list of pairs of ndarray
+        The bytes of each column of texts, one after the other, uint8, and their places, int64, shape (n_rows + 1,): the
+        text of row i starts at ``places[i]`` and ends before ``places[i + 1]``.
+    scores : ndarray of float64, shape (n_rows,)
+    integers : ndarray of int64, shape (n_rows,)
+        Each of the two is valid if the lines have such a field.
+    runs : ndarray of int64, shape (n_runs,)
+        Row of the first of consecutive lines of one query. No two lines of a run have the same texts.
+    slow : ndarray of int64, shape (n_slow, 3)
+        Scores that are numbers, but were not computed: the row, and where the number starts and ends.
+    """
+
+    texts: list[tuple[NDArray[np.uint8], Ints]]
+    scores: Floats
+    integers: Ints
+    runs: Ints
+    slow: Ints
+
+
+def trec_lines(content: NDArray[np.uint8], roles: Sequence[Role]) -> TrecLines | None:
+    """Read lines; None if a line is invalid.
+
+    Parameters
+    ----------
+    content : ndarray of uint8
+        The bytes of the lines, and a zero byte.
+    roles : sequence of int or str
+        What the fields of a line are.
+    """
+    if len(content) == 0 or content[-1] != 0:
+        raise ValueError("the text must end with a zero byte")
+    n_texts, size = sum(isinstance(role, int) for role in roles), len(content) - 1
+    # A field and what separates it from the next one are two bytes at least.
+    max_rows = (size + 1) // (2 * len(roles))
+    numbers = np.array([role if isinstance(role, int) else _NUMBERS[role] for role in roles], dtype=np.int64)
+    # Memory is used only where it is written to.
+    data, places = np.empty(n_texts * size + 1, np.uint8), np.empty((n_texts, max_rows + 1), np.int64)
+    scores, integers, runs = np.empty(max_rows), np.empty(max_rows, np.int64), np.empty(max_rows, np.int64)
+    slow, counts = np.empty((max_rows, 3), np.int64), np.empty(3, np.int64)
+    shape, results = (len(roles), n_texts, max_rows), (scores, integers, runs, slow.ravel(), counts)
+    if call("trec_lines", content, size, numbers, *shape, powers_of_five(), data, places.ravel(), *results) != 0:
+        return None
+    n_rows, n_runs, n_slow = counts.tolist()
+    texts = [
+        (data[column * size : column * size + int(own[n_rows])], own[: n_rows + 1]) for column, own in enumerate(places)
+    ]
+    return TrecLines(texts, scores[:n_rows], integers[:n_rows], runs[:n_runs], slow[:n_slow])

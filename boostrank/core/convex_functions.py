@@ -1,6 +1,15 @@
-"""Convex functions of a margin: the score of the document that should rank higher, minus the score of the other.
+"""Convex functions that losses consist of: an exponential function that does not overflow, and functions of a margin.
 
-Pairwise losses are weighted sums of one of these functions over pairs of documents: the gain-weighted pairs of
+The exponential function is continued beyond an exponent of 50 by its second-order Taylor polynomial:
+
+    exp(x)                                        for x <= 50
+    exp(50) (1 + (x - 50) + (x - 50)^2 / 2)       for x > 50
+
+The continued function does not overflow for exponents up to 1e100. It is strictly convex like the exponential function.
+Therefore a proof that uses only the strict convexity of a loss also holds for the continued loss.
+
+A margin is the score of the document that should rank higher, minus the score of the other document. Pairwise losses
+are weighted sums of one function of the margin over pairs of documents: the gain-weighted pairs of
 :mod:`boostrank.surrogates.pairs`, or the edges of the graphs of :mod:`boostrank.preferences`.
 """
 
@@ -12,9 +21,51 @@ from types import MappingProxyType
 
 import numpy as np
 
-from boostrank.core import exponential
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
+
+#: Up to this exponent, the function is the exponential function.
+MAX_EXPONENT = 50.0
+
+
+def continued_exp(exponents: Floats) -> Floats:
+    """The continued exponential function of each exponent.
+
+    Examples
+    --------
+    >>> bool(np.isfinite(continued_exp(np.array([1e6]))).all())
+    True
+    """
+    excess = np.maximum(exponents - MAX_EXPONENT, 0.0)
+    return np.exp(exponents - excess) * (1.0 + excess + 0.5 * excess**2)
+
+
+def continued_exp_derivatives(exponents: Floats) -> tuple[Floats, Floats]:
+    """First and second derivative of :func:`continued_exp` at each exponent.
+
+    Examples
+    --------
+    >>> slope, curvature = continued_exp_derivatives(np.array([0.0, 60.0]))
+    >>> slope[0] == curvature[0] == 1.0, slope[1] == curvature[1] * 11.0
+    (np.True_, np.True_)
+    """
+    excess = np.maximum(exponents - MAX_EXPONENT, 0.0)
+    curvature = np.exp(exponents - excess)
+    return curvature * (1.0 + excess), curvature
+
+
+def continued_exp_inverse_slope(slopes: Floats) -> Floats:
+    """The exponents at which :func:`continued_exp` has the slopes `slopes`; minus infinity for a slope of 0.
+
+    Examples
+    --------
+    >>> continued_exp_inverse_slope(np.array([1.0, 0.0])).tolist()
+    [0.0, -inf]
+    """
+    with np.errstate(divide="ignore"):
+        exponents = np.log(slopes)
+    excess = np.maximum(np.exp(exponents - MAX_EXPONENT) - 1.0, 0.0)
+    return np.minimum(exponents, MAX_EXPONENT) + excess
 
 
 @dataclass(frozen=True)
@@ -52,7 +103,7 @@ def _logistic_derivatives(d: Floats) -> tuple[Floats, Floats]:
 
 
 def _exponential_derivatives(d: Floats) -> tuple[Floats, Floats]:
-    slope, curvature = exponential.slope_curvature(-d)
+    slope, curvature = continued_exp_derivatives(-d)
     return -slope, curvature
 
 
@@ -67,11 +118,11 @@ def _hinge_derivatives(d: Floats) -> tuple[Floats, Floats]:
 
 
 #: Functions of the margin by name: ``log(1 + exp(-d))``, ``exp(-d)``, ``max(0, 1 - d)``, ``max(0, 1 - d)^2 / 2`` and
-#: ``(1 - d)^2 / 2``. The exponential is that of :mod:`boostrank.core.exponential`, which does not overflow.
+#: ``(1 - d)^2 / 2``. The exponential function is :func:`continued_exp`, which does not overflow.
 MARGINS: Mapping[str, Margin] = MappingProxyType(
     {
         "logistic": Margin(_logistic, _logistic_derivatives),
-        "exponential": Margin(lambda d: exponential.value(-d), _exponential_derivatives),
+        "exponential": Margin(lambda d: continued_exp(-d), _exponential_derivatives),
         "hinge": Margin(_shortfall, _hinge_derivatives, smooth=False),
         "squared-hinge": Margin(
             lambda d: 0.5 * _shortfall(d) ** 2, lambda d: (-_shortfall(d), np.less(d, 1.0).astype(np.float64))

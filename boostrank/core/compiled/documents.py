@@ -1,0 +1,273 @@
+"""Losses of queries, rankings of their documents, and measures of rankings."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostrank.core.compiled import call
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints
+
+LossName = Literal[
+    "squared",
+    "poisson",
+    "logistic",
+    "centered-squared",
+    "centered-logistic",
+    "power",
+    "pnorm",
+    "normalized-pnorm",
+    "cosine",
+]
+# Their positions are their numbers in query_losses.c.
+_LOSSES: tuple[LossName, ...] = LossName.__args__  # type: ignore[attr-defined]
+RankedMeasure = Literal["dcg", "average_precision", "reciprocal_rank", "err"]
+# Their positions are their numbers in ranked_measures.c.
+_MEASURES: tuple[RankedMeasure, ...] = ("dcg", "average_precision", "reciprocal_rank", "err")
+_NONE = np.empty(0)
+
+
+class LossForm(NamedTuple):
+    """A loss that the library knows.
+
+    Attributes
+    ----------
+    name : str
+    settings : tuple of float
+        As they stand in query_losses.c.
+    """
+
+    name: LossName
+    settings: tuple[float, ...] = ()
+
+
+def write_derivatives(
+    form: LossForm,
+    scores: Floats,
+    targets: Floats,
+    weights: Floats | None,
+    queries: Segments,
+    *,
+    offset: float,
+    scale: float,
+    out: tuple[NDArray[np.float32], ...],
+) -> bool:
+    """Write gradient and Hessian at ``scores + offset``, times `scale` and the weights, to `out`.
+
+    Parameters
+    ----------
+    form : LossForm
+    scores, targets : ndarray of float64, shape (n_documents,)
+    weights : ndarray of float64, shape (n_documents,), or None
+    queries : Segments
+    offset, scale : float
+    out : pair of contiguous arrays of float32, shape (n_documents,)
+
+    Returns
+    -------
+    bool
+        Whether all scores and results are finite.
+    """
+    if any(result.shape != (queries.n_rows,) for result in out):
+        raise ValueError(f"gradient and Hessian must have one value for each of {queries.n_rows} documents")
+    # A loss without settings gets one, since an empty array may have no address.
+    settings = np.array([*form.settings, 0.0])
+    n_weights, factors = (0, _NONE) if weights is None else (queries.n_rows, _floats(weights, queries))
+    documents = _floats(scores, queries), offset, _floats(targets, queries), factors, n_weights, scale
+    result = call(
+        "query_loss", _LOSSES.index(form.name), settings, *documents, queries.indptr, queries.n_segments, *out
+    )
+    return result == 0
+
+
+def exp_and_log(values: Floats) -> tuple[Floats, Floats]:
+    """The exponential function, for values of at most 709, and the logarithm of the absolute value, as losses use them.
+
+    Errors are below 1 unit in the last place. Results below 2.2e-308, the smallest normal number, are 0, and logarithms
+    of such numbers are minus infinity.
+
+    Examples
+    --------
+    >>> from boostrank.core.compiled import is_available
+    >>> bool(is_available() and abs(exp_and_log(np.array([0.0, 1.0]))[0][1] - np.e) > np.spacing(np.e))
+    False
+    """
+    results = np.empty(len(values)), np.empty(len(values))
+    call("elementary", np.ascontiguousarray(values, np.float64), len(values), *results)
+    return results
+
+
+def logistic_intercept(scores: Floats, goals: Floats, queries: Segments, *, tolerance: float) -> Floats:
+    """The shift of each query with which the mean of ``1 / (1 + exp(-(score + shift)))`` is its goal.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_documents,)
+    goals : ndarray of float64, shape (n_queries,)
+        Above 0 and below 1.
+    queries : Segments
+    tolerance : float
+        Largest size of the last step of Newton's method.
+    """
+    scores, shifts = _floats(scores, queries), np.empty(queries.n_segments)
+    call("logistic_intercept", scores, goals, queries.indptr, queries.n_segments, tolerance, shifts)
+    return shifts
+
+
+def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.PairwiseLogistic`.
+
+    Parameters
+    ----------
+    scores, targets : ndarray of float64, shape (n_documents,)
+    queries : Segments
+    """
+    return _derivatives("pairwise_logistic", scores, targets, queries, queries.indptr, queries.n_segments)
+
+
+def pairwise_hinge(
+    scores: Floats, targets: Floats, ranking: Ints, queries: Segments, *, is_squared: bool
+) -> tuple[Floats, Floats]:
+    """Gradient of :class:`boostrank.surrogates.PairwiseHinge` or ``PairwiseSquaredHinge``.
+
+    The second result is the exact diagonal of the Hessian of the squared hinge.
+
+    Parameters
+    ----------
+    scores, targets : ndarray of float64, shape (n_documents,)
+    ranking : ndarray of int64, shape (n_documents,)
+        Row numbers of each query by decreasing score.
+    queries : Segments
+    is_squared : bool
+    """
+    grouped = ranking, queries.indptr, queries.n_segments
+    return _derivatives("pairwise_hinge", scores, targets, queries, *grouped, is_squared)
+
+
+def rank_weighted(
+    scores: Floats,
+    targets: Floats,
+    ranking: Ints,
+    queries: Segments,
+    discounts: Floats,
+    *,
+    truncation: int,
+    divides: bool,
+    min_distance: float,
+) -> tuple[Floats, Floats]:
+    """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.ConsistentLambdaRank`.
+
+    Parameters
+    ----------
+    scores, targets : ndarray of float64, shape (n_documents,)
+    ranking : ndarray of int64, shape (n_documents,)
+        Row numbers of each query by decreasing score.
+    queries : Segments
+    discounts : ndarray of float64
+        Discounts of at least as many ranks as the longest query has documents.
+    truncation : int
+        Pairs count if one of their documents has a rank up to this one.
+    divides : bool
+        Whether weights are divided by `min_distance` plus the distance of the scores.
+    min_distance : float
+    """
+    grouped = ranking, queries.indptr, queries.n_segments
+    settings = discounts, truncation, divides, min_distance
+    return _derivatives("rank_weighted", scores, targets, queries, *grouped, *settings)
+
+
+def _derivatives(
+    name: str, scores: Floats, targets: Floats, queries: Segments, *arguments: object
+) -> tuple[Floats, Floats]:
+    """Gradient and Hessian by a function of the library, which takes `arguments` after scores and targets."""
+    gradient, hessian = np.empty(queries.n_rows), np.empty(queries.n_rows)
+    call(name, _floats(scores, queries), _floats(targets, queries), *arguments, gradient, hessian)
+    return gradient, hessian
+
+
+def _floats(values: Floats, queries: Segments) -> Floats:
+    """Values of documents as the library reads them; their number is checked, since it would read beyond their end."""
+    if values.shape != (queries.n_rows,):
+        raise ValueError(f"there are values of the shape {values.shape} for {queries.n_rows} documents")
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def first_ranks(scores: Floats, queries: Segments, cutoffs: Ints) -> tuple[Ints, Ints]:
+    """Rows of the documents of the first ranks of each query, and of those that are tied with the last of them.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_documents,)
+        NaN has the last ranks.
+    queries : Segments
+    cutoffs : ndarray of int64, shape (n_queries,)
+        Number of ranks, from 1 to the number of documents of the query. Large cutoffs take much time.
+
+    Returns
+    -------
+    rows : ndarray of int64
+        Rows of the documents of the first query, sorted by decreasing score, those of equal score by row, then those of
+        the next query, and so on.
+    sizes : ndarray of int64, shape (n_queries,)
+        Number of these documents of each query.
+
+    Examples
+    --------
+    >>> from boostrank.core.compiled import is_available
+    >>> scores, queries = np.array([3.0, 2.0, 3.0, 3.0, 1.0]), Segments.from_sizes([2, 3])
+    >>> expected = [0, 2, 3], [1, 2]
+    >>> found = first_ranks(scores, queries, np.array([1, 1])) if is_available() else map(np.array, expected)
+    >>> [array.tolist() for array in found]
+    [[0, 2, 3], [1, 2]]
+    """
+    if cutoffs.shape != (queries.n_segments,) or cutoffs.min() < 1 or (cutoffs > queries.sizes).any():
+        raise ValueError("there must be a cutoff from 1 to the number of its documents for each query")
+    rows, sizes = np.empty(queries.n_rows, np.int64), np.empty(queries.n_segments, np.int64)
+    wanted = np.ascontiguousarray(cutoffs)
+    call("first_ranks", _floats(scores, queries), queries.indptr, queries.n_segments, wanted, rows, sizes)
+    return rows[: int(sizes.sum())], sizes
+
+
+def ranked_measure(
+    measure: RankedMeasure,
+    quality: Floats,
+    rows: Ints,
+    scores: Floats,
+    part: Segments,
+    cutoffs: Ints,
+    *,
+    averages: bool,
+    discounts: Floats = _NONE,
+) -> Floats:
+    """Value of a measure for each query, without its divisor, averaged over all permutations of tied documents.
+
+    Parameters
+    ----------
+    measure : {"dcg", "average_precision", "reciprocal_rank", "err"}
+        "average_precision" is the sum of the precision at the ranks of relevant documents, whose quality is 1.
+    quality : ndarray of float64, contiguous
+        Gain or satisfaction of all documents.
+    rows : ndarray of int64, shape (n_ranked,)
+        Row of each ranked document in `quality`. Numbers of other rows would be read too.
+    scores : ndarray of float64, shape (n_ranked,)
+        They do not increase within a query.
+    part : Segments
+        The ranked documents of each query.
+    cutoffs : ndarray of int64, shape (n_queries,)
+        Number of ranks that count. The documents that are tied with the last of these ranks are among the ranked.
+    averages : bool
+        Whether documents of equal score are tied. If not, each has the rank of its position.
+    discounts : ndarray of float64
+        Discounts of ranks, for DCG.
+    """
+    if rows.shape != (part.n_rows,) or scores.shape != rows.shape or cutoffs.shape != (part.n_segments,):
+        raise ValueError(f"rows, scores and cutoffs do not fit {part.n_rows} documents of {part.n_segments} queries")
+    if measure == "dcg" and len(discounts) < min(int(cutoffs.max()), int(part.sizes.max())):
+        raise ValueError(f"there are {len(discounts)} discounts for {int(cutoffs.max())} ranks")
+    values, number = np.empty(part.n_segments), _MEASURES.index(measure)
+    ranked = rows, np.ascontiguousarray(scores, np.float64), part.indptr, part.n_segments, cutoffs
+    call("ranked_measure", number, quality, *ranked, averages, discounts, values)
+    return values
