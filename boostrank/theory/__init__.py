@@ -1,7 +1,12 @@
 """Theory of NDCG: consistency of losses, what clicks change, and NDCG on long lists.
 
-The parts are the packages :mod:`boostrank.theory.consistency` and :mod:`boostrank.theory.long_lists`, each about one
-paper, and :mod:`boostrank.theory.click_feedback`. Their public names are imported here.
+- :mod:`boostrank.theory.consistency`: distributions of labels, minimizers of expected losses, the search for
+  counterexamples to consistency, and regret bounds. Theorems about losses, their gradients and their Newton steps
+  belong here.
+- :mod:`boostrank.theory.click_feedback`: losses of clicks in place of labels.
+- :mod:`boostrank.theory.long_lists`: limits of NDCG, and how consistently it distinguishes two rankers.
+
+All public names are imported here.
 """
 
 import lazy_loader

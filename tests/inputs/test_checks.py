@@ -42,11 +42,6 @@ def letor(tmp_path):
         ("by_group", lambda flag: br.compare_runs(RUN, {"a": RUN, "b": RUN}).to_latex(by_group=flag)),
         ("bounded", lambda flag: clicks.estimate_relevance(LOG, "position-based", bounded=flag)),
         ("self_normalized", lambda flag: clicks.evaluate(LOG, [1.0, 0.0], "position-based", self_normalized=flag)),
-        ("correct", lambda flag: theory.ClickFeedback(correct=flag)),
-        ("aggregate", lambda flag: theory.ClickFeedback(aggregate=flag)),
-        ("sharp", lambda flag: theory.discount_constant(3, sharp=flag)),
-        ("sharp", lambda flag: theory.regret_bound("squared", 0.1, 3, sharp=flag)),
-        ("sharp", lambda flag: theory.low_noise_bound("squared", 0.1, 0.5, 1.0, 3, sharp=flag)),
         (
             "within_queries",
             lambda flag: displays.GainCalibrationDisplay.from_predictions(Y, SCORES, QID, within_queries=flag),
@@ -87,11 +82,6 @@ def test_flags_of_numpy_are_valid(letor):
         (lambda: br.PreferenceGraph.from_grades(Y, QID, gain="nonsense"), "gain must be 'exp2', 'linear', a table"),
         (lambda: preferences.from_judgments([(0, 1)], QID), "judgments must be a DataFrame or a dict with the columns"),
         (lambda: br.simulate_clicks(Y, SCORES, QID, relevance=None), "relevance must be 'exp2', 'linear', a table"),
-        (lambda: theory.discount_constant(3, norm="2"), "norm must be the p of a p-norm, a number of at least 1"),
-        (lambda: theory.is_affine("softmax", n_trials=0), "n_trials must be an integer of at least 1; got 0"),
-        (lambda: theory.is_affine("softmax", tolerance=np.nan), "tolerance must be a finite number of at least 0"),
-        (lambda: theory.LabelDistribution.random(2.5), "n_documents must be an integer of at least 1; got 2.5"),
-        (lambda: theory.LabelDistribution.random(2, max_label=2.5), "max_label must be an integer of at least 0"),
         (
             lambda: theory.effective_ranks([10, 2.5]),
             r"n must be lengths of lists, integers of at least 1 .* got \[10, 2.5",

@@ -176,12 +176,12 @@ class Mixture(Separable):
 @pytest.mark.parametrize("potential", [Arc(), Mixture(0), Mixture(1)], ids=repr)
 def test_profiling_keeps_the_consistency_of_any_separable_potential(potential, monkeypatch):
     """The proof is in boostrank/surrogates/profiled.py."""
-    monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
+    monkeypatch.setattr("boostrank.theory.consistency.search.N_CLIMBS", 1)
     report = check_consistency(Profiled(potential), n_distributions=40)
     assert report.consistent, report
     assert report.n_unsolved == 0
 
 
 def test_profiling_does_not_make_inconsistent_targets_consistent(monkeypatch):
-    monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
+    monkeypatch.setattr("boostrank.theory.consistency.search.N_CLIMBS", 1)
     assert not check_consistency(Profiled(Arc()), "sum", n_distributions=20).consistent

@@ -315,7 +315,7 @@ def test_the_laws_find_weights_that_depend_on_labels():
 
 @pytest.mark.slow
 def test_the_search_finds_counterexamples_to_weights_that_depend_on_labels(monkeypatch):
-    monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
+    monkeypatch.setattr("boostrank.theory.consistency.search.N_CLIMBS", 1)
     assert check_consistency(LabelWeighted(both_gains), n_distributions=10).consistent
     one = LabelWeighted(both_gains_by_gap), LabelWeighted(gap_of_the_better)
     for surrogate, least_regret, n_distributions in zip(one, (0.02, 1e-4), (32, 96), strict=True):

@@ -23,7 +23,7 @@ that are not differentiable are minimized to within 1e-7 of their least value.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,15 +34,16 @@ from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import check_choice
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.base import closed_form
-from boostrank.theory.consistency.ellipsoid import minimize_convex
-from boostrank.theory.consistency.label_distributions import (
-    DistributionBatch,
-    LabelDistribution,
-    check_document_scores,
+from boostrank.theory.consistency.distributions import DistributionBatch, LabelDistribution, check_document_scores
+from boostrank.theory.consistency.minimization import (
+    SEARCH_TOLERANCE,
+    ExpectedLoss,
+    Solution,
+    minimize,
+    minimize_convex,
+    minimize_from,
 )
-from boostrank.theory.consistency.newton import SEARCH_TOLERANCE, ExpectedLoss, Solution, minimize, minimize_from
 
-Method = Literal["auto", "closed", "numeric"]
 # Number of starts of the minimization of a loss that is not convex, in a thorough search and in a quick one.
 N_STARTS, N_QUICK_STARTS = 6, 2
 # Tolerance of the residual in a quick search.
@@ -61,7 +62,7 @@ def minimizer(
     normalize: Normalize = "dcg",
     dcg: DCG | None = None,
     *,
-    method: Method = "auto",
+    method: Literal["auto", "numeric"] = "auto",
 ) -> Floats:
     """Scores that minimize the expected loss of a surrogate, shape (n_documents,).
 
@@ -76,16 +77,15 @@ def minimizer(
         Kind of targets; see :func:`boostrank.make_targets`.
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
-    method : {"auto", "closed", "numeric"}, default "auto"
-        ``"closed"`` is the closed form, ``"numeric"`` minimizes the expected loss numerically, and ``"auto"`` is the
-        closed form if there is one, and numeric otherwise. The numeric method is Newton's method, from several starts
-        if the loss is not convex. Convex losses that are not differentiable are minimized by the ellipsoid method.
+    method : {"auto", "numeric"}, default "auto"
+        ``"auto"`` is the closed form if there is one, and numeric otherwise. The numeric method is Newton's method,
+        from several starts if the loss is not convex. Convex losses that are not differentiable are minimized by the
+        ellipsoid method.
 
     Raises
     ------
     ValueError
-        If a target is outside of the surrogate's `target_bounds`, if `method` is ``"closed"`` and no closed form is
-        known, or if an argument is invalid.
+        If a target is outside of the surrogate's `target_bounds`, or if an argument is invalid.
     RuntimeError
         If no minimum is found. The loss may be unbounded below, or neither differentiable nor convex, or its gradient
         may be wrong.
@@ -104,7 +104,7 @@ def minimizer(
     >>> minimizer("poisson", LabelDistribution([[1, 0]], [1.0])).tolist()
     [0.0, -inf]
     """
-    check_choice("method", method, get_args(Method))
+    check_choice("method", method, ("auto", "numeric"))
     chosen, batch = get_surrogate(surrogate), DistributionBatch.of([distribution])
     targets = batch.targets(normalize, dcg)
     if not within_bounds(chosen, batch, targets)[0]:
@@ -116,8 +116,6 @@ def minimizer(
     closed = None if method == "numeric" else closed_form(chosen, batch.expect(targets))
     if closed is not None:
         return closed[0]
-    if method == "closed":
-        raise ValueError(f"no closed form of the minimizer of {chosen!r} is known; use method='numeric'")
     solution = minimize_numerically(chosen, batch, targets)
     if not solution.solved[0]:
         raise RuntimeError(

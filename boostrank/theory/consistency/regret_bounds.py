@@ -1,4 +1,4 @@
-"""Bounds of the NDCG regret by the excess loss of a surrogate: Theorem 10 of Ravikumar, Tewari and Yang (AISTATS 2011).
+"""Bounds of the NDCG regret by the excess loss of a surrogate: Theorems 10 and 11 of Ravikumar et al. (AISTATS 2011).
 
 **The bound.** Let ``v = E[u]`` be the expected normalized gains of a query, and ``e`` the excess loss of the scores
 ``s``: their expected loss minus the least one. Assume that there is a vector ``g(s)`` that sorts documents like ``s``,
@@ -65,12 +65,21 @@ surrogates no constant is known here, and you must pass one.
   also assumes that the norm does not change when components are permuted.
 - Equation 2 of Theorem 8 determines a loss only up to a term that depends on the targets alone.
 - The potential of the repaired cross entropy is ``h(x) = x log x - x``. Section 4 prints its conjugate ``exp``.
+
+**Few nearly tied documents.** For data with few queries of small margins, Theorem 11 has a smaller bound
+(:func:`low_noise_bound`). It is correct as printed, but there are errors near it:
+
+- Section 5.1 says that the regret of any scores is at least the margin of equation 5. But optimal scores have regret 0.
+- The theorem says that ``psi`` is ``alpha`` strongly convex. The constant of strong convexity is ``C_phi``.
+- In the proof, equation 7 lacks brackets around the excess loss. In the last line before the expectations, the exponent
+  of ``C_gamma`` must be ``-1 / (alpha + 1)``. With the printed ``-1 / (alpha + 2)``, the line is false for a query
+  whose regret is equal to its margin.
+- The margin of equation 5 is 0 for every query with more documents than the cutoff, and for every query with two
+  documents of equal expected gains. :func:`ndcg_margin` corrects this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,7 +88,7 @@ from numpy.typing import ArrayLike
 from boostrank.core.dcg import DCG
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_count, check_flag, check_number
+from boostrank.inputs.checks import check_count, check_number
 from boostrank.surrogates import (
     Cosine,
     Logistic,
@@ -92,6 +101,10 @@ from boostrank.surrogates import (
     Surrogate,
     get_surrogate,
 )
+from boostrank.theory.consistency.distributions import LabelDistribution
+
+# Smaller differences of expected gains are due to rounding.
+GAIN_TOLERANCE = 1e-12
 
 
 class StrongConvexity(NamedTuple):
@@ -107,9 +120,6 @@ class StrongConvexity(NamedTuple):
 
     constant: float
     norm: float
-
-
-Constant = Callable[[Any, int, DCG], StrongConvexity | None]
 
 
 def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | None = None) -> StrongConvexity:
@@ -149,15 +159,12 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
     chosen = get_surrogate(surrogate)
     # A profiled surrogate has the constant of its potential.
     base = chosen.potential if isinstance(chosen, Profiled) else chosen
-    # Subclasses of the classes in the table are not looked up, since they may have another loss.
-    constant = CONSTANTS.get(type(base))
-    result = None if constant is None else constant(base, int(n_documents), DCG() if dcg is None else dcg)
+    result = _known_convexity(base, n_documents, DCG() if dcg is None else dcg)
     if result is None:
-        known = ", ".join(kind.__name__ for kind in CONSTANTS)
         raise ValueError(
-            f"no strong convexity constant is known for {chosen!r}. Constants are known for {known} (Power with an "
-            "exponent from -1/2 to 0), and for Profiled with one of these as potential. If you know a constant, pass "
-            "convexity=StrongConvexity(constant, norm)"
+            f"no strong convexity constant is known for {chosen!r}. Constants are known for Squared, Logistic, "
+            "Poisson, Power, PNorm, NormalizedPNorm, Cosine (Power with an exponent from -1/2 to 0), and for Profiled "
+            "with one of these as potential. If you know a constant, pass convexity=StrongConvexity(constant, norm)"
         )
     return result
 
@@ -193,10 +200,9 @@ def discount_constant(n_documents: int, dcg: DCG | None = None, *, norm: float =
     (2.3648, 0.5219)
     """
     check_count("n_documents", n_documents)
-    check_flag("sharp", sharp)
-    if not (isinstance(norm, Real) and not isinstance(norm, bool) and norm >= 1):
+    if not norm >= 1:
         raise ValueError(f"norm must be the p of a p-norm, a number of at least 1 or infinity; got {norm!r}")
-    discounts = discounts_by_rank(int(n_documents), DCG() if dcg is None else dcg)
+    discounts = discounts_by_rank(n_documents, DCG() if dcg is None else dcg)
     vector = discounts - discounts[::-1] if sharp else 2.0 * discounts
     return float(np.linalg.norm(vector, ord=conjugate(norm)))
 
@@ -261,41 +267,166 @@ def regret_bound(
     return float(bound) if bound.ndim == 0 else bound
 
 
-def _in_euclidean_norm(constant: float) -> Constant:
-    return lambda surrogate, n_documents, dcg: StrongConvexity(constant, 2.0)
+def ndcg_margin(distribution: LabelDistribution, dcg: DCG | None = None) -> float:
+    """The smallest positive regret of a ranking of a query: equation 5, corrected for ties.
+
+    Let ``v_1 >= v_2 >= ... >= v_m`` be the sorted expected normalized gains. If these and the discounts ``d`` strictly
+    decrease, the margin is that of equation 5, ``min_l (v_l - v_{l+1}) (d_l - d_{l+1})``: exchanges of documents at
+    neighbouring ranks transform every ranking into an optimal one, and the last exchange increases the expected NDCG by
+    at least the margin.
+
+    If two expected gains or two discounts are equal, equation 5 gives 0. (Discounts beyond a cutoff are all 0.) The
+    margin is then the minimum over the exchanges that change the expected NDCG: the smallest product of the difference
+    of two successive discounts that differ, and of a positive difference of the expected gains of two documents, one
+    from each of the two runs of ranks with these discounts.
+
+    The regret of tied scores is a mean over several rankings. It can be smaller than the margin.
+
+    Parameters
+    ----------
+    distribution : LabelDistribution
+    dcg : DCG, optional
+        Gain, discount and cutoff; the default is ``DCG()``.
+
+    Returns
+    -------
+    float
+        Infinite if every ranking is optimal.
+
+    References
+    ----------
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, equation 5.
+
+    Examples
+    --------
+    >>> from boostrank.theory import SECTION_3_2_1
+    >>> round(ndcg_margin(SECTION_3_2_1), 4)
+    0.1594
+    >>> round(ndcg_margin(LabelDistribution([[2, 1, 0, 0]], [1.0]), DCG(k=2)), 4)
+    0.1738
+    """
+    dcg = DCG() if dcg is None else dcg
+    gains = np.sort(distribution.bayes_scores(dcg))[::-1]
+    discounts = discounts_by_rank(len(gains), dcg)
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(discounts) < 0]))
+    runs = np.split(gains, starts[1:])
+    smallest = np.inf
+    for above, below, drop in zip(runs[:-1], runs[1:], -np.diff(discounts[starts]), strict=True):
+        differences = np.concatenate([above - below[0], above[-1] - below])
+        costly = differences[differences > GAIN_TOLERANCE]
+        smallest = min(smallest, float(drop) * costly.min(initial=np.inf))
+    return float(smallest)
 
 
-def _of_cross_entropy(surrogate: Any, n_documents: int, dcg: DCG) -> StrongConvexity:
-    return StrongConvexity(1.0 / (2.0 * max_target_norm(n_documents, dcg, 1.0)), 1.0)
+def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> float:
+    """The mean over queries of ``margin^-alpha``, which is ``C_gamma`` of equation 6.
+
+    Parameters
+    ----------
+    margins : array-like, shape (n_queries,)
+        Margins by :func:`ndcg_margin`, positive. A query with an infinite margin adds 0, or 1 if `alpha` is 0.
+    alpha : float
+        0 or more.
+    weights : array-like, shape (n_queries,), optional
+        Weights of the mean; 1 by default.
+
+    Raises
+    ------
+    ValueError
+        If a margin is not positive, or `alpha` is negative or infinite.
+
+    References
+    ----------
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, equation 6.
+
+    Examples
+    --------
+    >>> margin_moment([0.1, 0.2], alpha=1)
+    7.5
+    """
+    values = np.asarray(margins, dtype=np.float64)
+    if not (values > 0).all():
+        raise ValueError(f"margins must be positive numbers, one per query; got {margins!r}")
+    check_number("alpha", alpha, smallest=0)
+    powers = np.ones_like(values) if alpha == 0 else values**-alpha
+    return float(np.average(powers, weights=None if weights is None else np.asarray(weights, dtype=np.float64)))
 
 
-def _of_p_norm(surrogate: Any, n_documents: int, dcg: DCG) -> StrongConvexity:
-    q = surrogate.exponent(n_documents)
-    return StrongConvexity(1.0 / (2.0 * (q - 1.0)), conjugate(q))
+def low_noise_bound(
+    surrogate: str | Surrogate,
+    excess: float,
+    moment: float,
+    alpha: float,
+    n_documents: int,
+    dcg: DCG | None = None,
+    *,
+    sharp: bool = False,
+    convexity: StrongConvexity | None = None,
+) -> float:
+    """Theorem 11: an upper bound of the mean NDCG regret, which is smaller if few queries have small margins.
+
+    With ``C_F`` and ``C`` of :func:`regret_bound`, the bound is
+    ``(C_F^2 / C * excess)^((alpha + 1) / (alpha + 2)) C_gamma^(1 / (alpha + 2))``. For ``alpha = 0`` it is the bound of
+    Theorem 10. For large `alpha`, the exponent of the excess loss tends to 1.
+
+    *Proof.* The regret ``R`` of a ranking of a query is 0 or at least its margin ``M``. Therefore it is at most
+    ``R^(1 + c) M^-c`` for ``c = alpha / (alpha + 2)``. By Hölder's inequality with the exponents
+    ``(alpha + 2) / (alpha + 1)`` and ``alpha + 2``,
+    ``E[R] <= E[R^2]^((alpha + 1) / (alpha + 2)) E[M^-alpha]^(1 / (alpha + 2))``. By the proof of Theorem 10,
+    ``E[R^2] <= C_F^2 / C E[excess]``. The bound holds for tied scores too, because their regret is a mean over rankings
+    for which it holds.
+
+    Parameters
+    ----------
+    surrogate, n_documents, dcg, sharp, convexity
+        As in :func:`regret_bound`.
+    excess : float
+        Mean excess loss over queries; see :func:`excess_loss`.
+    moment : float
+        ``C_gamma`` of :func:`margin_moment`, for the same `alpha`.
+    alpha : float
+        0 or more.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`regret_bound`, and if `moment` or `alpha` is negative or infinite.
+
+    References
+    ----------
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Theorem 11.
+
+    Examples
+    --------
+    >>> round(low_noise_bound("squared", 0.001, margin_moment([0.1, 0.2], 1), 1, n_documents=2), 4)
+    0.0979
+    >>> round(regret_bound("squared", 0.001, n_documents=2), 4)
+    0.1058
+    """
+    check_number("alpha", alpha, smallest=0)
+    check_number("moment", moment, smallest=0)
+    first = regret_bound(surrogate, float(excess), n_documents, dcg, sharp=sharp, convexity=convexity)
+    return float(first ** (2.0 * (alpha + 1.0) / (alpha + 2.0)) * moment ** (1.0 / (alpha + 2.0)))
 
 
-def _of_power(surrogate: Any, n_documents: int, dcg: DCG) -> StrongConvexity | None:
-    if not -0.5 <= surrogate.exponent <= 0:
-        return None
-    norm = 1.0 / (1.0 + surrogate.exponent)
-    return StrongConvexity(norm / (2.0 * max_target_norm(n_documents, dcg, norm)), norm)
-
-
-def _of_normalized_p_norm(surrogate: Any, n_documents: int, dcg: DCG) -> StrongConvexity:
-    constant, norm = _of_p_norm(surrogate, n_documents, dcg)
-    return StrongConvexity(constant / max_target_norm(n_documents, dcg, norm), norm)
-
-
-#: Functions of a surrogate, the number of documents and a DCG that return the constant, by class of surrogate.
-CONSTANTS: dict[type[Surrogate], Constant] = {
-    Squared: _in_euclidean_norm(0.5),
-    Logistic: _in_euclidean_norm(2.0),
-    Poisson: _of_cross_entropy,
-    Power: _of_power,
-    PNorm: _of_p_norm,
-    NormalizedPNorm: _of_normalized_p_norm,
-    Cosine: _of_normalized_p_norm,
-}
+def _known_convexity(surrogate: Surrogate, n_documents: int, dcg: DCG) -> StrongConvexity | None:
+    """The row of the table in the text of the module, or None."""
+    # Subclasses of the classes in the table are not looked up, since they may have another loss.
+    kind: Any = type(surrogate)
+    if kind is Squared:
+        return StrongConvexity(0.5, 2.0)
+    if kind is Logistic:
+        return StrongConvexity(2.0, 2.0)
+    if kind is Poisson:
+        return StrongConvexity(1.0 / (2.0 * max_target_norm(n_documents, dcg, 1.0)), 1.0)
+    if isinstance(surrogate, Power) and kind is Power and -0.5 <= surrogate.exponent <= 0:
+        norm = 1.0 / (1.0 + surrogate.exponent)
+        return StrongConvexity(norm / (2.0 * max_target_norm(n_documents, dcg, norm)), norm)
+    if isinstance(surrogate, PNorm | NormalizedPNorm) and kind in (PNorm, NormalizedPNorm, Cosine):
+        q = surrogate.exponent(n_documents)
+        constant, norm = 1.0 / (2.0 * (q - 1.0)), conjugate(q)
+        return StrongConvexity(constant if kind is PNorm else constant / max_target_norm(n_documents, dcg, norm), norm)
+    return None
 
 
 def max_target_norm(n_documents: int, dcg: DCG, norm: float) -> float:

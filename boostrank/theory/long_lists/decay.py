@@ -53,7 +53,7 @@ from boostrank.core.discounts import (
     share_kept,
     sums_over_ranks,
 )
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Floats, Ints
 
 # Ranks at which the decay of a function is fitted: powers of 2 up to 2^52, which float64 represents exactly.
 RANKS = np.exp2(np.arange(8.0, 53.0))
@@ -185,10 +185,7 @@ def decay_of(discount: Discount) -> Decay:
         if isinstance(discount, str):
             return Decay(0.0, 1.0, False) if discount == "log2" else Decay(1.0, 0.0, False)
         return Decay(float(discount[1]) if discount[0] == "power" else np.inf, 0.0, False)
-    try:
-        values = np.asarray(function(RANKS), dtype=np.float64)
-    except (IndexError, KeyError, ValueError) as error:
-        raise ValueError(f"discount must have values at ranks up to 2^52 for its decay to be found: {error}") from None
+    values = np.asarray(function(RANKS), dtype=np.float64)
     if values.shape != RANKS.shape or not np.isfinite(values).all() or (np.diff(values) > 0).any() or values[-1] < 0:
         raise ValueError("discount must be finite, not negative and not increasing at ranks up to 2^52")
     if values[-1] == 0:
@@ -235,12 +232,17 @@ def effective_ranks(n: ArrayLike, *, discount: Discount = "log2", k: Cutoff = No
     >>> effective_ranks([100, 10_000]).round(1).tolist()
     [78.8, 9495.1]
     """
+    kept = ranks_kept(k, lengths_of_lists(n))
+    total, squares = _sums(discount, kept)
+    return total**2 / squares
+
+
+def lengths_of_lists(n: ArrayLike) -> Ints:
+    """Lengths of lists as an array; raise ValueError if they are not integers of at least 1."""
     lengths = np.asarray(n)
     if lengths.dtype.kind not in "iu" or lengths.size == 0 or lengths.min() < 1:
         raise ValueError(f"n must be lengths of lists, integers of at least 1 and below 2^63; got {n!r}")
-    kept = ranks_kept(k, lengths)
-    total, squares = _sums(discount, kept)
-    return total**2 / squares
+    return lengths
 
 
 def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:

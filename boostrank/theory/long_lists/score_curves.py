@@ -75,11 +75,8 @@ class ScoreCurve:
         labels = check_relevance(self.labels)
         if len(labels) < 2 or (np.diff(labels) <= 0).any():
             raise ValueError(f"labels must be two or more, strictly increasing; got {self.labels!r}")
-        breaks = np.unique(np.asarray(self.breaks, dtype=np.float64))
-        if breaks.ndim != 1 or not ((breaks > 0) & (breaks < 1)).all():
-            raise ValueError(f"breaks must lie between 0 and 1; got {self.breaks!r}")
         object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "breaks", breaks)
+        object.__setattr__(self, "breaks", np.unique(np.asarray(self.breaks, dtype=np.float64)))
         self.at(np.linspace(0.0, 1.0, 101))
 
     @classmethod
@@ -108,8 +105,6 @@ class ScoreCurve:
             Probabilities in each interval, from the lowest scores to the highest.
         """
         rows = np.asarray(table, dtype=np.float64)
-        if rows.ndim != 2 or len(rows) == 0:
-            raise ValueError(f"table must have shape (n_parts, n_labels), not empty; got shape {rows.shape}")
         n_parts = len(rows)
         jumps = np.flatnonzero((np.diff(rows, axis=0) != 0).any(axis=1)) + 1
 
@@ -129,12 +124,7 @@ class ScoreCurve:
         points = np.atleast_1d(np.asarray(s, dtype=np.float64))
         if points.ndim != 1 or not ((points >= 0) & (points <= 1)).all():
             raise ValueError(f"s must be one-dimensional, in [0, 1]; got {s!r}")
-        values = np.asarray(self.probabilities(points), dtype=np.float64)
-        if values.shape != (len(points), len(self.labels)):
-            raise ValueError(
-                f"probabilities must have shape {(len(points), len(self.labels))} at {len(points)} points; "
-                f"got shape {values.shape}"
-            )
+        values = np.asarray(self.probabilities(points), dtype=np.float64).reshape(len(points), len(self.labels))
         positive = values.min(axis=1) >= -PROBABILITY_TOLERANCE
         valid = positive & (abs(values.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE)
         if not valid.all():
@@ -274,12 +264,14 @@ def _bin_means(values: NDArray[np.bool_], normalized: Floats, n_bins: int) -> Fl
 
 def check_one_population(first: ScoreCurve, second: ScoreCurve) -> None:
     """Raise ValueError for two curves with different labels or shares, which cannot be of one population."""
-    if not np.array_equal(first.labels, second.labels):
-        raise ValueError(f"both curves must have the same labels; got {first.labels} and {second.labels}")
-    if np.abs(first.shares - second.shares).max() > SHARE_TOLERANCE:
+    same_labels = np.array_equal(first.labels, second.labels)
+    if not same_labels or np.abs(first.shares - second.shares).max() > SHARE_TOLERANCE:
+        shares = (
+            dict(zip(each.labels.tolist(), each.shares.round(6).tolist(), strict=True)) for each in (first, second)
+        )
         raise ValueError(
-            "the curves of two rankers of one population must have the same shares of labels; got "
-            f"{first.shares.round(6).tolist()} and {second.shares.round(6).tolist()}"
+            "the curves of two rankers of one population must have the same labels and the same shares of labels; got "
+            "the shares {} and {}".format(*shares)
         )
 
 

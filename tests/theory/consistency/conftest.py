@@ -12,4 +12,4 @@ def few_starts(monkeypatch):
 @pytest.fixture
 def short_search(monkeypatch, few_starts):
     """Search neighbours of the worst distributions once, and not five times; most of the time is spent there."""
-    monkeypatch.setattr("boostrank.theory.consistency.counterexample_search.N_CLIMBS", 1)
+    monkeypatch.setattr("boostrank.theory.consistency.search.N_CLIMBS", 1)

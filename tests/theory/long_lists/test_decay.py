@@ -64,9 +64,6 @@ def test_verdicts_name_their_theorem(discount, k, verdict, reason):
 
 
 def test_a_function_that_cannot_be_judged_is_refused():
-    table = 1.0 / np.arange(1, 100)
-    with pytest.raises(ValueError, match="ranks up to 2\\^52"):
-        theory.feasibility(lambda ranks: table[ranks.astype(int) - 1])
     with pytest.raises(ValueError, match="finite, not negative and not increasing"):
         theory.feasibility(lambda ranks: np.where(ranks < 1e6, 1 / ranks, 1.0))
 

@@ -155,32 +155,6 @@ def test_simulated_lists_agree_with_the_pseudo_expectation_by_sums(discount, k):
     assert within_error(values, expected)
 
 
-@pytest.mark.parametrize(
-    ("discount", "k", "left"),
-    [
-        (("power", 0.3), None, 0.002),
-        (("power", 0.5), 0.2, 0.004),
-        # The rate is 1 / log n, as without a cutoff.
-        ("log2", 0.2, 0.02),
-        # The limit is that of k / n = 0, but here k / n = n^-0.2 is still 1/16.
-        ("log2", ("power", 0.8), 0.03),
-    ],
-)
-@pytest.mark.slow
-def test_a_million_documents_are_as_near_to_the_limit_as_the_rates_say(discount, k, left):
-    values = simulate(GRADED, 1_000_000, 2, discount, k, seed=2)
-    limit = theory.ndcg_limit(GRADED, discount=discount, k=k)
-    expected = theory.pseudo_expectation(GRADED, [1e6], discount=discount, k=k)[0]
-    assert within_error(values, expected, slack=1e-3)
-    assert abs(values.mean() - limit.value) < left
-
-
-def test_standard_ndcg_of_random_scores_is_far_from_one_even_for_a_million_documents():
-    values = simulate(RANDOM, 1_000_000, 2, seed=4)
-    assert 0.80 < values.mean() < 0.83
-    assert within_error(values, theory.pseudo_expectation(RANDOM, [1e6])[0], slack=1e-4)
-
-
 def test_standard_ndcg_approaches_one_at_the_rate_of_one_over_log_n():
     assert theory.log_discount_rate(RANDOM) == pytest.approx(-np.log(0.1), rel=1e-8)
     for curve in (RANDOM, GRADED, random_curve(3)):
@@ -190,15 +164,6 @@ def test_standard_ndcg_approaches_one_at_the_rate_of_one_over_log_n():
         assert errors[-1] < 0.03 * rate
         # The next term is of order 1 / log n, so that doubling log n halves the error.
         np.testing.assert_allclose(errors[1:] / errors[:-1], 0.5, atol=0.1)
-
-
-@pytest.mark.slow
-def test_simulated_standard_ndcg_follows_that_rate():
-    lengths = np.array([1_000, 31_623, 1_000_000])
-    left = [1 - simulate(RANDOM, n, max(2, 1_000_000 // n), seed=4).mean() for n in lengths]
-    # A thousand times more documents double log n, and so only halve the difference to the limit.
-    assert left[2] / left[0] == pytest.approx(0.5, abs=0.06)
-    assert left[1] / left[0] == pytest.approx(2 / 3, abs=0.05)
 
 
 def test_the_best_ranking_misses_nothing_at_any_rate():
@@ -220,15 +185,6 @@ def test_power_discounts_approach_their_limit_at_the_rate_of_zeta(beta):
     expected = zeta * (GRADED.expected_gain([1.0])[0] - limit * levels[0]) / (leading + zeta * levels[0])
     np.testing.assert_allclose(found, expected, rtol=0.025)
     assert np.log(found[-1] / found[0]) / np.log(100) == pytest.approx(-(1 - beta), abs=0.04)
-
-
-def test_lemma_21_for_the_log_discount():
-    gaps = []
-    for n, n_lists in ((100, 4_000), (1_000, 700), (10_000, 150)):
-        values = simulate(GRADED, n, n_lists, seed=5)
-        gaps.append(abs(values.mean() - theory.pseudo_expectation(GRADED, [n])[0]) * n ** (1 / 3))
-    assert gaps[0] < 0.3
-    assert gaps == sorted(gaps, reverse=True)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +242,7 @@ def test_sums_are_those_of_a_plain_loop():
 
 def test_sums_in_chunks_are_sums(monkeypatch):
     whole = theory.pseudo_expectation(GRADED, [5_000, 777], method="sum", discount="zipf")
-    monkeypatch.setattr("boostrank.theory.long_lists.finite_lists.MAX_RANKS_AT_ONCE", 100)
+    monkeypatch.setattr("boostrank.theory.long_lists.limits.MAX_RANKS_AT_ONCE", 100)
     np.testing.assert_allclose(theory.pseudo_expectation(GRADED, [5_000, 777], method="sum", discount="zipf"), whole)
 
 
@@ -307,8 +263,6 @@ def test_pseudo_expectations_of_what_has_none_are_refused():
         theory.pseudo_expectation(RANDOM, [10.5], method="sum")
     with pytest.raises(ValueError, match="method must be"):
         theory.pseudo_expectation(RANDOM, [10], method="exact")
-    with pytest.raises(ValueError, match="too long; use method='integral'"):
-        theory.pseudo_expectation(RANDOM, [1e12], method="sum")
     with pytest.raises(ValueError, match="no label with a positive gain"):
         theory.ndcg_limit(ScoreCurve.constant([0, 1], [1.0, 0.0]))
 
@@ -316,15 +270,11 @@ def test_pseudo_expectations_of_what_has_none_are_refused():
 # How rankers differ under the standard discount: Lemma 22.
 
 
-def crossing_pair(beta=None, size=0.4):
-    """Curves that differ by a quadratic without a mean, and without a first moment: of the logarithm, or of a power."""
-    if beta is None:
-        moments = [[-1.0, -0.25, -1 / 9], [1.0, 0.5, 1 / 3]]
-    else:
-        moments = [[1 / (1 - beta), 1 / (2 - beta), 1 / (3 - beta)], [1.0, 0.5, 1 / 3]]
-    shape = np.cross(*np.array(moments))
+def crossing_pair():
+    """Curves that differ by a quadratic without a mean, and without a first moment of the logarithm."""
+    shape = np.cross([-1.0, -0.25, -1 / 9], [1.0, 0.5, 1 / 3])
     u = np.linspace(0, 1, 1_001)
-    shape *= size / np.abs(np.polynomial.polynomial.polyval(u, shape)).max() * np.sign(shape[0])
+    shape *= 0.4 / np.abs(np.polynomial.polynomial.polyval(u, shape)).max() * np.sign(shape[0])
 
     def curve(sign):
         return ScoreCurve.binary(lambda s: 0.5 + sign * np.polynomial.polynomial.polyval(1 - s, shape))

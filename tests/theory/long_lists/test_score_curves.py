@@ -65,8 +65,6 @@ def test_invalid_curves_are_refused():
         ScoreCurve.constant([1, 0], [0.5, 0.5])
     with pytest.raises(ValueError, match="shape"):
         ScoreCurve([0, 1, 2], lambda s: np.stack([s, 1 - s], axis=1))
-    with pytest.raises(ValueError, match="breaks"):
-        ScoreCurve.binary(lambda s: s, breaks=[1.5])
     with pytest.raises(ValueError, match=r"s must be .* in \[0, 1\]"):
         GRADED.at([1.2])
     with pytest.raises(ValueError, match="at least two different labels"):

@@ -9,7 +9,7 @@ from boostrank.core.dcg import DCG
 from boostrank.inputs.arrays import Floats
 from boostrank.surrogates import SURROGATES, Surrogate, is_consistent
 from boostrank.tables.html import html_table
-from boostrank.theory.consistency.label_distributions import LabelDistribution
+from boostrank.theory.consistency.distributions import LabelDistribution
 
 
 class SearchCounts(NamedTuple):

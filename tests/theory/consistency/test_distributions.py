@@ -8,11 +8,8 @@ import pytest
 
 import boostrank as br
 from boostrank.core.dcg import DCG
-from boostrank.theory import (
-    SECTION_3_2_1,
-    LabelDistribution,
-)
-from boostrank.theory.consistency.label_distributions import DistributionBatch
+from boostrank.theory import SECTION_3_2_1, LabelDistribution
+from boostrank.theory.consistency.distributions import DistributionBatch
 from boostrank.theory.consistency.minimizers import minimizer
 
 SETTINGS = [("log2", None, "exp2"), ("log2", 2, "exp2"), ("zipf", 1, "linear"), (("power", 0.5), None, "linear")]
@@ -127,13 +124,13 @@ def test_random_distributions_are_what_was_asked_for():
     ("labels", "probabilities", "message"),
     [
         ([1, 2], [1.0], "shape"),
-        ([[]], [1.0], "not empty"),
+        ([[]], [1.0], "non-empty"),
         ([[1, 2], [1]], [0.5, 0.5], "equal length"),
         ([[1, -1]], [1.0], "negative"),
         ([[1, np.nan]], [1.0], "not finite"),
         ([[1, 2]], [0.5, 0.5], "one per outcome"),
         ([[1, 2], [2, 1]], [0.5, 0.6], "sum to 1"),
-        ([[1, 2], [2, 1]], [1.5, -0.5], "not be negative"),
+        ([[1, 2], [2, 1]], [1.5, -0.5], "not negative"),
         ([[1, 2], [2, 1]], [np.nan, 1.0], "sum to 1"),
     ],
 )
@@ -146,9 +143,3 @@ def test_invalid_distributions_are_errors(labels, probabilities, message):
 def test_invalid_scores_are_errors(scores):
     with pytest.raises(ValueError, match="scores must be"):
         SECTION_3_2_1.ndcg_regret(scores)
-
-
-@pytest.mark.parametrize("wrong", [{"n_documents": 0}, {"n_outcomes": 0}, {"max_label": -1}])
-def test_invalid_random_settings_are_errors(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        LabelDistribution.random(**({"n_documents": 2} | wrong))

@@ -10,32 +10,34 @@ If the weights of a loss depend on the scores, the minimizer is replaced by scor
 The search uses a loss and its gradient. It does not assume that the loss is linear in the targets. It does not use
 closed forms of minimizers, nor what a surrogate declares about its consistency. Of the surrogate's traits it uses
 `convex`, `shift_invariant`, `target_bounds` and `reweighted`.
+
+All probabilities of the distributions that the search draws are whole hundredths, so that a report can print a
+counterexample exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize
 
 from boostrank.core.dcg import DCG
+from boostrank.core.segments import Segments
 from boostrank.core.targets import Normalize
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import as_generator, check_count
 from boostrank.surrogates import Surrogate, get_surrogate
-from boostrank.theory.consistency.candidate_distributions import (
-    candidates,
-    max_label,
-    neighbours,
-    paper_distributions,
-)
-from boostrank.theory.consistency.consistency_report import ConsistencyReport, SearchCounts
-from boostrank.theory.consistency.label_distributions import DistributionBatch, LabelDistribution
+from boostrank.theory.consistency.distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution
+from boostrank.theory.consistency.minimization import SOLVED_TOLERANCE, ExpectedLoss
 from boostrank.theory.consistency.minimizers import minimize_numerically, within_bounds
-from boostrank.theory.consistency.newton import SOLVED_TOLERANCE, ExpectedLoss
+from boostrank.theory.consistency.report import ConsistencyReport, SearchCounts
+
+if TYPE_CHECKING:
+    from boostrank.theory.click_feedback import ClickFeedback
 
 # Scores that differ by at most this fraction of their range count as tied. The second tolerance is for solutions of the
 # ellipsoid method, which are less accurate.
@@ -50,16 +52,12 @@ MAX_CONFIRMATIONS = 10
 NEIGHBOURS_SHARE = 0.06
 # Largest relative difference between the gradient and differences of the loss.
 GRADIENT_TOLERANCE = 1e-3
-
-
-class TargetsOfDistributions(Protocol):
-    """Targets that are no function of the labels of one outcome, such as :class:`boostrank.theory.ClickFeedback`."""
-
-    def outcomes(self, batch: DistributionBatch, dcg: DCG) -> tuple[DistributionBatch, Floats]:
-        """The distributions over which the loss is expected, and the targets of their outcomes."""
-
-    def is_consistent_with_ndcg(self, surrogate: Surrogate) -> bool:
-        """Whether the minimizer with these targets is known to sort like the expected normalized gains."""
+# Largest label of drawn distributions, unless a table of gains ends at a smaller one.
+MAX_LABEL = 5
+# Numbers of documents of drawn distributions.
+SIZES = (2, 3, 4, 5)
+# Differences, in hundredths, from the probability at which the expected normalized gains of two documents are equal.
+NEAR_TIES = (1, 3, 6, 10)
 
 
 class _Examined(NamedTuple):
@@ -81,7 +79,7 @@ class _Search:
     """A loss, and the metric for which it may be inconsistent."""
 
     surrogate: Surrogate
-    normalize: Normalize | TargetsOfDistributions
+    normalize: Normalize | ClickFeedback
     dcg: DCG
     metric: DCG
 
@@ -162,7 +160,7 @@ def _least_with(loss: ExpectedLoss, rows: Floats, apart: float, start: Floats) -
 
 def check_consistency(
     surrogate: str | Surrogate,
-    normalize: Normalize | TargetsOfDistributions = "dcg",
+    normalize: Normalize | ClickFeedback = "dcg",
     dcg: DCG | None = None,
     *,
     metric: DCG | None = None,
@@ -227,18 +225,18 @@ def check_consistency(
     check_count("n_distributions", n_distributions)
     targets_dcg = DCG() if dcg is None else dcg
     search = _Search(get_surrogate(surrogate), normalize, targets_dcg, targets_dcg if metric is None else metric)
-    random, top = as_generator(random_state), min(max_label(search.dcg), max_label(search.metric))
+    random, top = as_generator(random_state), min(_max_label(search.dcg), _max_label(search.metric))
     if not isinstance(normalize, str):
         top = min(top, 1)
-    known = [*distributions, *paper_distributions(top)]
-    batches = [*_by_size(known), *candidates(int(n_distributions), search.metric, top, random)]
+    known = [*distributions, *(each for each in PAPER_DISTRIBUTIONS if each.labels.max() <= top)]
+    batches = [*_by_size(known), *_candidates(int(n_distributions), search.metric, top, random)]
     _check_bounds(search, batches)
     examined = [search.examine(batch) for batch in batches]
     _check_solved(search, examined)
     n_neighbours = 1 + int(NEIGHBOURS_SHARE * n_distributions)
     for _ in range(N_CLIMBS):
         for parent in _worst_by_size(examined):
-            examined.append(search.examine(neighbours(parent, n_neighbours, top, random)))
+            examined.append(search.examine(_neighbours(parent, n_neighbours, top, random)))
     n_similar = n_neighbours * (len(examined) - len(batches))
     counts = SearchCounts(int(n_distributions), len(known) - len(distributions), len(distributions), n_similar)
     return _report(search, examined, counts)
@@ -313,3 +311,87 @@ def _tied(scores: Floats, tolerance: Floats) -> Floats:
     result = np.empty_like(scores)
     np.put_along_axis(result, permutation, np.take_along_axis(increasing, first, axis=1), axis=1)
     return result
+
+
+def _max_label(dcg: DCG) -> int:
+    """The largest label of the distributions that are drawn for the gain of `dcg`."""
+    tabled = not isinstance(dcg.gain, str) and not callable(dcg.gain)
+    return min(MAX_LABEL, len(np.asarray(dcg.gain)) - 1) if tabled else MAX_LABEL
+
+
+def _candidates(n_distributions: int, dcg: DCG, top: int, random: np.random.Generator) -> Iterator[DistributionBatch]:
+    """Draw `n_distributions` distributions of labels up to `top`, in one batch for each number of documents.
+
+    The numbers of documents have equal shares, and so have the four kinds. What is left over goes to the first of them,
+    and a number of documents without a share has no batch.
+    """
+    n_cells = 4 * len(SIZES)
+    for i, m in enumerate(SIZES):
+        # The remainder goes to the first kind with every number of documents, then to the second kind, and so on.
+        places = np.arange(4) * len(SIZES) + i
+        counts = n_distributions // n_cells + (places < n_distributions % n_cells)
+        grades, binary = (
+            random.integers(0, highest + 1, size=(count, 3, m))
+            for count, highest in zip(counts[:2], (top, min(top, 1)), strict=True)
+        )
+        drawn = [labels for labels in (grades, binary) if len(labels)]
+        batches = [_batch(labels, random.dirichlet(np.ones(3), size=len(labels))) for labels in drawn]
+        batches += [_rare_gains(counts[2], m, top, random)] if counts[2] else []
+        batches += [_near_ties(counts[3], m, top, dcg, random)] if counts[3] else []
+        if counts.any():
+            yield DistributionBatch.concatenate(batches)
+
+
+def _neighbours(distribution: LabelDistribution, n: int, top: int, random: np.random.Generator) -> DistributionBatch:
+    """Draw `n` distributions similar to a given one.
+
+    The probabilities are changed at random, some labels are changed by 1, and a few labels are replaced by random ones
+    up to `top`.
+    """
+    shape = (n, *distribution.labels.shape)
+    steps = random.integers(-1, 2, size=shape) * (random.random(shape) < 0.3)
+    moved = np.clip(distribution.labels + steps, 0, max(top, distribution.labels.max()))
+    labels = np.where(random.random(shape) < 0.1, random.integers(0, top + 1, size=shape), moved)
+    noise = np.exp(0.5 * random.normal(size=(n, distribution.n_outcomes)))
+    weights = distribution.probabilities * noise
+    return _batch(labels, weights / weights.sum(axis=1, keepdims=True))
+
+
+def _rare_gains(n: int, m: int, top: int, random: np.random.Generator) -> DistributionBatch:
+    """Draw `n` distributions with small labels in the usual outcome and large labels in a rare one."""
+    usual, rare = random.integers(0, min(top, 2) + 1, size=(n, m)), random.integers(0, top + 1, size=(n, m))
+    rare = np.where(random.random((n, m)) < 0.5, np.maximum(rare, top - 1), rare)
+    probability = random.uniform(0.03, 0.4, size=n)
+    return _batch(np.stack([rare, usual], axis=1), np.stack([probability, 1.0 - probability], axis=1))
+
+
+def _near_ties(n: int, m: int, top: int, dcg: DCG, random: np.random.Generator) -> DistributionBatch:
+    """Draw `n` distributions with two outcomes that sort two documents in opposite ways.
+
+    The probabilities are near those at which the expected normalized gains of the two documents are equal.
+    """
+    labels = random.integers(0, top + 1, size=(n, 2, m)).astype(np.float64)
+    # In the first outcome document 0 has the larger label, in the second outcome document 1.
+    labels[:, 0, :2] = -np.sort(-labels[:, 0, :2], axis=1)
+    labels[:, 1, :2] = np.sort(labels[:, 1, :2], axis=1)
+    targets = _batch(labels, np.full((n, 2), 0.5)).targets("dcg", dcg).reshape(n, 2, m)
+    for_first, for_second = targets[:, 0, 0] - targets[:, 0, 1], targets[:, 1, 1] - targets[:, 1, 0]
+    total = for_first + for_second
+    tie = np.divide(for_second, total, out=np.full(n, 0.5), where=total > 0)
+    shift = random.choice(NEAR_TIES, size=n) * random.choice([-1, 1], size=n) / 100.0
+    probability = np.clip(tie + shift, 0.01, 0.99)
+    return _batch(labels, np.stack([probability, 1.0 - probability], axis=1))
+
+
+def _batch(labels: NDArray[Any], probabilities: Floats) -> DistributionBatch:
+    n, n_outcomes, m = labels.shape
+    outcomes = Segments.from_sizes([n_outcomes] * n)
+    return DistributionBatch(labels.reshape(-1, m).astype(np.float64), _hundredths(probabilities).ravel(), outcomes)
+
+
+def _hundredths(probabilities: Floats) -> Floats:
+    """Round probabilities to whole hundredths of at least one hundredth, such that their sum stays 1."""
+    counts = np.maximum(1, np.round(100.0 * probabilities))
+    largest = np.arange(len(counts)), counts.argmax(axis=1)
+    counts[largest] += 100 - counts.sum(axis=1)
+    return counts / 100.0

@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.core.dcg import DCG, check_relevance
 from boostrank.core.segments import Segments
 from boostrank.core.targets import Normalize, make_targets
-from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import as_generator, check_count
+from boostrank.inputs.arrays import Floats, Ints, as_floats
+from boostrank.inputs.checks import as_generator
 
 # Largest difference of the sum of probabilities from 1, which is due to rounding.
 PROBABILITY_TOLERANCE = 1e-9
@@ -58,17 +58,18 @@ class LabelDistribution:
     probabilities: Any
 
     def __post_init__(self) -> None:
-        labels, probabilities = _as_floats(self.labels, "labels"), _as_floats(self.probabilities, "probabilities")
-        if labels.ndim != 2 or labels.size == 0:
-            raise ValueError(f"labels must have shape (n_outcomes, n_documents), not empty; got shape {labels.shape}")
-        check_relevance(labels.ravel())
-        if probabilities.shape != labels.shape[:1]:
+        labels = as_floats(self.labels, "labels", keep_shape=True)
+        probabilities = as_floats(self.probabilities, "probabilities")
+        if labels.ndim != 2:
+            raise ValueError(f"labels must have shape (n_outcomes, n_documents); got shape {labels.shape}")
+        check_relevance(labels.ravel(), "labels")
+        valid = probabilities.shape == labels.shape[:1] and (probabilities >= 0).all()
+        if not valid or abs(probabilities.sum() - 1.0) > PROBABILITY_TOLERANCE:
             raise ValueError(
-                f"probabilities must be one per outcome, shape ({len(labels)},); got shape {probabilities.shape}"
+                f"probabilities must be one per outcome ({len(labels)}), not negative, and sum to 1; got "
+                f"{probabilities.tolist()}"
             )
-        if not (probabilities >= 0).all() or abs(probabilities.sum() - 1.0) > PROBABILITY_TOLERANCE:
-            raise ValueError(f"probabilities must not be negative and sum to 1; got {probabilities.tolist()}")
-        for name, values in (("labels", labels), ("probabilities", probabilities)):
+        for name, values in (("labels", labels.copy()), ("probabilities", probabilities.copy())):
             values.setflags(write=False)
             object.__setattr__(self, name, values)
 
@@ -94,9 +95,6 @@ class LabelDistribution:
         >>> LabelDistribution.random(2, random_state=0).labels.tolist()
         [[4.0, 3.0], [2.0, 1.0], [1.0, 0.0]]
         """
-        check_count("n_documents", n_documents)
-        check_count("n_outcomes", n_outcomes)
-        check_count("max_label", max_label, 0)
         random = as_generator(random_state)
         labels = random.integers(0, max_label + 1, size=(n_outcomes, n_documents))
         return cls(labels, random.dirichlet(np.ones(n_outcomes)))
@@ -281,19 +279,12 @@ class DistributionBatch:
 
 def check_document_scores(scores: ArrayLike, n_documents: int) -> Floats:
     """Scores as float64, shape (n_documents,); raise ValueError for another shape and for NaN."""
-    values = _as_floats(scores, "scores")
+    values = as_floats(scores, "scores")
     if values.shape != (n_documents,) or np.isnan(values).any():
         raise ValueError(
             f"scores must be {n_documents} numbers, one per document of the distribution, and not NaN; got {scores!r}"
         )
     return values
-
-
-def _as_floats(values: ArrayLike, name: str) -> Floats:
-    try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be numbers in rows of equal length: {error}") from None
 
 
 #: The example of Section 3.2.1 of Ravikumar, Tewari and Yang (AISTATS 2011): ``E[G]`` and ``E[G / Z]`` sort the two

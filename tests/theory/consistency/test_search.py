@@ -33,7 +33,7 @@ from boostrank.theory import (
     check_consistency,
     minimizer,
 )
-from boostrank.theory.consistency import counterexample_search
+from boostrank.theory.consistency import search
 
 FEW = {"n_distributions": 60}
 pytestmark = pytest.mark.usefixtures("short_search")
@@ -46,14 +46,7 @@ def expected(transform, distribution):
 @pytest.mark.parametrize(
     ("surrogate", "normalize", "distribution", "own", "numbers", "optimal"),
     [
-        (
-            "squared",
-            "none",
-            SECTION_3_2_1,
-            lambda y: 2.0**y - 1,
-            [10.0, 9.4],
-            [0.3216, 0.7533],
-        ),
+        ("squared", "none", SECTION_3_2_1, lambda y: 2.0**y - 1, [10.0, 9.4], [0.3216, 0.7533]),
         (
             "cosine",
             "l2",
@@ -181,6 +174,9 @@ def test_losses_that_only_seem_consistent_have_a_counterexample(surrogate):
     report = check_consistency(surrogate, n_distributions=20)
     assert not report.consistent
     assert report.regret > 0.005
+    # The report says what the surrogate declares, and does not rely on it.
+    assert report.declared is isinstance(surrogate, RootSquared)
+    assert ("the loss declares that it is consistent" in repr(report)) == report.declared
     # Where the labels are certain, only the loss that ignores the targets ranks wrongly.
     certain = LabelDistribution([[1, 3, 0]], [1.0])
     wrong = certain.ndcg_regret(minimizer(surrogate, certain, method="numeric").round(6))
@@ -229,15 +225,6 @@ def test_what_only_seems_a_minimum_is_no_counterexample():
     assert f"{wrong.n_unsolved} of these left out, because no minimum was found" in repr(wrong)
 
 
-def test_the_report_states_what_a_surrogate_declares_and_does_not_rely_on_it():
-    report = check_consistency(RootSquared(), **FEW)
-    assert report.declared is True
-    assert "declares that it is consistent" in repr(report)
-    report = check_consistency(Indifferent(), **FEW)
-    assert report.declared is False
-    assert "does not declare that it is consistent" in repr(report)
-
-
 @pytest.mark.parametrize(
     ("surrogate", "normalize", "k"),
     [("squared", "none", None), ("softmax", "sum", None), ("softmax", "softmax", 2), ("pairwise-squared", "l2", 1)],
@@ -265,7 +252,7 @@ def test_a_reported_counterexample_is_one(surrogate, normalize, k):
 
 
 def test_the_search_reports_the_largest_regret(monkeypatch):
-    monkeypatch.setattr(counterexample_search, "N_CLIMBS", 5)
+    monkeypatch.setattr(search, "N_CLIMBS", 5)
     few, many = (check_consistency("squared", "none", n_distributions=n) for n in (20, 200))
     assert many.regret > few.regret
     assert many.n_distributions > few.n_distributions
@@ -373,7 +360,7 @@ def test_targets_out_of_bounds_are_left_out():
     assert check_consistency("logistic", "sum", **FEW).n_outside == 0
 
 
-@pytest.mark.parametrize("n", [1, 7, 16, 50, 100])
+@pytest.mark.parametrize("n", [1, 7, 50])
 def test_the_report_counts_exactly_the_distributions_that_were_asked_for(n):
     report = check_consistency("squared", n_distributions=n)
     assert report.counts == (n, 3, 0, 0)
