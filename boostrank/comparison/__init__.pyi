@@ -1,4 +1,4 @@
 from .comparison import Comparison as Comparison
-from .paired import compare as compare
-from .paired_runs import compare_runs as compare_runs
-from .trainings import FinishedTraining as FinishedTraining
+from .rankers import FinishedTraining as FinishedTraining
+from .rankers import compare as compare
+from .runs import compare_runs as compare_runs

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import base64
-import errno
+import contextlib
+import dataclasses
+import importlib.metadata
 import json
 import os
-import zlib
+import pickle
+import sys
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
+from scipy import sparse
+from sklearn.base import clone
 
-from boostrank.comparison.identity import versions
+from boostrank.clicks import ClickLabels
+from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Floats
 
 #: First line of a file of results.
-HEADER = {"file": "results of boostrank compare, one training a line", "format": 1}
+HEADER = {"file": "results of boostrank compare, one training a line", "format": 2}
+# Packages whose versions are part of the identity of a training, if they are installed.
+PACKAGES = ("boostrank", "catboost", "lightgbm", "numpy", "scikit-learn", "scipy", "xgboost")
+# Parameters that change how long a training takes and what it prints, and not its model.
+WITHOUT_INFLUENCE = frozenset(
+    ("n_jobs", "nthread", "num_threads", "thread_count", "verbose", "verbosity", "silent", "logging_level")
+)
+
+
+class UnknownIdentityError(ValueError):
+    """A setting that cannot be compared with that of an earlier run, such as a lambda expression."""
 
 
 class TrainingResult(NamedTuple):
@@ -45,30 +63,24 @@ class TrainingIdentity(NamedTuple):
     ranker, fold : str
         Names.
     data : str
-        Hash of the data of the fold.
-    settings : dict
-        Class and parameters of the ranker, as values of JSON.
-    versions : dict
-        Versions of packages by name.
+        Result of :func:`data_hash`.
+    settings : str
+        Result of :func:`settings_hash`.
+    versions : str
+        Versions of packages.
     """
 
     ranker: str
     fold: str
     data: str
-    settings: Any
-    versions: dict[str, str]
-
-    @property
-    def key(self) -> str:
-        """All of it as text."""
-        return json.dumps(self, sort_keys=True)
+    settings: str
+    versions: str
 
 
 class SavedResults:
     """The trainings in a file of results: one of JSON in each line, below a first line that says what the file is.
 
-    A line that is incomplete or damaged is ignored, so that its training is run again. Lines are only appended. Each is
-    written in one step, so that an interrupted run leaves at most its last line incomplete.
+    A line that is incomplete or damaged is ignored, so that its training is run again. Lines are only appended.
 
     Parameters
     ----------
@@ -79,8 +91,6 @@ class SavedResults:
     ----------
     damaged_lines : list of int
         Numbers of the lines that are ignored, counted from 1.
-    n_trainings : int
-        Number of the trainings in the file when it was opened.
 
     Raises
     ------
@@ -92,14 +102,11 @@ class SavedResults:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
-            raise ValueError(f"results must be a regular file; {str(path)!r} is a pipe or a device")
+        self.damaged_lines: list[int] = []
+        self._results: dict[TrainingIdentity, TrainingResult] = {}
         # A file that cannot be written is an error before the first training, not after it.
         with open(self.path, "ab"):
             pass
-        self.damaged_lines: list[int] = []
-        self._results: dict[str, TrainingResult] = {}
-        self._identities: dict[tuple[str, str], list[TrainingIdentity]] = {}
         with open(self.path, "rb") as file:
             head = file.readline()
             if head and _decoded(head) != HEADER:
@@ -109,82 +116,111 @@ class SavedResults:
                 )
             for number, line in enumerate(file, 2):
                 self._read(number, line)
-                head = line
-            self._ends_in_line = head.endswith(b"\n") or not head
-        self.n_trainings = len(self._results)
+
+    @property
+    def n_trainings(self) -> int:
+        """Number of the trainings in the file when it was opened."""
+        return len(self._results)
 
     def find(self, identity: TrainingIdentity) -> TrainingResult | None:
         """The result of a training; None if the file has none of the same data, settings and versions."""
-        return self._results.get(identity.key)
+        return self._results.get(identity)
 
     def differences(self, identity: TrainingIdentity) -> list[str]:
         """The parts that differ in the most similar training of this name in the file; empty if there is none."""
-        names = ("data", "settings", "versions")
-        found = self._identities.get((identity.ranker, identity.fold), [])
-        # As text: in JSON, NaN is equal to NaN.
-        differences = [[name for name in names if _text(one, name) != _text(identity, name)] for one in found]
+        same_names = [one._asdict() for one in self._results if one[:2] == identity[:2]]
+        differences = [[name for name, value in identity._asdict().items() if one[name] != value] for one in same_names]
         return min(differences, key=len, default=[])
 
     def add(self, identity: TrainingIdentity, result: TrainingResult) -> None:
         """Append the result of a training."""
-        scores = np.ascontiguousarray(result.scores)
-        line = _with_checksum(
-            {
-                **identity._asdict(),
-                "rounds": result.rounds,
-                "seconds": round(result.seconds, 3),
-                "type": scores.dtype.str,
-                "scores": base64.b64encode(scores.tobytes()).decode(),
-            }
-        )
-        # One call of `write` without a buffer: another run that appends to the same file does not come in between.
-        with open(self.path, "ab", buffering=0) as file:
+        scores = base64.b64encode(result.scores.tobytes()).decode()
+        line = {**identity._asdict(), "rounds": result.rounds, "seconds": round(result.seconds, 3), "scores": scores}
+        with open(self.path, "ab+") as file:
             # The file may have been deleted or emptied in the meantime.
-            is_empty = os.fstat(file.fileno()).st_size == 0
-            start = f"{json.dumps(HEADER)}\n" if is_empty else "" if self._ends_in_line else "\n"
-            content = f"{start}{json.dumps(line)}\n".encode()
-            n_written = file.write(content)
-        self._ends_in_line = n_written == len(content)
-        if n_written != len(content):
-            # Without a buffer, a disk that becomes full is no error of this call, but of the next one.
-            raise OSError(
-                errno.ENOSPC,
-                f"only {n_written} of the {len(content)} bytes of a result were written, as if the disk is full",
-                str(self.path),
-            )
+            start = f"{json.dumps(HEADER)}\n" if file.tell() == 0 else ""
+            if not start:
+                file.seek(-1, os.SEEK_END)
+                # An interrupted run may have left its last line incomplete.
+                start = "" if file.read() == b"\n" else "\n"
+            file.write(f"{start}{json.dumps(line)}\n".encode())
 
     def _read(self, number: int, line: bytes) -> None:
         try:
             values = json.loads(line)
-            if values == HEADER:  # Two runs that begin at the same time may both write it.
-                return
-            if _with_checksum(values) != values:
-                raise ValueError("checksum")
             identity = TrainingIdentity(*(values[name] for name in TrainingIdentity._fields))
-            scores = np.frombuffer(base64.b64decode(values["scores"]), dtype=values["type"]).copy()
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            scores = np.frombuffer(base64.b64decode(values["scores"])).copy()
+            self._results[identity] = TrainingResult(scores, values["rounds"], values["seconds"])
+        except (ValueError, TypeError, KeyError):
             self.damaged_lines.append(number)
-            return
-        self._results[identity.key] = TrainingResult(scores, values["rounds"], values["seconds"])
-        self._identities.setdefault((identity.ranker, identity.fold), []).append(identity)
 
 
-def make_identity(ranker: str, fold: str, data: str, settings: Any) -> TrainingIdentity:
-    """The identity of a training with the versions that are installed, in the form that JSON reads it."""
-    return TrainingIdentity(*json.loads(json.dumps([ranker, fold, data, settings, versions()])))
+def data_hash(fold: Fold) -> str:
+    """A hash of the rows of a fold to train on, to validate on and to test on: features, labels and query ids.
+
+    Raises UnknownIdentityError for a click model that cannot be hashed.
+    """
+    return _hash([_arrays(part) for part in fold[1:] if part is not None])
 
 
-def _with_checksum(values: dict[str, Any]) -> dict[str, Any]:
-    rest = {name: value for name, value in values.items() if name != "checksum"}
-    return {**rest, "checksum": zlib.crc32(json.dumps(rest, sort_keys=True).encode())}
+def settings_hash(estimator: Any) -> str:
+    """A hash of the class and the parameters of an estimator, except those in :data:`WITHOUT_INFLUENCE`.
+
+    Classes and functions are known by their names and by the content of the files that define them.
+
+    Raises
+    ------
+    UnknownIdentityError
+        For a parameter that cannot be hashed, such as a function without a name or in another function.
+    """
+    plain = clone(estimator)
+    ignored = [name for name in plain.get_params() if name.rpartition("__")[2] in WITHOUT_INFLUENCE]
+    plain.set_params(**dict.fromkeys(ignored))
+    return _hash([plain, _sources([plain, *plain.get_params().values()])])
 
 
-def _text(identity: TrainingIdentity, name: str) -> str:
-    return json.dumps(getattr(identity, name), sort_keys=True)
+@cache
+def versions() -> str:
+    """Versions of the installed packages that trainings use."""
+    found = []
+    for name in PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found.append(f"{name} {importlib.metadata.version(name)}")
+    return ", ".join(found)
+
+
+def _hash(value: Any) -> str:
+    try:
+        return str(joblib.hash(value, hash_name="sha1"))
+    except (pickle.PicklingError, TypeError) as error:
+        raise UnknownIdentityError(str(error)) from error
+
+
+def _sources(values: list[Any]) -> list[bytes]:
+    """The content of the files that define functions, and the classes of other values."""
+    names = {str(value.__module__) for value in values if hasattr(value, "__module__")}
+    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in names}
+    if "__main__" in files and files["__main__"] is None:
+        raise UnknownIdentityError("code of an interactive session is in no file")
+    return [Path(file).read_bytes() for _, file in sorted(files.items()) if file is not None]
+
+
+def _arrays(data: Dataset) -> tuple[Any, ...]:
+    """The content of a data set, without what matrices and clicks remember of their use."""
+    X: Any = data.X
+    y: Any = data.y
+    if sparse.issparse(data.X):
+        csr = X.tocsr()
+        X = csr.shape, csr.data, csr.indices, csr.indptr
+    if isinstance(y, ClickLabels):
+        log, settings = y.log, [getattr(y, field.name) for field in dataclasses.fields(y) if field.name != "log"]
+        columns = [log.qid, log.row, log.position, log.clicks, log.impressions]
+        y = columns, None if log.sessions is None else log.sessions.indptr, settings, _sources([y.model])
+    return X, y, data.qid
 
 
 def _decoded(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None

@@ -10,12 +10,18 @@ import warnings
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from boostrank.comparison.identity import UnknownIdentityError, data_hash, settings
-from boostrank.comparison.saved_results import SavedResults, TrainingIdentity, TrainingResult, make_identity
+from boostrank.comparison.saved_results import (
+    SavedResults,
+    TrainingIdentity,
+    TrainingResult,
+    UnknownIdentityError,
+    data_hash,
+    settings_hash,
+    versions,
+)
 from boostrank.datasets import Fold
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
@@ -39,32 +45,6 @@ class Training(NamedTuple):
     fold: Fold
 
 
-class FinishedTraining(NamedTuple):
-    """A training as the argument `progress` of :func:`boostrank.compare` gets it, after it has ended.
-
-    Attributes
-    ----------
-    ranker, fold : str
-        Names.
-    rounds : float
-        Number of boosting rounds, NaN for an estimator that has none.
-    seconds : float
-        Time of the training and the prediction.
-    is_saved : bool
-        Whether the result was in the file of results, so that nothing was trained.
-    n_finished, n_trainings : int
-        Number of trainings that are finished, this one included, and number of all.
-    """
-
-    ranker: str
-    fold: str
-    rounds: float
-    seconds: float
-    is_saved: bool
-    n_finished: int
-    n_trainings: int
-
-
 class Warned(NamedTuple):
     """A warning of a training in another process."""
 
@@ -79,9 +59,10 @@ def run_trainings(
 
     A result that is not saved yet is appended to the file before it is yielded.
     """
-    identities: Sequence[TrainingIdentity | None] = [None] * len(trainings)
+    identities: list[TrainingIdentity | None] = [None] * len(trainings)
     if saved is not None:
-        identities = _identities(trainings)
+        hashes: dict[int, str | None] = {}
+        identities = [_identity(training, hashes) for training in trainings]
         _warn_of_unused(saved, identities)
     missing = []
     for number, identity in enumerate(identities):
@@ -97,25 +78,24 @@ def run_trainings(
         yield number, result, False
 
 
-def _identities(trainings: Sequence[Training]) -> list[TrainingIdentity | None]:
-    """The identity of each training; None where a setting has none, so that its result is neither saved nor found."""
-    hashes: dict[int, str] = {}
-    identities: list[TrainingIdentity | None] = []
-    for training in trainings:
-        fold = training.fold
-        try:
-            if id(fold) not in hashes:
-                hashes[id(fold)] = data_hash(fold)
-            described = settings(training.ranker)
-        except (UnknownIdentityError, RecursionError):
-            identities.append(None)
-        else:
-            identities.append(make_identity(training.name, fold.name, hashes[id(fold)], described))
-    return identities
+def _identity(training: Training, hashes: dict[int, str | None]) -> TrainingIdentity | None:
+    """The identity of a training; None if a setting has none, so that the result is neither saved nor found.
+
+    `hashes` keeps those of the data of folds.
+    """
+    name, ranker, fold = training
+    try:
+        if id(fold) not in hashes:
+            hashes[id(fold)] = None
+            hashes[id(fold)] = data_hash(fold)
+        data = hashes[id(fold)]
+        return None if data is None else TrainingIdentity(name, fold.name, data, settings_hash(ranker), versions())
+    except UnknownIdentityError:
+        return None
 
 
 def _warn_of_unused(saved: SavedResults, identities: Sequence[TrainingIdentity | None]) -> None:
-    """Warn of lines that are damaged, and of trainings of the same names that are other ones."""
+    """Warn of lines that are damaged, and of saved trainings of the same names that differ in something else."""
     if saved.damaged_lines:
         numbers = ", ".join(map(str, saved.damaged_lines))
         warn(f"{saved.path}: damaged, and therefore ignored: line {numbers}")
@@ -168,14 +148,11 @@ def _trained(training: Training) -> TrainingResult:
     assert fold.validation is not None
     try:
         fitted = fit_with_validation(training.ranker, fold.train, fold.validation)
-        scores = np.asarray(fitted.predict(fold.test.X))
         # Invalid scores are an error here, before they are saved.
-        checked, n_documents = check_scores(scores), len(fold.test.y)
-        if len(checked) != n_documents:
-            raise ValueError(f"predict returned {len(checked)} scores for {n_documents} documents")
+        scores, n_documents = check_scores(fitted.predict(fold.test.X)), len(fold.test.y)
+        if len(scores) != n_documents:
+            raise ValueError(f"predict returned {len(scores)} scores for {n_documents} documents")
     except Exception as error:
         error.add_note(f"while {training.name} was trained on {fold.name}")
         raise
-    return TrainingResult(
-        scores if scores.dtype.kind in "fiub" else checked, n_rounds(fitted), time.perf_counter() - start
-    )
+    return TrainingResult(scores, n_rounds(fitted), time.perf_counter() - start)

@@ -15,8 +15,8 @@ from rich.text import Text
 from sklearn.base import BaseEstimator
 
 import boostrank as br
-from boostrank.comparison import FinishedTraining, progress_display
-from boostrank.comparison.progress_display import ProgressDisplay
+from boostrank.comparison import FinishedTraining, rankers
+from boostrank.comparison.rankers import ProgressDisplay
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +111,9 @@ def shown(monkeypatch):
             assert stderr
             return Console(file=file, **given, **{"width": 100, **options})
 
-        monkeypatch.setattr(progress_display, "Console", console)
+        monkeypatch.setattr(rankers, "Console", console)
         # Other threads of this process, such as those of Dask, must not advance the clock.
-        monkeypatch.setattr(progress_display, "time", SimpleNamespace(monotonic=lambda: next(clock) / 1000))
+        monkeypatch.setattr(rankers, "time", SimpleNamespace(monotonic=lambda: next(clock) / 1000))
         with ProgressDisplay(2, 2) as display:
             for number, (fold, ranker, is_saved) in enumerate(trainings, 1):
                 display(FinishedTraining(ranker, fold, 5.0, 1.0, is_saved, number, 4))
@@ -152,18 +152,6 @@ def test_a_bar_is_drawn_on_a_terminal(shown):
     assert "4/4" in out
     assert "left 0:00:00" in out
     assert "is finished" not in out
-
-
-def test_durations_are_written_in_two_units():
-    seconds = {
-        0.4: "0 s",
-        59.4: "59 s",
-        59.6: "1 min 00 s",
-        185: "3 min 05 s",
-        3599.6: "1 h 00 min",
-        7800: "2 h 10 min",
-    }
-    assert {value: progress_display.duration(value) for value in seconds} == seconds
 
 
 def test_progress_is_shown_on_standard_error(folds, capsys):

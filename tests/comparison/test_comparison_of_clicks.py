@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 import boostrank as br
 from boostrank.clicks import PositionBased
-from boostrank.comparison.identity import data_hash
+from boostrank.comparison.saved_results import data_hash
 from boostrank.metrics import ClickDCG
 
 RANKERS = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from boostrank.comparison.comparison import Comparison
-from boostrank.comparison.summary import check_measure_names, summarize, summarize_groups
+from boostrank.comparison.comparison import Comparison, check_measure_names, summarize, summarize_groups
 from boostrank.core.weights import shown
 from boostrank.datasets.trec_tables import QUERY, as_qrels, as_run
 from boostrank.inputs.checks import check_choice
@@ -18,9 +18,6 @@ from boostrank.metrics import Measure, named_measures
 from boostrank.metrics.runs import evaluate_run
 from boostrank.metrics.runs.judged_run import QUERIES
 from boostrank.metrics.runs.weights_and_groups import groups_by_id, weights_by_id
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def compare_runs(
@@ -109,8 +106,6 @@ def compare_runs(
     dense  0.6667  +0.1667     1.000  2/0/1
     dense does not differ significantly from bm25.
     """
-    import pandas as pd
-
     if queries is not None:
         check_choice("queries", queries, QUERIES)
     if not isinstance(runs, Mapping) or not runs:

@@ -1,24 +1,60 @@
-"""Comparison of rankers on the same folds, by paired tests over queries."""
+"""Comparison of rankers on the same folds, by paired tests over queries, and the progress that it shows."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 
+import pandas as pd
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column
+
+from boostrank.backends.progress import can_show_bar, duration
 from boostrank.clicks import ClickLabels, ClickLog
-from boostrank.comparison.comparison import Comparison
-from boostrank.comparison.progress_display import ProgressDisplay
+from boostrank.comparison.comparison import Comparison, check_measure_names, summarize
 from boostrank.comparison.saved_results import SavedResults
-from boostrank.comparison.summary import check_measure_names, summarize
-from boostrank.comparison.trainings import FinishedTraining, Training, run_trainings
+from boostrank.comparison.trainings import Training, run_trainings
 from boostrank.datasets import Fold
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_flag, is_count, named_part
+from boostrank.inputs.checks import check_flag, named_part
 from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.objectives.labels import as_labels
+
+# Characters of the name of a training, at most; and of the rest of the line, whose bar has at least five.
+_NAME, _REST = 40, 42
+
+
+class FinishedTraining(NamedTuple):
+    """A training as the argument `progress` of :func:`boostrank.compare` gets it, after it has ended.
+
+    Attributes
+    ----------
+    ranker, fold : str
+        Names.
+    rounds : float
+        Number of boosting rounds, NaN for an estimator that has none.
+    seconds : float
+        Time of the training and the prediction.
+    is_saved : bool
+        Whether the result was in the file of results, so that nothing was trained.
+    n_finished, n_trainings : int
+        Number of trainings that are finished, this one included, and number of all.
+    """
+
+    ranker: str
+    fold: str
+    rounds: float
+    seconds: float
+    is_saved: bool
+    n_finished: int
+    n_trainings: int
 
 
 def compare(
@@ -71,11 +107,11 @@ def compare(
     results : str or os.PathLike, optional
         File that keeps the result of each training as soon as it ends: an interrupted comparison goes on where it
         stopped if it is called again. A training in the file is not run again if the names of ranker and fold, the data
-        of the fold, the class and all parameters of the ranker, and the versions of the libraries and the code of
-        boostrank are the same. Of classes and functions in other files, the content of the file must be the same;
-        modules that it imports are not looked at. A ranker with a parameter that cannot be compared so, such as a
-        lambda expression, is always trained. Measures are computed anew, so that they may be changed. Several
-        comparisons may use one file.
+        of the fold, the class and all parameters of the ranker, and the versions of boostrank and of the libraries are
+        the same. Of classes and functions in other files, the content of the file must be the same too; modules that
+        the file imports are not looked at. A ranker with a parameter that cannot be hashed, such as a lambda
+        expression, is always trained. Measures are computed anew, so that they may be changed. Several comparisons may
+        use one file.
     progress : bool or callable, default False
         True shows the progress on standard error: a bar with the time left on a terminal, and a line for each fold
         elsewhere. A function is called with a :class:`boostrank.comparison.FinishedTraining` after each training, in
@@ -98,8 +134,8 @@ def compare(
     ------
     ValueError
         If `baseline` is not the name of a ranker, if the test labels are not of the kind that a measure needs, if a
-        measure has the name of another column, such as "fold", if `n_jobs` is 0 or no integer, if `results` is a file
-        with other content, and as :func:`boostrank.get_measure` for `measures`.
+        measure has the name of another column, such as "fold", if `results` is a file with other content, and as
+        :func:`boostrank.get_measure` for `measures`.
     OSError
         If the file `results` cannot be read or written, and if the process of a training ends unexpectedly.
 
@@ -123,13 +159,9 @@ def compare(
     softmax  0...  10
     Significantly worse than lambdarank: softmax.
     """
-    import pandas as pd
-
     baseline = next(iter(rankers)) if baseline is None else baseline
     if baseline not in rankers:
         raise ValueError(f"baseline must be one of the rankers {', '.join(rankers)}; got {baseline!r}")
-    if n_jobs is not None and (not is_count(n_jobs) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None or an integer that is not 0; got {n_jobs!r}")
     if not callable(progress):
         check_flag("progress", progress)
     folds, extra_measures = list(folds), extra_measures or {}
@@ -179,3 +211,81 @@ def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -
                     measure.bind(y, y.queries)
             elif isinstance(measure, ClickDCG):
                 measure.checked(y)
+
+
+class ProgressDisplay:
+    """Shows on standard error how many trainings are finished, and how long the others will take.
+
+    It is a context manager: at the end, and after an error, the bar is stopped and the cursor of the terminal is shown.
+    It is called with each training that is finished.
+
+    Parameters
+    ----------
+    n_folds, n_rankers : int
+        The trainings are those of each ranker on each fold.
+    """
+
+    def __init__(self, n_folds: int, n_rankers: int) -> None:
+        self._n_folds, self._n_rankers = n_folds, n_rankers
+        self._finished, self._trained, self._n_trained = Counter[str](), Counter[str](), 0
+        # Names of rankers and folds may contain brackets or colons, which are no markup.
+        self._console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False, table_column=self._name_column()),
+            BarColumn(table_column=Column(ratio=1)),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TimeElapsedColumn(table_column=Column(no_wrap=True)),
+            TextColumn("left"),
+            TimeRemainingColumn(table_column=Column(no_wrap=True)),
+            console=self._console,
+            disable=not can_show_bar(self._console),
+        )
+        self._task = self._bar.add_task("", total=n_folds * n_rankers)
+        self._start = time.monotonic()
+
+    def _name_column(self) -> Column:
+        """The column of the name of a training, which is cut on a narrow terminal: numbers and times stay whole."""
+        width = min(_NAME, max(1, self._console.width - _REST))
+        return Column(width=width, no_wrap=True, overflow="ellipsis")
+
+    def __enter__(self) -> Self:
+        self._start = time.monotonic()
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def __call__(self, training: FinishedTraining) -> None:
+        """Show that one more training is finished."""
+        self._finished[training.fold] += 1
+        name = f"{training.fold}: {training.ranker}"
+        if training.is_saved:
+            # Saved trainings take no time. So that the time left is not underestimated, the speed is measured anew.
+            self._bar.reset(self._task, completed=training.n_finished, description=name)
+        else:
+            self._n_trained += 1
+            self._trained[training.fold] += 1
+            self._bar.update(self._task, completed=training.n_finished, description=name)
+        if self._finished[training.fold] == self._n_rankers and self._bar.disable:
+            self._console.print(self._line(training), soft_wrap=True)
+
+    def _line(self, training: FinishedTraining) -> str:
+        """One line of text on a fold that is finished."""
+        n_folds = sum(count == self._n_rankers for count in self._finished.values())
+        n_trained = self._trained[training.fold]
+        n_saved = self._n_rankers - n_trained
+        text = f"{training.fold} is finished ({n_folds} of {self._n_folds}): "
+        if not n_trained:
+            return f"{text}{n_saved} saved {_plural(n_saved)}"
+        text += f"{n_trained} {_plural(n_trained)}" + (f", {n_saved} saved" if n_saved else "")
+        seconds = time.monotonic() - self._start
+        n_left = training.n_trainings - training.n_finished
+        left = f", about {duration(seconds / self._n_trained * n_left)} left" if n_left else ""
+        return f"{text}, {duration(seconds)} since the start{left}"
+
+
+def _plural(count: int) -> str:
+    return "training" if count == 1 else "trainings"
