@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-#: Environment variable with which shells ask for completions.
-COMPLETE = "_BOOSTRANK_COMPLETE"
+from boostrank.core import compiled
+
 #: Exit code of a command that Ctrl-C has stopped: 128 and the number of the signal.
 INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command line; after an error print one line that says what is wrong, and exit with code 2."""
-    if COMPLETE in os.environ:
-        # Shells wait for completions at every press of a key, so that the commands are not imported for them.
-        from boostrank.cli.completion import completion_app
-
-        completion_app()(prog_name="boostrank")
     if sys.argv[1:] == ["--version"]:
         # The commands, whose import takes more than a second, are not needed.
-        from boostrank.cli.versions import versions
-
         sys.stdout.write(f"{versions()}\n")
         sys.exit(0)
     try:
@@ -39,6 +32,17 @@ def main() -> None:
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
         print_to_stderr("error:", "bold red", _message(error))
         sys.exit(2)
+
+
+def versions() -> str:
+    """The versions of boostrank and of the libraries that it uses, and whether its compiled library is used."""
+    lines = []
+    for name in ("boostrank", "lightgbm", "xgboost", "numpy"):
+        try:
+            lines.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            lines.append(f"{name}: not installed")
+    return "\n".join([*lines, f"compiled library: {compiled.status()}"])
 
 
 def _message(error: Exception) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from boostrank.cli import versions
 from boostrank.cli.check import check
 from boostrank.cli.compare import compare, default_text
 from boostrank.cli.evaluate import evaluate
@@ -13,7 +14,6 @@ from boostrank.cli.explain import explain
 from boostrank.cli.fit import fit
 from boostrank.cli.interruption import stoppable
 from boostrank.cli.predict import predict
-from boostrank.cli.versions import versions
 
 app = typer.Typer(
     no_args_is_help=True,
