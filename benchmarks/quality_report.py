@@ -40,7 +40,7 @@ from workloads import SYNTHETIC
 import boostrank as br
 from boostrank.displays import style
 from boostrank.significance import bootstrap_interval, holm
-from boostrank.significance.bootstrap import resampled_means
+from boostrank.significance.differences import resampled_means
 
 LEVEL, N_RESAMPLES = 0.05, 10_000
 #: A difference of this many standard errors is found with a probability of 80% by a two-sided test at 5%.

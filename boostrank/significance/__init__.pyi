@@ -1,9 +1,9 @@
-from .bootstrap import Interval as Interval
-from .bootstrap import bootstrap_interval as bootstrap_interval
+from .differences import Interval as Interval
+from .differences import bootstrap_interval as bootstrap_interval
 from .differences import effect_size as effect_size
-from .multiple_tests import holm as holm
 from .paired_tests import PairedTest as PairedTest
 from .paired_tests import TTest as TTest
+from .paired_tests import holm as holm
 from .paired_tests import permutation_test as permutation_test
 from .paired_tests import t_test as t_test
 from .power import queries_needed as queries_needed

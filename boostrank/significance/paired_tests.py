@@ -1,4 +1,4 @@
-"""Paired tests of a mean difference over queries: the randomization test and Student's t-test."""
+"""Paired tests of a mean difference over queries, and the correction of p-values for the number of tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from boostrank.inputs.arrays import Floats, rescale_extreme
+from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import as_generator, check_count, check_number
 from boostrank.significance.differences import (
     MAX_NUMBERS_AT_ONCE,
@@ -136,7 +136,7 @@ def permutation_test(
     """
     check_count("n_permutations", n_permutations)
     differences = np.multiply(*paired_differences(values, baseline, sample_weight))
-    decisive = rescale_extreme(differences[differences != 0])
+    decisive = differences[differences != 0]
     observed = abs(decisive.sum()) * (1.0 - ROUNDING)
     exact = 2 ** min(len(decisive), 62) <= n_permutations
     # All assignments include the observed one. Random assignments may not include it, so that it is counted first.
@@ -175,6 +175,48 @@ def t_test(values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayLike |
     # For a single query there is no degree of freedom, and Student's distribution is not defined.
     p_value = 2.0 * special.stdtr(n - 1, -abs(statistic)) if n > 1 else np.nan
     return TTest(mean_difference(weights * differences), float(statistic), n - 1, float(p_value))
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Holm's step-down adjustment of the p-values of several tests.
+
+    For ``p_(1) <= ... <= p_(m)``, the adjusted ``p_(i)`` is the maximum of ``min(1, (m - j + 1) p_(j))`` over
+    ``j <= i``. If the hypotheses with an adjusted p-value of at most alpha are rejected, the probability of one or more
+    false rejections is at most alpha, even if the tests depend on each other.
+
+    Parameters
+    ----------
+    p_values : array-like, shape (n_tests,)
+        From 0 to 1. NaN stands for a test that was not made; its result is NaN, and it does not count as a test.
+
+    Returns
+    -------
+    ndarray, shape (n_tests,)
+        The adjusted p-values.
+
+    Raises
+    ------
+    ValueError
+        If `p_values` is not one-dimensional, or a p-value is outside of [0, 1].
+
+    References
+    ----------
+    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 1979.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, float("nan"), 0.03]).round(2).tolist()
+    [0.03, 0.06, nan, 0.06]
+    """
+    given = as_floats(p_values, "p_values", keep_shape=True)
+    if given.ndim != 1 or (given < 0).any() or (given > 1).any():
+        raise ValueError(f"p_values must be one-dimensional, one per test, from 0 to 1 or NaN; got {given.tolist()}")
+    tests = np.flatnonzero(~np.isnan(given))
+    increasing = tests[np.argsort(given[tests], kind="stable")]
+    adjusted = np.full(len(given), np.nan)
+    factors = np.arange(len(increasing), 0, -1)
+    adjusted[increasing] = np.minimum(1.0, np.maximum.accumulate(factors * given[increasing]))
+    return adjusted
 
 
 def _signed_sums(differences: Floats, n_permutations: int | None, random_state: Any) -> Iterator[Floats]:

@@ -25,8 +25,7 @@ from boostrank.inputs.arrays import Floats, as_floats, check_lengths
 from boostrank.inputs.checks import check_choice, check_count, check_number
 from boostrank.metrics import Empty, check_scores
 from boostrank.metrics.query_mean import EMPTY
-from boostrank.significance.bootstrap import resampled_means
-from boostrank.significance.differences import ROUNDING, standardized
+from boostrank.significance.differences import ROUNDING, resampled_means, standardized
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,9 +71,7 @@ def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.
     [787.0, 34.0, inf]
     """
     check_number("level", level, above=0, below=1)
-    check_number("power", power, above=0, below=1)
-    if not level < power:
-        raise ValueError(f"need 0 < level < power < 1; got {level=} and {power=}")
+    check_number("power", power, above=level, below=1)
     rejected, detected = special.ndtri(1.0 - level / 2.0), special.ndtri(power)
     with np.errstate(divide="ignore"):
         needed = ((rejected + detected) / as_floats(effect, "effect", keep_shape=True)) ** 2 + rejected**2 / 2.0

@@ -94,10 +94,6 @@ FUNCTIONS = {
         lambda level: significance.bootstrap_interval([1.0, 2], [1, 1], level=level),
         [0, 1, -1, 2, NAN, "a", None, True],
     ),
-    "bootstrap_interval-method": (
-        lambda m: significance.bootstrap_interval([1.0, 2], [1, 1], method=m),
-        ["", None, "bc"],
-    ),
     "required_queries-power": (
         lambda power: significance.required_queries(0.1, power=power),
         [0, 1, NAN, "a", None, 2],

@@ -37,8 +37,7 @@ def test_ndcg_differences_are_those_of_dcg(rounded, gain):
     assert np.isnan(found[:, 3]).all()
 
 
-@pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
-@pytest.mark.parametrize("level", [0.01, 0.05])
+@pytest.mark.parametrize(("power", "level"), [(0.5, 0.05), (0.8, 0.01), (0.95, 0.05)])
 def test_required_queries_are_those_of_the_noncentral_t_distribution(power, level):
     for effect in (0.03, 0.1, 0.3, 0.7, 1.2):
         found = int(required_queries(effect, power=power, level=level))
@@ -55,6 +54,8 @@ def test_required_queries_at_the_ends():
     assert required_queries([0.0, np.inf, -np.inf]).tolist() == [np.inf, 2.0, 2.0]
     with pytest.raises(ValueError, match="level"):
         required_queries(0.1, level=0.0)
+    with pytest.raises(ValueError, match=r"power must be a finite number above 0.05"):
+        required_queries(0.1, power=0.01)
 
 
 def test_with_the_queries_needed_power_is_about_eighty_percent():

@@ -202,7 +202,7 @@ def test_blocks_bound_memory_and_report_progress(monkeypatch):
         ({"n": [0]}, "n must be lengths"),
         ({"n": []}, "n must be lengths"),
         ({"n_lists": 1}, "n_lists must be"),
-        ({"power": 0.01}, "level < power"),
+        ({"power": 0.01}, "power must be a finite number above"),
     ],
 )
 def test_invalid_settings_are_refused(settings, message):
