@@ -63,30 +63,9 @@ def axes(ax: Any, height: float = HEIGHT) -> Any:
     plt = import_pyplot()
     if ax is None:
         _, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
-    elif not hasattr(ax, "plot") or not hasattr(ax, "figure"):
+    elif not hasattr(ax, "plot"):
         raise TypeError(f"ax must be matplotlib axes; got {type(ax).__name__}")
     return ax
-
-
-def axes_pair(ax: Any, two: bool, height: float = HEIGHT) -> tuple[Any, Any]:
-    """Axes above each other: those that `ax` has, which are one or two, or those of a new figure, `height` inches high.
-
-    The second is None if `ax` is one, or if `two` is False.
-
-    Raises
-    ------
-    TypeError
-        If `ax` is neither axes nor a sequence of two.
-    """
-    if ax is None and two:
-        figure = import_pyplot().figure(figsize=(WIDTH, height), layout="constrained")
-        above, below = figure.subplots(2, 1, sharex=True)
-        return above, below
-    if isinstance(ax, (list, tuple, np.ndarray)):
-        if np.shape(ax) != (2,):
-            raise TypeError(f"ax must be matplotlib axes, or two of them; got an array of shape {np.shape(ax)}")
-        return axes(ax[0]), axes(ax[1]) if two else None
-    return axes(ax, height), None
 
 
 def styles(n: int, n_points: int = 0) -> list[Style]:
@@ -110,22 +89,6 @@ def few_ticks(ax: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(nbins=5))
-
-
-def arrow_beyond(ax: Any, y: float, x: float, text: str, color: str) -> None:
-    """Draw an arrow with a text at the end of the x axis, for a point that lies beyond its limits."""
-    is_left = x < ax.get_xlim()[0]
-    ax.annotate(
-        text,
-        (0.0 if is_left else 1.0, y),
-        (28 if is_left else -28, 0),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        ha="left" if is_left else "right",
-        va="center",
-        fontsize="small",
-        arrowprops={"arrowstyle": "->", "color": color, "linewidth": 1.5},
-    )
 
 
 def slanted() -> dict[str, Any]:
@@ -220,18 +183,6 @@ def interval_rows(ax: Any, rows: Mapping[str, Floats]) -> None:
         look: dict[str, Any] = {"fmt": style.marker, "color": style.color, "capsize": 3}
         ax.errorbar(center, np.arange(len(center)) + offset, xerr=sides, label=label, **look)
     ax.set_ylim(len(center) - 0.4, -0.6)
-
-
-def offset_points(ax: Any, points: float) -> Any:
-    """Coordinates of the data of axes, moved to the right by a number of points (1/72 inch)."""
-    from matplotlib.transforms import ScaledTranslation
-
-    return ax.transData + ScaledTranslation(points / 72, 0, ax.figure.dpi_scale_trans)
-
-
-def note_at_right(ax: Any, text: str) -> None:
-    """Write lines at the right of the axes, where they cover no data."""
-    ax.annotate(text, (1, 1), (10, 0), xycoords="axes fraction", textcoords="offset points", va="top", fontsize="small")
 
 
 def shortened(name: Any, n_characters: int = 40) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.displays.display import Display
+from boostrank.displays.base import Display
 from boostrank.displays.style import BLUE, GREY, ORANGE, axes, legend_below, light_grid, measure_name
 
 if TYPE_CHECKING:
