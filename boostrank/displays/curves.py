@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.clicks import Propensities, get_click_model
-from boostrank.core.dcg import Discount, Gain, Ties
 from boostrank.core.queries import Queries
 from boostrank.core.weights import query_weights, weighted_means
 from boostrank.displays.base import Display, PredictionDisplay, named, named_estimators
@@ -34,8 +33,8 @@ from boostrank.displays.style import (
     wrapped,
 )
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import check_choice, check_number
-from boostrank.metrics import Empty, ndcg_curve
+from boostrank.inputs.checks import check_choice
+from boostrank.metrics import ndcg_curve
 from boostrank.metrics.input_checks import require_ids
 from boostrank.metrics.ndcg_by_cutoff import check_ks
 from boostrank.metrics.query_groups import mean_margin
@@ -49,7 +48,7 @@ N_SMALL_MARKERS = 8
 
 @dataclass
 class NDCGCurveDisplay(PredictionDisplay):
-    """Mean NDCG@k over queries by the cutoff k, of one ranker or several, with confidence intervals.
+    """Mean NDCG@k over queries by the cutoff k, of one ranker or several, with 95% confidence intervals.
 
     Created by :meth:`from_predictions` or :meth:`from_estimator`. A single ranker is drawn with a band, the intervals
     of its mean. Of several rankers, the means are drawn without bands, because intervals of single rankers say nothing
@@ -75,12 +74,10 @@ class NDCGCurveDisplay(PredictionDisplay):
         Mean over queries of NDCG@k minus that of the first ranker, and the ends of its interval.
     n_queries : int
         Number of queries in the mean: those that are neither skipped nor of weight 0.
-    level : float
-        Confidence level of the intervals.
     figure_, ax_ : matplotlib Figure and Axes
         Of the last call of :meth:`plot`.
     difference_ax_ : matplotlib Axes or None
-        Axes of the differences; None if they were not drawn.
+        Axes of the differences, which are drawn in a new figure only; otherwise None.
 
     Examples
     --------
@@ -101,7 +98,6 @@ class NDCGCurveDisplay(PredictionDisplay):
     difference_low: Floats
     difference_high: Floats
     n_queries: int
-    level: float = 0.95
     difference_ax_: Any = None
     _takes_several: ClassVar[bool] = True
 
@@ -113,85 +109,66 @@ class NDCGCurveDisplay(PredictionDisplay):
         qid: ArrayLike | None = None,
         *,
         ks: Iterable[int] = range(1, 11),
-        gain: Gain = "exp2",
-        discount: Discount = "log2",
-        ties: Ties = "average",
-        empty: Empty = "zero",
         sample_weight: ArrayLike | None = None,
-        level: float = 0.95,
         name: str | None = None,
         ax: Any = None,
+        **settings: Any,
     ) -> NDCGCurveDisplay:
         """Compute NDCG@k of scores, and plot it.
 
         Parameters
         ----------
-        y_true, qid, gain, discount, ties, empty, sample_weight
-            As in :func:`boostrank.ndcg_score`.
+        y_true, qid, sample_weight, **settings
+            As in :func:`boostrank.ndcg_score`; `settings` are `gain`, `discount`, `ties` and `empty`.
         y_score : array-like, shape (n_documents,), or mapping of name to scores
         ks : iterable of int, default 1 to 10
             Cutoffs, 1 or more, in any sequence.
-        level : float in (0, 1), default 0.95
-            Confidence level of the intervals.
         name : str, optional
             Name of a single ranker in the legend.
-        ax : matplotlib axes, or two of them, optional
-            Two axes are those of the means and those of the differences of several rankers. On a single one, only the
-            means are drawn. The default is a new figure, with two axes if there are several rankers.
+        ax : matplotlib axes, optional
+            Only the means are drawn there. The default is a new figure, which also has axes of the differences if
+            there are several rankers.
 
         Raises
         ------
         ValueError
-            As :func:`boostrank.metrics.ndcg_curve`; and for a `level` that is not between 0 and 1, or a `name` beside
-            a mapping.
+            As :func:`boostrank.metrics.ndcg_curve`; and for a `name` beside a mapping.
         """
-        check_number("level", level, above=0, below=1)
         scores = named(y_score, name, "scores")
         cutoffs = np.unique(check_ks(ks))
-        settings: dict[str, Any] = {"gain": gain, "discount": discount, "ties": ties, "empty": empty}
-        values = np.stack(
-            [ndcg_curve(y_true, one, qid, ks=cutoffs, per_query=True, **settings) for one in scores.values()]
-        )
+        settings |= {"ks": cutoffs, "per_query": True}
+        values = np.stack([ndcg_curve(y_true, one, qid, **settings) for one in scores.values()])
         weights = query_weights(sample_weight, Queries.from_qid(require_ids(qid, "ndcg_curve")), grouped=False)
-        n_queries, *means = _means(values, weights, level, smallest=0.0)
-        _, *differences = _means(values[1:] - values[0], weights, level, smallest=-1.0)
-        return cls(list(scores), cutoffs, *means, *differences, n_queries, level).plot(ax)
+        n_queries, means = _means(values, weights, smallest=0.0)
+        _, differences = _means(values[1:] - values[0], weights, smallest=-1.0)
+        return cls(list(scores), cutoffs, *means, *differences, n_queries).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         several = len(self.names) > 1
-        labels = [wrapped(name) for name in self.names]
+        labels, looks = [wrapped(name) for name in self.names], styles(len(self.names), len(self.ks))
         below = None
         if ax is None and several:
             figure = import_pyplot().figure(figsize=(WIDTH, 5.5 + legend_height(labels)), layout="constrained")
             ax, below = figure.subplots(2, 1, sharex=True)
-        elif isinstance(ax, (list, tuple, np.ndarray)):
-            ax, below = map(axes, ax)
-            below = below if several else None
-        else:
-            ax = axes(ax)
-        looks = styles(len(self.names), len(self.ks))
+        ax = axes(ax)
         for label, mean, style in zip(labels, self.mean, looks, strict=True):
             ax.plot(self.ks, mean, label=label, markersize=5, **style._asdict())
-        level = f"{self.level * 100:g}%"
         title = f"mean over {self.n_queries} queries" if self.n_queries > 1 else "one query"
         if not several and self.n_queries > 1:
             ax.fill_between(self.ks, self.low[0], self.high[0], color=looks[0].color, alpha=0.15, linewidth=0)
-            title += f", with {level} confidence intervals"
+            title += ", with 95% confidence intervals"
         ax.set_title(title, fontsize="medium")
         ax.set_ylabel("NDCG@k")
-        drawn = [ax] if below is None else [ax, below]
-        for one in drawn:
-            whole_ticks(one)
-            light_grid(one)
-            # Axes that share their ticks show them at the lower ones only, and so their label.
-            if one is drawn[-1] or not ax.get_shared_x_axes().joined(ax, below):
-                one.set_xlabel("cutoff k")
+        lowest = ax
         if below is not None:
             self._draw_differences(below, looks)
-            title = f"difference to {self.names[0]}, with {level} intervals, paired by query"
-            below.set_title(wrapped(title), fontsize="medium")
+            lowest = below
+        for one in {ax, lowest}:
+            whole_ticks(one)
+            light_grid(one)
+        lowest.set_xlabel("cutoff k")
         if several:
-            legend_below(drawn[-1], ax.get_legend_handles_labels()[0])
+            legend_below(lowest, ax.get_legend_handles_labels()[0])
         elif self.names != ["scores"]:
             ax.legend(frameon=False)
         self.difference_ax_ = below
@@ -207,10 +184,12 @@ class NDCGCurveDisplay(PredictionDisplay):
             look: dict[str, Any] = {"fmt": style.marker or "o", "markersize": 4, "elinewidth": 1.2}
             look |= {"color": style.color, "label": self.names[i + 1]}
             ax.errorbar(self.ks + shifts[i], center, yerr=np.abs([center - low, high - center]), **look)
+        title = f"difference to {self.names[0]}, with 95% intervals, paired by query"
+        ax.set_title(wrapped(title), fontsize="medium")
         ax.set_ylabel("difference in NDCG@k")
 
 
-def _means(values: Floats, weights: Floats, level: float, smallest: float) -> tuple[int, Floats, Floats, Floats]:
+def _means(values: Floats, weights: Floats, smallest: float) -> tuple[int, tuple[Floats, Floats, Floats]]:
     """Number of queries that count, means over them, and the ends of their intervals within [smallest, 1].
 
     `values` are of shape (n_rankers, n_queries, n_ks). Which queries are skipped depends on labels only, so that their
@@ -219,10 +198,9 @@ def _means(values: Floats, weights: Floats, level: float, smallest: float) -> tu
     found = [[weighted_means(column, weights) for column in one.T] for one in values]
     shape = (len(values), values.shape[2], 3)
     count, mean, error = np.moveaxis(np.reshape(np.array(found, dtype=np.float64), shape), 2, 0)
-    n_queries = count.astype(np.int64)
-    margin = mean_margin(n_queries, error, level)
+    margin = mean_margin(count.astype(np.int64), error)
     low, high = np.clip(mean - margin, smallest, 1.0), np.clip(mean + margin, smallest, 1.0)
-    return int(n_queries.max(initial=0)), mean, low, high
+    return int(count.max(initial=0)), (mean, low, high)
 
 
 @dataclass
@@ -372,7 +350,7 @@ class TrainingCurveDisplay(Display):
 
 @dataclass
 class PropensityDisplay(Display):
-    """Propensities by position, of one estimate or several, with confidence intervals, and with the truth if known.
+    """Propensities by position, of one estimate or several, with 95% confidence intervals, and with the truth if known.
 
     Created by :meth:`from_propensities`. All values are divided by the value at position 1. Extrapolated values have
     hollow markers, and a position without a value has a cross at the bottom.
@@ -382,8 +360,6 @@ class PropensityDisplay(Display):
     propensities : dict of str to Propensities
     truth : ndarray, shape (n_positions,), or None
         True propensities relative to position 1.
-    level : float
-        Confidence level of the intervals.
     figure_, ax_ : matplotlib Figure and Axes
         Of the last call of :meth:`plot`.
 
@@ -402,7 +378,6 @@ class PropensityDisplay(Display):
 
     propensities: dict[str, Propensities]
     truth: Floats | None = None
-    level: float = 0.95
 
     @classmethod
     def from_propensities(
@@ -410,7 +385,6 @@ class PropensityDisplay(Display):
         propensities: Propensities | Mapping[str, Propensities],
         *,
         truth: Any | ArrayLike = None,
-        level: float = 0.95,
         name: str | None = None,
         ax: Any = None,
     ) -> PropensityDisplay:
@@ -423,8 +397,6 @@ class PropensityDisplay(Display):
             The click model that clicks were simulated with, or the true propensities of at least as many positions as
             those of `propensities`. Of a model with trust bias, it is the factor ``a_r`` of relevance
             (:meth:`boostrank.clicks.ClickModel.affine`).
-        level : float in (0, 1), default 0.95
-            Confidence level of the intervals.
         name : str, optional
             Name of a single estimate in the legend; by default its method.
         ax : matplotlib axes, optional
@@ -432,12 +404,10 @@ class PropensityDisplay(Display):
         Raises
         ------
         ValueError
-            For a `level` that is not between 0 and 1, a `name` beside a mapping, or a `truth` with too few positions or
-            without propensities.
+            For a `name` beside a mapping, or a `truth` with too few positions or without propensities.
         TypeError
             If `propensities` are not :class:`boostrank.clicks.Propensities`.
         """
-        check_number("level", level, above=0, below=1)
         by_name = named(propensities, name, getattr(propensities, "method", ""))
         for value in by_name.values():
             if not isinstance(value, Propensities):
@@ -449,7 +419,7 @@ class PropensityDisplay(Display):
             n_positions = max(value.n_positions for value in by_name.values())
             true_values = get_click_model(truth).affine(n_positions)[0]
             true_values = true_values / true_values[0]
-        return cls(by_name, true_values, level).plot(ax)
+        return cls(by_name, true_values).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         ax = axes(ax)
@@ -461,7 +431,7 @@ class PropensityDisplay(Display):
         for (name, found), style, shift in zip(self.propensities.items(), styles(n), _shifts(n), strict=True):
             first = found.values[0]
             x, y = found.positions + shift, found.values / first
-            low, high = found.interval(self.level)
+            low, high = found.interval()
             sides = np.stack([y - low / first, high / first - y])
             has_intervals |= bool((sides > 0).any())
             look = {"color": style.color, "markersize": size, "linestyle": ""}
@@ -477,7 +447,7 @@ class PropensityDisplay(Display):
         ax.set_xlabel("position")
         ax.set_ylabel("propensity, relative to position 1")
         if has_intervals:
-            ax.set_title(f"bars: {self.level * 100:g}% confidence intervals", fontsize="medium")
+            ax.set_title("bars: 95% confidence intervals", fontsize="medium")
         ax.set_ylim(bottom=0.0)
         whole_ticks(ax)
         light_grid(ax)

@@ -91,17 +91,7 @@ class LearningCurveDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any | Mapping[str, Any],
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        cv: Any = 5,
-        scoring: Any = None,
-        name: str | None = None,
-        ax: Any = None,
-        **settings: Any,
+        cls, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, *, ax: Any = None, **settings: Any
     ) -> LearningCurveDisplay:
         """Cross-validate one ranker, or each in a mapping of names to them, and plot the curves.
 
@@ -111,23 +101,17 @@ class LearningCurveDisplay(Display):
             They need not be fitted.
         X, y, qid
             As in :func:`boostrank.cross_validate`.
-        cv : int, splitter or iterable of (train, test), default 5
-            As in :func:`boostrank.cross_validate`. All rankers have the same folds.
-        scoring : str, Measure or scorer, optional
-            As in :func:`boostrank.cross_validate`, but only one.
-        name : str, optional
-            Name of a single ranker, for the title.
         ax : matplotlib axes, optional
         **settings
-            The other parameters of :func:`boostrank.model_selection.learning_curve`, such as `train_sizes`.
-            With ``return_train_score=True``, scores on the training queries are drawn too.
+            The other parameters of :func:`boostrank.model_selection.learning_curve`, such as `train_sizes`, and `name`,
+            the name of a single ranker. All rankers have the same folds of `cv`. `scoring` must be one score. With
+            ``return_train_score=True``, scores on the training queries are drawn too.
 
         Raises
         ------
         ValueError
             As that function; and for several scores, and a `name` beside a mapping.
         """
-        settings |= {"cv": cv, "scoring": scoring, "name": name}
         table, score = cross_validated(learning_curve, estimator, X, y, qid, **settings)
         sizes = pd.factorize(table["train_size"])[0]
         means = curve_means(table, table["n_queries"].to_numpy(dtype=np.float64), sizes)
@@ -197,9 +181,6 @@ class ValidationCurveDisplay(Display):
         *,
         parameter: str,
         values: Iterable[Any],
-        cv: Any = 5,
-        scoring: Any = None,
-        name: str | None = None,
         ax: Any = None,
         **settings: Any,
     ) -> ValidationCurveDisplay:
@@ -216,15 +197,10 @@ class ValidationCurveDisplay(Display):
         values : iterable
             Its values. Numbers have a numeric axis, which is logarithmic if they are positive and the largest is 20
             times the smallest or more; other values are drawn in the given sequence.
-        cv : int, splitter or iterable of (train, test), default 5
-            As in :func:`boostrank.cross_validate`. All rankers have the same folds.
-        scoring : str, Measure or scorer, optional
-            As in :func:`boostrank.cross_validate`, but only one.
-        name : str, optional
-            Name of a single ranker, for the title.
         ax : matplotlib axes, optional
         **settings
-            The other parameters of :func:`boostrank.model_selection.validation_curve`, such as `params`. With
+            The other parameters of :func:`boostrank.model_selection.validation_curve`, such as `params`, and `name`,
+            the name of a single ranker. All rankers have the same folds of `cv`. `scoring` must be one score. With
             ``return_train_score=True``, scores on the training queries are drawn too.
 
         Raises
@@ -233,7 +209,7 @@ class ValidationCurveDisplay(Display):
             As that function; and for several scores, and a `name` beside a mapping.
         """
         given = list(values)
-        settings |= {"parameter": parameter, "values": given, "cv": cv, "scoring": scoring, "name": name}
+        settings |= {"parameter": parameter, "values": given}
         table, score = cross_validated(validation_curve, estimator, X, y, qid, **settings)
         number = np.repeat(np.arange(len(given)), table["fold"].nunique())
         number = np.tile(number, table["ranker"].nunique())
@@ -377,9 +353,9 @@ def cross_validated(
     y: ArrayLike,
     qid: ArrayLike | None,
     *,
-    cv: Any,
-    scoring: Any,
-    name: str | None,
+    cv: Any = 5,
+    scoring: Any = None,
+    name: str | None = None,
     **settings: Any,
 ) -> tuple[pd.DataFrame, str]:
     """Scores of one ranker, or of each in a mapping of names to them, and the name of the score.

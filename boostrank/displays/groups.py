@@ -203,6 +203,7 @@ class QueryGroupDisplay(PredictionDisplay):
 def _groups(by: Any, labels: Floats, queries: Queries, measure: Measure, n_groups: int) -> tuple[QueryGroups, str]:
     """The groups of queries with grouped labels, and their title."""
     title, is_computed = "group", isinstance(by, str)
+    values: Any
     if is_computed:
         check_choice("by", by, GROUPINGS)
         title, values = GROUPINGS[by], queries.sizes

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.core.dcg import Discount, Gain, Ties
 from boostrank.core.queries import Queries
 from boostrank.core.weights import query_weights
 from boostrank.displays.base import Display, PredictionDisplay
@@ -35,7 +34,7 @@ from boostrank.displays.style import (
 from boostrank.inputs.arrays import Floats, check_lengths
 from boostrank.inputs.checks import check_count
 from boostrank.inspection.explanations import Explanation, explain, feature_text, number_format, value_text
-from boostrank.metrics import Empty, dcg_breakdown, tie_range
+from boostrank.metrics import dcg_breakdown, tie_range
 from boostrank.metrics.input_checks import require_ids
 
 if TYPE_CHECKING:
@@ -102,18 +101,16 @@ class DCGBreakdownDisplay(PredictionDisplay):
         *,
         query: Any = None,
         k: int | float | None = None,
-        gain: Gain = "exp2",
-        discount: Discount = "log2",
-        ties: Ties = "stable",
         documents: Sequence[Any] | None = None,
         ax: Any = None,
+        **settings: Any,
     ) -> DCGBreakdownDisplay:
         """Compute what each rank of one query adds to its DCG, and plot it.
 
         Parameters
         ----------
-        y_true, y_score, qid, k, gain, discount, ties
-            As in :func:`boostrank.metrics.dcg_breakdown`.
+        y_true, y_score, qid, k, **settings
+            As in :func:`boostrank.metrics.dcg_breakdown`; `settings` are `gain`, `discount` and `ties`.
         query : query id, optional
             Id of the query to plot; required if `qid` has several queries.
         documents : sequence, shape (n_documents,), optional
@@ -128,7 +125,7 @@ class DCGBreakdownDisplay(PredictionDisplay):
         """
         names = [f"row {row}" for row in range(np.size(y_true))] if documents is None else [str(d) for d in documents]
         check_lengths(y_true=np.size(y_true), documents=len(names))
-        table = dcg_breakdown(y_true, y_score, qid, k=k, gain=gain, discount=discount, ties=ties)
+        table = dcg_breakdown(y_true, y_score, qid, k=k, **settings)
         known = table["qid"].unique()
         if query is not None or len(known) > 1:
             table = table[table["qid"] == query].reset_index(drop=True)
@@ -217,18 +214,16 @@ class TieRangeDisplay(PredictionDisplay):
         qid: ArrayLike | None = None,
         *,
         k: int | float | None = None,
-        gain: Gain = "exp2",
-        discount: Discount = "log2",
-        empty: Empty = "zero",
         sample_weight: ArrayLike | None = None,
         ax: Any = None,
+        **settings: Any,
     ) -> TieRangeDisplay:
         """Compute the range of each query's NDCG, and plot it.
 
         Parameters
         ----------
-        y_true, y_score, qid, k, gain, discount, empty, sample_weight
-            As in :func:`boostrank.ndcg_score`.
+        y_true, y_score, qid, k, sample_weight, **settings
+            As in :func:`boostrank.ndcg_score`; `settings` are `gain`, `discount` and `empty`.
         ax : matplotlib axes, optional
 
         Raises
@@ -236,8 +231,7 @@ class TieRangeDisplay(PredictionDisplay):
         ValueError
             As :func:`boostrank.metrics.tie_range`.
         """
-        settings: dict[str, Any] = {"k": k, "gain": gain, "discount": discount, "empty": empty}
-        values = tie_range(y_true, y_score, qid, **settings, per_query=True)
+        values = tie_range(y_true, y_score, qid, k=k, per_query=True, **settings)
         queries = Queries.from_qid(require_ids(qid, "tie_range"))
         weights = query_weights(sample_weight, queries, grouped=False)
         permutation = np.argsort(values.average, kind="stable")
@@ -360,7 +354,7 @@ class ContributionDisplay(Display):
             ax.axvline(start, color=GREY, linewidth=1, linestyle="--")
             title = f"{query}: the score of the document at rank {found.ranks[0]}"
             label = "score; dashed: the expected score\n(in brackets: value of the feature)"
-        number = number_format(np.append(differences, total))
+        number = number_format([*differences, total])
         for row, (end, difference) in enumerate(zip(ends, differences, strict=True)):
             _write_number(ax, end, row, number(difference, "+"), difference >= 0)
         _write_number(ax, total, last, number(total, "+" if is_pair else ""), total >= 0)

@@ -7,7 +7,7 @@ from scipy import stats
 
 import boostrank as br
 from boostrank import displays
-from boostrank.displays.fold_means import curve_means
+from boostrank.displays.folds import curve_means
 from boostrank.inspection import feature_importance
 from boostrank.model_selection import learning_curve, validation_curve
 

@@ -1,0 +1,288 @@
+"""Displays of means by group, of queries and of documents by score: all numbers are those of plain loops."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from artists import error_bars, legend_texts, overlapping_texts, tick_texts
+from scipy import stats
+
+import boostrank as br
+from boostrank.core.queries import Queries
+from boostrank.core.targets import make_targets
+from boostrank.displays import GainCalibrationDisplay, QueryGroupDisplay
+from boostrank.displays.groups import equal_bins
+
+by_group = QueryGroupDisplay.from_predictions
+calibration = GainCalibrationDisplay.from_predictions
+
+
+def by_loop(values, groups, n_first):
+    """Rows (group, queries, mean, low, high) of a plain loop, the groups in the sequence of `n_first`."""
+    rows = []
+    for group in [*n_first, "all queries"]:
+        inside = [v for v, g in zip(values, groups, strict=True) if group in (g, "all queries") and not np.isnan(v)]
+        n, mean = len(inside), np.mean(inside)
+        margin = stats.t.ppf(0.975, n - 1) * np.std(inside, ddof=1) / np.sqrt(n) if n > 1 else np.nan
+        rows.append((group, n, mean, mean - margin, mean + margin))
+    return rows
+
+
+@pytest.mark.parametrize("by", ["size", "relevant", "difficulty"])
+def test_means_are_those_of_a_plain_loop(ragged, by):
+    labels, scores, qid = ragged
+    display = by_group(labels, {"tied": scores, "ideal": labels}, qid, by=by, measure="ndcg@3", n_groups=3)
+    ids = list(dict.fromkeys(qid))
+    assert display.values.index.tolist() == ids
+    parts = [(labels[qid == one], scores[qid == one]) for one in ids]
+    numbers = {
+        "size": lambda y: len(y),
+        "relevant": lambda y: int((y > 0).sum()),
+        "difficulty": lambda y: br.ndcg_score(y, np.zeros(len(y)), np.zeros(len(y)), k=3),
+    }
+    values = [numbers[by](y) for y, _ in parts]
+    for group, value in zip(display.groups, values, strict=True):
+        low, _, high = group.partition(" to ")
+        assert float(low) * 0.99 <= value <= float(high or low) * 1.01
+    texts = list(dict.fromkeys(display.groups[np.argsort(values, kind="stable")]))
+    if len(set(values)) > 10:
+        assert len(texts) == 3 + (0 in values)
+        assert ("0" in texts) == (0 in values)
+    else:
+        assert texts == [str(value) for value in sorted(set(values))]
+    for column, of in (("tied", 1), ("ideal", 0)):
+        each = [br.ndcg_score(part[0], part[of], np.zeros(len(part[0])), k=3) for part in parts]
+        expected = by_loop(each, display.groups, texts)
+        table = display.table[display.table["ranker"] == column]
+        assert table["group"].tolist() == [row[0] for row in expected]
+        np.testing.assert_allclose(table[["queries", "mean", "low", "high"]], [row[1:] for row in expected])
+
+
+def test_groups_of_users(ragged):
+    labels, scores, qid = ragged
+    kinds = {query: "long" if query % 3 else "short" for query in set(qid)}
+    display = by_group(labels, scores, qid, by=kinds)
+    expected = br.evaluate(labels, scores, qid, "ndcg@10", by=kinds)
+    pd.testing.assert_frame_equal(display.table.drop(columns="ranker"), expected.drop(columns="metric"))
+    assert display.ax_.get_ylabel() == "group"
+    numbers = {query: 0.37 * query for query in set(qid)}
+    ranges = by_group(labels, scores, qid, by=numbers, n_groups=2)
+    ordered = sorted(numbers.values())
+    assert ranges.table["group"].tolist()[:2] == [
+        f"0 to {ordered[19]:#.3g}",
+        f"{ordered[20]:#.3g} to {ordered[-1]:#.3g}",
+    ]
+    assert ranges.table["queries"].tolist() == [20, 20, 40]
+
+
+def test_the_worst_queries_are_those_that_rankers_could_improve(ragged):
+    labels, scores, qid = ragged
+    display = by_group(labels, {"a": scores, "b": -scores}, qid, n_worst=5)
+    rows = []
+    for one in dict.fromkeys(qid):
+        y, s = labels[qid == one], scores[qid == one]
+        if len(set(y)) > 1:
+            value = np.mean([br.ndcg_score(y, sign * s, np.zeros(len(y)), k=10) for sign in (1, -1)])
+            rows.append((value, -(y > 0).sum(), one, len(y)))
+    rows.sort(key=lambda row: row[:2])
+    assert display.worst.index.tolist() == [row[2] for row in rows[:5]]
+    np.testing.assert_allclose(display.worst[["value", "documents"]], [(row[0], row[3]) for row in rows[:5]])
+    (note,) = display.ax_.texts
+    lines = note.get_text().split("\n")
+    assert lines[:3] == ["queries of lowest", "NDCG@10,", "mean of the rankers:"]
+    assert lines[3:] == [f"{row[0]:.3f}  {row[2]}" for row in rows[:5]]
+    weights = np.array([query != rows[0][2] for query in dict.fromkeys(qid)], dtype=float)
+    without = by_group(labels, {"a": scores, "b": -scores}, qid, n_worst=4, sample_weight=weights)
+    assert without.worst.index.tolist() == [row[2] for row in rows[1:5]]
+    assert not by_group(labels, scores, qid, n_worst=0).ax_.texts
+
+
+def test_of_equal_queries_the_one_with_more_relevant_documents_is_first():
+    labels, scores = [1, 0, 0, 1, 1, 0, 1, 0], [0, 1, 2, 0, 0, 5, 1, 0]
+    qid = ["a", "a", "a", "b", "b", "b", "c", "c"]
+    display = by_group(labels, scores, qid, measure="precision@1")
+    assert display.worst["value"].tolist() == [0, 0, 1]
+    assert display.worst.index.tolist() == ["b", "a", "c"]
+    assert display.worst["relevant"].tolist() == [2, 1, 1]
+
+
+def test_rows_points_and_texts(ragged):
+    labels, scores, qid = ragged
+    display = by_group(labels, {"a": scores, "b": -scores}, qid, by="relevant", measure=br.get_measure("mrr"))
+    for number, (name, offset) in enumerate((("a", -0.15), ("b", 0.15))):
+        part = display.table[display.table["ranker"] == name]
+        points, segments = error_bars(display.ax_, number)
+        np.testing.assert_allclose(points, np.c_[part["mean"], np.arange(len(part)) + offset])
+        found = np.array([segment[:, 0] for segment in segments])
+        np.testing.assert_allclose(found, part[["low", "high"]])
+    n = len(part)
+    assert display.ax_.get_ylim() == (n - 0.4, -0.6)
+    rows = [f"{row.group}  ({row.queries} {'query' if row.queries == 1 else 'queries'})" for row in part.itertuples()]
+    assert tick_texts(display.ax_.yaxis) == rows
+    assert display.ax_.get_xlabel() == "mrr, mean over queries with 95% interval"
+    assert display.ax_.get_ylabel() == "relevant documents of the query"
+    assert legend_texts(display.ax_) == ["a", "b"]
+    assert not overlapping_texts(display.figure_)
+    named = by_group(labels, scores, qid, name="mine")
+    assert (legend_texts(named.ax_), named.ax_.get_title()) == ([], "mine")
+
+
+def test_skipped_groups_and_one_query():
+    skip = br.get_measure("ndcg@10", empty="skip")
+    display = by_group([0, 0, 1, 0], [1, 2, 3, 4], [1, 1, 2, 2], by="relevant", measure=skip)
+    assert display.table["queries"].tolist() == [0, 1, 1]
+    assert display.worst.index.tolist() == [2]
+    display.figure_.canvas.draw()
+    one = by_group([0, 1], [1, 2], [7, 7])
+    assert one.table["mean"].tolist() == [1, 1]
+    assert not overlapping_texts(one.figure_)
+
+
+def test_groups_name_bad_input(ragged):
+    for settings, message in (
+        ({"by": "length"}, "by must be one of size, relevant, difficulty; got 'length'"),
+        ({"by": {1: "a"}}, "by must have a value for each query"),
+        ({"measure": "nothing"}, "measure must be"),
+        ({"n_groups": 0}, "n_groups"),
+        ({"n_worst": -1}, "n_worst"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            by_group(*ragged, **settings)
+    many = np.arange(60)
+    with pytest.raises(ValueError, match="by has 60 groups, and a plot shows at most 40"):
+        by_group(np.ones(60), np.ones(60), many, by={one: f"g{one}" for one in many})
+    with pytest.raises(ValueError, match="QueryGroupDisplay needs relevance labels"):
+        by_group(br.PreferenceGraph([7, 7], [0], [1]), [1, 2], [7, 7])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "texts"),
+    [
+        ([0.33, 0.33001, 0.398, 0.4, 0.41, 0.5, 0.61, 0.7, 0.81, 0.9, 1.0, 100.0], ["0.330 to 0.500", "0.610 to 100"]),
+        ([float(n) for n in range(12)], ["0 to 5", "6 to 11"]),
+        (list(range(12)), ["0 to 5", "6 to 11"]),
+    ],
+)
+def test_ranges_of_numbers_have_three_digits(numbers, texts):
+    qid = np.repeat(np.arange(12), 2)
+    by = dict(enumerate(numbers))
+    display = by_group(np.tile([0, 1], 12), np.arange(24.0), qid, by=by, n_groups=2)
+    assert [text.split("  (")[0] for text in tick_texts(display.ax_.yaxis)][:2] == texts
+
+
+def slow_bins(values, n_bins):
+    """Bin of each value by the median of the ranks 0.5, 1.5, ... of its equals, empty bins left out."""
+    ordered = sorted(values)
+    ranks = {v: np.mean([i + 0.5 for i, w in enumerate(ordered) if w == v]) for v in set(ordered)}
+    bins = [int(np.floor(ranks[v] * n_bins / len(ordered) + 1e-12)) for v in values]
+    return [sorted(set(bins)).index(b) for b in bins]
+
+
+@pytest.mark.parametrize("n_values", [1, 2, 5, 300])
+@pytest.mark.parametrize("n_bins", [1, 3, 10])
+def test_bins_have_equal_values_together_and_about_equal_sizes(n_values, n_bins):
+    values = np.random.default_rng(n_values).integers(0, n_values, 200).astype(float)
+    found = equal_bins(values, n_bins)
+    assert found.tolist() == slow_bins(values, n_bins)
+    if n_values == 300:
+        assert np.ptp(np.bincount(found)) <= 6
+
+
+def slow_calibration(gains, scores, qid, weights, n_bins):
+    bins, rows = np.array(slow_bins(scores, n_bins)), []
+    for b in range(bins.max() + 1):
+        inside = bins == b
+        total = weights[inside].sum()
+        mean = (weights * gains)[inside].sum() / total
+        residuals = []
+        for query in np.unique(qid[inside]):
+            part = inside & (qid == query)
+            residuals.append(sum(w * (g - mean) for w, g in zip(weights[part], gains[part], strict=True)))
+        n = len(residuals)
+        error = np.sqrt(n / (n - 1) * np.square(residuals).sum()) / total
+        margin = stats.t.ppf(0.975, n - 1) * error
+        score = (weights * scores)[inside].sum() / total
+        rows.append((score, mean, mean - margin, mean + margin, inside.sum(), n))
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_means_and_intervals_are_those_of_a_plain_computation(ragged, within, weighted):
+    labels, scores, qid = ragged
+    scores = scores + 0.1 * labels + 0.01 * np.arange(len(scores)) % 7
+    order = list(dict.fromkeys(qid))
+    by_query = np.random.default_rng(1).uniform(0.5, 2, len(order)) if weighted else np.ones(len(order))
+    settings = {"sample_weight": by_query} if weighted else {}
+    display = calibration(labels, scores, qid, n_bins=4, k=5, within_queries=within, **settings)
+    queries = Queries.from_qid(qid)
+    gains = queries.ungroup(make_targets(queries.group(labels), queries, br.DCG(5)))
+    if within:
+        for query in order:
+            rows = qid == query
+            gains[rows] -= gains[rows].mean()
+            scores[rows] -= scores[rows].mean()
+    weights = np.array([by_query[order.index(one)] for one in qid])
+    expected = slow_calibration(gains, scores, qid, weights, 4)
+    found = [display.score, display.gain, display.low, display.high, display.n_documents, display.n_queries]
+    np.testing.assert_allclose(np.transpose(found), expected, atol=1e-12)
+    points, segments = error_bars(display.ax_)
+    np.testing.assert_allclose(points, expected[:, :2], atol=1e-12)
+    np.testing.assert_allclose([segment[:, 1] for segment in segments], expected[:, 2:4], atol=1e-12)
+    subject = "score, minus the mean of its query" if within else "score"
+    gain = "normalized gain,\nminus the mean of its query" if within else "normalized gain"
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == (subject, gain)
+    assert not legend_texts(display.ax_)
+
+
+def test_queries_of_weight_0_are_left_out(ragged):
+    labels, scores, qid = ragged
+    kept = qid % 2 == 0
+    weights = (np.array(list(dict.fromkeys(qid))) % 2 == 0).astype(float)
+    some = calibration(labels, scores, qid, sample_weight=weights)
+    only = calibration(labels[kept], scores[kept], qid[kept])
+    for name in ("score", "gain", "low", "high", "n_documents", "n_queries"):
+        np.testing.assert_allclose(getattr(some, name), getattr(only, name), atol=1e-12)
+
+
+def test_predictions_of_gains_have_a_diagonal(ragged):
+    labels, _, qid = ragged
+    settings = {"normalize": "none", "gain": "linear", "name": "perfect"}
+    display = calibration(labels, 2 * labels, qid, transform=lambda scores: scores / 2, **settings)
+    np.testing.assert_allclose(display.gain, display.score)
+    assert legend_texts(display.ax_) == ["gain = prediction", "mean of a bin, 95% interval"]
+    ends = [display.score.min(), display.score.max()]
+    np.testing.assert_allclose(display.ax_.get_lines()[-1].get_xydata(), np.transpose([ends, ends]))
+    assert display.ax_.get_xlabel() == "gain predicted by the score"
+    first, second = display.ax_.get_title().split("\n")
+    assert first == "perfect"
+    low, high = display.n_documents.min(), display.n_documents.max()
+    assert second == f"mean gain by score, 95% intervals; {low} to {high} documents a bin"
+
+
+def test_estimators_and_one_query(data, rankers):
+    X, y, qid = data
+    display = GainCalibrationDisplay.from_estimator(rankers["a"], X, y, qid, n_bins=3)
+    other = calibration(y, rankers["a"].predict(X), qid, n_bins=3)
+    np.testing.assert_array_equal(display.gain, other.gain)
+    assert (display.name, other.name) == ("LightGBMRanker", None)
+    with pytest.raises(ValueError, match="estimator must be one ranker; got a mapping of 2"):
+        GainCalibrationDisplay.from_estimator(rankers, X, y, qid)
+    one = calibration([1, 0, 2], [3, 2, 1], [7, 7, 7], n_bins=3)
+    assert np.isnan(one.low).all()
+    np.testing.assert_allclose(one.score, [1, 2, 3])
+    assert one.ax_.get_title().endswith("; 1 document a bin")
+    one.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_bins": 0}, "n_bins must be an integer"),
+        ({"normalize": "max"}, "normalize must be one of"),
+        ({"transform": lambda scores: scores[:1]}, "transform must return one finite number for each of the 2 scores"),
+        ({"transform": lambda scores: scores / np.nan}, "2 numbers that are not finite"),
+    ],
+)
+def test_calibration_names_bad_input(settings, message):
+    with pytest.raises(ValueError, match=message):
+        calibration([0, 1], [1, 2], [7, 7], **settings)
