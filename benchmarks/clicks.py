@@ -12,9 +12,8 @@ measured on the true labels of the test queries.
 
 naive clicks              our ranker on click-through rates
 ours                      our ranker on estimates of relevance, with propensities that are true, estimated from the
-                          same log ("estimated": intervention harvesting; EM with one relevance for each document;
-                          regression EM), or wrong: position ** -0.5 and position ** -2 in place of position ** -1
-ours, est. trust bias     the same with a trust-bias model that is estimated from the same log
+                          same log ("estimated": intervention harvesting; regression EM), or wrong: position ** -0.5 and
+                          position ** -2 in place of position ** -1
 ours, ..., for ...        with other targets than those of NDCG with binary, independent relevances: those of DCG, or
                           those of NDCG in which the estimates of relevance are grades
 LightGBM, XGBoost         their LambdaMART on single sessions with clicks; with `position`, with `lambdarank_unbiased`,

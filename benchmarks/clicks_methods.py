@@ -17,9 +17,7 @@ from boostrank.clicks import (
     Cascade,
     ClickLog,
     PositionBased,
-    em_propensities,
     estimate_relevance,
-    estimate_trust_bias,
     get_click_model,
     harvest_propensities,
     regression_em_propensities,
@@ -248,9 +246,7 @@ def regression_em(experiment):
 #: Functions of an experiment that estimate a click model.
 ESTIMATES = {
     "harvested": lambda experiment: harvest_propensities(experiment.shown_counts).extended(DEPTH).click_model(),
-    "EM": lambda experiment: em_propensities(experiment.shown_counts).extended(DEPTH).click_model(),
     "regression EM": lambda experiment: regression_em(experiment).extended(DEPTH).click_model(),
-    "trust bias": lambda experiment: estimate_trust_bias(experiment.shown_counts).click_model(),
 }
 #: Functions of an experiment that return scores of the test queries, by group: each group of a log is one job.
 METHODS = {
@@ -258,7 +254,6 @@ METHODS = {
         "naive clicks": partial(ours, model=1.0),
         "ours, true": partial(ours, model="true"),
         "ours, estimated": partial(ours, model="harvested"),
-        "ours, EM": partial(ours, model="EM"),
         "ours, exponent 0.5": partial(ours, model=("power", 0.5)),
         "ours, exponent 2": partial(ours, model=("power", 2.0)),
         "ours, true, for DCG": partial(ours, model="true", targets="none"),
@@ -267,7 +262,6 @@ METHODS = {
     },
     "estimates": {
         "ours, regression EM": partial(ours, model="regression EM"),
-        "ours, estimated trust bias": partial(ours, model="trust bias"),
     },
     "libraries": {
         "LightGBM lambdarank": partial(lightgbm_lambdarank, with_positions=False),

@@ -50,7 +50,7 @@ FIRST_USES = {
     "import boostrank": (0, ["core", "inputs"]),
     "boostrank.ndcg_score([1, 0], [0.5, 0.2], [1, 1])": (
         42,
-        ["objectives", "surrogates", "metrics.registry", "metrics.reconciliation", "clicks.simulated_clicks"],
+        ["objectives", "surrogates", "metrics.registry", "metrics.reconciliation", "clicks.simulation"],
     ),
     "boostrank.evaluate([1, 0], [0.5, 0.2], [1, 1], ['ndcg@10', 'map'])": (
         52,
@@ -61,7 +61,7 @@ FIRST_USES = {
         [
             "backends.xgboost",
             "rankers.bagging",
-            "clicks.simulated_clicks",
+            "clicks.simulation",
             "clicks.regression_em",
             "datasets.letor_reader",
             "objectives.device_objective",
@@ -72,8 +72,8 @@ FIRST_USES = {
             "theory",
         ],
     ),
-    "boostrank.XGBoostRanker()": (138, ["rankers.bagging", "clicks.simulated_clicks", "datasets.letor_reader"]),
-    "boostrank.compare": (152, ["cli", "displays", "theory", "metrics.novelty", "clicks.simulated_clicks"]),
+    "boostrank.XGBoostRanker()": (138, ["rankers.bagging", "clicks.simulation", "datasets.letor_reader"]),
+    "boostrank.compare": (152, ["cli", "displays", "theory", "metrics.novelty", "clicks.simulation"]),
 }
 
 

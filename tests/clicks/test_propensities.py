@@ -17,13 +17,12 @@ def with_gaps():
 
 
 def test_given():
-    array, mapping = Propensities.given(np.array([0.9, 0.6, 0.3])), Propensities.given({2: 0.6, 1: 0.9, 3: 0.3})
-    for found in (array, mapping):
-        assert found.values.tolist() == [0.9, 0.6, 0.3]
-        assert np.isnan(found.standard_errors).all()
-        assert found.at([3, 1, 1]).tolist() == [0.3, 0.9, 0.9]
-    assert array.click_model() == PositionBased([0.9, 0.6, 0.3])
-    assert array.to_frame()["source"].tolist() == ["given"] * 3
+    found = Propensities.given(np.array([0.9, 0.6, 0.3]))
+    assert found.values.tolist() == [0.9, 0.6, 0.3]
+    assert np.isnan(found.standard_errors).all()
+    assert found.at([3, 1, 1]).tolist() == [0.3, 0.9, 0.9]
+    assert found.click_model() == PositionBased([0.9, 0.6, 0.3])
+    assert found.to_frame()["source"].tolist() == ["given"] * 3
     assert Propensities.given([1]).values.tolist() == [1.0]
 
 
@@ -38,12 +37,6 @@ def test_given():
         ([], "one number for each position"),
         ([[1.0, 0.5]], "one number for each position; got shape"),
         (["a"], "values must be numbers"),
-        ({}, r"missing: \[1\]"),
-        ({1: 1.0, 2: 0.0}, "position 2 is 0"),
-        ({1: 1.0, 4: 0.5, 3: 0.6}, r"all positions from 1 to the largest one; missing: \[2\]"),
-        ({2: 1.0}, r"missing: \[1\]"),
-        ({0: 1.0, 1: 0.5}, "positions must be integers of at least 1; got 0"),
-        ({1.5: 1.0}, "positions must be integers of at least 1; got 1.5"),
     ],
 )
 def test_invalid_propensities_are_named(values, message):

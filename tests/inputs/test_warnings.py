@@ -8,16 +8,12 @@ import pytest
 import xgboost as xgb
 
 import boostrank as br
-from boostrank import clicks
 from boostrank.inputs import warnings as user_warnings
 
 X, Y, QID = np.arange(8.0)[:, None], np.tile([1.0, 0.0], 4), np.repeat(np.arange(4), 2)
 SAME = np.ones(8)
 RANKERS = [br.LightGBMRanker(n_estimators=1, n_jobs=1), br.XGBoostRanker(n_estimators=1, n_jobs=1)]
 LOG = br.ClickLog(QID, np.arange(8), np.tile([1, 2], 4), np.tile([90, 80], 4), np.full(8, 100))
-SWAPPED = br.ClickLog(
-    np.zeros(2, int), [0, 1, 0, 1], [1, 2, 2, 1], [50, 10, 30, 20], np.full(4, 100), documents=["a", "b"]
-)
 
 
 def score_of_cut_queries():
@@ -47,7 +43,6 @@ CALLS = {
         {"q": {"a": 1}, "r": {"a": 1}}, {"a": {"q": {"a": 1.0}}, "b": {"q": {"a": 1.0}}}
     ),
     "targets": lambda: br.ClickLabels(LOG, [0.5, 0.25]).targets(),
-    "em_propensities": lambda: clicks.em_propensities(SWAPPED, max_iterations=1),
 }
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from clicks.test_click_labels import QID, TRUST, simulated
+from clicks.test_labels import QID, TRUST, simulated
 
 import boostrank as br
 from boostrank.clicks import Cascade, ClickLog, evaluate

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import for_each
-from clicks.click_enumeration import binary_vectors, cascade_clicks, independent_clicks, normalized
+from clicks.enumeration import binary_vectors, cascade_clicks, independent_clicks, normalized
 
 from boostrank.clicks import Cascade, ClickLog, PositionBased, TrustBias, session_targets
 from boostrank.core.dcg import DCG

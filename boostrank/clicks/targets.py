@@ -43,10 +43,9 @@ product of different ``t_j`` is the product of the ``r_j``. A multilinear polyno
 ``b_j = 0``, the factor of a document without a click is ``1 - t_j = 1`` if it is not in ``S``, and 0 if it is. So only
 documents with a click have a target, and only these count.
 
-It is computed as ``u_i(t) = t_i e_i`` with ``e_i`` of :mod:`boostrank.clicks.relevant_counts`, in O(c^2) operations for
-c clicks. With one click it is ``t_i / Z(1)``. With clicks on documents 1 and 2 it is ``t_1 [(1 - t_2) h(0) + t_2
-h(1)]``: if ``t_2 > 1``, the correction for the second relevant document is counted more than once, for the sessions in
-which it was not examined.
+It is computed as ``u_i(t) = t_i e_i`` with the ``e_i`` of 7, in O(c^2) operations for c clicks. With one click it is
+``t_i / Z(1)``. With clicks on documents 1 and 2 it is ``t_1 [(1 - t_2) h(0) + t_2 h(1)]``: if ``t_2 > 1``, the
+correction for the second relevant document is counted more than once, for the sessions in which it was not examined.
 
 **4. Cascade.** Examinations are not independent there. In monomials, ``u_i(r) = sum_{S with i} g_{|S|} prod_{j in S}
 r_j``, where ``g_{l + 1} = sum_k (-1)^(l - k) C(l, k) h(k)`` is the l-th difference of ``h`` at 0. Let ``w_j`` be the
@@ -110,6 +109,22 @@ of :class:`boostrank.clicks.Propensities` are, then ``E[t_j | r] = p_1 r_j``, an
 example of 2, ``p_1 = 1/2`` gives ``(0.2, 0.202, 0.202, 0.202)``. So ``"sessions"`` needs the assumption that position 1
 is always examined, or propensities that are known absolutely.
 
+**7. How many other documents are relevant.** Let the documents of a list be relevant independently with the
+probabilities ``t_j``. The number of relevant documents other than ``i`` then has a Poisson binomial distribution, and
+the expectation of a function ``h`` of it is
+
+    e_i = sum_{S without i} prod_{j in S} t_j prod_{j not in S, j != i} (1 - t_j) h(|S|).
+
+The sum is a multilinear polynomial of the ``t_j``, so that it is defined for all real ``t_j``, also for those outside
+of [0, 1]. Let ``P_i[n]`` be the weight of ``n`` relevant documents among those before ``i``, and ``D_i[n]`` the
+expectation of ``h(n + N)`` where ``N`` counts those after ``i``. Then
+
+    P_{i+1}[n] = (1 - t_i) P_i[n] + t_i P_i[n - 1],      D_{i-1}[n] = (1 - t_i) D_i[n] + t_i D_i[n + 1],
+    e_i = sum_n P_i[n] D_i[n].
+
+Both recursions take O(m) operations for each of the m documents. There are no divisions by ``1 - t_i``, which is 0 for
+documents that are relevant for sure, and no differences, so that for probabilities all terms are positive.
+
 **What is known.** The polynomial is the inverse of independent thinning. For multilabel classification with labels that
 are missing independently, Schultheis and Babbar ("Unbiased loss functions for multilabel classification with missing
 labels", 2021, arXiv:2109.11282) derived the unbiased estimates of losses that do not decompose over labels, among them
@@ -126,10 +141,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from boostrank.clicks.click_log import ClickLog, check_log
-from boostrank.clicks.click_models import Cascade, get_click_model
-from boostrank.clicks.relevance_estimates import NOT_SHOWN, Method, NotShown, estimate_relevance
-from boostrank.clicks.relevant_counts import expect_without_each
+from boostrank.clicks.log import ClickLog, check_log
+from boostrank.clicks.models import Cascade, get_click_model
+from boostrank.clicks.relevance import NOT_SHOWN, Method, NotShown, estimate_relevance
 from boostrank.core.dcg import DCG
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
@@ -137,6 +151,8 @@ from boostrank.inputs.checks import check_choice, check_number
 
 ClickNormalize = Literal["none", "independent", "sessions"]
 CLICK_NORMALIZATIONS: tuple[str, ...] = get_args(ClickNormalize)
+# Largest number of weights in memory at a time; the weights of one list are never divided.
+MAX_WEIGHTS = 2_000_000
 # Largest rounding error of the targets of a session, relative to the largest target or corrected click of it.
 MAX_ROUNDING = 1e-3
 
@@ -153,7 +169,7 @@ def click_targets(
 ) -> Floats:
     """Targets of surrogates from clicks, one for each row of `X`, shape (n_documents,).
 
-    The text of the module :mod:`boostrank.clicks.click_targets` has the definitions and proofs, and says which kind of
+    The text of the module :mod:`boostrank.clicks.targets` has the definitions and proofs, and says which kind of
     target to use.
 
     Parameters
@@ -335,3 +351,55 @@ def _require_complete(log: ClickLog, sessions: Segments) -> None:
             f"query {name!r}: the others have no support, and the ideal DCG depends on them. Pass "
             "not_shown='irrelevant' to assume that they are not relevant, or use normalize='none' or 'independent'"
         )
+
+
+def expect_without_each(values: Floats, tables: Floats, lists: Segments) -> Floats:
+    """``e_i`` of 7 of the module's text for each document of several lists, shape (n_rows,).
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_rows,)
+        The numbers ``t_i``, list after list.
+    tables : ndarray, shape (n_lists, n) or (1, n)
+        The numbers ``h(0), h(1), ...`` of each list, or of all lists; ``n`` is at least the size of the largest list.
+    lists : Segments
+
+    Examples
+    --------
+    >>> values, tables = np.array([0.5, 0.2]), np.array([[1.0, 0.6]])
+    >>> expect_without_each(values, tables, Segments.from_sizes([2])).round(4).tolist()
+    [0.92, 0.8]
+    """
+    result = np.empty(len(values))
+    # Rows beyond the end of a list have the value 0, and do not change the number of relevant documents.
+    padded = np.append(values, 0.0)
+    largest = max(size_class.rows.shape[1] for size_class in lists.size_classes)
+    tables = np.pad(tables, ((0, 0), (0, max(0, largest - tables.shape[1]))))
+    for size_class in lists.size_classes:
+        n_columns = size_class.rows.shape[1]
+        step = max(1, MAX_WEIGHTS // (n_columns * n_columns))
+        for first in range(0, len(size_class.segments), step):
+            rows = size_class.rows[first : first + step]
+            chosen = size_class.segments[first : first + step] if len(tables) > 1 else slice(None)
+            inside = rows < lists.n_rows
+            result[rows[inside]] = _without_each(padded[rows], tables[chosen, :n_columns])[inside]
+    return result
+
+
+def _without_each(values: Floats, tables: Floats) -> Floats:
+    """The expectations for lists of the same size: the rows of `values`, shape (n_lists, n_documents)."""
+    n_lists, m = values.shape
+    before = np.zeros((m, n_lists, m))
+    before[0, :, 0] = 1.0
+    for i in range(m - 1):
+        t = values[:, i, None]
+        np.multiply(before[i], 1.0 - t, out=before[i + 1])
+        before[i + 1, :, 1:] += t * before[i, :, :-1]
+    result = np.empty_like(values)
+    after = np.broadcast_to(tables, (n_lists, tables.shape[1])).copy()
+    for i in range(m - 1, -1, -1):
+        # There are at most i relevant documents before document i.
+        result[:, i] = (before[i, :, : i + 1] * after[:, : i + 1]).sum(axis=1)
+        t = values[:, i, None]
+        after = (1.0 - t) * after[:, :i] + t * after[:, 1 : i + 1]
+    return result

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.clicks.click_log import ClickLog
+from boostrank.clicks.log import ClickLog
 from boostrank.core.queries import joint_codes, other_type
 from boostrank.inputs.arrays import as_array
 from boostrank.inputs.frames import to_pandas

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.clicks.click_log import ClickLog
-from boostrank.clicks.click_models import ClickModel, get_click_model
+from boostrank.clicks.log import ClickLog
+from boostrank.clicks.models import ClickModel, get_click_model
 from boostrank.core.dcg import DCG, check_relevance
 from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
@@ -125,7 +125,8 @@ def simulate_clicks(
     row = shown if queries.permutation is None else queries.permutation[shown]
     of_entry = gamma[row]
     clicks = chosen_model.draw(of_entry, sessions, random)
-    log = ClickLog.of_sessions(queries, row, clicks.astype(np.int64), sessions)
+    session = sessions.repeat(np.arange(sessions.n_segments))
+    log = ClickLog(queries.qid, row, sessions.positions + 1, clicks, session=session)
     return SimulatedClicks(log, gamma, chosen_model.examination(of_entry, sessions), chosen_model)
 
 

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.clicks.click_columns import (
-    ONE_DISPLAY,
-    check_columns,
-    common_documents,
-    distinct_ids,
-    document_ids,
-    repeated,
-    session_numbers,
-    summed,
-    whole_numbers,
-)
 from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
-from boostrank.inputs.arrays import Bools, Ints
+from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_lengths
 
-if TYPE_CHECKING:
-    import pandas as pd
+#: Integers up to this number are exact as float64. It is also the largest sum of the impressions of a log.
+MAX_COUNT = 2**53
+#: The numbers of click models are arrays with one number for each position.
+MAX_POSITION = 1_000_000
+# A table with one number for each row and position may have this many numbers for each entry of the log.
+MAX_CELLS_PER_ENTRY = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -122,80 +116,36 @@ class ClickLog:
         documents: ArrayLike | None = None,
     ) -> None:
         queries = Queries.from_qid(qid)
-        ids = None if documents is None else document_ids(documents, queries.n_documents)
+        ids = None if documents is None else as_array(documents, "documents")
+        check_lengths(qid=queries.n_documents, documents=queries.n_documents if ids is None else len(ids))
         rows = whole_numbers(row, "row", None)
         columns = [rows, whole_numbers(position, "position", len(rows)), whole_numbers(clicks, "clicks", len(rows))]
         shown = np.ones_like(rows) if impressions is None else whole_numbers(impressions, "impressions", len(rows))
         columns.append(shown)
-        check_columns(queries.n_documents, *columns)
-        numbers, ids_of_numbers = (None, None) if session is None else session_numbers(session, len(rows))
-        if not shown.all():
-            columns = [column[shown > 0] for column in columns]
-            numbers = None if numbers is None else numbers[shown > 0]
-        if not len(columns[0]):
+        _check_columns(queries.n_documents, *columns)
+        if not shown.any():
             raise ValueError("a click log needs at least one entry with an impression; got none")
-        if numbers is None:
+        columns = [column[shown > 0] for column in columns]
+        if session is None:
             self._set(queries, *summed(queries.n_documents, *columns), None, None, ids)
             return
-        if (columns[3] > 1).any():
+        numbers, names = _numbered_sessions(session, len(rows))
+        if (shown > 1).any():
             entry = int(np.argmax(shown > 1))
             raise ValueError(
                 f"impressions[{entry}] is {shown[entry]}, but an entry of a session is one impression; leave session "
                 "out for a log of counts"
             )
-        by_session = Queries.from_qid(numbers)
-        session_ids = by_session.ids if ids_of_numbers is None else ids_of_numbers[by_session.ids]
-        columns = [*(by_session.group(column) for column in columns[:3]), columns[3]]
+        by_session = Queries.from_qid(numbers[shown > 0])
+        columns = [by_session.group(column) for column in columns]
         sessions = Segments(by_session.indptr)
-        within = np.diff(columns[1]) >= 0
-        within[sessions.starts[1:] - 1] = True
-        if not within.all():
-            sorting = sessions.sort(-columns[1].astype(np.float64))
-            columns = [column[sorting] for column in columns]
-        self._set(queries, *columns, sessions, session_ids, ids)
+        sorting = sessions.sort(-columns[1].astype(np.float64))
+        columns = [column[sorting] for column in columns]
+        self._set(queries, *columns, sessions, names[by_session.ids], ids)
         self._check_sessions()
 
     @classmethod
-    def of_sessions(
-        cls,
-        queries: Queries,
-        row: Ints,
-        clicks: Ints,
-        sessions: Segments,
-        session_ids: NDArray[Any] | None = None,
-        documents: NDArray[Any] | None = None,
-    ) -> ClickLog:
-        """Make a log of complete sessions, as :func:`boostrank.simulate_clicks` does.
-
-        Every session shows its rows at the positions 1, 2, ... in the sequence of the entries.
-
-        Parameters
-        ----------
-        queries : Queries
-            Queries of the rows of `X`.
-        row, clicks : ndarray of int64, shape (n_entries,)
-        sessions : Segments
-            The entries of each session.
-        session_ids : ndarray, shape (n_sessions,), optional
-            By default 0, 1, ...
-        documents : ndarray, shape (n_documents,), optional
-
-        Raises
-        ------
-        ValueError
-            As :class:`ClickLog`.
-        """
-        rows = whole_numbers(row, "row", sessions.n_rows)
-        columns = [rows, sessions.positions + 1, whole_numbers(clicks, "clicks", len(rows)), np.ones_like(rows)]
-        check_columns(queries.n_documents, *columns)
-        ids = np.arange(sessions.n_segments) if session_ids is None else distinct_ids(session_ids, sessions.n_segments)
-        names = None if documents is None else document_ids(documents, queries.n_documents)
-        log = cls._of(queries, *columns, sessions, ids, names)
-        log._check_sessions()
-        return log
-
-    @classmethod
-    def concatenate(cls, logs: Sequence[ClickLog]) -> ClickLog:
+    def concatenate(cls, logs: Iterable[ClickLog]) -> ClickLog:
         """One log with the entries of several logs of the same rows, for example of the result lists of two rankers.
 
         If all logs have sessions, so has the result. Its sessions have the ids 0, 1, ..., because equal ids in two logs
@@ -203,13 +153,12 @@ class ClickLog:
 
         Parameters
         ----------
-        logs : sequence of ClickLog
+        logs : iterable of ClickLog, at least one
 
         Raises
         ------
         ValueError
-            If there is no log, if the logs have different ids of queries or documents, or if only some of them have
-            sessions.
+            If the logs have different ids of queries or documents, or if only some of them have sessions.
 
         Examples
         --------
@@ -219,17 +168,17 @@ class ClickLog:
         0    5    0         1       2            2
         """
         logs = list(logs)
-        if not logs:
-            raise ValueError("logs must have at least one click log; got none")
-        first = logs[0]
+        first, documents = logs[0], None
         for i, log in enumerate(logs):
             check_log(log, f"logs[{i}]")
-            if log.shape != first.shape or not np.array_equal(log.qid.astype(object), first.qid.astype(object)):
-                raise ValueError(f"logs[{i}] belongs to other rows than logs[0]: its query ids are different")
+            documents = log.documents if documents is None else documents
+            for name, own, other in (("query", log.qid, first.qid), ("document", log.documents, documents)):
+                same = own is None or other is None or np.array_equal(own.astype(object), other.astype(object))
+                if not same:
+                    raise ValueError(f"logs[{i}] belongs to other rows than logs[0]: its {name} ids are different")
             if (log.sessions is None) != (first.sessions is None):
                 raise ValueError(f"logs[{i}] and logs[0] must both have sessions, or neither; use aggregate()")
-        documents = common_documents([log.documents for log in logs])
-        columns = [np.concatenate(parts) for parts in zip(*(log._columns for log in logs), strict=True)]
+        columns = [np.concatenate(parts) for parts in zip(*(log.columns for log in logs), strict=True)]
         if first.sessions is None:
             return cls._of(first.queries, *summed(len(first), *columns), None, None, documents)
         sizes = np.concatenate([log.sessions.sizes for log in logs if log.sessions is not None])
@@ -278,6 +227,11 @@ class ClickLog:
         return of_row[self.row]
 
     @property
+    def columns(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """The columns row, position, clicks and impressions."""
+        return self.row, self.position, self.clicks, self.impressions
+
+    @property
     def shape(self) -> tuple[int]:
         """The shape (n_documents,), so that scikit-learn takes the log for an array of labels."""
         return (self.n_documents,)
@@ -307,8 +261,6 @@ class ClickLog:
         """
         # scikit-learn indexes by (rows, ...).
         kept = np.arange(self.n_documents)[rows[0] if isinstance(rows, tuple) and rows[1:] == (Ellipsis,) else rows]
-        if kept.ndim != 1:
-            raise TypeError(f"a ClickLog is indexed by a slice, a mask or an array of rows; got {rows!r}")
         new_row = np.full(self.n_documents, -1)
         new_row[kept] = np.arange(len(kept))
         if np.count_nonzero(new_row >= 0) != len(kept):
@@ -319,7 +271,7 @@ class ClickLog:
                 f"the log has no impression of any of the {len(kept)} rows that were selected. A fold, a sample or a "
                 "part that is held out needs rows that were shown: take larger parts, or a log with more queries"
             )
-        row, position, clicks, impressions = (column[chosen] for column in self._columns)
+        row, position, clicks, impressions = (column[chosen] for column in self.columns)
         queries, documents = Queries.from_qid(self.qid[kept]), None if self.documents is None else self.documents[kept]
         if self.sessions is None or self.session_ids is None:
             columns = summed(len(kept), new_row[row], position, clicks, impressions)
@@ -335,13 +287,11 @@ class ClickLog:
         """
         if self.sessions is None:
             return self
-        columns = summed(self.n_documents, *self._columns)
+        columns = summed(self.n_documents, *self.columns)
         return self._of(self.queries, *columns, None, None, self.documents)
 
     def to_frame(self) -> pd.DataFrame:
         """The entries as a DataFrame, with the names of columns that :func:`boostrank.clicks.from_table` reads."""
-        import pandas as pd
-
         columns = {"qid": self.queries.ids[self.query], "row": self.row}
         if self.documents is not None:
             columns["document"] = self.documents[self.row]
@@ -354,10 +304,6 @@ class ClickLog:
         """A row of `X` as messages name it, with its document and its query."""
         document = "" if self.documents is None else f", document {str(self.documents[row])!r}"
         return f"row {row}{document} of query {str(self.qid[row])!r}"
-
-    @property
-    def _columns(self) -> tuple[Ints, Ints, Ints, Ints]:
-        return self.row, self.position, self.clicks, self.impressions
 
     def _set(self, *values: Any) -> None:
         for name, value in zip(self.__dataclass_fields__, values, strict=True):
@@ -380,7 +326,7 @@ class ClickLog:
         number = self.sessions.repeat(np.arange(self.sessions.n_segments))
         for column, fault in ((self.position, "has the position {position} twice"), (self.row, "shows {row} twice")):
             # One number for each session and value: a session that has a value twice has two equal numbers.
-            self._raise_at(repeated(number * (int(column.max()) + 1) + column), fault)
+            self._raise_at(pd.Index(number * (int(column.max()) + 1) + column).duplicated(), fault)
 
     def _raise_at(self, bad: Bools, fault: str) -> None:
         if bad.any():
@@ -389,7 +335,10 @@ class ClickLog:
             entry = int(np.argmax(bad))
             session = self.session_ids[np.searchsorted(self.sessions.indptr, entry, side="right") - 1]
             text = fault.format(position=self.position[entry], row=self.name_of_row(int(self.row[entry])))
-            raise ValueError(f"session {str(session)!r} {text}: {ONE_DISPLAY}")
+            raise ValueError(
+                f"session {str(session)!r} {text}: a session is one display of the result list of one query. Leave out "
+                "repeated lines, and give every display an id of its own"
+            )
 
 
 def check_log(log: object, name: str = "log") -> None:
@@ -399,3 +348,82 @@ def check_log(log: object, name: str = "log") -> None:
             f"{name} must be a ClickLog; got {type(log).__name__}. Make one with ClickLog or from_table of "
             "boostrank.clicks"
         )
+
+
+def whole_numbers(values: ArrayLike, name: str, length: int | None) -> Ints:
+    """An argument as int64; `length` is the number of entries, or None if the argument defines it."""
+    array = as_array(values, name)
+    if array.ndim != 1 or (length is not None and len(array) != length):
+        expected = "one-dimensional" if length is None else f"of one number per entry, shape ({length},)"
+        raise ValueError(f"{name} must be an array {expected}; got shape {array.shape}")
+    if array.dtype.kind in "iub" and array.dtype != np.uint64:
+        return array.astype(np.int64)
+    numbers = as_floats(np.where(pd.isna(array), np.nan, array) if array.dtype == object else array, name)
+    bad = ~(np.abs(numbers) <= MAX_COUNT) | (numbers != np.floor(numbers))
+    if bad.any():
+        entry = int(np.argmax(bad))
+        text, advice = f"{numbers[entry]:g}, not an integer", "; for rates, pass clicks = rate * impressions"
+        if np.isnan(numbers[entry]):
+            text, advice = "missing", ": an impression without a click has the number 0"
+        raise ValueError(f"{name}[{entry}] is {text}{advice * (name == 'clicks')}")
+    return numbers.astype(np.int64)
+
+
+def summed(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> tuple[Ints, ...]:
+    """Columns with one entry for each row and position, sorted by these, with the sums of clicks and impressions."""
+    n_positions = int(position.max())
+    cell = row * n_positions + (position - 1)
+    if (cell[1:] > cell[:-1]).all():
+        return row, position, clicks, impressions
+    if n_documents * n_positions <= MAX_CELLS_PER_ENTRY * len(cell):
+        # A count over all cells takes a few nanoseconds per entry, and sorting ten times as long.
+        cells, index = np.arange(n_documents * n_positions), cell
+    else:
+        cells, index = np.unique(cell, return_inverse=True)
+    totals = [np.bincount(index, counts, len(cells)).astype(np.int64) for counts in (clicks, impressions)]
+    shown = totals[1] > 0
+    cells = cells[shown]
+    return cells // n_positions, cells % n_positions + 1, totals[0][shown], totals[1][shown]
+
+
+def _check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> None:
+    """Raise ValueError for the first entry with a row, a position or a count that is not possible."""
+    for bad, text in (
+        ((row < 0) | (row >= n_documents), f"row[{{i}}] is {{row}}, but rows are numbered from 0 to {n_documents - 1}"),
+        (
+            position < 1,
+            "position[{i}] is {position}, but the first position of a list is 1: add 1 if they are counted from 0",
+        ),
+        (clicks < 0, "clicks[{i}] is {clicks}: counts must not be negative"),
+        (impressions < 0, "impressions[{i}] is {impressions}: counts must not be negative"),
+        (
+            clicks > impressions,
+            "clicks[{i}] is {clicks}, but impressions[{i}] is {impressions}: count several clicks of one impression "
+            "once, and count every impression",
+        ),
+        (
+            position > MAX_POSITION,
+            f"position[{{i}}] is {{position}}, more than {MAX_POSITION}: positions are ranks in a result list, not ids",
+        ),
+    ):
+        if bad.any():
+            i = int(np.argmax(bad))
+            numbers = {"row": row[i], "position": position[i], "clicks": clicks[i], "impressions": impressions[i]}
+            raise ValueError(text.format(i=i, **numbers))
+    if impressions.sum(dtype=np.float64) > MAX_COUNT:
+        raise ValueError(f"the impressions of a log must not add up to more than {MAX_COUNT}")
+
+
+def _numbered_sessions(session: ArrayLike, n_entries: int) -> tuple[Ints, NDArray[Any]]:
+    """The number of the session of each entry, by first appearance, and the id of each session."""
+    # As objects, texts of pandas would be numbered in several times as long.
+    given = session if isinstance(session, pd.Series) else as_array(session, "session")
+    if given.shape != (n_entries,):
+        raise ValueError(f"session must have one id per entry, shape ({n_entries},); got shape {given.shape}")
+    numbers, ids = pd.factorize(given)
+    if (numbers < 0).any():
+        entry = int(np.argmin(numbers))
+        raise ValueError(
+            f"session[{entry}] is {np.asarray(given)[entry]!s}: every entry needs a session, or leave session out"
+        )
+    return numbers, np.asarray(ids)

@@ -7,13 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from clicks.click_enumeration import (
+from clicks.enumeration import (
     binary_vectors,
     cascade_clicks,
     ideal,
     independent_clicks,
     normalized,
     polynomial,
+    subsets,
 )
 from scipy.stats import binom
 
@@ -27,8 +28,8 @@ from boostrank.clicks import (
     session_targets,
     simulate_clicks,
 )
+from boostrank.clicks.targets import expect_without_each
 from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
 from boostrank.core.targets import make_targets
 from boostrank.theory import LabelDistribution
@@ -270,8 +271,8 @@ def test_which_targets_have_the_smaller_error(dependent):
         shown = random.permuted(np.tile(np.arange(m), (n, 1)), axis=1)
         relevant = np.take_along_axis(intents[random.choice(len(weights), size=n, p=weights)], shown, axis=1)
         clicks = (random.random((n, m)) < p * relevant).astype(np.int64)
-        sessions = Segments.from_sizes(np.full(n, m))
-        log = ClickLog.of_sessions(Queries.from_sizes([m]), shown.ravel(), clicks.ravel(), sessions)
+        position, session = np.tile(np.arange(1, m + 1), n), np.repeat(np.arange(n), m)
+        log = ClickLog(np.zeros(m), shown.ravel(), position, clicks.ravel(), session=session)
         for normalize, targets in found.items():
             targets.append(click_targets(log, p, normalize=normalize))
     regret = {name: np.mean([distribution.ndcg_regret(each) for each in targets]) for name, targets in found.items()}
@@ -291,3 +292,36 @@ def test_independent_targets_are_unbiased_with_few_impressions():
         mean += weight * click_targets(log, [1.0, 1.0, 1.0])
     expected = sum(w * normalized(r) for r, w in independent_clicks(gamma))
     np.testing.assert_allclose(mean, expected, atol=1e-12)
+
+
+def by_subsets(values, table, i):
+    others = [j for j in range(len(values)) if j != i]
+    return sum(
+        np.prod([values[j] if j in chosen else 1 - values[j] for j in others]) * table[len(chosen)]
+        for chosen in subsets(others)
+    )
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "signed"])
+@pytest.mark.parametrize("max_weights", [1, 2_000_000])
+def test_relevant_counts_of_lists_of_all_sizes(kind, max_weights, monkeypatch):
+    monkeypatch.setattr("boostrank.clicks.targets.MAX_WEIGHTS", max_weights)
+    random = np.random.default_rng(0)
+    lists = Segments.from_sizes([1, 7, 2, 3, 7, 5, 1, 9])
+    values = random.random(lists.n_rows) if kind == "probabilities" else random.normal(scale=3, size=lists.n_rows)
+    tables = random.random((lists.n_segments, 9))
+    for given in (tables, tables[:1]):
+        found = expect_without_each(values, given, lists)
+        for i in range(lists.n_segments):
+            part = values[lists.starts[i] : lists.ends[i]]
+            expected = [by_subsets(part, given[i if len(given) > 1 else 0], j) for j in range(len(part))]
+            np.testing.assert_allclose(found[lists.starts[i] : lists.ends[i]], expected, rtol=1e-9)
+
+
+def test_relevant_counts_of_long_lists_of_probabilities_are_accurate():
+    m = 2000
+    # With equal probabilities, the number of others is binomial; h(n) = n has the mean (m - 1) p.
+    found = expect_without_each(np.full(m, 0.3), np.arange(float(m))[None], Segments.from_sizes([m]))
+    np.testing.assert_allclose(found, (m - 1) * 0.3, rtol=1e-10)
+    sure = expect_without_each(np.ones(m), np.arange(float(m))[None], Segments.from_sizes([m]))
+    np.testing.assert_allclose(sure, m - 1)

@@ -64,7 +64,7 @@ def test_plackett_luce_draws_each_ranking_with_its_probability():
 
 
 def test_plackett_luce_in_blocks_shows_documents_of_the_query(monkeypatch):
-    monkeypatch.setattr("boostrank.clicks.simulated_clicks.MAX_SORTED", 7)
+    monkeypatch.setattr("boostrank.clicks.simulation.MAX_SORTED", 7)
     log = simulate_clicks(Y, SCORES, QID, n_sessions=50, policy=("plackett-luce", 1.0), depth=3, random_state=5).log
     same = br.ClickLog(QID, log.row, log.position, log.clicks, session=log.sessions.repeat(log.session_ids))
     assert log.sessions.sizes.tolist() == same.sessions.sizes.tolist()

@@ -72,8 +72,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.clicks.click_log import ClickLog, check_log
-from boostrank.clicks.click_models import Cascade, ClickModel, get_click_model
+from boostrank.clicks.log import ClickLog, check_log
+from boostrank.clicks.models import Cascade, ClickModel, get_click_model
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import check_choice, check_flag, check_number
 from boostrank.inputs.warnings import warn
@@ -132,7 +132,7 @@ def estimate_relevance(
 ) -> RelevanceEstimates:
     """Estimate the probability of relevance of each row of `X` from its clicks.
 
-    The text of the module :mod:`boostrank.clicks.relevance_estimates` has the formulas, and proofs that the estimates
+    The text of the module :mod:`boostrank.clicks.relevance` has the formulas, and proofs that the estimates
     are unbiased without `clip` and `bounded`.
 
     Parameters
