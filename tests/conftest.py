@@ -22,7 +22,7 @@ import boostrank as br
 # its data would change.
 from boostrank import cli  # noqa: F401
 from boostrank.core import compiled
-from boostrank.datasets import letor_faults, letor_folds, letor_parser, letor_reader, letor_writer  # noqa: F401
+from boostrank.datasets import letor_parser, letor_reader, letor_writer  # noqa: F401
 
 settings.register_profile(
     "boostrank",

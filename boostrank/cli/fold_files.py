@@ -10,7 +10,7 @@ from boostrank.cli.data_files import read_documents
 from boostrank.cli.table_columns import ColumnOptions
 from boostrank.cli.table_files import CSV_SUFFIXES, PARQUET_SUFFIXES
 from boostrank.datasets import Dataset, Fold, read_letor_folds
-from boostrank.datasets.letor_folds import LETOR_ENDINGS, find_folds
+from boostrank.datasets.letor_reader import LETOR_ENDINGS, find_folds
 
 _TABLE_ENDINGS = (*CSV_SUFFIXES, *(f"{suffix}.gz" for suffix in CSV_SUFFIXES), *PARQUET_SUFFIXES)
 

@@ -13,8 +13,7 @@ from typing import IO, Any, Protocol
 
 import pandas as pd
 
-from boostrank.datasets.feature_parts import PARQUET_MARK
-from boostrank.datasets.trec_files import EXACT_NUMBERS
+from boostrank.datasets.feature_files import PARQUET_MARK
 from boostrank.inputs.checks import is_finite_text
 from boostrank.inputs.files import open_decompressed
 
@@ -118,7 +117,7 @@ class CsvFile:
                 dtype=dict.fromkeys(texts, str),
                 na_values=numbers,
                 keep_default_na=False,
-                **EXACT_NUMBERS,
+                float_precision="round_trip",
             )
         self._check_fields(len(table))
         return table[columns]

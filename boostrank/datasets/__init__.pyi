@@ -1,8 +1,8 @@
 from .dataset import Dataset as Dataset
 from .dataset import Fold as Fold
 from .feature_files import FeatureFiles as FeatureFiles
-from .letor_folds import read_letor_folds as read_letor_folds
 from .letor_reader import read_letor as read_letor
+from .letor_reader import read_letor_folds as read_letor_folds
 from .letor_writer import write_letor as write_letor
 from .synthetic import make_ranking as make_ranking
 from .trec_files import read_qrels as read_qrels

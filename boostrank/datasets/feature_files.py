@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.datasets.feature_parts import Part, open_part
 from boostrank.inputs.arrays import Ints
 
+#: First bytes of a Parquet file.
+PARQUET_MARK = b"PAR1"
 #: Number of elements of a block: 16 MiB of float32.
 BLOCK_ELEMENTS = 2**22
 
@@ -67,8 +69,7 @@ class FeatureFiles:
     ------
     ValueError
         If there are no files, or a file does not contain a two-dimensional array of numbers, or the files have
-        different numbers or types of features. Later, wherever features are read: if a file has changed in the
-        meantime, or a value is infinite.
+        different numbers or types of features. Later, wherever features are read: if a value is infinite.
 
     Examples
     --------
@@ -100,8 +101,6 @@ class FeatureFiles:
         sources = list(files) if isinstance(files, (list, tuple)) else [files]
         if not sources:
             raise ValueError("FeatureFiles got no files")
-        if isinstance(columns, str):
-            raise ValueError(f"columns must be a list of names of columns; got the string {columns!r}")
         if cache is not None and not os.path.isdir(cache):
             raise ValueError(f"cache must be a folder that exists; got {os.fspath(cache)!r}")
         parts = [open_part(source, columns) for source in sources]
@@ -140,28 +139,18 @@ class FeatureFiles:
         """
         if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
             rows = rows[0]  # as scikit-learn indexes arrays
-        chosen: Any = np.arange(len(self))[rows] if not isinstance(rows, slice) else range(len(self))[rows]
-        if np.ndim(chosen) != 1:
-            raise ValueError("FeatureFiles takes a slice, increasing row numbers or a mask, and gives rows; see read()")
-        if isinstance(chosen, range):
-            increasing = chosen.step > 0 or len(chosen) < 2
-        else:
-            increasing = bool((np.diff(chosen) > 0).all())
-        if not increasing:
+        chosen: Any = range(len(self))[rows] if isinstance(rows, slice) else np.arange(len(self))[rows]
+        # The first two numbers of a range say whether it increases.
+        if np.ndim(chosen) != 1 or (np.diff(chosen[:2] if isinstance(chosen, range) else chosen) < 1).any():
             raise ValueError(
-                "rows of FeatureFiles can be taken only in increasing sequence, each at most once, because they stay "
-                "in their files: sort the row numbers"
+                "rows of FeatureFiles can be taken only by a slice, a mask or row numbers in increasing sequence, each "
+                "at most once, because they stay in their files: sort the row numbers"
             )
         taken = object.__new__(type(self))
         taken.__dict__.update(self.__dict__)
         both_ranges = isinstance(self._rows, range) and isinstance(chosen, range)
         taken._rows = self._rows[chosen.start : chosen.stop : chosen.step] if both_ranges else self._numbers(chosen)
         return taken
-
-    def __iter__(self) -> Iterator[Any]:
-        raise TypeError(
-            "FeatureFiles has no single rows: read(start, stop) gives an array, blocks() all rows in blocks"
-        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         raise TypeError("FeatureFiles is not read into memory as a whole, unless you call its method read()")
@@ -181,7 +170,7 @@ class FeatureFiles:
         Raises
         ------
         ValueError
-            If a file has changed, or a value is infinite.
+            If a value is infinite.
         """
         start, stop, _ = slice(start, stop).indices(len(self))
         values = np.empty((max(stop - start, 0), self.shape[1]), self.dtype)
@@ -195,7 +184,7 @@ class FeatureFiles:
             # It searches in a range too, without an array of all its numbers.
             end = bisect_left(rows, last, done, min(done + self.rows_per_block, len(rows)))
             first, last = int(rows[done]) - offset, int(rows[end - 1]) - offset + 1
-            block = self._checked(part, part.read(first, last), first, last)
+            block = self._checked(part, part.read(first, last), first)
             is_dense = last - first == end - done
             values[done:end] = block if is_dense else block[np.asarray(rows[done:end]) - offset - first]
             done = end
@@ -223,13 +212,8 @@ class FeatureFiles:
         """The numbers of rows of the files, for numbers of rows of this object."""
         return np.asarray(self._rows, dtype=np.int64)[np.asarray(chosen, dtype=np.int64)]
 
-    def _checked(self, part: Part, block: NDArray[Any], first: int, last: int) -> NDArray[Any]:
+    def _checked(self, part: Part, block: NDArray[Any], first: int) -> NDArray[Any]:
         """A block of a part with the type of all parts; errors name the part and its row."""
-        if block.shape != (last - first, self.shape[1]):
-            raise ValueError(
-                f"{part.name} returned an array of shape {block.shape} for its rows {first} to {last - 1}; expected "
-                f"{(last - first, self.shape[1])}"
-            )
         with np.errstate(over="ignore", invalid="ignore"):
             block = block.astype(self.dtype, copy=False)
             suspicious = not np.isfinite(block.sum(dtype=np.float64))
@@ -244,3 +228,186 @@ class FeatureFiles:
 def _features(part: Part) -> str:
     """Number and names of the features of a part, for messages."""
     return f"{part.shape[1]} features" + ("" if part.names is None else f" {part.names[:5]}")
+
+
+class Part(Protocol):
+    """Rows of features that are read when they are needed.
+
+    Attributes
+    ----------
+    name : str
+        For error messages.
+    shape : (int, int)
+    dtype : dtype
+        The type of the features that :meth:`read` returns, before it is converted.
+    names : list of str or None
+        Names of the features.
+    """
+
+    name: str
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    names: list[str] | None
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Read the rows from `start` up to, but not with, `stop`."""
+        ...
+
+
+def open_part(source: Any, columns: Sequence[str] | None) -> Part:
+    """Read shape and type of a part, but not its features.
+
+    Parameters
+    ----------
+    source : path, or array
+        The path of a file in NumPy's format ``.npy`` or in Parquet; or an object that has `shape` and `dtype` and
+        returns rows for a slice, such as a memory map.
+    columns : sequence of str, optional
+        The columns of a Parquet file that are features.
+
+    Raises
+    ------
+    ValueError
+        If a file is neither, or contains no two-dimensional array of numbers; or for `columns` that are missing, or
+        are given for an array.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        part: Part = ArrayPart(source)
+    elif _is_parquet(source):
+        part = ParquetPart(source, columns)
+    else:
+        part = NpyPart(source)
+    if columns is not None and part.names is None:
+        raise ValueError(f"columns are the names of columns of Parquet files, and {part.name} has no names of columns")
+    if part.dtype.kind not in "biuf" or part.dtype.itemsize > 8:
+        raise ValueError(f"{part.name} must contain numbers of at most 64 bits; got dtype {part.dtype}")
+    return part
+
+
+class ArrayPart:
+    """Rows of an object that has `shape` and `dtype` and returns rows for a slice."""
+
+    names: list[str] | None = None
+
+    def __init__(self, source: Any) -> None:
+        self.name = f"the {type(source).__name__} among the parts of FeatureFiles"
+        if not all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
+            raise ValueError(
+                f"{self.name} must be the path of a .npy or Parquet file, or an object with shape and dtype that "
+                "returns rows for a slice, such as numpy.memmap"
+            )
+        self._source = source
+        self.shape, self.dtype = _two_dimensional(source.shape, self.name), np.dtype(source.dtype)
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Read rows."""
+        return np.asarray(self._source[start:stop])
+
+
+class NpyPart:
+    """Rows of a file in NumPy's format ``.npy``."""
+
+    names: list[str] | None = None
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        # The path must mean the same file also if the current folder changes, or in another process.
+        self._path, self.name = os.path.abspath(path), f"the file {os.fspath(path)!r}"
+        array = self._map()
+        self.shape, self.dtype = _two_dimensional(array.shape, self.name), array.dtype
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Read rows."""
+        # The file is mapped only as long as these rows are used: the pages of a mapped file count as memory of the
+        # process until the operating system needs them for something else.
+        return self._map()[start:stop]
+
+    def _map(self) -> NDArray[Any]:
+        try:
+            return np.lib.format.open_memmap(self._path, mode="r")
+        except ValueError as error:
+            raise ValueError(f"{self.name} is no .npy file of numbers, and no Parquet file: {error}") from error
+
+
+class ParquetPart:
+    """Columns of a Parquet file. The row group that was read last is kept."""
+
+    def __init__(self, path: str | os.PathLike[str], columns: Sequence[str] | None) -> None:
+        self._path, self.name = os.path.abspath(path), f"the file {os.fspath(path)!r}"
+        file = self._open()
+        if columns is None:
+            raise ValueError(
+                f"{self.name} is a Parquet file: give columns=, the names of the columns that are features, among "
+                f"{file.schema_arrow.names[:10]}"
+            )
+        self._columns = list(columns)
+        self.names: list[str] | None = self._columns
+        fields = [self._field(file.schema_arrow, name) for name in self._columns]
+        self.shape = _two_dimensional((file.metadata.num_rows, len(fields)), self.name)
+        self.dtype = np.result_type(*fields)
+        sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+        self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+        self._last: tuple[int, NDArray[Any]] | None = None
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Read rows."""
+        first = int(np.searchsorted(self._starts, start, side="right")) - 1
+        blocks = []
+        for group in range(first, len(self._starts) - 1):
+            offset = int(self._starts[group])
+            if offset >= stop:
+                break
+            blocks.append(self._group(group)[max(start - offset, 0) : stop - offset])
+        return np.concatenate(blocks) if blocks else np.empty((0, self.shape[1]), self.dtype)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_last": None}
+
+    def _group(self, group: int) -> NDArray[Any]:
+        last = self._last
+        if last is None or last[0] != group:
+            # Not two row groups are in memory at once.
+            self._last = last = None
+            table = self._open().read_row_group(group, columns=self._columns)
+            values = np.empty((table.num_rows, self.shape[1]), self.dtype)
+            for i, name in enumerate(self._columns):
+                # Without pandas, a null among integers would be an error.
+                values[:, i] = table.column(name).to_pandas().to_numpy(self.dtype, na_value=math.nan)
+            # Another thread may read from this part too, so that what is returned is not what `_last` is then.
+            self._last = last = group, values
+        return last[1]
+
+    def _field(self, schema: Any, name: str) -> np.dtype[Any]:
+        """The type of a column, or that of floats if it may have nulls, which are missing values."""
+        if schema.names.count(name) != 1:
+            raise ValueError(f"{self.name} must have one column {name!r}; its columns are {schema.names[:10]}")
+        try:
+            dtype = np.dtype(schema.field(name).type.to_pandas_dtype())
+        except NotImplementedError:
+            dtype = np.dtype(object)
+        if dtype.kind not in "biuf":
+            raise ValueError(f"the column {name!r} of {self.name} must contain numbers; got {schema.field(name).type}")
+        return np.result_type(dtype, np.float32)
+
+    def _open(self) -> Any:
+        try:
+            from pyarrow.parquet import ParquetFile
+        except ImportError as error:
+            raise ImportError("Parquet files are read with pyarrow: pip install pyarrow") from error
+        try:
+            return ParquetFile(self._path)
+        except ValueError as error:
+            raise ValueError(f"{self.name} is no complete Parquet file: {error}") from error
+
+
+def _is_parquet(path: str | os.PathLike[str]) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(PARQUET_MARK)) == PARQUET_MARK
+
+
+def _two_dimensional(shape: Sequence[int], name: str) -> tuple[int, int]:
+    if len(shape) != 2 or shape[1] == 0:
+        raise ValueError(
+            f"{name} must have two dimensions, (n_documents, n_features), and at least one feature; got the shape "
+            f"{tuple(shape)}"
+        )
+    return int(shape[0]), int(shape[1])

@@ -1,28 +1,201 @@
-"""Parse LETOR files, in blocks of lines, by threads.
+"""Parse LETOR files, in blocks of lines.
 
-A block is parsed by the compiled library, or with NumPy. These fast parsers only accept or refuse a block. When one
-is refused, :mod:`boostrank.datasets.letor_faults` reads it again, line by line, to name the invalid line.
+The compiled library parses blocks in several threads, and refuses a block with an invalid line. Blocks that it refuses,
+and all blocks if it is not there, are parsed line by line in Python. This is slower, and names an invalid line.
 """
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
+import re
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from boostrank.core.compiled import is_available
+from boostrank.core.compiled.lines import letor_lines
 from boostrank.core.threads import for_each, n_threads
-from boostrank.datasets.letor_compiled import parse_compiled
-from boostrank.datasets.letor_faults import raise_fault
-from boostrank.datasets.letor_format import LINE_FORM, PathLike, ReadOptions
-from boostrank.datasets.letor_numpy import parse_with_numpy
-from boostrank.datasets.parsed_file import ParsedBlock, ParsedFile, RefusedBlockError
+from boostrank.inputs.checks import check_flag, is_count
 from boostrank.inputs.files import open_decompressed
 
-BLOCK_BYTES = 1 << 19  # The temporary arrays of NumPy for a block, about 10 times its size, then stay in the cache.
+Array = npt.NDArray[Any]
+PathLike = str | os.PathLike[str]
+Sparse = bool | Literal["auto"]
+
+MAX_INDEX = 2**31 - 1  # LightGBM, XGBoost and scipy store column numbers as int32.
+LINE_FORM = "a line must have the form 'label qid:ID index:value ... # comment'"
+BLOCK_BYTES = 1 << 19
 BLOCKS_PER_THREAD = 4  # So that threads wait little for each other, and little memory is used.
+_NUMBER = rb"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|(?i:nan|inf|infinity))"
+_LINE = re.compile(rb"[ \t]*%b(?:[ \t]+qid:[^\x00-\x20:]+)?(?:[ \t]+\d{1,19}:%b)*[ \t]*" % (_NUMBER, _NUMBER))
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Checked options of :func:`~boostrank.datasets.read_letor`.
+
+    Attributes
+    ----------
+    n_features : int or None
+        Number of columns; None for as many as the largest index needs.
+    sparse : {"auto", True, False}
+        Whether X is a CSR matrix; "auto" decides by the number of values in the file.
+    zero_based : bool
+        Whether the first feature has index 0 rather than 1.
+    dtype : numpy.dtype
+        Type of the features, float32 or float64.
+    comments : bool
+        Whether to keep the comments.
+    """
+
+    n_features: int | None
+    sparse: Sparse
+    zero_based: bool
+    dtype: np.dtype[Any]
+    comments: bool = False
+
+    @property
+    def first_index(self) -> int:
+        """Smallest index that a feature may have in the file."""
+        return 0 if self.zero_based else 1
+
+    @property
+    def max_index(self) -> int:
+        """Largest index that a feature may have in the file."""
+        return (self.n_features or MAX_INDEX) - self.zero_based
+
+
+def check_options(n_features: Any, sparse: Any, dtype: Any, zero_based: Any, comments: Any = False) -> ReadOptions:
+    """Check the options of a reading function; raise ValueError for an invalid one."""
+    if n_features is not None and not (is_count(n_features) and 1 <= n_features <= MAX_INDEX):
+        raise ValueError(f"n_features must be None or an integer from 1 to {MAX_INDEX}; got {n_features!r}")
+    if not (isinstance(sparse, (bool, np.bool)) or (isinstance(sparse, str) and sparse == "auto")):
+        raise ValueError(f"sparse must be 'auto', True or False; got {sparse!r}")
+    check_flag("zero_based", zero_based)
+    check_flag("comments", comments)
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be numpy.float64 or numpy.float32; got {dtype!r}")
+    width = None if n_features is None else int(n_features)
+    kind: Sparse = "auto" if isinstance(sparse, str) else bool(sparse)
+    return ReadOptions(width, kind, bool(zero_based), np.dtype(dtype), bool(comments))
+
+
+class ParsedBlock(NamedTuple):
+    """The documents of a block of lines.
+
+    Attributes
+    ----------
+    labels : ndarray of float64, shape (n_rows,)
+    counts : ndarray of int, shape (n_rows,)
+        Number of features in each row.
+    indices, data : ndarray, shape (n_features_listed,)
+        Column (int32) and value of each feature, sorted by row, then column.
+    n_regular : int or None
+        n if each row has exactly the columns 0 to n - 1.
+    has_qid : bool
+    qid_runs : list of (bytes, int)
+        Texts of successive qids, and how many successive rows have each.
+    comments : list of str
+        One per document, if the options ask for comments.
+    n_lines : int
+        Number of lines, with and without documents.
+    """
+
+    labels: Array
+    counts: Array
+    indices: Array
+    data: Array
+    n_regular: int | None
+    has_qid: bool
+    qid_runs: list[tuple[bytes, int]]
+    comments: list[str]
+    n_lines: int
+
+
+class GrowingArray:
+    """A one-dimensional array to append to; it grows in place where the system can move pages instead of copying."""
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self.values: Array = np.empty(1024, dtype)
+        self.size = 0
+
+    def append(self, more: Array) -> None:
+        """Add values at the end."""
+        end = self.size + more.size
+        if end > self.values.size:
+            self.values.resize(max(end, self.values.size * 9 // 8), refcheck=False)
+        self.values[self.size : end] = more
+        self.size = end
+
+    def finish(self) -> Array:
+        """Give back unused memory and return the values."""
+        self.values.resize(self.size, refcheck=False)
+        return self.values
+
+
+class ParsedFile:
+    """The content of one file, before the number of features, and whether X is dense, are decided.
+
+    Attributes
+    ----------
+    name : str
+        Path of the file.
+    n_rows : int
+        Number of documents.
+    width : int
+        Number of columns that the largest index of the file needs.
+    has_qid : bool or None
+        Whether the lines have a qid; None before the first document.
+    labels : list of ndarray
+        Labels, an array per block.
+    qid_runs : list of (bytes, int)
+        Texts of successive qids, and how many successive rows have each.
+    comments : list of str
+        One per document, if the options ask for comments.
+    counts : list of ndarray
+        Number of features in each row, an array per block.
+    n_regular : int or None
+        n if each row has exactly the columns 0 to n - 1; `indices` is then empty, to save memory.
+    indices, data : GrowingArray
+        Column and value of each feature, sorted by row, then column.
+    """
+
+    def __init__(self, name: str, dtype: npt.DTypeLike) -> None:
+        self.name = name
+        self.n_rows = 0
+        self.width = 0
+        self.has_qid: bool | None = None
+        self.labels: list[Array] = []
+        self.qid_runs: list[tuple[bytes, int]] = []
+        self.comments: list[str] = []
+        self.counts: list[Array] = []
+        self.n_regular: int | None = None
+        self.indices = GrowingArray(np.int32)
+        self.data = GrowingArray(dtype)
+
+    def append(self, block: ParsedBlock) -> None:
+        """Add the documents of a block."""
+        if not len(block.labels):
+            return
+        if not self.n_rows:
+            self.n_regular = block.n_regular
+        elif self.n_regular is not None and self.n_regular != block.n_regular:
+            self.indices.append(np.tile(np.arange(self.n_regular, dtype=np.int32), self.n_rows))
+            self.n_regular = None
+        if self.n_regular is None:
+            self.indices.append(block.indices)
+        self.data.append(block.data)
+        self.labels.append(block.labels)
+        self.counts.append(block.counts)
+        self.qid_runs += block.qid_runs
+        self.comments += block.comments
+        self.has_qid = block.has_qid
+        self.n_rows += len(block.labels)
+        self.width = max(self.width, int(block.indices.max(initial=-1)) + 1)
 
 
 def parse_file(path: PathLike, options: ReadOptions) -> ParsedFile:
@@ -32,52 +205,14 @@ def parse_file(path: PathLike, options: ReadOptions) -> ParsedFile:
         raise IsADirectoryError(
             f"{parsed.name} is a folder, not a LETOR file; for a folder of folds there is read_letor_folds"
         )
-    for blocks in _parsed_blocks(_blocks(parsed.name), options):
-        for text, block in blocks:
-            if block is None or not parsed.accepts(block):
-                raise_fault(text, line, options, parsed.name, parsed.has_qid)
-            parsed.append(block)
-            line += block.n_lines
+    for text, block in _parsed_blocks(_blocks(parsed.name), options):
+        if block is None or (len(block.labels) and parsed.has_qid not in (None, block.has_qid)):
+            block = parse_lines(text, options, parsed.name, line, parsed.has_qid)
+        parsed.append(block)
+        line += block.n_lines
     if not parsed.n_rows:
         raise ValueError(f"{parsed.name} has {line - 1} lines, but no documents; {LINE_FORM}")
     return parsed
-
-
-def _parsed_blocks(blocks: Iterator[bytes], options: ReadOptions) -> Iterator[list[tuple[bytes, ParsedBlock | None]]]:
-    """Yield lists of blocks of lines, as text and as parsed; None if a block is refused.
-
-    While the blocks of a list are parsed by threads, one thread reads those of the next list.
-    """
-    parse = parse_compiled if is_available() else parse_with_numpy
-    length = BLOCKS_PER_THREAD * n_threads()
-    texts, error = _read(blocks, length)
-    while texts:
-        results: list[Any] = [None] * (len(texts) + 1)
-
-        def work(item: int, texts: list[bytes] = texts, results: list[Any] = results) -> None:
-            if item == len(texts):
-                results[item] = _read(blocks, length)  # Nothing after an error.
-                return
-            with contextlib.suppress(RefusedBlockError):
-                results[item] = parse(texts[item], options)
-
-        for_each(work, [0, len(texts), *range(1, len(texts))])
-        yield list(zip(texts, results, strict=False))
-        texts, later_error = results[-1]
-        error = error or later_error
-    if error:
-        raise error
-
-
-def _read(blocks: Iterator[bytes], length: int) -> tuple[list[bytes], Exception | None]:
-    """Up to `length` blocks of lines, and the error that ended them: lines before it may have faults."""
-    texts: list[bytes] = []
-    try:
-        for text in itertools.islice(blocks, length):
-            texts.append(text)  # If there is an error, the blocks before it stay.
-    except (OSError, ValueError) as error:
-        return texts, error
-    return texts, None
 
 
 def _blocks(name: str) -> Iterator[bytes]:
@@ -89,3 +224,205 @@ def _blocks(name: str) -> Iterator[bytes]:
             block = block.removeprefix(b"\xef\xbb\xbf") if first else block  # a byte order mark
             first = False
             yield block if block.endswith(b"\n") else block + b"\n"
+
+
+def _parsed_blocks(blocks: Iterator[bytes], options: ReadOptions) -> Iterator[tuple[bytes, ParsedBlock | None]]:
+    """Yield blocks as text and as parsed by the compiled library; None if it is not there, or refuses the block."""
+    if not is_available():
+        yield from ((text, None) for text in blocks)
+        return
+    n_blocks = BLOCKS_PER_THREAD * n_threads()
+    texts = list(itertools.islice(blocks, n_blocks))
+    while texts:
+        parsed, following = _parse_and_read(texts, blocks, n_blocks, options)
+        yield from zip(texts, parsed, strict=True)
+        texts = following
+
+
+def _parse_and_read(
+    texts: list[bytes], blocks: Iterator[bytes], n_blocks: int, options: ReadOptions
+) -> tuple[list[ParsedBlock | None], list[bytes]]:
+    """Parse blocks by threads, while one thread reads the blocks that follow."""
+    parsed: list[ParsedBlock | None] = [None] * len(texts)
+    following: list[bytes] = []
+
+    def work(item: int) -> None:
+        if item == len(texts):
+            following.extend(itertools.islice(blocks, n_blocks))
+        else:
+            parsed[item] = parse_compiled(texts[item], options)
+
+    for_each(work, [0, len(texts), *range(1, len(texts))])
+    return parsed, following
+
+
+def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock | None:
+    """Parse complete lines with the compiled library; None if a line is invalid."""
+    lines = letor_lines(block, options.first_index, options.max_index)
+    if lines is None:
+        return None
+    labels, sizes, columns, values = lines[:4]
+    for place, start, end in lines.slow.tolist():
+        number = float(block[start:end])
+        if place < 0:
+            labels[-1 - place] = number
+        else:
+            values[place] = number
+    if _overflows(values, options.dtype):
+        return None
+    data = values.astype(options.dtype, copy=False)
+    if not lines.is_sorted:
+        rows = np.repeat(np.arange(len(sizes)), sizes)
+        permutation = np.lexsort((columns, rows))
+        columns, data = columns[permutation], data[permutation]
+        if ((rows[1:] == rows[:-1]) & (columns[1:] == columns[:-1])).any():
+            return None
+    width = None if lines.regular_width < 0 else lines.regular_width
+    qid_runs = [(block[start:end], count) for start, end, count in lines.runs.tolist()]
+    comments: list[str] = []
+    if options.comments:
+        comments = [_comment(block[start:end]) for start, end in lines.comments.tolist()]
+    return ParsedBlock(labels, sizes, columns, data, width, lines.has_qid, qid_runs, comments, lines.n_lines)
+
+
+def parse_lines(
+    block: bytes, options: ReadOptions, name: str, first_line: int = 1, has_qid: bool | None = None
+) -> ParsedBlock:
+    """Parse complete lines one by one in Python.
+
+    Parameters
+    ----------
+    block : bytes
+        Complete lines.
+    options : ReadOptions
+    name : str
+        Name of the file.
+    first_line : int
+        Number of the first line of the block in its file, counted from 1.
+    has_qid : bool or None
+        Whether the documents before this block have a qid; None if there are none.
+
+    Raises
+    ------
+    ValueError
+        If a line is invalid.
+    """
+    labels: list[float] = []
+    columns: list[list[int]] = []
+    values: list[list[float]] = []
+    qids: list[bytes] = []
+    comments: list[str] = []
+    lines = block.split(b"\n")[:-1]
+    for number, ended in enumerate(lines, first_line):
+        line = ended.removesuffix(b"\r")
+        content, _, comment = (b"\r", b"", b"") if b"\r" in line else line.partition(b"#")
+        if not content.strip(b" \t"):
+            continue
+        document = _parse_line(content, options, has_qid)
+        if document is None:
+            fault = _line_fault(content, options, has_qid)
+            raise ValueError(f"{name}, line {number}: {fault} (in the line {quote(line, 60)}); {LINE_FORM}")
+        label, qid, own_columns, own_values = document
+        labels.append(label)
+        columns.append(own_columns)
+        values.append(own_values)
+        comments.append(_comment(comment))
+        has_qid = qid is not None
+        qids += [] if qid is None else [qid]
+    sizes = np.array([len(own) for own in columns], np.int64)
+    indices = np.array(list(itertools.chain.from_iterable(columns)), np.int32)
+    data = np.array(list(itertools.chain.from_iterable(values)), np.float64).astype(options.dtype)
+    width = len(columns[0]) if columns and all(own == list(range(len(columns[0]))) for own in columns) else None
+    runs = [(text, sum(1 for _ in run)) for text, run in itertools.groupby(qids)]
+    kept = comments if options.comments else []
+    return ParsedBlock(np.array(labels), sizes, indices, data, width, bool(has_qid), runs, kept, len(lines))
+
+
+def _parse_line(
+    line: bytes, options: ReadOptions, has_qid: bool | None
+) -> tuple[float, bytes | None, list[int], list[float]] | None:
+    """Label, qid, columns (sorted) and values of a line without its comment; None if the line is invalid."""
+    if not _LINE.fullmatch(line):
+        return None
+    words = line.replace(b":", b" ").split()
+    qid = words[2] if words[1:2] == [b"qid"] else None
+    first = 1 if qid is None else 3
+    columns = [int(index) - options.first_index for index in words[first::2]]
+    values = [float(value) for value in words[first + 1 :: 2]]
+    if sorted(columns) != columns:
+        pairs = sorted(zip(columns, values, strict=True), key=lambda pair: pair[0])
+        columns, values = [column for column, _ in pairs], [value for _, value in pairs]
+    is_valid = (
+        has_qid in (None, qid is not None)
+        and len(set(columns)) == len(columns)
+        and (not columns or (columns[0] >= 0 and columns[-1] <= options.max_index - options.first_index))
+        and not _overflows(np.array(values), options.dtype)
+    )
+    return (float(words[0]), qid, columns, values) if is_valid else None
+
+
+def _line_fault(line: bytes, options: ReadOptions, has_qid: bool | None) -> str:
+    """Describe the fault of an invalid line without its comment."""
+    if control := re.search(rb"[\x00-\x08\x0b-\x1f]", line):
+        return f"it has the byte 0x{control[0][0]:02x}, so this is not plain text with line ends \\n or \\r\\n"
+    label, *features = line.split()
+    if b":" in label:
+        return f"there is no label before {quote(label, 40)}"
+    if not re.fullmatch(_NUMBER, label):
+        return f"{quote(label, 40)} is not a number"
+    found = bool(features) and features[0].startswith(b"qid:")
+    if has_qid is not None and found != has_qid:
+        return "it has a qid, but the lines before have none" if found else "it has no qid, but the lines before do"
+    if found and (len(features[0]) == 4 or features[0].count(b":") > 1):
+        return f"{quote(features[0], 40)} is not qid:ID"
+    seen: set[int] = set()
+    return next(filter(None, (_feature_fault(token, options, seen) for token in features[found:])), "")
+
+
+def _feature_fault(token: bytes, options: ReadOptions, seen: set[int]) -> str:
+    """Describe the fault of one index:value, or return an empty text; add its index to `seen`."""
+    shown, (index, _, value) = quote(token, 40), token.partition(b":")
+    if not index or not value or b":" in value:
+        return f"{shown} is not index:value"
+    if index == b"qid":
+        return f"{shown} does not follow the label directly, or is a second qid"
+    if not re.fullmatch(rb"\d+", index):
+        return f"{quote(index, 40)} is not a feature index, which must be an integer"
+    column = int(index) if len(index) < 20 else MAX_INDEX + 1
+    if column < options.first_index:
+        return "it has the index 0; pass zero_based=True if the first feature of this file has index 0"
+    if column > options.max_index:
+        limit = "an int32" if options.n_features is None else f"n_features={options.n_features}"
+        return f"index {quote(index, 40)} is above {options.max_index}, the largest index that {limit} allows"
+    if column in seen:
+        return f"index {column} occurs twice"
+    seen.add(column)
+    if not re.fullmatch(_NUMBER, value):
+        return f"{quote(value, 40)} is not a number"
+    overflows = _overflows(np.array([float(value)]), options.dtype)
+    return f"{quote(value, 40)} is too large for {options.dtype}" if overflows else ""
+
+
+def _overflows(values: Array, dtype: np.dtype[Any]) -> bool:
+    """Whether a finite value becomes infinite as `dtype`."""
+    try:
+        with np.errstate(over="raise"):
+            values.astype(dtype, copy=False)
+    except FloatingPointError:
+        return True
+    return False
+
+
+def _comment(text: bytes) -> str:
+    return text.strip().decode(errors="backslashreplace")
+
+
+def quote(text: bytes, max_length: int) -> str:
+    """Put text of a file in quotes for an error message, shortened to `max_length` characters."""
+    shown = text[: max_length + 1].decode(errors="backslashreplace")
+    return repr(shown if len(shown) <= max_length else shown[: max_length - 3] + "...")
+
+
+def is_int64(text: bytes) -> bool:
+    """Whether a qid is an integer of int64 in its usual form: other forms of the same number are other qids."""
+    return bool(re.fullmatch(rb"0|-?[1-9]\d{0,18}", text)) and -(2**63) <= int(text) < 2**63

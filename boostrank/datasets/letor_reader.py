@@ -1,25 +1,35 @@
-"""Read LETOR files."""
+"""Read LETOR files, and the folds of LETOR data sets."""
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.dataset import Dataset
-from boostrank.datasets.letor_format import Array, PathLike, ReadOptions, Sparse, check_options, is_int64, quote
-from boostrank.datasets.letor_parser import parse_file
-from boostrank.datasets.parsed_file import ParsedFile
+from boostrank.datasets.dataset import Dataset, Fold
+from boostrank.datasets.letor_parser import (
+    Array,
+    ParsedFile,
+    PathLike,
+    ReadOptions,
+    Sparse,
+    check_options,
+    is_int64,
+    parse_file,
+    quote,
+)
 
 if TYPE_CHECKING:
     from scipy import sparse as sp
 
 Sizes = PathLike | npt.ArrayLike | None
+#: Endings of the names of LETOR files in folds.
+LETOR_ENDINGS = (".txt", ".txt.gz")
 
 
 @overload
@@ -71,8 +81,8 @@ def read_letor(
     sizes : str, os.PathLike or array of int, shape (n_queries,), optional
         Number of documents of each query, in the sequence of the lines; or a file with one such number per line.
         The default is the file ``<path>.query`` or ``<path>.group`` if there is one (for ``x.gz`` also ``x.query``
-        and ``x.group``). Lines without qid need sizes; their queries are numbered from 0. Where the lines have
-        qids, these are the queries, and the sizes must agree with them.
+        and ``x.group``). Lines without qid need sizes; their queries are numbered from 0. If the lines have qids, sizes
+        are not read.
     n_features : int, optional
         Number of columns of X; by default as many as the largest index needs. Pass it if several files must have
         the same columns, because a sparse file need not contain the last feature.
@@ -93,14 +103,14 @@ def read_letor(
         ``(X, y, qid)``: y is float64; qid is int64 if all qids are integers in the range of int64 in their
         usual form (7, but not 07 or +7, which are different qids), else str. With ``comments=True`` it is the tuple
         ``(X, y, qid, comments)``, with one stripped str per document, empty if the document has no comment. Bytes that
-        are not UTF-8 are shown as ``\xff``; a file where this text is another qid is an error.
+        are not UTF-8 are shown as ``\xff``.
 
     Raises
     ------
     ValueError
         If an option is invalid; if a line is invalid (the message names the file, the line and the fault); if an
         index is repeated in a line or out of range; if there are no documents; if some lines have a qid and others
-        do not; if sizes are missing, or disagree with the lines; or if gzip data is damaged.
+        do not; if sizes are missing, or do not sum to the number of lines; or if gzip data is damaged.
     OSError
         If the file cannot be opened or is a folder.
     MemoryError
@@ -132,15 +142,79 @@ def read_letor(
     return (*dataset, parsed.comments) if comments else dataset
 
 
-def apply_sizes(parsed: ParsedFile, source: Sizes) -> None:
-    """Number the queries by their sizes; if the lines have qids, check the sizes against these.
+def read_letor_folds(
+    directory: PathLike,
+    *,
+    n_features: int | None = None,
+    sparse: Sparse = "auto",
+    dtype: npt.DTypeLike = np.float64,
+    zero_based: bool = False,
+) -> list[Fold]:
+    r"""Read folds from files: ``Fold1/train.txt``, ``Fold1/vali.txt``, ``Fold1/test.txt``, ``Fold2/train.txt``, ...
 
-    `source` is the argument `sizes` of :func:`read_letor`.
+    The data sets of all folds have the same number of features; all X are arrays or all are CSR matrices, and all
+    qids are int64 or all are str. Folders may also be named ``fold1``, ``fold_1`` or ``fold-1``. The validation file
+    may also be named ``valid.txt`` or ``validation.txt``, and may be absent. Any file may end in ``.txt.gz``. Lines
+    without qid need a file of query sizes beside theirs, as in :func:`read_letor`.
+
+    Parameters
+    ----------
+    directory : str or os.PathLike
+        Folder that contains the folders of the folds.
+    n_features : int, optional
+        Number of columns; by default as many as the largest index of all files needs.
+    sparse : {"auto", True, False}, default "auto"
+        As in :func:`read_letor`; "auto" decides by the fraction of listed values in all files together.
+    dtype : {numpy.float64, numpy.float32}, default numpy.float64
+        Type of the features.
+    zero_based : bool, default False
+        Whether the first feature has index 0 rather than 1.
+
+    Returns
+    -------
+    list of Fold
+        Sorted by number: Fold10 follows Fold9.
+
+    Raises
+    ------
+    NotADirectoryError
+        If `directory` is not a folder.
+    FileNotFoundError
+        If it contains no folds, or if a fold has no training file or no test file.
+    ValueError
+        As in :func:`read_letor`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fold = pathlib.Path(folder, "Fold1")
+    ...     fold.mkdir()
+    ...     _ = (fold / "train.txt").write_text("1 qid:1 1:0.5 3:2\n0 qid:1 1:0.25\n")
+    ...     _ = (fold / "test.txt").write_text("1 qid:2 1:0.5 2:0.5\n")
+    ...     folds = read_letor_folds(folder)
+    >>> [(fold.name, fold.train.X.shape, fold.validation, fold.test.X.shape) for fold in folds]
+    [('Fold1', (2, 3), None, (1, 3))]
     """
+    options = check_options(n_features, sparse, dtype, zero_based)
+    found = find_folds(Path(directory), LETOR_ENDINGS)
+    parsed_files = [parse_file(path, options) for _, paths in found for path in paths if path]
+    for parsed in parsed_files:
+        apply_sizes(parsed, None)
+    datasets = iter(make_datasets(parsed_files, options))
+    folds = []
+    for folder, paths in found:
+        train, validation, test = (next(datasets) if path else None for path in paths)
+        folds.append(Fold(folder.name, cast(Dataset, train), validation, cast(Dataset, test)))
+    return folds
+
+
+def apply_sizes(parsed: ParsedFile, source: Sizes) -> None:
+    """Number the queries by their sizes, if the lines have no qid; `source` is the argument of :func:`read_letor`."""
+    if parsed.has_qid:
+        return
     source = _find_sizes(parsed.name) if source is None else source
     if source is None:
-        if parsed.has_qid:
-            return
         raise ValueError(
             f"{parsed.name}: no line has a qid, and there is no file {parsed.name}.query or .group; pass sizes="
         )
@@ -150,16 +224,7 @@ def apply_sizes(parsed: ParsedFile, source: Sizes) -> None:
             f"{name}: the {len(sizes)} query sizes sum to {sum(sizes)}, but {parsed.name} has {parsed.n_rows} "
             "documents; the two files do not belong together, or one of them is cut off"
         )
-    if not parsed.has_qid:
-        parsed.qid_runs = [(b"%d" % i, size) for i, size in enumerate(sizes)]
-        return
-    by_qid = [sum(n for _, n in runs) for _, runs in itertools.groupby(parsed.qid_runs, key=lambda run: run[0])]
-    if by_qid != sizes:
-        i = next(i for i, pair in enumerate(zip(by_qid, sizes, strict=False)) if pair[0] != pair[1])
-        raise ValueError(
-            f"{name}: query {i + 1} has size {sizes[i]}, but by the qids of {parsed.name} it has {by_qid[i]} "
-            "documents; remove or correct the wrong one"
-        )
+    parsed.qid_runs = [(b"%d" % i, size) for i, size in enumerate(sizes)]
 
 
 def _read_sizes(source: PathLike | npt.ArrayLike) -> tuple[str, list[int]]:
@@ -190,7 +255,6 @@ def make_datasets(files: list[ParsedFile], options: ReadOptions) -> list[Dataset
     n_stored = sum(parsed.data.size for parsed in files)
     is_dense = 2 * n_stored >= n_cells if options.sparse == "auto" else not options.sparse
     all_int64 = all(is_int64(text) for parsed in files for text, _ in parsed.qid_runs)
-    _refuse_merged_qids(files)
     datasets = []
     for parsed in files:
         X = _dense(parsed, width) if is_dense else _csr(parsed, width)
@@ -198,19 +262,6 @@ def make_datasets(files: list[ParsedFile], options: ReadOptions) -> list[Dataset
         ids = np.array([int(text) if all_int64 else text.decode(errors="backslashreplace") for text in texts])
         datasets.append(Dataset(X, np.concatenate(parsed.labels), np.repeat(ids, counts)))
     return datasets
-
-
-def _refuse_merged_qids(files: list[ParsedFile]) -> None:
-    """Raise ValueError if a qid that is not UTF-8 is shown as the text of another qid."""
-    shown: dict[str, bytes] = {}
-    for parsed in files:
-        for text, _ in parsed.qid_runs:
-            other = shown.setdefault(text.decode(errors="backslashreplace"), text)
-            if other != text:
-                raise ValueError(
-                    f"{parsed.name}: the qids {other!r} and {text!r} are different, but one of them is not UTF-8, and "
-                    "both would be shown as the same text; convert the file to UTF-8"
-                )
 
 
 def _dense(parsed: ParsedFile, width: int) -> Array:
@@ -243,3 +294,35 @@ def _csr(parsed: ParsedFile, width: int) -> sp.csr_matrix:
         columns = np.tile(np.arange(parsed.n_regular, dtype=np.int32), parsed.n_rows)
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(parsed.counts))])
     return sp.csr_matrix((parsed.data.finish(), columns, indptr), shape=(parsed.n_rows, width))
+
+
+def find_folds(directory: Path, endings: Sequence[str]) -> list[tuple[Path, list[Path | None]]]:
+    """Return the folder of each fold, sorted by number, with its training, validation and test file.
+
+    The names of the files end in one of `endings`, the first of which are preferred.
+    """
+    if not directory.is_dir():
+        raise NotADirectoryError(f"{directory} is not a folder; expected a folder that contains Fold1, Fold2, ...")
+    matches = {f: re.fullmatch(r"fold[ _-]?(\d+)", f.name, re.I) for f in directory.iterdir() if f.is_dir()}
+    folders = sorted((int(match[1]), folder) for folder, match in matches.items() if match)
+    if not folders:
+        names = ", ".join(sorted(f.name for f in directory.iterdir())[:8]) or "nothing"
+        raise FileNotFoundError(
+            f"{directory} contains no folders Fold1, Fold2, ... (or fold1, ...); it contains {names}"
+        )
+    found = []
+    for _, folder in folders:
+        train, test = _find_file(folder, endings, "train"), _find_file(folder, endings, "test")
+        if train is None or test is None:
+            missing = "train" if train is None else "test"
+            files = [missing + ending for ending in endings]
+            raise FileNotFoundError(
+                f"{folder} has neither {', '.join(files[:-1])} nor {files[-1]}; a fold needs one of them"
+            )
+        found.append((folder, [train, _find_file(folder, endings, "vali", "valid", "validation"), test]))
+    return found
+
+
+def _find_file(folder: Path, endings: Sequence[str], *stems: str) -> Path | None:
+    paths = (folder / (stem + ending) for stem in stems for ending in endings)
+    return next((path for path in paths if path.is_file()), None)

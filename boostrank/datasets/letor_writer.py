@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.letor_format import PathLike, is_int64
+from boostrank.datasets.letor_parser import PathLike
+from boostrank.inputs.arrays import as_array, as_floats
 from boostrank.inputs.checks import check_flag, is_count
 from boostrank.inputs.files import write_atomically
 
@@ -41,7 +42,7 @@ def write_letor(
     y : array of float, shape (n_documents,)
         Labels.
     qid : array of int or str, shape (n_documents,)
-        Query of each document. Str must not all spell integers, since they would be read back as integers.
+        Query of each document. Str that all spell integers are read back as integers.
     comments : sequence of str, length n_documents, optional
         Comments of one line each; they are read back without spaces around them.
     zero_based : bool, default False
@@ -50,8 +51,8 @@ def write_letor(
     Raises
     ------
     ValueError
-        If lengths differ, if there is nothing to write, if X or y is not numeric, has masked values or values that
-        are no float64, or if a qid or a comment cannot be read back from the file.
+        If lengths differ, if there is nothing to write, if X or y is not numeric or has masked values, or if a qid or a
+        comment cannot be read back from the file.
     OSError
         If the file cannot be written.
 
@@ -66,11 +67,8 @@ def write_letor(
     0 qid:7 1:2 2:3
     """
     check_flag("zero_based", zero_based)
-    for name, values in (("X", X), ("y", y), ("qid", qid)):
-        if np.ma.is_masked(values):
-            raise ValueError(f"{name} has masked values, which a LETOR file cannot hold; fill or leave them out")
     n_rows, features = _feature_texts(X, 0 if zero_based else 1)
-    labels, qids = _float64(np.asarray(y), "y"), _qid_texts(qid)
+    labels, qids = as_floats(y, "y"), _qid_texts(qid)
     notes = [""] * n_rows if comments is None else list(comments)
     if labels.shape != (n_rows,) or np.shape(qid) != (n_rows,) or len(notes) != n_rows:
         raise ValueError(
@@ -93,13 +91,11 @@ def _number_text(value: float) -> str:
 
 def _feature_texts(X: Any, first_index: int) -> tuple[int, Iterator[str]]:
     """Return the number of rows, and an iterator over the text ``index:value index:value ...`` of each row."""
-    matrix = X.tocsr(copy=True) if hasattr(X, "tocsr") else np.asarray(X)
-    if matrix.ndim != 2 or min(matrix.shape) < 1 or matrix.dtype.kind in "cmMSUV":
+    matrix = X.tocsr(copy=True) if hasattr(X, "tocsr") else as_floats(X, "X", keep_shape=True)
+    if matrix.ndim != 2 or min(matrix.shape) < 1:
         raise ValueError(
-            "X must be a two-dimensional array of numbers with at least one row and one column; "
-            f"got {matrix.dtype}, shape {matrix.shape}"
+            f"X must be a two-dimensional array with at least one row and one column; got shape {matrix.shape}"
         )
-    _float64(matrix if isinstance(matrix, np.ndarray) else matrix.data, "X")
     keys = [f"{column}:" for column in range(first_index, matrix.shape[1] + first_index)]
     if isinstance(matrix, np.ndarray):
         listed: Iterator[tuple[Any, Any]] = ((keys, row) for row in matrix)
@@ -112,43 +108,14 @@ def _feature_texts(X: Any, first_index: int) -> tuple[int, Iterator[str]]:
     return matrix.shape[0], texts
 
 
-def _float64(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
-    """The values as float64; an error for those that float64 cannot hold."""
-    if values.dtype.kind in "cmMSUV":
-        raise ValueError(f"{name} must be numbers; got {values.dtype}")
-    converted = values.astype(np.float64, copy=False)
-    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
-        # Beyond 2^53 float64 does not hold every integer; Python compares integers with floats exactly.
-        large = np.flatnonzero(np.abs(converted) >= 2.0**53)
-        changed = any(values.flat[i].item() != converted.flat[i].item() for i in large)
-    else:
-        is_wider = values.dtype.kind == "f" and values.dtype.itemsize > 8
-        changed = is_wider and bool(((values != converted) & ~np.isnan(converted)).any())
-    if changed:
-        raise ValueError(f"{name} has values that float64 cannot hold exactly; round them before writing")
-    return converted
-
-
 def _qid_texts(qid: npt.ArrayLike) -> list[str]:
-    # A list of several types is one of objects: NumPy would turn integers among str into str.
-    values = qid if hasattr(qid, "dtype") else np.array(qid, dtype=object)
-    ids = np.asarray(values).ravel().tolist()
-    are_integers = all(is_count(value) for value in ids)
-    texts = [str(value) if are_integers else value for value in ids]
+    ids = as_array(qid, "qid").ravel().tolist()
+    texts = [str(value) for value in ids] if all(map(is_count, ids)) else ids
     for row, text in enumerate(texts):
         if not isinstance(text, str) or not re.fullmatch(r"[^\s:#\x00-\x1f\ud800-\udfff]+", text):
             raise ValueError(
                 f"qid must be integers, or non-empty str without spaces, ':' and '#'; got {text!r} in row {row}"
             )
-    different = {text.encode() for text in texts}
-    if are_integers:
-        if not all(map(is_int64, different)):
-            raise ValueError("qid has an integer beyond int64; write such ids as str with a letter")
-    elif all(map(is_int64, different)):
-        raise ValueError(
-            f"qid has str that all spell integers, as {texts[0]!r} does, and would be read back as integers; pass "
-            "integers, or add a letter to each"
-        )
     return texts
 
 

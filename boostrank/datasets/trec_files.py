@@ -7,19 +7,20 @@ with blanks or tabs between the fields. The rank in a file is not used, as in tr
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
-import io
 import os
 import re
-import warnings
-from typing import Any, NoReturn
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from boostrank.datasets.trec_compiled import parse_compiled
+from boostrank.core.compiled import is_available
+from boostrank.core.compiled.lines import Role, trec_lines
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_run
+from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import is_finite_text
 from boostrank.inputs.files import read_decompressed, write_atomically
 
@@ -35,10 +36,6 @@ TEXTS = {"qrels": (QUERY, DOCUMENT, ITERATION), "run": (QUERY, DOCUMENT)}
 NUMBERS = {"qrels": RELEVANCE, "run": SCORE}
 _INTEGER = r"[+-]?[0-9]{1,18}"
 _BLANKS = b" \t\r\n"
-# A column for a field that is too many.
-_BEYOND = "beyond"
-#: How pandas reads numbers exactly: the default of older versions rounds some numbers to a neighbour.
-EXACT_NUMBERS: dict[str, Any] = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
 
 
 def read_qrels(path: Path) -> pd.DataFrame:
@@ -176,73 +173,71 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
 
 def _read(path: Path, kind: str) -> tuple[pd.DataFrame, str]:
     """The table of a file, checked, and the last field of its first line."""
-    columns, content = COLUMNS[kind], read_decompressed(path)
+    content = read_decompressed(path)
     if content[:3].tobytes() == codecs.BOM_UTF8:
         content = content[3:]
-    table = parse_compiled(content, columns, TEXTS[kind], NUMBERS[kind])
+    table = parse_compiled(content, kind) if is_available() else None
     if table is None:
-        table = _parse_with_pandas(path, content[:-1].tobytes(), kind)
+        table = _parse_lines(path, content[:-1].tobytes(), kind)
     # The file has a line, since otherwise it was refused.
     fields = re.search(rb"(?:([^ \t\r\n]+)[ \t]*)+", content[:-1].data)
     return table, fields[1].decode() if fields else ""
 
 
-def _parse_with_pandas(path: Path, content: bytes, kind: str) -> pd.DataFrame:
-    columns, texts, number = COLUMNS[kind], TEXTS[kind], NUMBERS[kind]
-    number_type = np.int64 if kind == "qrels" else np.float64
+def parse_compiled(content: NDArray[np.uint8], kind: str) -> pd.DataFrame | None:
+    """The table of a file, by the compiled library; None if a line is invalid.
+
+    `content` has the bytes of the file, and a zero byte.
+    """
+    if not _is_utf8(content):
+        return None
+    texts, number = TEXTS[kind], NUMBERS[kind]
+    roles: dict[str, Role] = {name: i for i, name in enumerate(texts)}
+    roles[number] = "integer" if kind == "qrels" else "score"
+    lines = trec_lines(content, [roles.get(name, "unused") for name in COLUMNS[kind]])
+    if lines is None or len(lines.scores) == 0:
+        return None
+    values = lines.integers if kind == "qrels" else lines.scores
+    for row, start, end in lines.slow.tolist():
+        values[row] = float(content[start:end].tobytes())
+    if not np.isfinite(values).all():
+        return None
+    columns = {name: _column(text, places) for name, (text, places) in zip(texts, lines.texts, strict=True)}
+    table = pd.DataFrame({**columns, number: values})
+    # The lines of a run of one query differ. The same query may have another run.
+    is_grouped = table[QUERY].iloc[lines.runs].is_unique
+    return table if is_grouped or not table.duplicated(list(texts)).any() else None
+
+
+def _column(text: NDArray[np.uint8], places: Ints) -> Any:
+    """Texts in the form in which pandas stores them."""
+    dtype: Any = pd.Series(["text"]).dtype
+    if getattr(dtype, "storage", None) == "pyarrow":
+        import pyarrow as pa
+
+        array = pa.LargeStringArray.from_buffers(len(places) - 1, pa.py_buffer(places), pa.py_buffer(text))
+        return dtype.__from_arrow__(array)
+    content = text.tobytes()
+    return pd.Series([content[start:end].decode() for start, end in pairwise(places.tolist())], dtype=dtype)
+
+
+def _is_utf8(content: NDArray[np.uint8]) -> bool:
     try:
-        # pandas is several times faster where it may choose the types of columns.
-        table = _read_csv(content, [*columns, _BEYOND], {number: str if kind == "qrels" else np.float64})
-        if len(table) == 0 or (table[columns[-1]] == "").any() or (table[_BEYOND] != "").any():
-            _raise_fault(path, content, kind)
-        if kind == "qrels" and not table[number].str.fullmatch(_INTEGER).all():
-            _raise_fault(path, content, kind)
-        values = table[number].to_numpy(dtype=object).astype(number_type)
-        # pandas reads a column of the words True and False as the numbers 1 and 0.
-        if kind == "run" and np.isin(values, (0.0, 1.0)).all():
-            words = _read_csv(content, list(columns), str, usecols=[number])[number]
-            if words.str.contains("[a-df-zA-DF-Z]", regex=True).any():
-                _raise_fault(path, content, kind)
-        # Ids such as 007 were read as numbers.
-        wrong = [name for name in texts if not isinstance(table[name].dtype, pd.StringDtype)]
-        if wrong:
-            table[wrong] = _read_csv(content, list(columns), str, usecols=wrong)[wrong]
-    except (ValueError, OverflowError):
-        _raise_fault(path, content, kind)
-    if not np.isfinite(values).all() or table.duplicated(list(texts)).any():
-        _raise_fault(path, content, kind)
-    return table[list(texts)].assign(**{number: values})
+        return int(content.max()) < 128 or bool(content.tobytes().decode())
+    except UnicodeDecodeError:
+        return False
 
 
-def _read_csv(content: bytes, columns: list[str], dtype: Any, usecols: list[str] | None = None) -> pd.DataFrame:
-    with warnings.catch_warnings():
-        # Columns of several types, and lines that are too long, are noticed by the caller.
-        warnings.simplefilter("ignore", (pd.errors.DtypeWarning, pd.errors.ParserWarning))
-        return pd.read_csv(
-            io.BytesIO(content),
-            sep=r"\s+",
-            header=None,
-            names=columns,
-            usecols=usecols,
-            index_col=False,
-            dtype=dtype,
-            na_filter=False,
-            quoting=csv.QUOTE_NONE,
-            encoding="utf-8",
-            **EXACT_NUMBERS,
-        )
-
-
-def _raise_fault(path: Path, content: bytes, kind: str) -> NoReturn:
-    """Raise ValueError for the first invalid line. It reads line by line, which takes several times longer."""
-    seen: set[tuple[str, ...]] = set()
-    # Lines end in \n, \r\n or \r, as for pandas.
+def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:
+    """The table of a file, line by line in Python, which takes longer; raises ValueError for the first invalid line."""
+    rows: dict[tuple[str, ...], float] = {}
+    # Lines end in \n, \r\n or \r.
     for number, line in enumerate(content.splitlines(), 1):
         fields = re.split(rb"[ \t]+", line.strip(_BLANKS))
         if fields == [b""]:
             continue
         try:
-            fault = _fault([field.decode() for field in fields], kind, seen)
+            fault = _add_line([field.decode() for field in fields], kind, rows)
         except UnicodeDecodeError:
             fault = "it is not text in UTF-8"
         if fault:
@@ -250,16 +245,14 @@ def _raise_fault(path: Path, content: bytes, kind: str) -> NoReturn:
             raise ValueError(
                 f"{os.fspath(path)}, line {number}: {fault} (in the line {shown!r}); expected {LINE_FORMS[kind]}"
             )
-    if not seen:
+    if not rows:
         raise ValueError(f"{os.fspath(path)} has no lines; expected lines {LINE_FORMS[kind]}")
-    raise AssertionError(
-        f"{os.fspath(path)}: the fast reader refused this file, but each line is valid; please report this as a defect "
-        "of boostrank"
-    )
+    columns = dict(zip(TEXTS[kind], map(list, zip(*rows, strict=True)), strict=True))
+    return pd.DataFrame({**columns, NUMBERS[kind]: list(rows.values())})
 
 
-def _fault(fields: list[str], kind: str, seen: set[tuple[str, ...]]) -> str:
-    """Describe the fault of a line, or return an empty text; add its query and document to `seen`."""
+def _add_line(fields: list[str], kind: str, rows: dict[tuple[str, ...], float]) -> str:
+    """Add the number of a line to `rows`, by the texts of the line; or return the fault of the line."""
     if len(fields) != len(COLUMNS[kind]):
         return f"it has {len(fields)} fields"
     line = dict(zip(COLUMNS[kind], fields, strict=True))
@@ -268,8 +261,8 @@ def _fault(fields: list[str], kind: str, seen: set[tuple[str, ...]]) -> str:
         return f"the relevance {text!r} is not an integer"
     if kind == "run" and not is_finite_text(text):
         return f"the score {text!r} is not a finite number"
-    key = tuple(line[name] for name in (QUERY, ITERATION, DOCUMENT) if name in line)
-    if key in seen:
+    key = tuple(line[name] for name in TEXTS[kind])
+    if key in rows:
         return f"the document {line[DOCUMENT]!r} occurs a second time for the query {line[QUERY]!r}"
-    seen.add(key)
+    rows[key] = int(text) if kind == "qrels" else float(text)
     return ""

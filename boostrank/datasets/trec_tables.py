@@ -88,23 +88,18 @@ def _table(given: Any, name: str, number: str) -> pd.DataFrame:
     table = table.rename(columns={"q_id": QUERY} if QUERY not in table else {})
     if number not in table and number == RELEVANCE:
         table = table.rename(columns={SCORE: RELEVANCE})
+    if len(table) == 0:
+        raise ValueError(f"{name} is empty: it has no documents")
     missing = [column for column in (QUERY, DOCUMENT, number) if column not in table]
     if missing:
         raise ValueError(f"{name} must have the columns {QUERY}, {DOCUMENT} and {number}; {missing[0]} is missing")
-    repeated = [column for column in (QUERY, DOCUMENT, ITERATION, number) if list(table.columns).count(column) > 1]
-    if repeated:
-        raise ValueError(f"{name} has more than one column {repeated[0]}")
-    if len(table) == 0:
-        raise ValueError(f"{name} is empty: it has no documents")
     return table
 
 
 def _from_tuples(given: Any, name: str) -> pd.DataFrame:
     is_path = isinstance(given, (str, os.PathLike))
     rows = [given] if is_path or not isinstance(given, Iterable) else list(given)
-    if not rows:
-        raise ValueError(f"{name} is empty: it has no documents")
-    if not hasattr(rows[0], "_fields"):
+    if rows and not hasattr(rows[0], "_fields"):
         advice = f". Read a file with boostrank.read_{name}" if is_path else ""
         raise TypeError(
             f"{name} must be a DataFrame, a dict of dicts, or named tuples; got {type(given).__name__}{advice}"

@@ -1,4 +1,4 @@
-"""TREC files read in C: tables and errors are those of pandas."""
+"""TREC files read in C: tables and errors are those of the parser in Python."""
 
 import re
 
@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from boostrank.core import compiled
 from boostrank.core.compiled.lines import trec_lines
 from boostrank.datasets import read_qrels, read_run
-from boostrank.datasets.trec_compiled import parse_compiled
-from boostrank.datasets.trec_files import COLUMNS, TEXTS
+from boostrank.datasets.trec_files import COLUMNS, parse_compiled
 
 needs_library = pytest.mark.skipif(
     not compiled.is_available(),
@@ -59,7 +58,7 @@ def outcome(read, path, monkeypatch, value):
 @needs_library
 @settings(max_examples=80)
 @given(data=st.data(), kind=st.sampled_from(["run", "qrels"]))
-def test_tables_and_errors_are_those_of_pandas(data, kind, tmp_path_factory):
+def test_tables_and_errors_are_those_of_python(data, kind, tmp_path_factory):
     read, number = (read_run, "score") if kind == "run" else (read_qrels, "relevance")
     rare = data.draw(st.booleans())
     ids, blanks, ends = (
@@ -97,7 +96,7 @@ def test_texts_have_the_form_that_pandas_uses(storage, tmp_path, monkeypatch):
 
 
 @needs_library
-def test_valid_files_are_read_in_c_and_others_are_left_to_pandas():
+def test_valid_files_are_read_in_c_and_others_are_refused():
     line = b"q Q0 d 1 2 t\n"
     for content, is_read in (
         (line, True),
@@ -115,11 +114,11 @@ def test_valid_files_are_read_in_c_and_others_are_left_to_pandas():
         (line.replace(b"d", b"d\0"), True),
         (line.replace(b"2", b"2\0"), False),
     ):
-        table = parse_compiled(as_bytes(content), COLUMNS["run"], TEXTS["run"], "score")
+        table = parse_compiled(as_bytes(content), "run")
         assert (table is not None) == is_read, content
-    table = parse_compiled(as_bytes(b"q 0 d 1\nq 1 d 1\n"), COLUMNS["qrels"], TEXTS["qrels"], "relevance")
+    table = parse_compiled(as_bytes(b"q 0 d 1\nq 1 d 1\n"), "qrels")
     assert table["iteration"].tolist() == ["0", "1"]
-    assert parse_compiled(as_bytes(b"q 0 d 1\nq 0 d 2\n"), COLUMNS["qrels"], TEXTS["qrels"], "relevance") is None
+    assert parse_compiled(as_bytes(b"q 0 d 1\nq 0 d 2\n"), "qrels") is None
 
 
 @needs_library
@@ -129,10 +128,10 @@ def test_duplicates_are_found_in_queries_of_all_sizes(n_documents):
     documents = [f"d{number}" for number in random.choice(10**6, n_documents, replace=False)]
     lines = [f"{query} Q0 {document} 1 2 t\n" for query in ("a", "b") for document in documents]
     content = "".join(lines)
-    assert len(parse_compiled(as_bytes(content.encode()), COLUMNS["run"], TEXTS["run"], "score")) == 2 * n_documents
+    assert len(parse_compiled(as_bytes(content.encode()), "run")) == 2 * n_documents
     for place in (0, n_documents // 2, n_documents - 1):
         changed = (content + lines[n_documents + place]).encode()
-        assert parse_compiled(as_bytes(changed), COLUMNS["run"], TEXTS["run"], "score") is None
+        assert parse_compiled(as_bytes(changed), "run") is None
 
 
 @needs_library

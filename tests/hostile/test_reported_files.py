@@ -89,13 +89,6 @@ def test_letor_ids_are_read_back_as_the_same_queries(tmp_path, ids):
     assert [str(value) for value in read] == [str(value) for value in given]
 
 
-def test_silent_14_a_byte_that_is_no_text(tmp_path):
-    path = tmp_path / "x.txt"
-    path.write_bytes(b"1 qid:\xe9 1:1\n0 qid:\\xe9 1:2\n")
-    with pytest.raises(ValueError, match="one of them is not UTF-8"):
-        br.read_letor(path)
-
-
 @pytest.mark.slow
 def test_damage_01_model_files_do_not_crash_the_process(tmp_path):
     outcomes = outcomes_in_a_process(CRASHING, tmp_path)

@@ -4,7 +4,7 @@
 
 enum result { ACCEPTED = 0, REFUSED = 1 };
 
-/* Numbers of what was read, in the sequence of letor_lines.py. */
+/* Numbers of what was read, in the sequence of lines.py. */
 enum { N_ROWS, N_VALUES, N_RUNS, N_SLOW, HAS_QID, INCREASING, REGULAR_WIDTH, N_COUNTS };
 
 static inline int is_blank(char c)
