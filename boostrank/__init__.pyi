@@ -35,7 +35,7 @@ from .metrics import evaluate as evaluate
 from .metrics import get_measure as get_measure
 from .metrics import make_scorer as make_scorer
 from .metrics import ndcg_score as ndcg_score
-from .metrics.ndcg_expectation import expected_ndcg as expected_ndcg
+from .metrics.ndcg_analysis import expected_ndcg as expected_ndcg
 from .metrics.reconciliation.reconciliation import reconcile as reconcile
 from .metrics.runs import evaluate_run as evaluate_run
 from .model_selection import QueryKFold as QueryKFold

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import boostrank
-from boostrank.metrics.measure_classes import ALL_MEASURES, MEASURES
+from boostrank.metrics.names import ALL_MEASURES, MEASURES
 
 ROOT = Path(boostrank.__file__).parent
 
@@ -54,7 +54,7 @@ FIRST_USES = {
     ),
     "boostrank.evaluate([1, 0], [0.5, 0.2], [1, 1], ['ndcg@10', 'map'])": (
         52,
-        ["objectives", "metrics.reconciliation", "metrics.novelty", "metrics.user_models", "significance"],
+        ["objectives", "metrics.reconciliation", "metrics.runs.novelty", "metrics.runs.user_models", "significance"],
     ),
     "boostrank.LightGBMRanker()": (
         122,
@@ -65,7 +65,7 @@ FIRST_USES = {
             "clicks.regression_em",
             "datasets.letor_reader",
             "objectives.device_objective",
-            "metrics.novelty",
+            "metrics.runs.novelty",
             "model_selection.cross_validation",
             "preferences.tables",
             "significance.power",
@@ -73,7 +73,7 @@ FIRST_USES = {
         ],
     ),
     "boostrank.XGBoostRanker()": (138, ["rankers.bagging", "clicks.simulation", "datasets.letor_reader"]),
-    "boostrank.compare": (152, ["cli", "displays", "theory", "metrics.novelty", "clicks.simulation"]),
+    "boostrank.compare": (152, ["cli", "displays", "theory", "metrics.runs.novelty", "clicks.simulation"]),
 }
 
 

@@ -14,7 +14,7 @@ from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJE
 from boostrank.cli.table_columns import LABEL_NAMES, QID_NAMES
 from boostrank.core.targets import NORMALIZATIONS
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
-from boostrank.metrics.measure_names import name_in_other_case, parse_name
+from boostrank.metrics.names import name_in_other_case, parse_name
 from boostrank.objectives.losses import LOSSES
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.rankers.settings import AUTO

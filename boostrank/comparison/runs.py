@@ -16,8 +16,7 @@ from boostrank.inputs.checks import check_choice
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure, named_measures
 from boostrank.metrics.runs import evaluate_run
-from boostrank.metrics.runs.judged_run import QUERIES
-from boostrank.metrics.runs.weights_and_groups import groups_by_id, weights_by_id
+from boostrank.metrics.runs.evaluation import QUERIES, groups_by_id, weights_by_id
 
 
 def compare_runs(

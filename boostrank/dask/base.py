@@ -34,7 +34,7 @@ from boostrank.dask.workers import find_client, train_on_workers
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.frames import QID, require_qid
 from boostrank.metrics import Measure
-from boostrank.metrics.err import ExpectedReciprocalRank
+from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.objectives.labels import as_labels
 from boostrank.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker

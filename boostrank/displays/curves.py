@@ -35,8 +35,8 @@ from boostrank.displays.style import (
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics import ndcg_curve
-from boostrank.metrics.input_checks import require_ids
-from boostrank.metrics.ndcg_by_cutoff import check_ks
+from boostrank.metrics.labels import require_ids
+from boostrank.metrics.ndcg_analysis import check_ks
 from boostrank.metrics.query_groups import mean_margin
 
 # Points of several rankers at one cutoff, and of several estimates at one position, are beside each other in this share

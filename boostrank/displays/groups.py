@@ -30,7 +30,7 @@ from boostrank.displays.style import (
 from boostrank.inputs.arrays import Floats, Ints, as_floats
 from boostrank.inputs.checks import check_choice, check_count, check_flag, is_number
 from boostrank.metrics import Measure, get_measure
-from boostrank.metrics.input_checks import labels_scores_queries, refuse_other_labels, require_ids
+from boostrank.metrics.labels import labels_scores_queries, refuse_other_labels, require_ids
 from boostrank.metrics.ndcg import NDCG
 from boostrank.metrics.query_groups import QueryGroups, group_means, mean_margin, query_groups
 

@@ -35,7 +35,7 @@ from boostrank.inputs.arrays import Floats, check_lengths
 from boostrank.inputs.checks import check_count
 from boostrank.inspection.explanations import Explanation, explain, feature_text, number_format, value_text
 from boostrank.metrics import dcg_breakdown, tie_range
-from boostrank.metrics.input_checks import require_ids
+from boostrank.metrics.labels import require_ids
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,23 +7,61 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG, Ties
+from boostrank.core.dcg import DCG
 from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice
-from boostrank.metrics.binary_gains import BinaryMeasure
-from boostrank.metrics.query_mean import Empty
-from boostrank.metrics.ranked_documents import RankedDocuments, ranked_documents, sum_over_ranks
+from boostrank.metrics.base import RankedDocuments, ranked_documents, sum_over_ranks
+from boostrank.metrics.binary import BinaryMeasure
 
 Denominator = Literal["all", "possible", "found"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AveragePrecision(BinaryMeasure):
-    """Average precision as a measure; see :func:`average_precision_score`."""
+    """Mean average precision (MAP): the mean over queries of the precision at the ranks of relevant documents.
+
+    ``AP@k = (1/R) sum over relevant documents of rank r <= k of Prec@r``, where ``R`` is the number of all relevant
+    documents of the query, including those beyond rank `k`. These are ``map`` and ``map_cut_k`` of trec_eval, and
+    ``AP`` and ``AP@k`` of ir_measures. Other libraries divide by another number; see `denominator`.
+
+    Parameters
+    ----------
+    k, empty
+        See :func:`boostrank.ndcg_score`.
+    threshold : float, default 1
+        Labels of at least this are relevant.
+    denominator : {"all", "possible", "found"}, default "all"
+        By which number of relevant documents AP@k divides, if there is a cutoff: "all" is ``R``, all of the query;
+        "possible" is ``min(R, k)``, the largest number that can be among the first `k`, so that a perfect ranking has
+        the value 1; "found" is the number that is among the first `k`, and the value is 0 if this is 0. Without a
+        cutoff the three are equal for arrays of labels and scores. In a run, "found" leaves out the documents that were
+        not retrieved; it has no tie rules "best" and "worst".
+    ties : {"average", "stable", "best", "worst"}, default "average"
+        As in :func:`boostrank.ndcg_score`. scikit-learn's average precision differs: there all tied documents have the
+        rank of the last of them.
+
+    References
+    ----------
+    McSherry and Najork, "Computing information retrieval performance measures efficiently in the presence of tied
+    scores", ECIR 2008. Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.4.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import average_precision_score
+    >>> round(average_precision_score([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # (1 + 2/3) / 2
+    0.8333
+    >>> average_precision_score([1, 0], [0.5, 0.5], qid=[7, 7])  # (1 + 1/2) / 2 over both permutations
+    0.75
+    >>> labels, scores = [1, 0, 1, 1], [0.9, 0.5, 0.3, 0.1]  # the precision is 1 at the first rank
+    >>> for denominator in ("all", "possible", "found"):
+    ...     round(average_precision_score(labels, scores, qid=[7] * 4, k=2, denominator=denominator), 4)
+    0.3333
+    0.5
+    1.0
+    """
 
     name: ClassVar[str] = "map"
     denominator: Denominator = "all"
@@ -42,72 +80,6 @@ class AveragePrecision(BinaryMeasure):
         divisors = relevant if self.denominator == "all" else np.minimum(relevant, cutoffs)
         total = sum_over_ranks("average_precision", gains, cutoffs, self.ties, _precision_at_relevant)
         return lambda ranked: total(ranked) / divisors[ranked.segments]
-
-
-def average_precision_score(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    qid: ArrayLike | None = None,
-    *,
-    k: int | float | None = None,
-    threshold: float = 1,
-    denominator: Denominator = "all",
-    ties: Ties = "average",
-    empty: Empty = "zero",
-    sample_weight: ArrayLike | None = None,
-    per_query: bool = False,
-) -> float | Floats:
-    """Mean average precision (MAP): the mean over queries of the precision at the ranks of relevant documents.
-
-    ``AP@k = (1/R) sum over relevant documents of rank r <= k of Prec@r``, where ``R`` is the number of all relevant
-    documents of the query, including those beyond rank `k`. These are ``map`` and ``map_cut_k`` of trec_eval, and
-    ``AP`` and ``AP@k`` of ir_measures. Other libraries divide by another number; see `denominator`.
-
-    Parameters
-    ----------
-    y_true, y_score, qid, k, empty, sample_weight, per_query
-        See :func:`boostrank.ndcg_score`.
-    threshold : float, default 1
-        Labels of at least this are relevant.
-    denominator : {"all", "possible", "found"}, default "all"
-        By which number of relevant documents AP@k divides, if there is a cutoff: "all" is ``R``, all of the query;
-        "possible" is ``min(R, k)``, the largest number that can be among the first `k`, so that a perfect ranking has
-        the value 1; "found" is the number that is among the first `k`, and the value is 0 if this is 0. Without a
-        cutoff the three are equal for arrays of labels and scores. In a run, "found" leaves out the documents that were
-        not retrieved; it has no tie rules "best" and "worst".
-    ties : {"average", "stable", "best", "worst"}, default "average"
-        As in :func:`boostrank.ndcg_score`. scikit-learn's average precision differs: there all tied documents have the
-        rank of the last of them.
-
-    Returns
-    -------
-    float in [0, 1], or ndarray of shape (n_queries,)
-
-    Raises
-    ------
-    ValueError
-        For labels, scores, ids, weights or settings that are invalid; the message names the argument.
-
-    References
-    ----------
-    McSherry and Najork, "Computing information retrieval performance measures efficiently in the presence of tied
-    scores", ECIR 2008. Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.4.
-
-    Examples
-    --------
-    >>> round(average_precision_score([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # (1 + 2/3) / 2
-    0.8333
-    >>> average_precision_score([1, 0], [0.5, 0.5], qid=[7, 7])  # (1 + 1/2) / 2 over both permutations
-    0.75
-    >>> labels, scores = [1, 0, 1, 1], [0.9, 0.5, 0.3, 0.1]  # the precision is 1 at the first rank
-    >>> for denominator in ("all", "possible", "found"):
-    ...     round(average_precision_score(labels, scores, qid=[7] * 4, k=2, denominator=denominator), 4)
-    0.3333
-    0.5
-    1.0
-    """
-    measure = AveragePrecision(k=k, threshold=threshold, denominator=denominator, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
 
 
 def _precision_at_relevant(ranking: RankedDocuments) -> Floats:

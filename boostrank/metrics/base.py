@@ -10,17 +10,77 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.core.dcg import DCG, TIES, Ties, check_relevance
+from boostrank.core.compiled import is_available
+from boostrank.core.compiled.documents import RankedMeasure
+from boostrank.core.dcg import DCG, TIES, Ties, break_ties, check_relevance, compiled_measure
 from boostrank.core.queries import Queries
 from boostrank.core.rankings import RankedBlock, for_each_ranked
 from boostrank.core.segments import Segments
 from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_choice, check_flag, check_settings, setting
-from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.metrics.input_checks import labels_scores_queries, refuse_other_labels
-from boostrank.metrics.query_mean import EMPTY, Empty, QueryMean
+from boostrank.metrics.labels import GroupedLabels, labels_scores_queries, refuse_other_labels
 from boostrank.preferences import PreferenceGraph
+
+Empty = Literal["zero", "one", "skip", "raise"]
+#: Value of a query for which a measure is undefined. It is NaN if the query is left out of the mean or is an error.
+EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan, "raise": np.nan}
+
+
+class QueryMean:
+    """Weighted mean over queries of a measure that may be undefined (0/0) for some of them.
+
+    Parameters
+    ----------
+    undefined : ndarray of bool, shape (n_queries,)
+        Queries for which the measure is undefined.
+    queries : Queries
+    empty : {"zero", "one", "skip", "raise"}
+        Value of these queries: 0, 1, left out of the mean, or an error.
+    weights : ndarray, shape (n_queries,), optional
+        Weights of all queries, including undefined ones.
+    reason : str
+        The end of the sentence "The measure is undefined for a query that ...", for the error.
+    is_sum : bool, default False
+        Whether the value over queries is the sum of their values times their weights, and not the mean.
+
+    Raises
+    ------
+    ValueError
+        If a query is undefined and `empty` is ``"raise"``, or if all queries are left out.
+    """
+
+    def __init__(
+        self,
+        undefined: Bools,
+        queries: Queries,
+        empty: Empty,
+        weights: Floats | None = None,
+        reason: str = "has no relevant document",
+        *,
+        is_sum: bool = False,
+    ) -> None:
+        if empty == "raise" and undefined.any():
+            raise ValueError(
+                f"query {str(queries.ids[np.argmax(undefined)])!r} {reason}, so the metric is undefined for it; "
+                "choose empty='zero', 'one' or 'skip'"
+            )
+        self._undefined, self._value, self._is_sum = undefined, EMPTY[empty], is_sum
+        self._weights = np.ones(queries.n_queries) if weights is None else weights
+        if empty == "skip":
+            self._weights = np.where(undefined, 0.0, self._weights)
+        if not self._weights.any():
+            raise ValueError("no query is left to average: the metric is undefined for each with a positive weight")
+
+    def fill(self, values: Floats) -> Floats:
+        """Replace the values of undefined queries by that of `empty`; NaN for queries that are left out."""
+        return np.where(self._undefined, self._value, values)
+
+    def __call__(self, values: Floats) -> float:
+        """Weighted mean of the values of queries, shape (n_queries,), or their sum."""
+        total = np.nan_to_num(self.fill(values)) @ self._weights
+        return float(total if self._is_sum else total / self._weights.sum())
+
 
 #: What a measure may be defined for.
 Domain = Literal["arrays and runs", "arrays", "runs"]
@@ -185,6 +245,89 @@ class PreparedRanks(NamedTuple):
         )
 
 
+class RankedDocuments(NamedTuple):
+    """Documents of a block of queries, sorted by rank: those within the cutoff, and those that are tied with them.
+
+    Attributes
+    ----------
+    segments : slice or ndarray of int64
+        Selects the queries of the block from an array of shape (n_queries,).
+    part : Segments
+        The ranked documents of each query of the block.
+    quality : ndarray, shape (n_ranked,)
+        Quality of each document: a larger quality at a rank gives a larger value of the measure.
+    tied : Segments
+        Runs of tied documents, over whose permutations the measure is averaged. If ties are not averaged, each document
+        is one run.
+    counts : ndarray of bool, shape (n_ranked,)
+        Whether the rank of the document is within the cutoff.
+    """
+
+    segments: slice | Ints
+    part: Segments
+    quality: Floats
+    tied: Segments
+    counts: Bools
+
+    @property
+    def ranks(self) -> Ints:
+        """Rank of each document in its query; the first rank is 1."""
+        return self.part.positions + 1
+
+
+def ranked_documents(
+    ranked: RankedBlock, quality: Floats, cutoffs: Ints, ties: Ties, *, sorts_ties: bool = False
+) -> RankedDocuments:
+    """Apply a cutoff and a tie rule to ranked documents.
+
+    Parameters
+    ----------
+    ranked : RankedBlock
+    quality : ndarray, shape (n_documents,)
+        Quality of all documents of all queries.
+    cutoffs : ndarray of int64, shape (n_queries,)
+        Cutoffs of all queries.
+    ties : {"average", "stable", "best", "worst"}
+    sorts_ties : bool, default False
+        If ties are averaged: whether the quality must not decrease within a run of tied documents.
+    """
+    first = ranked.first(cutoffs[ranked.segments])
+    tied = first.tied if ties == "average" else Segments(np.arange(len(first.rows) + 1))
+    rows = break_ties(first, quality, "worst" if ties == "average" and sorts_ties else ties).rows
+    return RankedDocuments(ranked.segments, first.part, quality[rows], tied, first.counts)
+
+
+def sum_over_ranks(
+    measure: RankedMeasure,
+    quality: Floats,
+    cutoffs: Ints,
+    ties: Ties,
+    at_ranks: Callable[[RankedDocuments], Floats],
+    *,
+    sorts_ties: bool = False,
+) -> Callable[[RankedBlock], Floats]:
+    """The sum over the ranks of each query of a block, by the compiled library, or by NumPy if it is not used.
+
+    Parameters
+    ----------
+    measure : {"average_precision", "reciprocal_rank", "err"}
+        What the compiled library computes.
+    quality, cutoffs, ties, sorts_ties
+        As in :func:`ranked_documents`.
+    at_ranks : callable
+        The same with NumPy: a function of ranked documents that returns the summand of each, shape (n_ranked,).
+    """
+
+    def with_numpy(ranked: RankedBlock) -> Floats:
+        documents = ranked_documents(ranked, quality, cutoffs, ties, sorts_ties=sorts_ties)
+        return documents.part.sum(at_ranks(documents))
+
+    def compiled(ranked: RankedBlock) -> Floats:
+        return compiled_measure(measure, ranked, quality, cutoffs, ties)
+
+    return compiled if is_available() else with_numpy
+
+
 def values_of_measures(measures: Sequence[Prepared | PreparedRanks], scores: Floats, queries: Segments) -> list[Floats]:
     """Value of each query by each of several measures, at finite grouped `scores`; documents are sorted once."""
     values = [np.empty(0) if isinstance(each, PreparedRanks) else each.values(scores) for each in measures]
@@ -239,15 +382,7 @@ class QueryMeasure(Measure):
         check_choice("empty", self.empty, EMPTY)
         check_settings(self)
         if hasattr(self, "ties"):
-            self._check_ties(self.ties)
-
-    def _check_ties(self, ties: Any) -> None:
-        if "average" not in self.tie_rules and ties not in self.tie_rules:
-            raise ValueError(
-                f"{self} is not averaged over permutations of tied documents: ties must be one of "
-                f"{', '.join(self.tie_rules)}, or trec_eval in evaluate_run; got {ties!r}"
-            )
-        check_choice("ties", ties, self.tie_rules)
+            check_choice("ties" if "average" in self.tie_rules else f"ties of {self}", self.ties, self.tie_rules)
 
     @abstractmethod
     def prepare(self, labels: GroupedLabels) -> Prepared | PreparedRanks:
@@ -314,39 +449,34 @@ class QueryMeasure(Measure):
 class BoundQueryMeasure(BoundMeasure):
     """A :class:`QueryMeasure` bound to the labels of one data set."""
 
+    measure: QueryMeasure
+
     def __init__(
         self, measure: QueryMeasure, queries: Queries, prepared: Prepared | PreparedRanks, weights: Floats
     ) -> None:
         super().__init__(measure, queries)
-        self.prepared, self._weights, self._empty = prepared, weights, measure.empty
-        self._reason, self._is_sum = measure.undefined_reason, measure.is_sum
-        self._mean = self._mean_without(prepared.undefined)
+        self.prepared, self._weights = prepared, weights
+        self._query_mean(prepared.undefined)  # Raises ValueError if the measure is undefined for all queries.
 
     def per_query(self, scores: NDArray[Any]) -> Floats:
-        return self.fill(self._values(scores))
+        return self.fill(values_of_measures([self.prepared], scores, self.queries)[0])
 
     def mean(self, scores: NDArray[Any]) -> float:
-        return self.mean_of(self._values(scores))
+        return self.mean_of(values_of_measures([self.prepared], scores, self.queries)[0])
 
     def fill(self, values: Floats) -> Floats:
         """Replace the values of queries for which the measure is undefined; NaN for those that are left out."""
-        return self._query_mean(values).fill(values)
+        return self._query_mean(self.prepared.undefined | np.isnan(values)).fill(values)
 
     def mean_of(self, values: Floats) -> float:
         """Weighted mean of the values of queries."""
-        return self._query_mean(values)(values)
+        return self._query_mean(self.prepared.undefined | np.isnan(values))(values)
 
-    def _values(self, scores: NDArray[Any]) -> Floats:
-        return values_of_measures([self.prepared], scores, self.queries)[0]
-
-    def _query_mean(self, values: Floats) -> QueryMean:
-        undefined = self.prepared.undefined | np.isnan(values)
-        # Kendall's tau is also undefined for queries whose scores are all equal.
-        same = np.array_equal(undefined, self.prepared.undefined)
-        return self._mean if same else self._mean_without(undefined)
-
-    def _mean_without(self, undefined: Bools) -> QueryMean:
-        return QueryMean(undefined, self.queries, self._empty, self._weights, self._reason, is_sum=self._is_sum)
+    def _query_mean(self, undefined: Bools) -> QueryMean:
+        measure = self.measure
+        return QueryMean(
+            undefined, self.queries, measure.empty, self._weights, measure.undefined_reason, is_sum=measure.is_sum
+        )
 
 
 def evaluate_together(

@@ -16,7 +16,7 @@ from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Bools, Floats, check_lengths
 from boostrank.inputs.checks import check_flag
 from boostrank.metrics.base import BoundMeasure, Measure
-from boostrank.metrics.input_checks import check_scores
+from boostrank.metrics.labels import check_scores
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from numpy.typing import ArrayLike
@@ -10,14 +11,31 @@ from numpy.typing import ArrayLike
 from boostrank.core.dcg import DCG, Discount, Gain, Ties, normalize
 from boostrank.core.rankings import RankedBlock
 from boostrank.inputs.arrays import Floats
-from boostrank.metrics.base import PreparedRanks, QueryMeasure, as_value
-from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.metrics.query_mean import Empty
+from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, as_value
+from boostrank.metrics.labels import GroupedLabels
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DiscountedCumulativeGain(QueryMeasure):
-    """DCG as a measure; see :func:`dcg_score`."""
+    """Mean over queries of the discounted cumulative gain (DCG), which is not normalized.
+
+    ``DCG@k = sum over ranks r <= k of G(y) d(r)``, where the document with the highest score has rank 1.
+
+    Parameters
+    ----------
+    k, gain, discount, ties, empty
+        See :func:`boostrank.ndcg_score`.
+
+    References
+    ----------
+    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import dcg_score
+    >>> round(dcg_score([3, 2], [1.0, 0.0], qid=[7, 7]), 4)
+    8.8928
+    """
 
     name: ClassVar[str] = "dcg"
     k: int | float | None = None
@@ -27,13 +45,13 @@ class DiscountedCumulativeGain(QueryMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        DCG(self.k, self.gain, self.discount)  # Raises ValueError for settings that are invalid.
         object.__setattr__(self, "gain", as_value(self.gain))
         object.__setattr__(self, "discount", as_value(self.discount))
+        _ = self.dcg  # Raises ValueError for settings that are invalid.
 
-    @property
+    @cached_property
     def dcg(self) -> DCG:
-        """Gain, discount and cutoff."""
+        """Gain, discount and cutoff; made once."""
         return DCG(self.k, self.gain, self.discount)
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
@@ -133,48 +151,4 @@ def ndcg_score(
     0.5
     """
     measure = NDCG(k=k, gain=gain, discount=discount, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
-
-
-def dcg_score(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    qid: ArrayLike | None = None,
-    *,
-    k: int | float | None = None,
-    gain: Gain = "exp2",
-    discount: Discount = "log2",
-    ties: Ties = "average",
-    empty: Empty = "zero",
-    sample_weight: ArrayLike | None = None,
-    per_query: bool = False,
-) -> float | Floats:
-    """Mean over queries of the discounted cumulative gain (DCG), which is not normalized.
-
-    ``DCG@k = sum over ranks r <= k of G(y) d(r)``, where the document with the highest score has rank 1.
-
-    Parameters
-    ----------
-    y_true, y_score, qid, k, gain, discount, ties, empty, sample_weight, per_query
-        See :func:`boostrank.ndcg_score`.
-
-    Returns
-    -------
-    float of at least 0, or ndarray of shape (n_queries,)
-
-    Raises
-    ------
-    ValueError
-        For labels, scores, ids, weights or settings that are invalid; the message names the argument.
-
-    References
-    ----------
-    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
-
-    Examples
-    --------
-    >>> round(dcg_score([3, 2], [1.0, 0.0], qid=[7, 7]), 4)
-    8.8928
-    """
-    measure = DiscountedCumulativeGain(k=k, gain=gain, discount=discount, ties=ties, empty=empty)
     return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)

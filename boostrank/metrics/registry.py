@@ -17,9 +17,8 @@ from boostrank.inputs.checks import check_flag
 from boostrank.inputs.frames import find_qid
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
 from boostrank.metrics.click_dcg import ClickDCG
-from boostrank.metrics.input_checks import labels_scores_queries, require_ids
-from boostrank.metrics.measure_classes import ALL_MEASURES
-from boostrank.metrics.measure_names import name_in_other_case, parse_name
+from boostrank.metrics.labels import labels_scores_queries, require_ids
+from boostrank.metrics.names import ALL_MEASURES, name_in_other_case, parse_name
 from boostrank.metrics.query_groups import add_groups, group_means, query_groups
 from boostrank.preferences import PreferenceGraph
 

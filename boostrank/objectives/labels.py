@@ -19,7 +19,7 @@ from boostrank.core.targets import CONSISTENT_NORMALIZATION, Normalize, make_tar
 from boostrank.core.weights import document_weights
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.metrics import ClickDCG, Measure
-from boostrank.metrics.agreement import Agreement
+from boostrank.metrics.correlation import Agreement
 from boostrank.metrics.ndcg import NDCG
 from boostrank.preferences import EDGE_LOSSES, PreferenceGraph
 

@@ -18,7 +18,7 @@ from boostrank.core.dcg import DCG
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, named_part
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.metrics.training_queries import remember_training_queries
+from boostrank.metrics.scorers import remember_training_queries
 from boostrank.rankers.bagging_members import (
     draw_sample,
     mean_out_of_bag_scores,

@@ -19,7 +19,7 @@ from boostrank.backends.model_checks import warn_without_splits
 from boostrank.core.dcg import DCG
 from boostrank.core.threads import use_threads
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.metrics.training_queries import remember_training_queries, warn_of_cut_queries
+from boostrank.metrics.scorers import remember_training_queries, warn_of_cut_queries
 from boostrank.objectives.labels import as_labels
 from boostrank.rankers.attributes import AttributesMixin
 from boostrank.rankers.candidates import make_candidates

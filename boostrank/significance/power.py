@@ -24,7 +24,7 @@ from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, as_floats, check_lengths
 from boostrank.inputs.checks import check_choice, check_count, check_number
 from boostrank.metrics import Empty, check_scores
-from boostrank.metrics.query_mean import EMPTY
+from boostrank.metrics.base import EMPTY
 from boostrank.significance.differences import ROUNDING, resampled_means, standardized
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from scipy.special import digamma
 
 from boostrank import evaluate_run, get_measure, theory
 from boostrank.core.discounts import sums_over_ranks
-from boostrank.metrics.measure_classes import ALL_MEASURES
+from boostrank.metrics.names import ALL_MEASURES
 
 # Judgments for subtopics, and a run that has documents without judgments.
 JUDGMENTS = [("q", 1, "a", 1), ("q", 2, "a", 1), ("q", 1, "b", 2), ("q", 2, "c", 1), ("q", 2, "d", 0), ("r", 1, "a", 1)]

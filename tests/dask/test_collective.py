@@ -19,7 +19,7 @@ from boostrank.dask.collective import (
     raise_on_all_workers,
     use_global_start,
 )
-from boostrank.metrics.auc import AUC
+from boostrank.metrics.correlation import AUC
 from boostrank.metrics.ndcg import NDCG
 from boostrank.objectives.objective import Objective, bind, get_loss
 from boostrank.surrogates import SURROGATES, Power

@@ -164,7 +164,7 @@ def test_the_perfect_ranking_and_the_reverse_are_the_bounds(name):
         (["rbp"], {"gain": "cubic"}, "gain must be .*'cubic'"),
         (["rbp"], {"gain": "linear", "ties": "random"}, "ties must be"),
         (["rbp"], {"gain": [0, 1], "y_true": [2, 0]}, r"relevance\[0\] = 2 is not an integer from 0 to 1"),
-        (["iprec"], {"ties": "average"}, "iprec is not averaged .* ties must be one of worst, best, stable"),
+        (["iprec"], {"ties": "average"}, "ties of iprec must be one of worst, best, stable"),
         (
             ["iprec"],
             {"recall": 1.1},
@@ -179,7 +179,6 @@ def test_the_perfect_ranking_and_the_reverse_are_the_bounds(name):
         (["err"], {"max_grade": math.inf}, "max_grade must be .*got inf"),
         (RANKED, {"k": 0}, "k must be .*got 0"),
         (RANKED, {"k": 1.5}, r"k must be .*got 1\.5"),
-        (["iprec"], {"ties": "random"}, "ties must be .*got 'random'"),
         ([*RANKED, *WITHOUT_CUTOFF], {"ties": "random"}, "ties must be .*got 'random'"),
         (list(FUNCTIONS), {"empty": "nan"}, "empty must be .*got 'nan'"),
         (list(FUNCTIONS), {"y_score": [0.1, math.nan]}, r"y_score\[1\] is nan"),

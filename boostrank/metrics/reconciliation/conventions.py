@@ -14,12 +14,10 @@ from boostrank.core.discounts import discount_name
 from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics.average_precision import AveragePrecision, Denominator
-from boostrank.metrics.base import QueryMeasure
-from boostrank.metrics.err import ExpectedReciprocalRank
+from boostrank.metrics.base import Empty, QueryMeasure
+from boostrank.metrics.binary import Precision, ReciprocalRank
+from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.metrics.ndcg import NDCG
-from boostrank.metrics.precision import Precision
-from boostrank.metrics.query_mean import Empty
-from boostrank.metrics.reciprocal_rank import ReciprocalRank
 
 Labels = Literal["given", "truncated", "whole"]
 Scores = Literal["given", "float64", "float32"]

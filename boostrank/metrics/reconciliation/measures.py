@@ -11,8 +11,8 @@ from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.metrics.average_precision import AveragePrecision
-from boostrank.metrics.err import ExpectedReciprocalRank
-from boostrank.metrics.grouped_labels import GroupedLabels
+from boostrank.metrics.graded import ExpectedReciprocalRank
+from boostrank.metrics.labels import GroupedLabels
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -10,10 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Floats
-from boostrank.metrics.base import QueryMeasure, values_of_measures
-from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.metrics.input_checks import labels_scores_queries
-from boostrank.metrics.query_mean import QueryMean
+from boostrank.metrics.base import QueryMean, QueryMeasure, values_of_measures
+from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.metrics.reconciliation.conventions import Kind, Settings
 from boostrank.metrics.reconciliation.measures import (
     LastRankAveragePrecision,

@@ -94,7 +94,7 @@ def test_an_ideal_ranking_has_the_value_1():
         ("Compat(p=1)", {}, r"p must be a finite number above 0 and below 1; got 1"),
         ("Compat(normalize=1)", {}, r"normalize must be True or False; got 1"),
         ("compat@0", {}, r"k must be None or an integer of at least 1; got 0"),
-        ("Compat", {"ties": "best"}, r"compat is not averaged over permutations of tied documents"),
+        ("Compat", {"ties": "best"}, r"ties of compat must be one of stable; got 'best'"),
         ({"v": get_measure("compat", empty="raise")}, {}, r"query 'q' has no relevant document"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 from boostrank import evaluate, evaluate_run, get_measure
 from boostrank.metrics import MEASURES
-from boostrank.metrics.novelty import SubtopicMeasure
+from boostrank.metrics.runs.novelty import SubtopicMeasure
 
 # Names of ir_measures, with those of ndeval.
 NDEVAL = {
@@ -312,7 +312,7 @@ def test_measures_with_other_settings_share_nothing_that_differs():
             r"alpha_DCG is not defined for runs without a cutoff; choose one, such as alpha_DCG@10",
         ),
         ({"measures": "P_IA"}, r"P_IA is not defined for runs without a cutoff"),
-        ({"measures": "alpha_nDCG@5", "ties": "average"}, r"alpha_ndcg@5 is not averaged over permutations"),
+        ({"measures": "alpha_nDCG@5", "ties": "average"}, r"ties of alpha_ndcg@5 must be one of stable; got 'average'"),
         ({"measures": "alpha_nDCG(alpha=1.5)@5"}, r"alpha must be a finite number .* of at most 1; got 1\.5"),
         ({"measures": "alpha_nDCG(alpha=-1)@5"}, r"alpha must be a finite number of at least 0"),
         ({"measures": "NRBP(beta=1)"}, r"beta must be a finite number above 0 and below 1; got 1"),

@@ -9,7 +9,7 @@ from run_definitions import many_random_tables
 
 from boostrank import evaluate_run, get_measure
 from boostrank.metrics import MEASURES
-from boostrank.metrics.user_models import UserModelMeasure
+from boostrank.metrics.runs.user_models import UserModelMeasure
 
 CWL = [
     *(
@@ -152,7 +152,7 @@ def test_a_tie_at_the_cutoff_is_averaged_over_permutations():
     ("measure", "settings", "fault"),
     [
         ("INST(T=2)", {}, r"'INST\(T=2\)' needs the parameter 'max_rel'"),
-        ("inst", {"ties": "average"}, r"inst is not averaged over permutations of tied documents"),
+        ("inst", {"ties": "average"}, r"ties of inst must be one of stable; got 'average'"),
         ("INST(T=0.4, max_rel=3)", {}, r"goal must be a finite number of at least 0\.5; got 0\.4"),
         ("INSQ(T=0, max_rel=3)", {}, r"goal must be a finite number above 0; got 0"),
         ("NERR10(p=1, max_rel=3)", {}, r"p must be a finite number above 0 and below 1; got 1"),

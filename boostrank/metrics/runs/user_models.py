@@ -30,9 +30,8 @@ from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_count, check_number, setting
-from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
-from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.metrics.ranked_documents import ranked_documents
+from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure, ranked_documents
+from boostrank.metrics.labels import GroupedLabels
 
 # A sum of gains that is below a goal by less than this, relative to the goal, reaches it.
 ROUNDING = 1e-9

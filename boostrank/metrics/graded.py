@@ -1,21 +1,19 @@
-"""Expected reciprocal rank, a measure of graded relevance."""
+"""Measures of graded relevance that model a user: expected reciprocal rank and rank-biased precision."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG, Ties, check_cutoff
+from boostrank.core.dcg import DCG, Gain, Ties, check_cutoff
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_number, setting
-from boostrank.metrics.base import PreparedRanks, QueryMeasure
-from boostrank.metrics.grouped_labels import GroupedLabels
-from boostrank.metrics.query_mean import Empty
-from boostrank.metrics.ranked_documents import RankedDocuments, sum_over_ranks
+from boostrank.metrics.base import PreparedRanks, QueryMeasure, RankedDocuments, as_value, sum_over_ranks
+from boostrank.metrics.labels import GroupedLabels
 
 # If a user reads on with a probability below this, the documents after it do not change a result in float64.
 NEGLIGIBLE = 1e-18
@@ -25,7 +23,37 @@ MIN_SHARED_LABEL, MAX_SHARED_LABEL = 1e-6, 50.0
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ExpectedReciprocalRank(QueryMeasure):
-    """Expected reciprocal rank as a measure; see :func:`err_score`."""
+    """Mean expected reciprocal rank over queries, not normalized.
+
+    ``ERR@k = sum over ranks r <= k of (1/r) R_r prod over q < r of (1 - R_q)`` with ``R = (2^y - 1) / 2^max_grade``.
+    A user reads the documents in the sequence of their ranks, and each document satisfies the user with probability R.
+    ERR is the expected reciprocal of the rank of the first satisfying document.
+
+    Parameters
+    ----------
+    k, empty
+        See :func:`boostrank.ndcg_score`.
+    max_grade : float, optional
+        Largest label of the scale. The default is the largest label in `y_true`. This may differ between samples, so
+        set `max_grade` if values of several samples are compared, as in cross-validation.
+    ties : {"average", "stable", "best", "worst"}, default "average"
+        As in :func:`boostrank.ndcg_score`. With "average", the time for tied documents is at most proportional to
+        their number, up to rank `k`, times the number of relevant documents among them.
+
+    References
+    ----------
+    Chapelle, Metzler, Zhang and Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import err_score
+    >>> round(err_score([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # 3/4 + (1/3) (1/4) (1/4)
+    0.7708
+    >>> round(err_score([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7], max_grade=4), 4)  # 3/16 + (1/3) (1/16) (13/16)
+    0.2044
+    >>> err_score([1, 0], [0.5, 0.5], qid=[7, 7])  # (1/2 + 1/4) / 2 over both permutations
+    0.375
+    """
 
     name: ClassVar[str] = "err"
     k: int | float | None = setting(None, check_cutoff)
@@ -56,61 +84,6 @@ class ExpectedReciprocalRank(QueryMeasure):
         satisfaction, cutoffs = self.satisfaction(labels), DCG(self.k).cutoffs(labels.queries)
         per_block = sum_over_ranks("err", satisfaction, cutoffs, self.ties, _stops, sorts_ties=True)
         return PreparedRanks(labels.largest == 0, cutoffs, per_block, self.ties != "average")
-
-
-def err_score(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    qid: ArrayLike | None = None,
-    *,
-    k: int | float | None = None,
-    max_grade: float | None = None,
-    ties: Ties = "average",
-    empty: Empty = "zero",
-    sample_weight: ArrayLike | None = None,
-    per_query: bool = False,
-) -> float | Floats:
-    """Mean expected reciprocal rank over queries, not normalized.
-
-    ``ERR@k = sum over ranks r <= k of (1/r) R_r prod over q < r of (1 - R_q)`` with ``R = (2^y - 1) / 2^max_grade``.
-    A user reads the documents in the sequence of their ranks, and each document satisfies the user with probability R.
-    ERR is the expected reciprocal of the rank of the first satisfying document.
-
-    Parameters
-    ----------
-    y_true, y_score, qid, k, empty, sample_weight, per_query
-        See :func:`boostrank.ndcg_score`.
-    max_grade : float, optional
-        Largest label of the scale. The default is the largest label in `y_true`. This may differ between samples, so
-        set `max_grade` if values of several samples are compared, as in cross-validation.
-    ties : {"average", "stable", "best", "worst"}, default "average"
-        As in :func:`boostrank.ndcg_score`. With "average", the time for tied documents is at most proportional to
-        their number, up to rank `k`, times the number of relevant documents among them.
-
-    Returns
-    -------
-    float in [0, 1], or ndarray of shape (n_queries,)
-
-    Raises
-    ------
-    ValueError
-        For labels, scores, ids, weights or settings that are invalid; the message names the argument.
-
-    References
-    ----------
-    Chapelle, Metzler, Zhang and Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009.
-
-    Examples
-    --------
-    >>> round(err_score([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # 3/4 + (1/3) (1/4) (1/4)
-    0.7708
-    >>> round(err_score([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7], max_grade=4), 4)  # 3/16 + (1/3) (1/16) (13/16)
-    0.2044
-    >>> err_score([1, 0], [0.5, 0.5], qid=[7, 7])  # (1/2 + 1/4) / 2 over both permutations
-    0.375
-    """
-    measure = ExpectedReciprocalRank(k=k, max_grade=max_grade, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
 
 
 def _stops(ranking: RankedDocuments) -> Floats:
@@ -196,3 +169,76 @@ def _mean_products(factors: Floats, first: Ints, n_factors: Ints, n_ones: Ints, 
         factor = np.repeat(factors[first[:active] + step], lengths)
         means[1:stop] += probability[1:] * (factor[1:] * means[: stop - 1] - means[1:stop])
     return means
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RankBiasedPrecision(QueryMeasure):
+    """Mean rank-biased precision over queries.
+
+    ``RBP@k = (1 - p) sum over ranks r <= k of G(y) p^(r-1)``. A user reads the document of rank 1, and after each
+    document reads the next one with probability `p`. RBP is the expected total gain of the documents read, divided by
+    their expected number in an endless list. It is not normalized: if ``n`` documents are relevant, the ideal ranking
+    has the value ``1 - p^n``.
+
+    Parameters
+    ----------
+    k, ties, empty
+        See :func:`boostrank.ndcg_score`.
+    p : float, default 0.8
+        Probability that the user reads the next document, in (0, 1).
+    gain : {"exp2", "linear"}, sequence of float, or callable, optional
+        None: the gain is 1 for labels of at least `threshold`, and 0 for others. Otherwise as in
+        :class:`boostrank.DCG`, such as the table ``[0, 0.25, 0.5, 1]`` of gains by label. If all gains are in
+        [0, 1], RBP is at most 1.
+    threshold : float, default 1
+        Labels of at least this are relevant. Used only if `gain` is None.
+
+    References
+    ----------
+    Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import rbp_score
+    >>> rbp_score([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7], p=0.5)
+    0.625
+    >>> rbp_score([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7], p=0.5, gain=[0, 0.5, 1])
+    0.5625
+    """
+
+    name: ClassVar[str] = "rbp"
+    p: float = setting(0.8, check_number, above=0, below=1)
+    k: int | float | None = setting(None, check_cutoff)
+    gain: Gain | None = None
+    threshold: float = setting(1, check_number, above=0)
+    ties: Ties = "average"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gain is not None and self.threshold != 1:
+            raise ValueError(
+                f"threshold acts only on binary gains, gain=None; got threshold={self.threshold!r} with "
+                f"gain={self.gain!r}"
+            )
+        object.__setattr__(self, "gain", as_value(self.gain))
+        _ = self.dcg  # Raises ValueError for a gain that is invalid.
+
+    @cached_property
+    def dcg(self) -> DCG:
+        """Gain, discount and cutoff."""
+        return DCG(self.k, "exp2" if self.gain is None else self.gain, partial(_reading_probability, self.p))
+
+    @property
+    def undefined_reason(self) -> str:
+        if self.gain is None:
+            return f"has no relevant document (a label of at least {self.threshold:g})"
+        return super().undefined_reason
+
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        gains = labels.binary(self.threshold)[0] if self.gain is None else self.dcg.gains_of(labels.values)
+        return PreparedRanks.of_dcg(self.dcg, gains, labels.queries, self.ties)
+
+
+def _reading_probability(p: float, ranks: Floats) -> Floats:
+    """Probability that the user reads each rank, divided by the expected number of ranks that he reads."""
+    return (1.0 - p) * p ** (ranks - 1.0)

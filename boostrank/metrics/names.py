@@ -1,4 +1,4 @@
-"""Names of measures in the grammar of ir_measures: ``nDCG@10``, ``P(rel=2)@5``.
+"""Names of measures: the classes by name, and the grammar of ir_measures with ``nDCG@10`` and ``P(rel=2)@5``.
 
 MacAvaney, Macdonald and Ounis, "Streamlining evaluation with ir-measures", ECIR 2022.
 """
@@ -6,11 +6,63 @@ MacAvaney, Macdonald and Ounis, "Streamlining evaluation with ir-measures", ECIR
 from __future__ import annotations
 
 import ast
+import importlib
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boostrank.inputs.checks import check_choice, check_number, is_count, is_number
+
+if TYPE_CHECKING:
+    from boostrank.metrics.base import QueryMeasure
+    from boostrank.metrics.click_dcg import ClickDCG
+
+
+# The names of the measures of each module, which is imported when one of its measures is looked up. Most programs need
+# few of the measures, and importing all of them takes a third of the time that the first use of a ranker takes.
+_NAMES = {
+    "ndcg": "ndcg dcg",
+    "average_precision": "map",
+    "binary": "precision recall mean_precision mrr success rprec iprec bpref",
+    "graded": "err rbp",
+    "correlation": "kendall_tau auc agreement",
+    "runs.measures": "judged infap accuracy setp setr setf setap numq numrel numret compat",
+    "runs.user_models": "inst insq bpm sdcg nerr8 nerr9 nerr10 nerr11",
+    "runs.novelty": "alpha_dcg alpha_ndcg err_ia nerr_ia nrbp nnrbp subtopic_recall precision_ia map_ia",
+    "click_dcg": "click-dcg",
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+class _Classes(Mapping[str, Any]):
+    """Classes of measures by name; the names are known without importing the classes."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        module = importlib.import_module(f"boostrank.metrics.{_MODULES[name]}")
+        return next(each for each in vars(module).values() if getattr(each, "__dict__", {}).get("name") == name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<classes of the measures {', '.join(self)}>"
+
+
+#: Classes of measures by the name that :func:`boostrank.get_measure` takes.
+MEASURES: Mapping[str, type[QueryMeasure]] = _Classes(name for name in _MODULES if name != "click-dcg")
+#: The same with the measure of clicks, which is no mean of values of queries, but has a name too.
+ALL_MEASURES: Mapping[str, type[QueryMeasure | ClickDCG]] = _Classes(_MODULES)
 
 
 class _Entry(NamedTuple):

@@ -1,0 +1,487 @@
+"""Measures for which a document is either relevant or irrelevant."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import digamma
+
+from boostrank.core.dcg import DCG, Ties, check_cutoff
+from boostrank.core.rankings import RankedBlock
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_number, setting
+from boostrank.metrics.base import PreparedRanks, QueryMeasure, RankedDocuments, ranked_documents, sum_over_ranks
+from boostrank.metrics.labels import GroupedLabels
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RelevantDocuments(QueryMeasure):
+    """A measure for which documents are relevant or not, undefined for a query without relevant documents.
+
+    Parameters
+    ----------
+    threshold : float, default 1
+        Labels of at least this are relevant.
+    empty : {"zero", "one", "skip", "raise"}, default "zero"
+    """
+
+    threshold: float = setting(1, check_number, above=0)
+
+    @property
+    def undefined_reason(self) -> str:
+        return f"has no relevant document (a label of at least {self.threshold:g})"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BinaryMeasure(RelevantDocuments):
+    """A measure of the first ranks of relevant documents.
+
+    Parameters
+    ----------
+    k : int or float, optional
+        Cutoff, as in :class:`boostrank.DCG`.
+    ties : {"average", "stable", "best", "worst"}, default "average"
+    """
+
+    k: int | float | None = setting(None, check_cutoff)
+    ties: Ties = "average"
+
+    @abstractmethod
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        """Value of each query of a block, as a function of its ranked documents.
+
+        Values of queries without relevant documents are not used.
+
+        Parameters
+        ----------
+        gains : ndarray, shape (n_documents,)
+            1 for relevant documents, and 0 for others.
+        relevant : ndarray, shape (n_queries,)
+            Number of relevant documents of each query.
+        queries : Segments
+        """
+
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        gains, relevant = labels.binary(self.threshold)
+        values = self.per_block(gains, relevant, labels.queries)
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            with np.errstate(invalid="ignore"):
+                return values(ranked)
+
+        return PreparedRanks(relevant == 0, DCG(self.k).cutoffs(labels.queries), per_block, self.ties != "average")
+
+
+def precision_depths(dcg: DCG, queries: Segments) -> Floats:
+    """Number of ranks by which precision divides, for each query.
+
+    It is an integer cutoff itself, even if the query has fewer documents.
+    """
+    if isinstance(dcg.k, (int, np.integer)):
+        return np.full(queries.n_segments, float(dcg.k))
+    return dcg.cutoffs(queries).astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Precision(BinaryMeasure):
+    """Mean over queries of the precision: the share of relevant documents among the first `k`.
+
+    ``Prec@k = #{relevant documents of rank <= k} / k``.
+
+    Parameters
+    ----------
+    k : int or float, optional
+        Cutoff. An integer may be above the number of documents of a query; then the documents that are missing count as
+        irrelevant, as in trec_eval. A float in (0, 1] is a fraction of the documents of the query, rounded up. None is
+        the number of documents of the query.
+    ties, empty
+        See :func:`boostrank.ndcg_score`.
+    threshold : float, default 1
+        Labels of at least this are relevant.
+
+    References
+    ----------
+    Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.4.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import precision_score
+    >>> precision_score([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7], k=2)
+    0.75
+    >>> precision_score([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7], k=6)
+    0.3333333333333333
+    """
+
+    name: ClassVar[str] = "precision"
+    needs_cutoff: ClassVar[bool] = True
+
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        dcg = DCG(self.k, discount=np.ones_like)
+        found, depths = dcg.per_block(gains, queries, self.ties), precision_depths(dcg, queries)
+        return lambda ranked: found(ranked) / depths[ranked.segments]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Recall(BinaryMeasure):
+    """Mean over queries of the recall: the share of the relevant documents that are among the first `k`.
+
+    ``Recall@k = #{relevant documents of rank <= k} / #{relevant documents}``. With ``k=None`` it is 1.
+
+    Parameters
+    ----------
+    k, ties, empty
+        See :func:`boostrank.ndcg_score`.
+    threshold : float, default 1
+        Labels of at least this are relevant.
+
+    References
+    ----------
+    Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.3.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import recall_score
+    >>> recall_score([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7], k=1)
+    0.5
+    """
+
+    name: ClassVar[str] = "recall"
+
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        found = DCG(self.k, discount=np.ones_like).per_block(gains, queries, self.ties)
+        return lambda ranked: found(ranked) / relevant[ranked.segments]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Success(BinaryMeasure):
+    """Success, also called hit rate: the share of queries that have a relevant document among the first `k`.
+
+    ``Success@k`` is 1 if a relevant document has a rank of at most `k`, and 0 otherwise. It is ``success_k`` of
+    trec_eval, ``Success@k`` of ir_measures and ``hit_rate@k`` of ranx.
+
+    Parameters
+    ----------
+    k, empty
+        See :func:`boostrank.ndcg_score`.
+    threshold : float, default 1
+        Labels of at least this are relevant.
+    ties : {"average", "stable", "best", "worst"}, default "average"
+        As in :func:`boostrank.ndcg_score`. "average" gives the share of the permutations of tied documents that have a
+        relevant document among the first `k`.
+
+    References
+    ----------
+    Craswell and Hawking, "Overview of the TREC-2004 web track", TREC 2004, for success at 1, 5 and 10.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import success_score
+    >>> success_score([0, 1, 1, 0, 0], [0.9, 0.5, 0.1, 0.2, 0.1], qid=[7, 7, 7, 8, 8], k=2)
+    0.5
+    >>> success_score([1, 0, 0], [0.5, 0.5, 0.5], qid=[7, 7, 7], k=2, ties="worst")
+    0.0
+    """
+
+    name: ClassVar[str] = "success"
+
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        cutoffs, ties = DCG(self.k).cutoffs(queries), self.ties
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            documents = ranked_documents(ranked, gains, cutoffs, ties)
+            found = documents.part.sum(np.where(documents.counts, first_relevant(documents), 0.0))
+            return np.minimum(found, 1.0)
+
+        return per_block
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ReciprocalRank(BinaryMeasure):
+    """Mean reciprocal rank (MRR): the mean over queries of the reciprocal of the rank of the first relevant document.
+
+    ``RR@k = 1 / min{rank of a relevant document}``, and 0 if this rank is beyond `k`.
+
+    Parameters
+    ----------
+    k, ties, empty
+        See :func:`boostrank.ndcg_score`.
+    threshold : float, default 1
+        Labels of at least this are relevant.
+
+    References
+    ----------
+    Voorhees, "The TREC-8 question answering track report", 1999. McSherry and Najork, "Computing information
+    retrieval performance measures efficiently in the presence of tied scores", ECIR 2008.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import reciprocal_rank_score
+    >>> reciprocal_rank_score([0, 1, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])
+    0.5
+    >>> reciprocal_rank_score([0, 1], [0.5, 0.5], qid=[7, 7])  # (1 + 1/2) / 2 over both permutations
+    0.75
+    """
+
+    name: ClassVar[str] = "mrr"
+
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        return sum_over_ranks("reciprocal_rank", gains, DCG(self.k).cutoffs(queries), self.ties, _reciprocal_ranks)
+
+
+def _reciprocal_ranks(ranking: RankedDocuments) -> Floats:
+    """Probability that each document is the first relevant one, divided by its rank; 0 beyond the cutoff."""
+    return np.where(ranking.counts, first_relevant(ranking) / ranking.ranks, 0.0)
+
+
+def first_relevant(ranking: RankedDocuments) -> Floats:
+    """Probability that the document of each rank is the first relevant document of its query.
+
+    It is 0 outside of the first run of tied documents that contains a relevant document. If this run has ``n``
+    documents of which ``m`` are relevant, the probability for its position t = 1..n is ``C(n - t, m - 1) / C(n, m)``.
+    It is computed as a product: ``m / (n - t + 1)``, the probability that this document is relevant if the documents
+    before it in the run are not, times the probability that these are not.
+    """
+    tied, gains = ranking.tied, ranking.quality
+    none_before = ranking.part.sum_before(gains)[tied.starts] == 0
+    left = tied.repeat(tied.sizes) - tied.positions
+    # If the remaining positions are as many as the relevant documents, the factor is 1, and so the product is 0 after
+    # it. Later factors would be larger than 1, and their product could overflow.
+    hit = np.minimum(tied.repeat(tied.sum(gains)) / left, 1.0)
+    return tied.repeat(none_before) * tied.product_before(1.0 - hit) * hit
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RPrecision(RelevantDocuments):
+    """Mean R-precision over queries: the precision at rank R, if R documents of the query are relevant.
+
+    ``Rprec = #{relevant documents of rank <= R} / R``. It is the recall at R too. It is ``Rprec`` of trec_eval and
+    ir_measures.
+
+    Parameters
+    ----------
+    ties, empty
+        See :func:`boostrank.ndcg_score`.
+    threshold : float, default 1
+        Labels of at least this are relevant.
+
+    References
+    ----------
+    Buckley and Voorhees, "Retrieval system evaluation", in "TREC: experiment and evaluation in information retrieval",
+    2005.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import rprec_score
+    >>> rprec_score([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])  # one of the first two
+    0.5
+    """
+
+    name: ClassVar[str] = "rprec"
+    ties: Ties = "average"
+
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        gains, relevant = labels.binary(self.threshold)
+        cutoffs = np.maximum(relevant, 1.0).astype(np.int64)
+        found = DCG(discount=np.ones_like).per_block(gains, labels.queries, self.ties, cutoffs)
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            return found(ranked) / cutoffs[ranked.segments]
+
+        return PreparedRanks(relevant == 0, cutoffs, per_block, self.ties != "average")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MeanPrecision(BinaryMeasure):
+    """Mean over queries of the precision averaged over all cutoffs from 1 to `k`.
+
+    ``(1/k) sum over r <= k of Prec@r``, which is ``sum over relevant documents of rank <= k of
+    (H_k - H_(rank-1)) / k`` with the harmonic numbers ``H``. This is *not*
+    :func:`boostrank.metrics.average_precision_score`, which averages precision only over the ranks of relevant
+    documents.
+
+    Parameters
+    ----------
+    k : int or float, optional
+        Largest cutoff. An integer may be above the number of documents of a query; then ``Prec@r`` still divides by
+        ``r``, as in :func:`boostrank.metrics.precision_score`. A float in (0, 1] is a fraction of the documents of the
+        query, rounded up. None is the number of documents of the query.
+    ties, empty
+        See :func:`boostrank.ndcg_score`.
+    threshold : float, default 1
+        Labels of at least this are relevant.
+
+    References
+    ----------
+    Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.4, for ``Prec@r``. Some
+    lecture notes on ranking call the mean of ``Prec@r`` over all cutoffs average precision, and its mean over queries
+    MAP.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import mean_precision_score
+    >>> round(mean_precision_score([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # (1 + 1/2 + 2/3) / 3
+    0.7222
+    """
+
+    name: ClassVar[str] = "mean_precision"
+    needs_cutoff: ClassVar[bool] = True
+
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        counts = DCG(self.k, discount=np.ones_like)
+        depths = precision_depths(counts, queries)
+        # The harmonic number H_n is digamma(n + 1) plus a constant; so very large depths cost no more. The discount of
+        # the query with the largest depth is used for all queries. For a query with a smaller depth it is too large, by
+        # the same amount at each rank that counts, and this is subtracted afterwards.
+        largest = digamma(depths.max() + 1.0)
+        tails = replace(counts, discount=lambda ranks: np.maximum(largest - digamma(ranks), 0.0))
+        excess = largest - digamma(depths + 1.0)
+        total_of, found_of = (dcg.per_block(gains, queries, self.ties) for dcg in (tails, counts))
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            total = total_of(ranked)
+            if excess.any():
+                total -= excess[ranked.segments] * found_of(ranked)
+            return np.clip(total / depths[ranked.segments], 0.0, 1.0)
+
+        return per_block
+
+
+#: Levels of recall of the usual graph of precision and recall.
+LEVELS = tuple(tenths / 10 for tenths in range(11))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class InterpolatedPrecision(RelevantDocuments):
+    """Mean over queries of the interpolated precision at a level of recall.
+
+    ``IPrec@l = max over ranks r with #{relevant documents of rank <= r} >= floor(l R + 0.9) of Prec@r``, where ``R`` is
+    the number of relevant documents, and 0 if no rank reaches this recall. It is ``iprec_at_recall_l`` of trec_eval 9,
+    whose rounding this is, and ``IPrec@l`` of ir_measures. The values at l = 0, 0.1, ..., 1 make the usual graph of
+    precision and recall.
+
+    Parameters
+    ----------
+    empty
+        See :func:`boostrank.ndcg_score`.
+    recall : float, optional
+        Level of recall, from 0 to 1. None is the mean over the eleven levels 0, 0.1, ..., 1, ``11pt_avg`` of trec_eval.
+    threshold : float, default 1
+        Labels of at least this are relevant.
+    ties : {"worst", "best", "stable"}, default "worst"
+        As in :func:`boostrank.ndcg_score`. There is no "average" here.
+
+    References
+    ----------
+    Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.4. Buckley et al., trec_eval
+    9, for the rounding.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import iprec_score
+    >>> labels, scores = [1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6, 0.5]
+    >>> round(iprec_score(labels, scores, qid=[7] * 5, recall=0.6), 4)
+    0.6667
+    >>> iprec_score(labels, scores, qid=[7] * 5, recall=0.5)
+    1.0
+    >>> round(iprec_score(labels, scores, qid=[7] * 5), 4)  # 1 at six levels, and 2/3 at five
+    0.8485
+    """
+
+    name: ClassVar[str] = "iprec"
+    at: ClassVar[str] = "recall"
+    # The mean of a maximum over all permutations of tied documents has no simple formula.
+    tie_rules: ClassVar[tuple[str, ...]] = ("worst", "best", "stable")
+    recall: float | None = setting(None, check_number, smallest=0, largest=1, optional=True)
+    ties: Ties = "worst"
+
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        gains, relevant = labels.binary(self.threshold)
+        levels, cutoffs = LEVELS if self.recall is None else (self.recall,), labels.queries.sizes
+        wanted = [np.floor(level * relevant + 0.9) for level in levels]
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            documents = ranked_documents(ranked, gains, cutoffs, self.ties)
+            found = documents.part.sum_before(documents.quality) + documents.quality
+            precision, total = found / documents.ranks, np.zeros(documents.part.n_segments)
+            for number in wanted:
+                reached = found >= documents.part.repeat(number[ranked.segments])
+                total += documents.part.max(np.where(reached, precision, 0.0))
+            return total / len(wanted)
+
+        return PreparedRanks(relevant == 0, cutoffs, per_block, stable=True)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BinaryPreference(RelevantDocuments):
+    """Mean binary preference (bpref) over queries, which uses only the ranks of documents that were judged.
+
+    ``bpref = (1/R) sum over relevant documents of 1 - min(#{irrelevant documents ranked above it}, R) / min(R, N)``
+    with the numbers ``R`` and ``N`` of documents that were judged relevant and irrelevant. Documents without a judgment
+    change nothing; in a run, those with a relevance below 0 have none. It is ``bpref`` of trec_eval and ``Bpref`` of
+    ir_measures; the formula of the paper has ``R`` in place of ``min(R, N)``.
+
+    Parameters
+    ----------
+    threshold : float, default 1
+        Labels of at least this are relevant, and smaller ones are irrelevant: all documents of an array of labels were
+        judged.
+    empty
+        See :func:`boostrank.ndcg_score`.
+    ties : {"average", "stable", "best", "worst"}, default "average"
+        As in :func:`boostrank.ndcg_score`; "average" gives the exact mean over all permutations of tied documents.
+
+    References
+    ----------
+    Buckley and Voorhees, "Retrieval evaluation with incomplete information", SIGIR 2004; Buckley et al., trec_eval 9,
+    for the divisor.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import bpref_score
+    >>> bpref_score([1, 0, 1, 0], [0.9, 0.5, 0.3, 0.1], qid=[7, 7, 7, 7])  # (1 + 1 - 1/2) / 2
+    0.75
+    """
+
+    name: ClassVar[str] = "bpref"
+    ties: Ties = "average"
+
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        gains, relevant = labels.binary(self.threshold)
+        irrelevant = ((labels.judgments >= 0.0) & (labels.judgments < self.threshold)).astype(np.float64)
+        quality, cutoffs = gains - irrelevant, labels.queries.sizes
+        most = np.maximum(np.minimum(relevant, labels.queries.sum(irrelevant)), 1.0)
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            documents, chosen = ranked_documents(ranked, quality, cutoffs, self.ties), ranked.segments
+            above = _irrelevant_above(documents, documents.part.repeat(relevant[chosen]))
+            preferred = (documents.quality > 0.0) * (1.0 - above / documents.part.repeat(most[chosen]))
+            with np.errstate(invalid="ignore"):
+                return documents.part.sum(preferred) / relevant[chosen]
+
+        return PreparedRanks(relevant == 0, cutoffs, per_block, self.ties != "average")
+
+
+def _irrelevant_above(documents: RankedDocuments, relevant: Floats) -> Floats:
+    """Mean of ``min(#{irrelevant documents above}, R)`` over all permutations of ties, if the document is relevant.
+
+    Let ``A`` irrelevant documents be ranked before a run of tied documents with ``n`` irrelevant ones. A relevant
+    document of the run has each of the numbers 0..n of them above itself with the same probability.
+
+    Parameters
+    ----------
+    documents : RankedDocuments
+        The quality of irrelevant documents is -1, and that of others is larger.
+    relevant : ndarray, shape (n_ranked,)
+        ``R``, for each document.
+    """
+    tied, irrelevant = documents.tied, (documents.quality < 0.0).astype(np.float64)
+    before = tied.repeat(documents.part.sum_before(irrelevant)[tied.starts])
+    among = tied.repeat(tied.sum(irrelevant)) + 1.0
+    # The numbers below R are the first `below` ones of before, before + 1, ...; the others count as R.
+    below = np.clip(relevant - before, 0.0, among)
+    return (below * before + below * (below - 1.0) / 2.0 + (among - below) * relevant) / among

@@ -1,0 +1,281 @@
+"""Measures of pairs of documents: Kendall's tau, the area under the ROC curve, and agreement with preferences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.core.dcg import DCG, Ties, tiebreak
+from boostrank.core.queries import Queries
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, Ints, check_lengths
+from boostrank.inputs.checks import check_number, setting
+from boostrank.metrics.base import Domain, Empty, Prepared, QueryMeasure
+from boostrank.metrics.labels import GroupedLabels, check_scores
+from boostrank.preferences import PreferenceGraph
+
+
+def label_codes(labels: Floats, queries: Segments) -> tuple[Ints, Ints]:
+    """Number the different labels of each query, and count its pairs of documents with equal labels.
+
+    Returns
+    -------
+    codes : ndarray of int64, shape (n_documents,)
+        0 for documents with the largest label of their query, 1 for those with the second largest, and so on.
+    same_label : ndarray of int64, shape (n_queries,)
+        Number of pairs of documents with equal labels.
+    """
+    codes = np.empty(queries.n_rows, dtype=np.int64)
+    same_label = np.empty(queries.n_segments, dtype=np.int64)
+    for block in queries.blocks():
+        part, values = block.part, labels[block.rows]
+        by_label = part.sort(values)
+        label_runs = part.runs(values[by_label])
+        distinct = label_runs.repeat(np.arange(label_runs.n_segments))
+        codes[block.rows][by_label] = distinct - part.repeat(distinct[part.starts])
+        same_label[block.segments] = count_tied_pairs(label_runs, part)
+    return codes, same_label
+
+
+def count_reversed_pairs(codes: Ints, scores: Floats, queries: Segments, ties: Ties) -> Floats:
+    """Number of pairs of documents of each query that the ranking by `scores` reverses, shape (n_queries,).
+
+    A pair is reversed if the document with the smaller label is ranked first. Tied documents are ranked by the tie rule
+    `ties`; with ``"average"`` half of their pairs are reversed.
+    """
+    rules: tuple[Ties, ...] = ("best", "worst") if ties == "average" else (ties,)
+    result = np.empty(queries.n_segments)
+    for block in queries.blocks():
+        part, values, by = block.part, codes[block.rows], scores[block.rows]
+        permutations = [part.sort(by, tiebreak(-values, rule)) for rule in rules]
+        counts = [count_inversions(values[permutation], part) for permutation in permutations]
+        result[block.segments] = np.mean(counts, axis=0)
+    return result
+
+
+def count_tied_pairs(tied: Segments, queries: Segments) -> Ints:
+    """Number of pairs of documents of each query that are in the same run of `tied`, shape (n_queries,)."""
+    pairs = np.zeros(queries.n_rows, dtype=np.int64)
+    pairs[tied.starts] = tied.sizes * (tied.sizes - 1) // 2
+    return queries.sum(pairs)
+
+
+def count_inversions(codes: Ints, queries: Segments) -> Ints:
+    """Number of pairs of documents of each query of which the first has the larger code, shape (n_queries,).
+
+    Whether a pair is such an inversion depends on the highest bit in which its codes differ. So, for each bit from the
+    highest to the lowest, and among documents with equal higher bits, the number of 1s before each 0 is added. Then a
+    stable sort by this bit moves the 0s before the 1s.
+    """
+    count = np.zeros(queries.n_segments, dtype=np.int64)
+    for bit in reversed(range(int(codes.max()).bit_length())):
+        agree = queries.runs(codes >> (bit + 1))
+        bits = (codes >> bit) & 1
+        ones_before = agree.sum_before(bits)
+        count += queries.sum((1 - bits) * ones_before)
+        n_zeros = agree.sizes - agree.sum(bits)
+        position = np.where(bits == 1, agree.repeat(n_zeros) + ones_before, agree.positions - ones_before)
+        moved = np.empty_like(codes)
+        moved[agree.repeat(agree.starts) + position] = codes
+        codes = moved
+    return count
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class KendallTau(QueryMeasure):
+    """Mean over queries of Kendall's tau-b between labels and scores.
+
+    ``tau_b = (C - D) / sqrt((N - N_y) (N - N_s))``. Of the ``N = n (n - 1) / 2`` pairs of documents of a query, ``C``
+    are ranked in the same way by labels and scores, and ``D`` in opposite ways; ``N_y`` have equal labels, and ``N_s``
+    have equal scores. All ranks are equally important, and there is no cutoff.
+
+    Parameters
+    ----------
+    empty : {"zero", "one", "skip", "raise"}, default "skip"
+        Tau of a query for which it is 0/0, because all labels or all scores are equal, or because it has one document:
+        0, 1, left out of the mean, or an error. With "skip", the queries that are left out depend on the scores; use
+        "zero" to compare rankers with few different scores.
+
+    References
+    ----------
+    Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import kendall_tau_score
+    >>> round(kendall_tau_score([3, 2, 1, 0], [0.9, 0.1, 0.5, 0.2], qid=[7, 7, 7, 7]), 4)  # C = 4, D = 2
+    0.3333
+    """
+
+    name: ClassVar[str] = "kendall_tau"
+    domain: ClassVar[Domain] = "arrays"
+    empty: Empty = "skip"
+
+    @property
+    def undefined_reason(self) -> str:
+        return "has labels or scores that are all equal"
+
+    def prepare(self, labels: GroupedLabels) -> Prepared:
+        queries = labels.queries
+        codes, same_label = label_codes(labels.values, queries)
+
+        def values(scores: Floats) -> Floats:
+            result = np.empty(queries.n_segments)
+            for block in queries.blocks():
+                tau = _kendall_tau(codes[block.rows], same_label[block.segments], scores[block.rows], block.part)
+                result[block.segments] = tau
+            return result
+
+        return Prepared(queries.max(codes) == 0, values)
+
+
+def _kendall_tau(codes: Ints, same_label: Ints, scores: Floats, queries: Segments) -> Floats:
+    """Tau-b of each query, from the codes of its labels and the number of its pairs of equal labels; NaN for 0/0."""
+    # Documents are sorted by decreasing score, and tied documents by decreasing label. So a pair of equal scores is no
+    # inversion.
+    permutation = queries.sort(scores, codes)
+    codes, sorted_scores = codes[permutation], scores[permutation]
+    same_score = count_tied_pairs(queries.runs(sorted_scores), queries)
+    same_both = count_tied_pairs(queries.runs(codes, sorted_scores), queries)
+    n_pairs = queries.sizes * (queries.sizes - 1) // 2
+    balance = n_pairs - same_label - same_score + same_both - 2 * count_inversions(codes, queries)
+    norm = np.sqrt((n_pairs - same_label).astype(np.float64)) * np.sqrt((n_pairs - same_score).astype(np.float64))
+    tau = np.divide(balance, norm, out=np.full(len(norm), np.nan), where=norm > 0)
+    return np.clip(tau, -1.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AUC(QueryMeasure):
+    """Mean over queries of the area under the ROC curve.
+
+    ``AUC = (C + T / 2) / (R I)``, where a query has ``R`` relevant and ``I`` irrelevant documents. Of its ``R I`` pairs
+    of a relevant and an irrelevant document, ``C`` have the higher score at the relevant document, and ``T`` have equal
+    scores. Pairs of documents of different queries do not count.
+
+    Parameters
+    ----------
+    threshold : float, default 1
+        Labels of at least this are relevant.
+    empty : {"zero", "one", "skip", "raise"}, default "skip"
+        AUC of a query whose documents are all relevant or all irrelevant: 0, 1, left out of the mean, or an error.
+
+    References
+    ----------
+    Hanley and McNeil, "The meaning and use of the area under a receiver operating characteristic (ROC) curve",
+    Radiology 1982.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import auc_score
+    >>> auc_score([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1], qid=[7, 7, 7, 7])  # C = 3, T = 1
+    0.875
+    """
+
+    name: ClassVar[str] = "auc"
+    domain: ClassVar[Domain] = "arrays"
+    threshold: float = setting(1, check_number, above=0)
+    empty: Empty = "skip"
+
+    @property
+    def undefined_reason(self) -> str:
+        return f"has only relevant or only irrelevant documents (relevant: a label of at least {self.threshold:g})"
+
+    def prepare(self, labels: GroupedLabels) -> Prepared:
+        queries = labels.queries
+        gains, relevant = labels.binary(self.threshold)
+        pairs = relevant * (queries.sizes - relevant)
+        # With the discount ``longest + 1 - rank``, DCG is the sum of the ranks of relevant documents up to sign and a
+        # constant. The discount is linear in the rank, so that tied documents get their mean rank.
+        longest = float(queries.sizes.max())
+        after = DCG(discount=lambda ranks: np.maximum(longest + 1.0 - ranks, 0.0))
+
+        def values(scores: Floats) -> Floats:
+            ranks = relevant * (longest + 1.0) - after.of_ranking(gains, scores, queries)
+            n_reversed = ranks - relevant * (relevant + 1.0) / 2.0
+            return np.divide(pairs - n_reversed, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+
+        return Prepared(pairs == 0, values)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Agreement(QueryMeasure):
+    """Mean over queries of the agreement of rankings with preferences.
+
+    `y_true` is a PreferenceGraph with preferences between rows, which has its own query ids, so that `qid` may be left
+    out. Or it is relevance labels: then each pair of documents of a query with different labels is an edge of weight 1
+    (:meth:`boostrank.PreferenceGraph.from_grades`), and for binary labels agreement is the AUC.
+
+    The agreement of a query is ``1 - sum_{j -> k} w_jk 1[rank(j) > rank(k)] / sum_{j -> k} w_jk``, where an edge
+    ``j -> k`` of weight ``w_jk`` means that document j is preferred to k. It is one minus the share of the weight of
+    edges that the ranking reverses, and for random rankings 0.5 on average. The numerator is
+    :meth:`boostrank.PreferenceGraph.disagreement`.
+
+    Parameters
+    ----------
+    ties : {"average", "stable", "best", "worst"}, default "average"
+        How much of an edge between tied documents is reversed: one half ("average"); all of it if the preferred
+        document is in the later row, otherwise nothing ("stable"); nothing ("best"); or all of it ("worst").
+    empty : {"zero", "one", "skip", "raise"}, default "skip"
+        Agreement of a query without edges: 0, 1, left out of the mean, or an error.
+
+    References
+    ----------
+    Duchi, Mackey and Jordan, "On the consistency of ranking algorithms", ICML 2010, for the disagreement.
+
+    Examples
+    --------
+    >>> from boostrank import PreferenceGraph
+    >>> from boostrank.metrics import agreement_score
+    >>> graph = PreferenceGraph(qid=[1, 1, 1], winner=[0, 1, 2], loser=[1, 2, 0], weight=[3, 1, 1])
+    >>> agreement_score(graph, [0.9, 0.5, 0.1])
+    0.8
+    >>> agreement_score([1, 0, 1, 0], [0.9, 0.5, 0.1, 0.0], qid=[1, 1, 1, 1])
+    0.75
+    """
+
+    name: ClassVar[str] = "agreement"
+    domain: ClassVar[Domain] = "arrays"
+    ties: Ties = "average"
+    empty: Empty = "skip"
+
+    @property
+    def undefined_reason(self) -> str:
+        return "has no preferences"
+
+    def prepare(self, labels: GroupedLabels) -> Prepared:
+        relevance, queries = labels.values, labels.queries
+        if isinstance(relevance, PreferenceGraph):
+            graph = relevance.relative()
+            total = graph.total()
+
+            def reversed_weight(scores: Floats) -> Floats:
+                return graph.disagreement(scores, self.ties)
+
+        else:
+            # The graph of all pairs of labels may not fit into memory. Its edges are counted by sorting.
+            codes, same_label = label_codes(relevance, queries)
+            total = (queries.sizes * (queries.sizes - 1) // 2 - same_label).astype(np.float64)
+
+            def reversed_weight(scores: Floats) -> Floats:
+                return count_reversed_pairs(codes, scores, queries, self.ties)
+
+        def values(scores: Floats) -> Floats:
+            with np.errstate(invalid="ignore"):
+                return 1.0 - reversed_weight(scores) / total
+
+        return Prepared(total == 0, values)
+
+    def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
+        if isinstance(y_true, PreferenceGraph):
+            if qid is not None:
+                y_true.check_qid(qid)
+            scores = check_scores(y_score, "y_score")
+            check_lengths(y_true=len(y_true), y_score=len(scores))
+            return y_true.grouped, y_true.queries.group(scores), y_true.queries
+        return super()._grouped(y_true, y_score, qid)
+
+    def _checked(self, labels: Any) -> Any:
+        return labels if isinstance(labels, PreferenceGraph) else super()._checked(labels)

@@ -1,0 +1,144 @@
+"""Labels, scores and query ids that measures get: checks, and what several measures compute from labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
+from boostrank.core.dcg import DCG, LevelCounts, check_relevance, count_levels
+from boostrank.core.queries import Queries
+from boostrank.core.segments import Segments
+from boostrank.inputs.arrays import Floats, as_array, check_lengths, real_array_as_floats
+from boostrank.inputs.frames import require_qid
+from boostrank.preferences import PreferenceGraph
+
+
+def labels_scores_queries(
+    y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, measure: str
+) -> tuple[Floats, Floats, Queries]:
+    """Check labels, scores and query ids, and group them; returns labels, scores and queries.
+
+    If `qid` is None, it raises ValueError, in which `measure` is the name of the function that got no query ids.
+    """
+    refuse_other_labels(y_true, measure)
+    relevance, scores = check_relevance(y_true, "y_true"), check_scores(y_score, "y_score")
+    queries = Queries.from_qid(require_ids(qid, measure))
+    check_lengths(y_true=len(relevance), y_score=len(scores), qid=queries.n_documents)
+    return queries.group(relevance), queries.group(scores), queries
+
+
+def require_ids(qid: ArrayLike | None, measure: str) -> ArrayLike:
+    """Return the query ids; if they are None, raise ValueError that says how to pass them to `measure`."""
+    return require_qid(qid, measure, "Pass qid=, the query id of each row.")
+
+
+def refuse_other_labels(labels: object, measure: str) -> None:
+    """Raise ValueError for a PreferenceGraph and for clicks, because `measure` needs relevance labels."""
+    if isinstance(labels, PreferenceGraph):
+        raise ValueError(f"{measure} needs relevance labels; the measure of preferences is 'agreement'")
+    if isinstance(labels, (ClickLabels, ClickLog, DocumentClicks)):
+        cutoff = "".join(measure.partition("@")[1:])
+        raise ValueError(
+            f"{measure} needs relevance labels, one number for each document; got {type(labels).__name__}. The measure "
+            f"of ClickLabels is 'click-dcg{cutoff}', an estimate from the clicks"
+        )
+
+
+def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
+    """Convert scores to an array of float64.
+
+    Parameters
+    ----------
+    scores : array-like, shape (n_documents,) or (n_documents, 1)
+    name : str, default "scores"
+        The name of the argument in error messages.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_documents,)
+
+    Raises
+    ------
+    ValueError
+        If a score is not a finite number, or the array is not one-dimensional.
+
+    Examples
+    --------
+    >>> check_scores([2, 0.5])
+    array([2. , 0.5])
+    """
+    array = as_array(scores, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, one per document; got shape {array.shape}")
+    floats = real_array_as_floats(array, name)
+    if not np.isfinite(floats).all():
+        bad = int(np.argmin(np.isfinite(floats)))
+        raise ValueError(f"{name} must be finite; {name}[{bad}] is {array[bad]}")
+    return floats
+
+
+class GroupedLabels:
+    """Checked labels, grouped by query. What is computed from them is computed once for all measures.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n_documents,), or PreferenceGraph
+        Only agreement takes a PreferenceGraph.
+    queries : Segments
+    judgments : ndarray of float64, shape (n_documents,), optional
+        Relevance of each document as it was judged, for the documents of a run: NaN for documents without a judgment,
+        and below 0 for those that were in the pool of documents to judge, but were not judged. `values` has 0 for both.
+        The default is `values`: all documents were judged.
+    subtopics : SubtopicJudgments, optional
+        Judgments for subtopics, if a measure needs them.
+    """
+
+    def __init__(
+        self,
+        values: Any,
+        queries: Segments,
+        judgments: Floats | None = None,
+        subtopics: Any = None,
+    ) -> None:
+        self.values, self.queries, self.subtopics = values, queries, subtopics
+        self.judgments: Any = values if judgments is None else judgments
+        self._computed: list[tuple[Any, Any]] = []
+
+    @cached_property
+    def largest(self) -> Floats:
+        """Largest label of each query, shape (n_queries,)."""
+        return self.queries.max(self.values)
+
+    def binary(self, threshold: float) -> tuple[Floats, Floats]:
+        """Gain of each document, 1 if its label is at least `threshold` and otherwise 0, and sums of queries."""
+
+        def compute() -> tuple[Floats, Floats]:
+            gains = (self.values >= threshold).astype(np.float64)
+            return gains, self.queries.sum(gains)
+
+        return self.once(("binary", threshold), compute)
+
+    def relative_gains(self, dcg: DCG) -> Floats:
+        """Gain of each document, as :meth:`boostrank.core.dcg.DCG.relative_gains_of`."""
+        return self.once(("gains", dcg.gain), lambda: dcg.relative_gains_of(self.values, self.queries))
+
+    def ideal(self, dcg: DCG) -> Floats:
+        """Ideal DCG of the relative gains of each query, shape (n_queries,)."""
+        gains = self.relative_gains(dcg)
+        counts: LevelCounts | None = self.once(("counts", dcg.gain), lambda: count_levels(gains, self.queries))
+        return dcg.ideal_of_counts(counts, self.queries) if counts else dcg.ideal_by_sorting(gains, self.queries)
+
+    def once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """The value that was computed for this key, or is computed now."""
+        # Keys are not hashed: a gain may be a function without a hash, such as a polynomial of NumPy.
+        for known, value in self._computed:
+            if known == key:
+                return value
+        value = compute()
+        self._computed.append((key, value))
+        return value
