@@ -6,17 +6,16 @@ import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from boostrank.backends.custom_functions import BoundCustomObjective, BoundMetric, CustomObjective, Metric
-from boostrank.backends.feature_parameters import FeatureParameter
-from boostrank.backends.parameters import KnownParameters
-from boostrank.backends.rounds import BinnedData, TrainingByRounds
+from boostrank.backends.features import FeatureParameter
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.core.targets import Normalize
@@ -28,6 +27,8 @@ from boostrank.objectives.losses import Loss
 from boostrank.objectives.objective import bind
 
 BoostingFunction = Callable[[NDArray[Any]], tuple[Any, Any]]
+#: Binned data to train on and binned validation data, by the parameters on which they depend.
+BinnedData = dict[str, tuple[Any, list[Any]]]
 
 
 class BoostingObjective(Protocol):
@@ -240,6 +241,112 @@ class Trained(NamedTuple):
     best_round: int = 0
 
 
+class TrainingByRounds(Protocol):
+    """A training that goes on round by round, so that other trainings can go on between its rounds.
+
+    Its model after n rounds is that of :meth:`Backend.train` with n rounds. Only with
+    XGBoost's DART and a custom objective other trees are dropped, if other trainings go on between the rounds: they are
+    drawn before the round begins, from random numbers that all boosters share.
+    """
+
+    #: Whether `first_rounds` can leave out later rounds.
+    can_be_cut: bool
+
+    def next_round(self) -> NDArray[Any]:
+        """Train one more round, and return the grouped scores of the validation set after it."""
+
+    def first_rounds(self, n_rounds: int) -> Any:
+        """The booster of the first `n_rounds` rounds, and those of the model whose training goes on.
+
+        At least one round must have been trained. Unless `can_be_cut`, `n_rounds` must be the number of all of them.
+        """
+
+
+@dataclass(frozen=True)
+class KnownParameters:
+    """The parameters of a boosting library.
+
+    Attributes
+    ----------
+    library : str
+        Name of the library, for messages.
+    canonical : mapping of str to str
+        The canonical name of each parameter, by its canonical name and by its aliases.
+    explicit : mapping of str to str
+        Names of the parameters of the ranker, by their canonical names in the library.
+    refused : mapping of str to str
+        Parameters that would have no effect or a wrong one in a ranker, by canonical name: the reason, and what to use
+        instead.
+    """
+
+    library: str
+    canonical: Mapping[str, str]
+    explicit: Mapping[str, str]
+    refused: Mapping[str, str]
+
+    def translate(
+        self, values: Mapping[str, Any], native: Mapping[str, Any], defaults: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Translate the native parameters that a user gave.
+
+        Parameters
+        ----------
+        values : mapping of str to object
+            Parameters of the ranker by name.
+        native : mapping of str to object
+            Native parameters by their canonical names or aliases.
+        defaults : mapping of str to object
+            Defaults of the parameters of the ranker. A parameter that has its default counts as not given.
+
+        Returns
+        -------
+        values : dict
+            Parameters of the ranker, with the values of native parameters that are other names of them.
+        native : dict
+            The other native parameters by their canonical names.
+
+        Raises
+        ------
+        ValueError
+            For a native parameter that is unknown or refused, and for two names of one parameter with two values.
+        """
+        resolved, handed_on = dict(values), {}
+        given = {name: (name, value) for name, value in values.items() if not _equal(value, defaults.get(name))}
+        for name, value in native.items():
+            canonical = self._find(name, values)
+            own = self.explicit.get(canonical, canonical)
+            other, previous = given.setdefault(own, (name, value))
+            if not _equal(value, previous):
+                raise ValueError(
+                    f"{other}={previous!r} and {name}={value!r} are two names of one parameter: give only {own}"
+                )
+            if canonical in self.explicit:
+                resolved[own] = value
+            else:
+                handed_on[canonical] = value
+        return resolved, handed_on
+
+    def _find(self, name: str, values: Mapping[str, Any]) -> str:
+        """The canonical name of a parameter; ValueError if it is unknown or refused."""
+        canonical = self.canonical.get(name)
+        if canonical is None and name in self.refused:
+            canonical = name
+        if canonical is None:
+            nearest = [
+                self.canonical.get(found, found) for found in get_close_matches(name, {**values, **self.canonical})
+            ]
+            hint = f"; did you mean {self.explicit.get(nearest[0], nearest[0])!r}?" if nearest else ""
+            raise ValueError(f"neither the ranker nor {self.library} has a parameter {name!r}{hint}")
+        if canonical in self.refused:
+            alias = "" if name == canonical else f", which is {self.library}'s {canonical},"
+            raise ValueError(f"the parameter {name!r}{alias} cannot be used in a ranker: {self.refused[canonical]}")
+        return canonical
+
+
+def _equal(first: Any, second: Any) -> bool:
+    return first is second or np.array_equal(first, second)
+
+
 class Backend(Protocol):
     """A boosting library as the rankers use it. The modules `lightgbm` and `xgboost` of this package fulfil it."""
 
@@ -349,6 +456,14 @@ class Backend(Protocol):
         number of boosters; of linear models it has the mean of each coefficient. Raises ValueError for models that do
         not take the same features.
         """
+
+
+def refuse_stopping(callback: Any) -> NoReturn:
+    """Raise ValueError for a callback that ends a training on folds."""
+    raise ValueError(
+        f"the callback {callback!r} ended the training on a fold, whose number of rounds must be that of the other "
+        "folds: leave it out, and set early_stopping_rounds of the ranker"
+    )
 
 
 def import_backend(name: str) -> ModuleType:

@@ -9,7 +9,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from boostrank.backends.model_files import require_file
+from boostrank.backends.models import require_file
 from boostrank.cli.data_files import Documents, ModelFeatures, read_documents
 from boostrank.cli.options import DataPath, DropOption, FeaturesOption, ModelPath, QidOption, require_folder_of
 from boostrank.cli.score_files import QID, SCORE

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.backends.model_checks import warn_without_splits
+from boostrank.backends.models import warn_without_splits
 from boostrank.core.dcg import DCG
 from boostrank.dask.columns import check_columns, columns_to_colocate, default_measure, is_clicks, queries_with_rows
 from boostrank.dask.lazy_prediction import predict_lazily

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification
+from boostrank.backends.base import Backend, BinnedData, GroupedData, Trained, TrainingSpecification
 from boostrank.backends.progress import RoundsBar, metric_text
-from boostrank.backends.rounds import BinnedData
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.warnings import warn

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained, TrainingSpecification
-from boostrank.backends.model_checks import warn_without_splits
+from boostrank.backends.models import warn_without_splits
 from boostrank.core.dcg import DCG
 from boostrank.core.threads import use_threads
 from boostrank.inputs.frames import find_qid, require_qid

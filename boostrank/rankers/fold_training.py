@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import Backend, GroupedData, Training, TrainingSpecification, ValidationSet
-from boostrank.backends.history import History
-from boostrank.backends.rounds import BinnedData, TrainingByRounds
+from boostrank.backends.base import (
+    Backend,
+    BinnedData,
+    GroupedData,
+    Training,
+    TrainingByRounds,
+    TrainingSpecification,
+    ValidationSet,
+)
+from boostrank.backends.progress import History
 from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from boostrank.backends.base import Backend, TrainingSpecification
 from boostrank.backends.custom_functions import CustomObjective, as_metrics
-from boostrank.backends.feature_parameters import Features, resolve_features
+from boostrank.backends.features import Features, resolve_features
 from boostrank.backends.progress import BAR
 from boostrank.core.dcg import DCG
 from boostrank.inputs.checks import as_random_state, is_count, is_number
@@ -306,7 +306,7 @@ class Settings:
     def for_features(self, features: TrainingFeatures) -> Settings:
         """The same settings, with native parameters that concern single features in the form that the library takes.
 
-        Raises ValueError for values that do not fit the features; see :mod:`boostrank.backends.feature_parameters`.
+        Raises ValueError for values that do not fit the features; see :mod:`boostrank.backends.features`.
         """
         names = getattr(features, "feature_names_in_", None)
         described = Features(

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend
 from boostrank.backends.xgboost import backend as xgboost_backend
-from boostrank.backends.xgboost.matrix_parameters import adopt_missing, missing_parameter
+from boostrank.backends.xgboost.features import adopt_missing, missing_parameter
 from boostrank.core.dcg import Discount, Gain
 from boostrank.core.targets import Normalize
 from boostrank.objectives.losses import DEFAULT_LOSS, Loss

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.backends.xgboost.device import CudaObjective, on_device
+from boostrank.backends.xgboost.training import CudaObjective, on_device
 from boostrank.core.queries import Queries
 from boostrank.objectives.objective import bind
 from boostrank.surrogates import SURROGATES

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.backends.history import History
+from boostrank.backends.progress import History
 
 
 class KnownMetric:

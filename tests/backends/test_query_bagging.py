@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.backends.query_bagging import QueryBagging, samples_queries, without_bagging
+from boostrank.backends.lightgbm.parameters import samples_queries
+from boostrank.backends.lightgbm.rounds import QueryBagging, without_bagging
 from boostrank.core.queries import Queries
 
 X, Y, QID = br.make_ranking(n_queries=60, random_state=0)

@@ -20,8 +20,8 @@ from scipy.sparse import csr_matrix
 
 import boostrank as br
 from boostrank.backends.xgboost import backend as xgboost
-from boostrank.backends.xgboost import device as xgboost_device
-from boostrank.backends.xgboost.device import CudaObjective, device_of_training, on_device
+from boostrank.backends.xgboost import training as xgboost_training
+from boostrank.backends.xgboost.training import CudaObjective, device_of_training, on_device
 from boostrank.core.queries import Queries
 from boostrank.core.threads import use_threads
 from boostrank.objectives.objective import bind
@@ -40,7 +40,7 @@ TAKING = [name for name, surrogate in SURROGATES.items() if surrogate.takes_devi
 def gpu(monkeypatch):
     """XGBoost and CuPy say that they use a GPU. Without one, XGBoost still trains on the CPU."""
     devices = {None: "cpu", "cpu": "cpu", "cuda": "cuda:0", "cuda:1": "cuda:1", "sycl": "sycl:0"}
-    monkeypatch.setattr(xgboost_device, "device_of_training", devices.__getitem__)
+    monkeypatch.setattr(xgboost_training, "device_of_training", devices.__getitem__)
     monkeypatch.setitem(sys.modules, "cupy", CUPY)
 
 

@@ -11,9 +11,8 @@ import typer.main
 import boostrank as br
 from boostrank.cli import main
 from boostrank.preferences import read_preferences
-from hostile.entry_points import RANKERS
+from hostile.entry_points import RANKERS, tiny
 from hostile.letor_files import FILES
-from hostile.model_files import REFUSED, SUFFIX, native_text
 from hostile.outcomes import Fault, check_fault
 
 
@@ -153,16 +152,24 @@ def test_preference_files(content, meaning, tmp_path):
     assert list(zip(graph.winner.tolist(), graph.loser.tolist(), graph.weights.tolist(), strict=True)) == meaning
 
 
-def sealed(ranker, tmp_path):
-    """A model as the ranker saves it, with another digit than before in one place."""
-    path = tmp_path / f"sealed{SUFFIX[ranker]}"
-    model = RANKERS[ranker](n_estimators=2, n_jobs=1).fit(*br.make_ranking(n_queries=8, random_state=0))
-    model.save_model(path)
-    return path.read_text()
+def native_text(name):
+    """A model as the library itself writes it, without a checksum."""
+    booster = tiny(RANKERS[name]).fit(*br.make_ranking(n_queries=6, n_documents=5, random_state=0)).booster_
+    return booster.model_to_string() if name == "LightGBMRanker" else bytes(booster.save_raw("json")).decode()
 
 
+#: Files that are no models, made from the text of a model; None stands for a model of the other library.
 MODELS = {
-    **REFUSED,
+    "empty": lambda text: "",
+    "one-brace": lambda text: "{",
+    "empty-object": lambda text: "{}",
+    "cut-in-the-middle": lambda text: text[: len(text) // 2],
+    "cut-at-the-end": lambda text: text[: -len(text) // 4],
+    "no-model": lambda text: "0 qid:1 1:0.5\n" * 5,
+    "only-the-head": lambda text: text[:12],
+    "nul-bytes": lambda text: "\0" * 100,
+    "html": lambda text: "<html><body>404</body></html>",
+    "pickle": lambda text: "\x80\x04\x95",
     "another-library": None,
     "list": lambda text: "[1, 2]",
     "number": lambda text: "5",
@@ -175,18 +182,8 @@ MODELS = {
 def test_model_files_that_are_none(ranker, damage, tmp_path):
     other = next(name for name in RANKERS if name != ranker)
     content = native_text(other) if damage is None else damage(native_text(ranker))
-    path = put(tmp_path, content, f"model{SUFFIX[ranker]}")
+    path = put(tmp_path, content, "model")
     check_fault(lambda: RANKERS[ranker]().load_model(path), "model")
-
-
-@pytest.mark.parametrize("ranker", RANKERS)
-def test_one_changed_byte_of_a_saved_model_is_noticed(ranker, tmp_path):
-    text = sealed(ranker, tmp_path)
-    random = np.random.default_rng(0)
-    for place in random.choice([i for i, letter in enumerate(text) if letter.isdigit()], 20, replace=False):
-        changed = text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :]
-        path = put(tmp_path, changed, f"changed{SUFFIX[ranker]}")
-        check_fault(lambda path=path: RANKERS[ranker]().load_model(path), "changed")
 
 
 @pytest.mark.parametrize("ranker", RANKERS)

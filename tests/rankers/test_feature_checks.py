@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from cases import for_each
 
 import boostrank as br
-from boostrank.backends.feature_names import NameCode
+from boostrank.backends.features import NameCode
 from boostrank.inputs.frames import find_qid
 
 X, Y, QID = br.make_ranking(n_queries=30, n_documents=12, n_features=6, random_state=0)

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import boostrank as br
-from boostrank.backends.xgboost import matrices as xgboost_matrices
+from boostrank.backends.xgboost import features as xgboost_features
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_sparse_and_dense_features_give_the_same_scores_with_other_methods_of_xg
 def test_the_blocks_of_sparse_features_do_not_matter(elements, data, monkeypatch):
     X, y, qid = data
     expected = small(br.XGBoostRanker).fit(X, y, qid, eval_set=[(X, y, qid)])
-    monkeypatch.setattr(xgboost_matrices, "BLOCK_ELEMENTS", elements)
+    monkeypatch.setattr(xgboost_features, "BLOCK_ELEMENTS", elements)
     matrix = sp.csr_array(X)
     ranker = small(br.XGBoostRanker).fit(matrix, y, qid, eval_set=[(matrix, y, qid)])
     assert ranker.evals_result_ == expected.evals_result_

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import boostrank as br
-from boostrank.backends.xgboost import matrices as xgboost_matrices
+from boostrank.backends.xgboost import features as xgboost_features
 
 N_ROUNDS = 6
 #: Native parameters by kind of model.
@@ -205,7 +205,7 @@ def test_elements_that_a_sparse_matrix_does_not_store_are_zero(kind, container, 
     ranker = make(ranker_class, n_estimators=3, **parameters).fit(X, *data[1:])
     X = X[:350]
     # Several blocks of rows.
-    monkeypatch.setattr(xgboost_matrices, "BLOCK_ELEMENTS", 100 * X.shape[1])
+    monkeypatch.setattr(xgboost_features, "BLOCK_ELEMENTS", 100 * X.shape[1])
     for keywords in ({}, {"num_iteration": 2}, {"iteration_range": (1, 3)}):
         found, expected = (ranker.predict(features, **keywords, **result) for features in (container(X), X))
         if "pred_contrib" in result:

@@ -9,8 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from boostrank.backends.callables import Fields, NativeMetric, NativeObjective
-from boostrank.backends.lightgbm.parameters import known_parameters
-from boostrank.backends.query_bagging import samples_queries
+from boostrank.backends.lightgbm.parameters import known_parameters, samples_queries
 from boostrank.core.dcg import DCG, Discount, Gain
 from boostrank.core.targets import Normalize
 from boostrank.core.threads import use_threads

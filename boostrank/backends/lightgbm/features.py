@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse, isspmatrix
 
 from boostrank.backends.base import GroupedData, import_backend
-from boostrank.backends.feature_names import NameCode
+from boostrank.backends.features import NameCode
 from boostrank.datasets.feature_files import FeatureFiles
 
 #: Names of features with these characters are errors, or are written to model files as other names.

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from boostrank.backends.base import import_backend
-from boostrank.backends.feature_parameters import (
+import numpy as np
+
+from boostrank.backends.base import KnownParameters, import_backend
+from boostrank.backends.features import (
     FeatureGroups,
     FeatureParameter,
     ValuePerFeature,
@@ -16,9 +18,11 @@ from boostrank.backends.feature_parameters import (
     monotone_constraints,
     number_per_feature,
 )
-from boostrank.backends.parameters import KnownParameters
+from boostrank.core.dcg import DCG
+from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
 
+NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
 #: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
     "learning_rate": "learning_rate",
@@ -43,6 +47,12 @@ EXPLICIT: Mapping[str, str] = {
     "early_stopping_round": "early_stopping_rounds",
     "seed": "random_state",
 }
+#: Largest label for native objectives, and so the largest index of the table of gains that lambdarank gets.
+MAX_NATIVE_LABEL = 10_000
+#: Largest label in LightGBM's default table of gains, 2^y - 1.
+MAX_DEFAULT_LABEL = 30
+#: Largest label for rank_xendcg. Larger ones give wrong scores without a warning.
+MAX_XENDCG_LABEL = 31
 #: LightGBM's default of `max_bin`.
 DEFAULT_MAX_BIN = 255
 #: Parameters that concern single features.
@@ -140,6 +150,31 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
     return KnownParameters("LightGBM", _canonical_names(), EXPLICIT, {**_REFUSED, **_REFUSED_OF_ESTIMATORS, **others})
 
 
+def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
+    """Table of gains for lambdarank, where it differs from LightGBM's default; no parameter otherwise.
+
+    Raises ValueError for labels that are not integers up to :data:`MAX_NATIVE_LABEL`, or, for rank_xendcg, up to
+    :data:`MAX_XENDCG_LABEL`.
+    """
+    highest = int(relevance.max())
+    wrong = relevance[(relevance != np.floor(relevance)) | (relevance > MAX_NATIVE_LABEL)]
+    if len(wrong):
+        raise ValueError(f"{objective} takes integer labels up to {MAX_NATIVE_LABEL}; got the label {wrong[0]:g}")
+    if objective == "rank_xendcg" and highest > MAX_XENDCG_LABEL:
+        raise ValueError(
+            f"rank_xendcg takes labels up to {MAX_XENDCG_LABEL}, because its gain is 2^y - 1; got labels up to "
+            f"{highest}. Use a surrogate with gain='linear'"
+        )
+    if objective != "lambdarank" or (dcg.gain == "exp2" and highest <= MAX_DEFAULT_LABEL):
+        return {}
+    return {"label_gain": dcg.gains(np.arange(highest + 1)).tolist()}
+
+
+def adds_trees(parameters: Mapping[str, Any]) -> bool:
+    """Whether a round adds a tree, times the learning rate, and changes no earlier ones."""
+    return boosting_of(parameters) not in ("dart", "rf")
+
+
 def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
     """Raise ValueError if features of `categorical_feature` have values that are not integers.
 
@@ -153,6 +188,12 @@ def boosting_of(parameters: Mapping[str, Any]) -> str:
     """LightGBM's kind of boosting with these parameters by canonical name: "dart", "rf" (random forest), or others."""
     name = str(parameters.get("boosting")).lower()
     return "rf" if name == "random_forest" else name
+
+
+def samples_queries(parameters: Mapping[str, Any]) -> bool:
+    """Whether LightGBM's parameters, by canonical name, say that each tree is trained on a sample of the queries."""
+    asked = str(parameters.get("bagging_by_query", False)).lower() in ("true", "1", "+")
+    return asked and parameters.get("bagging_fraction", 1.0) < 1 and parameters.get("bagging_freq", 0) > 0
 
 
 def check_boosting(parameters: Mapping[str, Any], objective: str | None) -> None:

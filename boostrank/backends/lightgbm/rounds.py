@@ -1,22 +1,191 @@
-"""A training of LightGBM that goes on round by round, so that other trainings can go on between its rounds."""
+"""The rounds of a training with LightGBM: samples of queries, callbacks, and trainings that go on round by round."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import Training, import_backend
-from boostrank.backends.lightgbm.dart import dart_callbacks
-from boostrank.backends.lightgbm.format import with_named_objective
+from boostrank.backends.base import (
+    BoostingFunction,
+    Training,
+    TrainingSpecification,
+    import_backend,
+    refuse_stopping,
+)
 from boostrank.backends.lightgbm.parameters import boosting_of
-from boostrank.backends.rounds import refuse_stopping
+from boostrank.backends.progress import History, RoundsBar, printing_period
+from boostrank.core.queries import Queries
+from boostrank.objectives.bound_loss import Float32s
+
+#: LightGBM's default of `bagging_seed`.
+DEFAULT_SEED = 3
+#: LightGBM's default of `min_data_in_leaf`.
+DEFAULT_MIN_DATA_IN_LEAF = 20
+
+
+def without_bagging(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters with which LightGBM trains on the gradients of :class:`QueryBagging`.
+
+    LightGBM estimates the number of documents in a leaf from the sum of their Hessians, as if it were the same in all
+    leaves that it splits. So documents of queries that are left out count as none, and the others as more than one,
+    by the inverse of the fraction. `min_data_in_leaf` is enlarged by that, so that it counts sampled documents.
+    """
+    by_us = ("bagging_by_query", "bagging_fraction", "bagging_freq")
+    rest = {name: value for name, value in parameters.items() if name not in by_us}
+    smallest = parameters.get("min_data_in_leaf", DEFAULT_MIN_DATA_IN_LEAF)
+    return {**rest, "min_data_in_leaf": math.ceil(smallest / parameters["bagging_fraction"])}
+
+
+class QueryBagging:
+    """Gradient and Hessian that are 0 for the queries that are not in the sample.
+
+    Parameters
+    ----------
+    boost : callable
+        Scores to gradient and Hessian, which are overwritten.
+    queries : Queries
+    parameters : mapping of str to object
+        LightGBM's parameters by canonical name. `bagging_fraction` is the share of the queries in a sample, and every
+        `bagging_freq` rounds there is a new sample.
+    """
+
+    def __init__(self, boost: BoostingFunction, queries: Queries, parameters: Mapping[str, Any]) -> None:
+        self._boost, self._queries = boost, queries
+        self._n_sampled = max(1, round(parameters["bagging_fraction"] * queries.n_queries))
+        self._period = parameters["bagging_freq"]
+        self._random = np.random.default_rng(parameters.get("bagging_seed", parameters.get("seed", DEFAULT_SEED)))
+        self._round = 0
+
+    def __call__(self, scores: NDArray[Any]) -> tuple[Float32s, Float32s]:
+        """Gradient and Hessian of the next round."""
+        if self._round % self._period == 0:
+            sampled = np.zeros(self._queries.n_queries, dtype=bool)
+            sampled[self._random.permutation(self._queries.n_queries)[: self._n_sampled]] = True
+            self._left_out = ~self._queries.repeat(sampled)
+        self._round += 1
+        gradient, hessian = self._boost(scores)
+        gradient[self._left_out] = 0
+        hessian[self._left_out] = 0
+        return gradient, hessian
+
+
+def check_callbacks(callbacks: Sequence[Any]) -> None:
+    """Raise TypeError for a callback that LightGBM cannot call."""
+    for callback in callbacks:
+        if not callable(callback) or isinstance(callback, type):
+            raise TypeError(
+                "callbacks must be functions that LightGBM calls in each round, such as lightgbm.early_stopping(10); "
+                f"got {callback!r}"
+            )
+
+
+def without_validation(callbacks: Sequence[Any]) -> tuple[Any, ...]:
+    """The callbacks for a training without validation sets: those that stop early or record metrics are left out."""
+    lgb = import_backend("lightgbm")
+    kinds = (type(lgb.early_stopping(1)), type(lgb.record_evaluation({})))
+    return tuple(callback for callback in callbacks if not isinstance(callback, kinds))
+
+
+def printing_callbacks(specification: TrainingSpecification) -> list[Any]:
+    """LightGBM's callback that prints metrics every so many rounds, if these are to be printed."""
+    period = printing_period(specification.verbose)
+    return [import_backend("lightgbm").log_evaluation(period)] if period else []
+
+
+class KeptRounds:
+    """The callback that records the number of rounds that the model has after each round.
+
+    LightGBM does not keep a round in which it finds no split, unless it is the first one. Later rounds may find one,
+    where random numbers decide on the features, the documents or the thresholds.
+
+    Attributes
+    ----------
+    after_round : list of int
+    """
+
+    def __init__(self) -> None:
+        self.after_round: list[int] = []
+        # LightGBM calls it before all others, any of which may end the training.
+        self.order = float("-inf")
+
+    def __call__(self, environment: Any) -> None:
+        """Record the number after the round that has ended."""
+        self.after_round.append(environment.model.current_iteration())
+
+
+class AfterRound:
+    """The callback that moves the progress bar, keeps the best model of DART, and stops early.
+
+    Attributes
+    ----------
+    n_earlier_rounds : int
+        Number of rounds of the model whose training goes on.
+    best_model : str
+        Text of the best model, if it is not the first rounds of the last one: DART rescales earlier trees in every
+        round. Otherwise empty.
+    """
+
+    def __init__(self, training: Training, history: History, bar: RoundsBar) -> None:
+        specification = training.specification
+        self._history, self._bar, self._stops_early = history, bar, training.stops_early
+        self._is_dart = boosting_of(specification.parameters) == "dart"
+        model = specification.init_model
+        self.n_earlier_rounds = 0 if model is None else model.current_iteration()
+        self.best_model = ""
+        # LightGBM calls callbacks in the sequence of these numbers, which it looks for in the instance: this one must
+        # come after those that print or record.
+        self.order = 40
+
+    def __call__(self, environment: Any) -> None:
+        """Act on the round that has ended."""
+        self._bar.advance()
+        if not self._stops_early:
+            return
+        if self._is_dart and self._history.improved():
+            self.best_model = environment.model.model_to_string()
+        if self._history.should_stop():
+            best = self.n_earlier_rounds + self._history.best_round()
+            raise import_backend("lightgbm").EarlyStopException(best, environment.evaluation_result_list)
+
+
+class FirstRound:
+    """A callback that, before the first round, sets the flag and lets the random numbers start again."""
+
+    before_iteration = True
+
+    def __call__(self, environment: Any) -> None:
+        """Change the booster if no round of this training has ended."""
+        if environment.iteration == environment.begin_iteration:
+            # The scores are asked for, which sets the flag and perhaps takes a random number.
+            environment.model.eval_train(feval=lambda scores, data: ("", 0.0, True))
+            # Whichever parameter is set, the random numbers start again from `drop_seed`.
+            environment.model.reset_parameter({"verbosity": environment.params.get("verbosity", 1)})
+
+
+def dart_callbacks(specification: TrainingSpecification) -> list[FirstRound]:
+    """The callbacks that a training with DART and a custom objective needs; other trainings need none."""
+    is_needed = specification.native_objective is None and boosting_of(specification.parameters) == "dart"
+    return [FirstRound()] if is_needed else []
+
+
+def with_named_objective(text: str) -> str:
+    """Return the text of a model with the objective "regression" in place of a custom one.
+
+    LightGBM writes no name for a custom objective, but converters and explainers need one. The scores of "regression"
+    are the plain sums over trees.
+    """
+    if "\nobjective=" in text:
+        return text
+    text = text.replace("\nfeature_names=", "\nobjective=regression\nfeature_names=", 1)
+    return text.replace("\n[objective: custom]\n", "\n[objective: regression]\n", 1)
 
 
 class LightGBMRounds:
-    """A :class:`~boostrank.backends.rounds.TrainingByRounds` of LightGBM.
+    """A :class:`~boostrank.backends.base.TrainingByRounds` of LightGBM.
 
     Its rounds are those of ``lightgbm.train``: the same random numbers, and the same calls of callbacks.
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.backends.base import import_backend
-from boostrank.backends.feature_parameters import (
+from boostrank.backends.base import KnownParameters, import_backend
+from boostrank.backends.features import (
     FeatureGroups,
     FeatureParameter,
     ValuePerFeature,
@@ -19,10 +19,15 @@ from boostrank.backends.feature_parameters import (
     monotone_constraints,
     number_that_is_missing,
 )
-from boostrank.backends.parameters import KnownParameters
+from boostrank.core.dcg import DCG
+from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
+#: Largest label for rank:ndcg with the gain 2^y - 1.
+MAX_EXP2_LABEL = 31
+#: Largest label for native objectives. XGBoost stores labels in float32, which has all integers up to this one.
+MAX_FLOAT32_LABEL = 2**24
 #: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
     "learning_rate": "eta",
@@ -124,6 +129,53 @@ _REFUSED: Mapping[str, str] = {
     "evals": "give eval_set to fit",
     "verbose_eval": "give verbose to fit",
 }
+
+
+def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
+    """Gain for rank:ndcg; no parameter for other objectives.
+
+    Raises ValueError for labels that the objective does not take, and for gains that rank:ndcg does not know.
+    """
+    if objective == "rank:map" and ((relevance != 0) & (relevance != 1)).any():
+        raise ValueError(
+            f"rank:map takes labels 0 and 1 only; got labels up to {relevance.max():g}. Use fit(X, y >= 1, ...)"
+        )
+    _check_float32_labels(objective, relevance)
+    if objective != "rank:ndcg":
+        return {}
+    if not isinstance(dcg.gain, str):
+        raise ValueError("rank:ndcg knows only the gains 'exp2' and 'linear'; use a surrogate for other gains")
+    if dcg.gain == "exp2" and ((relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL)).any():
+        wrong = relevance[(relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL)][0]
+        raise ValueError(
+            f"rank:ndcg with gain='exp2' takes integer labels up to {MAX_EXP2_LABEL}; got the label {wrong:g}. Use "
+            "gain='linear', or a surrogate"
+        )
+    return {"ndcg_exp_gain": dcg.gain == "exp2"}
+
+
+def adds_trees(parameters: Mapping[str, Any]) -> bool:
+    """Whether a round adds trees, times the learning rate, and changes no earlier ones."""
+    return bool(parameters.get("booster", "gbtree") == "gbtree")
+
+
+def _check_float32_labels(objective: str, relevance: Floats) -> None:
+    """Raise ValueError for labels that would become others, because XGBoost stores them in float32."""
+    highest = relevance.max()
+    if highest > MAX_FLOAT32_LABEL:
+        raise ValueError(f"{objective} takes labels up to {MAX_FLOAT32_LABEL}; got labels up to {highest:g}")
+    different = np.unique(relevance)
+    equal = np.diff(different.astype(np.float32)) == 0
+    if equal.any():
+        first = different[np.argmax(equal) :][:2].tolist()
+        raise ValueError(
+            f"{objective} cannot tell the labels {first[0]!r} and {first[1]!r} apart: XGBoost stores labels in float32"
+        )
+
+
+def training_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the training function, which are those that no matrix takes."""
+    return {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS}
 
 
 def loss_defaults(values: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:

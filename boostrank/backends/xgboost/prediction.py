@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from boostrank.backends.base import import_backend
-from boostrank.backends.xgboost.categories import with_ascii_categories
-from boostrank.backends.xgboost.matrices import dense_blocks, encoded
-from boostrank.backends.xgboost.matrix_parameters import missing_number_of, without_missing_number
+from boostrank.backends.xgboost.features import (
+    dense_blocks,
+    encoded,
+    missing_number_of,
+    with_ascii_categories,
+    without_missing_number,
+)
 from boostrank.datasets.feature_files import FeatureFiles
 
 _LINEAR = "all rounds of booster='gblinear' change one linear model"
@@ -138,3 +142,16 @@ def _matrix(booster: Any, X: Any) -> Any:
 def _predict(booster: Any, matrix: Any, **settings: Any) -> NDArray[np.float32]:
     # The names were checked before.
     return booster.predict(matrix, validate_features=False, **settings)
+
+
+def to_document(booster: Any) -> dict[str, Any]:
+    """Return the model as the object that XGBoost writes to a JSON file."""
+    document: dict[str, Any] = json.loads(booster.save_raw("json"))
+    return document
+
+
+def from_document(document: dict[str, Any]) -> Any:
+    """Return the booster of an object such as :func:`to_document` returns."""
+    # XGBoost would take the escape sequence of a character that is not ASCII for six characters of a name.
+    text = json.dumps(document, ensure_ascii=False)
+    return import_backend("xgboost").Booster(model_file=bytearray(text.encode()))

@@ -1,17 +1,19 @@
-"""Parameters of the boosting libraries that concern single features: their values by index, from names or indices.
+"""Names of features that a boosting library takes, and parameters that concern single features.
 
-The libraries take these values in different forms, and check little: LightGBM crashes for the index of a feature that
-does not exist, and XGBoost takes weights of too few features. So names and indices are translated and checked here, and
-the libraries get one form.
+The libraries take the values of these parameters in different forms, and check little: LightGBM crashes for the index
+of a feature that does not exist, and XGBoost takes weights of too few features. So names and indices are translated and
+checked here, and the libraries get one form.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 from scipy.sparse import issparse
@@ -20,6 +22,44 @@ from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_flag, is_count, is_number
 from boostrank.inputs.frames import is_pandas
+
+
+class NameCode:
+    r"""The encoding of names of features for one boosting library: forbidden characters are percent-encoded.
+
+    Names without such characters are unchanged.
+
+    Parameters
+    ----------
+    forbidden : str
+        Characters that the library does not take in a name, or would replace: the inside of the brackets of a regular
+        expression.
+
+    Examples
+    --------
+    >>> code = NameCode(r"\[\]")
+    >>> code.encode("price [EUR]"), code.decode("price %5BEUR%5D")
+    ('price %5BEUR%5D', 'price [EUR]')
+    """
+
+    def __init__(self, forbidden: str) -> None:
+        self._forbidden = re.compile(f"[{forbidden}%]")
+
+    def encode(self, name: str) -> str:
+        """Return a name without forbidden characters."""
+        return self._forbidden.sub(lambda match: quote(match[0], safe=""), name)
+
+    def decode(self, name: str) -> str:
+        """Return the name that was encoded. A name that :meth:`encode` does not return is unchanged."""
+        decoded = unquote(name)
+        return decoded if self.encode(decoded) == name else name
+
+    def encode_columns(self, X: Any) -> Any:
+        """Encode the names of the columns of a pandas DataFrame; return anything else unchanged."""
+        if not is_pandas(X):
+            return X
+        names = [self.encode(str(name)) for name in X.columns]
+        return X if names == list(X.columns) else X.set_axis(names, axis=1)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,26 @@
-"""Features as XGBoost takes them: matrices to train on, and dense blocks to predict from.
+"""Features as XGBoost takes them: matrices to train on, dense blocks to predict from, categories, missing values.
 
 XGBoost takes an element that a sparse matrix does not store as missing, not as 0. So sparse features are given to it as
 dense blocks of rows. Its QuantileDMatrix, which stores only the bins of the features, is the same as from one block.
+
+XGBoost 3 counts the characters of the name of a category where it needs the number of its bytes, so that names with
+other characters than ASCII are cut at wrong places. Then several categories may have the same name, and one is scored
+as another; and a model that is read from a file does not know its categories. So names are encoded as ASCII.
+
+XGBoost's models do not contain the number that means a missing value, and its predictions need it. So it is written to
+an attribute of the booster, which model files have too.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,23 +28,24 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from boostrank.backends.base import GroupedData, import_backend
-from boostrank.backends.feature_names import NameCode
-from boostrank.backends.xgboost.categories import with_ascii_categories
-from boostrank.backends.xgboost.matrix_parameters import (
-    check_takes_categories,
-    column_fields,
-    missing_number,
-    without_missing_number,
-)
+from boostrank.backends.features import Features, NameCode, check_codes, resolve_features
+from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS
 from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.frames import is_pandas, replace_columns
 
+#: Attribute of boosters: the number that means a missing value.
+MISSING_ATTRIBUTE = "boostrank_missing"
 #: Number of elements of a dense block: 64 MiB of float32.
 BLOCK_ELEMENTS = 2**24
 #: XGBoost's default of max_bin.
 DEFAULT_MAX_BIN = 256
 #: Names with these characters are errors.
 NAMES = NameCode(r"\[\]<")
+# XGBoost refuses zero bytes.
+_CATEGORIES = NameCode(r"\x00\x80-\U0010ffff")
+# Names in models that were trained without boostrank may contain "%C3%A9" themselves. This is the notation of RFC 5987.
+_PREFIX = "utf-8''"
 
 
 def make_matrix(
@@ -247,3 +257,160 @@ def _cached(make_blocks: Callable[[str], Any], cache: str, settings: dict[str, A
     # XGBoost deletes its files with the matrix, but not the folder.
     weakref.finalize(matrix, shutil.rmtree, folder, ignore_errors=True)
     return matrix
+
+
+def encode_category(name: str) -> str:
+    """Return a name in ASCII; ASCII names are unchanged, unless they begin as a name that was encoded.
+
+    Examples
+    --------
+    >>> encode_category("blue"), encode_category("%C3%A9t%C3%A9"), encode_category("été")
+    ('blue', '%C3%A9t%C3%A9', "utf-8''%C3%A9t%C3%A9")
+    """
+    is_plain = name.isascii() and "\0" not in name and not name.startswith(_PREFIX)
+    return name if is_plain else _PREFIX + _CATEGORIES.encode(name)
+
+
+def decode_category(name: str) -> str:
+    """Return the name that was encoded. A name that :func:`encode_category` does not return is unchanged.
+
+    Examples
+    --------
+    >>> decode_category("utf-8''%C3%A9t%C3%A9"), decode_category("%C3%A9t%C3%A9")
+    ('été', '%C3%A9t%C3%A9')
+    """
+    return _CATEGORIES.decode(name.removeprefix(_PREFIX)) if name.startswith(_PREFIX) else name
+
+
+def with_ascii_categories(X: Any) -> Any:
+    """A pandas DataFrame whose columns have categories with names in ASCII; anything else is unchanged."""
+    if not is_pandas(X):
+        return X
+    import pandas as pd
+
+    changed = {}
+    for i, dtype in enumerate(X.dtypes):
+        if isinstance(dtype, pd.CategoricalDtype) and dtype.categories.inferred_type == "string":
+            names = dtype.categories.tolist()
+            encoded = [encode_category(name) for name in names]
+            if encoded != names:
+                changed[i] = X.iloc[:, i].cat.rename_categories(encoded)
+    return replace_columns(X, changed)
+
+
+def decode_categories(column: dict[str, Any]) -> list[Any]:
+    """The categories of a feature in XGBoost's document of a model: integers, or strings, of which it has all bytes.
+
+    Raises
+    ------
+    ValueError
+        For names with other characters than ASCII, which a training without boostrank stored incompletely.
+    """
+    if "offsets" not in column:
+        return list(column["values"])
+    content, ends = np.asarray(column["values"], dtype=np.int8).tobytes(), column["offsets"]
+    if not content.isascii():
+        raise ValueError(
+            "the model has names of categories with other characters than ASCII, which XGBoost stores incompletely: "
+            "train it by XGBoostRanker, which encodes them, or give the categories ASCII names"
+        )
+    return [decode_category(content[start:end].decode()) for start, end in pairwise(ends)]
+
+
+def column_fields(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a matrix that have one value per feature."""
+    return {name: parameters[name] for name in ("feature_types", "feature_weights") if name in parameters}
+
+
+def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError for features of the type "c" that are not integers of at least 0, and categories of other types.
+
+    XGBoost takes columns of a DataFrame whose categories are integers or strings.
+    """
+    if is_pandas(X):
+        _check_types_of_categories(X)
+    chosen = [i for i, kind in enumerate(parameters.get("feature_types", ())) if kind == "c"]
+    check_codes("feature_types", X, chosen, smallest=0, missing=missing_number(parameters))
+
+
+def _check_types_of_categories(X: Any) -> None:
+    import pandas as pd
+
+    for name, dtype in X.dtypes.items():
+        kind = dtype.categories.inferred_type if isinstance(dtype, pd.CategoricalDtype) else None
+        if kind is not None and not len(dtype.categories):
+            raise ValueError(f"all values of the column {name!r} of X are missing, and it has no categories")
+        if kind not in (None, "integer", "string"):
+            raise ValueError(
+                f"the column {name!r} of X has categories of the kind {kind!r}: XGBoost takes integers or strings"
+            )
+
+
+def check_takes_categories(matrix: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if a matrix has categorical features, and XGBoost takes none with these parameters."""
+    for name, value in (("booster", "gblinear"), ("tree_method", "exact")):
+        if parameters.get(name) == value and "c" in (matrix.feature_types or ()):
+            raise ValueError(
+                f"X has categorical features, which XGBoost does not take with {name}={value!r}: leave {name} out, or "
+                "convert them to numbers"
+            )
+
+
+def missing_number(parameters: Mapping[str, Any]) -> float:
+    """The number that means a missing value in training. NaN always does, too."""
+    return float(parameters.get("missing", math.nan))
+
+
+def without_missing_number(X: Any, missing: float) -> tuple[Any, float]:
+    """Features for a matrix of XGBoost, and the number that means a missing value in all of them.
+
+    XGBoost compares this number with the codes of categories too. So a DataFrame with categorical columns is returned
+    with NaN for the number in its other columns, and with NaN as the number.
+    """
+    if math.isnan(missing) or not is_pandas(X):
+        return X, missing
+    import pandas as pd
+
+    def with_nan(column: Any) -> Any:
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            return column
+        # XGBoost compares float32, too.
+        with np.errstate(over="ignore"):
+            numbers = column.to_numpy(np.float32, na_value=np.nan)
+            return np.where(numbers == np.float32(missing), np.float32(np.nan), numbers)
+
+    if not any(isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes):
+        return X, missing
+    return pd.DataFrame({name: with_nan(column) for name, column in X.items()}, index=X.index), math.nan
+
+
+def remember_missing(booster: Any, parameters: Mapping[str, Any]) -> Any:
+    """Write the number that means a missing value to the booster, and return it."""
+    if "missing" in parameters:
+        booster.set_attr(**{MISSING_ATTRIBUTE: repr(missing_number(parameters))})
+    return booster
+
+
+def check_same_missing(model: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if another number means a missing value in a model whose training is to go on."""
+    before, now = missing_number_of(model), missing_number(parameters)
+    if before != now and not (math.isnan(before) and math.isnan(now)):
+        raise ValueError(
+            f"init_model was trained with missing={before!r}, and this ranker has missing={now!r}: they must be equal"
+        )
+
+
+def missing_parameter(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the parameters that a user gave, `missing`, checked; an empty dict if it is not given or NaN."""
+    return resolve_features({"missing": parameters.get("missing")}, MATRIX_PARAMETERS, Features(0))
+
+
+def adopt_missing(booster: Any, parameters: Mapping[str, Any]) -> None:
+    """Write the number that means a missing value to a booster, unless it has one."""
+    if booster.attr(MISSING_ATTRIBUTE) is None:
+        remember_missing(booster, parameters)
+
+
+def missing_number_of(booster: Any) -> float:
+    """The number that means a missing value in predictions."""
+    return float(booster.attr(MISSING_ATTRIBUTE) or math.nan)

@@ -1,0 +1,224 @@
+"""Trainings with LightGBM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostrank.backends.base import (
+    BinnedData,
+    Trained,
+    Training,
+    TrainingSpecification,
+    ValidationSet,
+    import_backend,
+)
+from boostrank.backends.lightgbm.features import dataset_features
+from boostrank.backends.lightgbm.parameters import boosting_of, check_boosting, native_parameters, samples_queries
+from boostrank.backends.lightgbm.rounds import (
+    AfterRound,
+    KeptRounds,
+    LightGBMRounds,
+    QueryBagging,
+    check_callbacks,
+    dart_callbacks,
+    printing_callbacks,
+    with_named_objective,
+    without_bagging,
+)
+from boostrank.backends.models import require_same_categories
+from boostrank.backends.progress import History, RoundsBar, metric_text
+from boostrank.datasets.feature_files import FeatureFiles
+from boostrank.inputs.frames import is_pandas
+
+#: Smallest value of min_sum_hessian_in_leaf. With exactly 0 LightGBM crashes.
+MIN_SUM_HESSIAN = 1e-10
+#: Parameters on which the binned data do not depend.
+TREE_PARAMETERS = frozenset(
+    {"extra_trees", "lambda_l1", "lambda_l2", "learning_rate", "max_depth", "min_sum_hessian_in_leaf", "num_leaves"}
+)
+
+
+def train(training: Training) -> Trained:
+    """Train a booster."""
+    lgb = import_backend("lightgbm")
+    specification, history = training.specification, History(training)
+    parameters, dataset, validation = _prepare(training)
+
+    def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float, bool]]:
+        i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
+        return history.record(i, scores)
+
+    with RoundsBar(specification.n_rounds, specification.verbose, lambda: metric_text(history.last())) as bar:
+        after_round, kept = AfterRound(training, history, bar), KeptRounds()
+        booster = lgb.train(
+            parameters,
+            dataset,
+            num_boost_round=specification.n_rounds,
+            valid_sets=validation or None,
+            valid_names=[part.name for part in training.validation] or None,
+            feval=evaluate if validation else None,
+            init_model=specification.init_model,
+            callbacks=[
+                *specification.callbacks,
+                *printing_callbacks(specification),
+                *dart_callbacks(specification),
+                kept,
+                after_round,
+            ],
+        )
+    best_round = len(kept.after_round)
+    if training.stops_early:
+        best_round = history.best_round() + 1
+    elif booster.best_iteration > 0:
+        # A callback of the user stopped the training.
+        best_round = booster.best_iteration - after_round.n_earlier_rounds
+    best = kept.after_round[best_round - 1]
+    text = after_round.best_model or booster.model_to_string(num_iteration=best)
+    return Trained(lgb.Booster(model_str=with_named_objective(text)), best, history.as_dict(), best_round)
+
+
+def start(training: Training, binned: BinnedData | None = None) -> LightGBMRounds:
+    """Begin a training that goes on round by round; its last validation set is scored after each round."""
+    return LightGBMRounds(training, *_prepare(training, binned))
+
+
+def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict[str, Any], Any, list[Any]]:
+    """The parameters of LightGBM with the objective, the Dataset to train on, and those of the validation sets.
+
+    Datasets are taken from `binned` or added to it.
+    """
+    specification = training.specification
+    _check(training)
+    parameters = _parameters(specification)
+    # LightGBM ignores categorical features in the parameters of the training: the Dataset must get them.
+    categorical = parameters.pop("categorical_feature", "auto")
+    bagging = parameters if specification.native_objective is None and samples_queries(parameters) else None
+    if bagging is not None:
+        parameters = without_bagging(bagging)
+    elif specification.native_objective is None:
+        # Without a sample, LightGBM's own bagging of queries does nothing or gives a constant model.
+        parameters.pop("bagging_by_query", None)
+    if binned is None or specification.init_model is not None:
+        # LightGBM adds the scores of an earlier model to the Datasets of a training.
+        binned = {}
+    key = training.bins_key({**parameters, "categorical_feature": categorical}, without=TREE_PARAMETERS)
+    if key not in binned:
+        dataset = _training_data(training, parameters, categorical)
+        can_be_evaluated = not _changes_training_scores(parameters)
+        validation = [
+            dataset if part.data is training.data and can_be_evaluated else _validation_data(part, dataset)
+            for part in training.validation
+        ]
+        binned[key] = dataset, validation
+    dataset, validation = binned[key]
+    parameters.update(_objective(training, dataset, bagging))
+    return parameters, dataset, validation
+
+
+def _check(training: Training) -> None:
+    """Raise an error for callbacks, parameters or data that LightGBM does not take with these."""
+    specification, data = training.specification, training.data
+    check_boosting(specification.parameters, specification.native_objective)
+    check_callbacks(specification.callbacks)
+    _refuse_init_scores(training)
+    if data.position is not None and specification.native_objective != "lambdarank":
+        # LightGBM would take positions for rank_xendcg, and ignore them.
+        raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
+    if specification.init_model is not None:
+        if any(isinstance(part.X, FeatureFiles) for part in (data, *(one.data for one in training.validation))):
+            raise ValueError(
+                "LightGBM takes no init_model with features in FeatureFiles: give init_score=init_model.predict(X) in "
+                "its place; the new model then has only the new rounds"
+            )
+        columns = data.X.select_dtypes("category") if is_pandas(data.X) else {}
+        found = [columns[name].cat.categories.tolist() for name in columns]
+        require_same_categories(specification.init_model.pandas_categorical or [], found)
+
+
+def _training_data(training: Training, parameters: dict[str, Any], categorical: Any) -> Any:
+    """The Dataset to train on; `categorical` are LightGBM's categorical features."""
+    data, specification = training.data, training.specification
+    return import_backend("lightgbm").Dataset(
+        **dataset_features(data),
+        label=data.labels.per_document,
+        group=data.queries.sizes,
+        weight=None if specification.native_objective is None else training.native_weights(),
+        init_score=data.init_score,
+        position=data.position,
+        params=dict(parameters),
+        categorical_feature=categorical,
+        # The scores of a model whose training goes on are computed from the features, so they must be kept.
+        free_raw_data=specification.init_model is None,
+    )
+
+
+def _objective(training: Training, dataset: Any, bagging: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The parameters of the objective; `bagging` are the parameters by which queries are sampled."""
+    specification, data = training.specification, training.data
+    native = specification.native_objective
+    if native is not None:
+        relevance = data.labels.require_relevance(native)
+        return {"objective": native, **native_parameters(native, specification.dcg, relevance)}
+    if not _can_split(dataset):
+        # LightGBM refuses a custom objective if no feature can be split. Its own least squares on labels that are all 0
+        # gives every document the score 0.
+        dataset.set_label(np.zeros(data.queries.n_documents))
+        return {"objective": "regression"}
+    boost = training.boosting_function()
+    if bagging is not None:
+        boost = QueryBagging(boost, data.queries, bagging)
+    return {"objective": lambda scores, _: boost(scores)}
+
+
+def _refuse_init_scores(training: Training) -> None:
+    """Raise ValueError for initial scores beside an earlier model, whose scores would take their place."""
+    parts = [training.data, *(part.data for part in training.validation)]
+    is_forest = boosting_of(training.specification.parameters) == "rf"
+    if is_forest and (training.specification.init_model is not None or training.data.init_score is not None):
+        raise ValueError("LightGBM's boosting='rf' takes no init_model and no init_score")
+    if training.specification.init_model is not None and any(part.init_score is not None for part in parts):
+        raise ValueError(
+            "LightGBM takes no init_score beside init_model: give init_score + init_model.predict(X) as init_score, "
+            "without init_model; the new model then has only the new rounds"
+        )
+
+
+def _parameters(specification: TrainingSpecification) -> dict[str, Any]:
+    """Parameters of LightGBM, without those of the objective."""
+    # Without force_col_wise LightGBM measures whether histograms by row or by column are faster, and takes these. The
+    # two differ in rounding, so the model would depend on the measured times.
+    parameters = {"deterministic": True, "force_col_wise": True, **specification.parameters, "metric": "None"}
+    if parameters.get("force_row_wise"):
+        parameters["force_col_wise"] = False
+    if "min_sum_hessian_in_leaf" in parameters:
+        parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], MIN_SUM_HESSIAN)
+    return parameters
+
+
+def _changes_training_scores(parameters: Mapping[str, Any]) -> bool:
+    """Whether LightGBM's scores of the training data are not those of the model after each round.
+
+    DART drops trees of the next round when a function asks for these scores, so that the model would stay without them
+    after the last round. With `bagging_by_query`, the scores lack trees for queries that were left out.
+    """
+    return boosting_of(parameters) == "dart" or samples_queries(parameters)
+
+
+def _validation_data(part: ValidationSet, dataset: Any) -> Any:
+    """The Dataset of a validation set."""
+    return import_backend("lightgbm").Dataset(
+        **dataset_features(part.data),
+        label=part.data.labels.per_document,
+        init_score=part.data.init_score,
+        reference=dataset,
+    )
+
+
+def _can_split(dataset: Any) -> bool:
+    """Whether any feature can be split. None can if all are constant, or for few documents in min_child_samples."""
+    dataset.construct()
+    return any(dataset.feature_num_bin(feature) for feature in range(dataset.num_feature()))
