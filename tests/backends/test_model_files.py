@@ -14,7 +14,7 @@ import pytest
 
 import boostrank as br
 
-LOAD = """
+LOAD = r"""
 import sys, pathlib
 import numpy as np, pandas as pd
 import boostrank as br
