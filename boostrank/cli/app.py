@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import functools
+from collections.abc import Callable
+from typing import Annotated, ParamSpec
 
 import typer
 
-from boostrank.cli import versions
+from boostrank.cli import INTERRUPTED, print_to_stderr, versions
 from boostrank.cli.check import check
 from boostrank.cli.compare import compare, default_text
 from boostrank.cli.evaluate import evaluate
 from boostrank.cli.explain import explain
 from boostrank.cli.fit import fit
-from boostrank.cli.interruption import stoppable
 from boostrank.cli.predict import predict
+
+P = ParamSpec("P")
 
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def stoppable(command: Callable[P, None]) -> Callable[P, None]:
+    """A command that prints one line when Ctrl-C stops it, and ends with the exit code of that."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **options: P.kwargs) -> None:
+        try:
+            command(*args, **options)
+        except KeyboardInterrupt:
+            print_to_stderr("stopped:", "bold yellow", "before the command ended")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
 
 
 def print_versions(wanted: bool) -> None:

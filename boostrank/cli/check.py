@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from boostrank.cli.options import GainOption, SeedOption, console, given
-from boostrank.cli.surrogate_file import load_surrogate
+from boostrank.cli.options import GainOption, SeedOption, console, given, refuse_unused
+from boostrank.cli.python_files import load_surrogate
 from boostrank.core.dcg import DCG
 from boostrank.core.targets import NORMALIZATIONS
+from boostrank.inputs.checks import check_choice
 from boostrank.surrogates import SURROGATES, Surrogate
 
 
@@ -39,9 +40,12 @@ def check(
         ),
     ] = None,
     click_model: Annotated[
-        str,
-        typer.Option(help="How users click: position-based, trust-bias, or cascade with --clicks naive."),
-    ] = "position-based",
+        str | None,
+        typer.Option(
+            help="How users click: position-based (the default), trust-bias, or cascade with --clicks naive.",
+            show_default=False,
+        ),
+    ] = None,
     k: Annotated[
         int | None, typer.Option("-k", "--k", min=1, help="Cutoff of both the targets and NDCG; none by default.")
     ] = None,
@@ -74,17 +78,17 @@ def check(
     chosen: Any = targets if targets is not None else normalize
     if clicks is None:
         chosen = "dcg" if chosen is None else chosen
-        if chosen not in NORMALIZATIONS:
-            raise ValueError(f"targets must be one of {', '.join(NORMALIZATIONS)}; got {chosen!r}")
-        if click_model != "position-based":
-            raise ValueError("--click-model needs --clicks naive or --clicks corrected")
+        check_choice("targets", chosen, NORMALIZATIONS)
+        refuse_unused("--clicks naive or --clicks corrected", click_model=click_model)
     dcg = DCG(k, discount=discount, **given(gain=gain))
     from boostrank.theory import ClickFeedback, check_consistency
 
     if clicks is not None:
         correct = clicks == "corrected"
         chosen = chosen or ("sessions" if correct else "dcg")
-        chosen = ClickFeedback(click_model, correct=correct, normalize=chosen, aggregate=chosen == "sessions")
+        chosen = ClickFeedback(
+            click_model or "position-based", correct=correct, normalize=chosen, aggregate=chosen == "sessions"
+        )
 
     report = check_consistency(found, chosen, dcg, n_distributions=distributions, random_state=seed)
     console.print(repr(report), soft_wrap=True)

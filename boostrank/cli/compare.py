@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,10 +16,8 @@ import numpy as np
 import typer
 from threadpoolctl import threadpool_limits
 
-from boostrank.cli import reports
-from boostrank.cli.data_files import read_documents
-from boostrank.cli.fold_files import read_folds
-from boostrank.cli.interruption import kept_results
+from boostrank.cli import INTERRUPTED, reports
+from boostrank.cli.documents import read_documents, read_folds
 from boostrank.cli.options import (
     DEFAULT_MEASURES,
     BackendOption,
@@ -40,12 +42,12 @@ from boostrank.cli.options import (
     parse_measures,
     require_folder_of,
 )
-from boostrank.cli.output_files import OutputFiles
-from boostrank.cli.ranker_file import load_rankers
-from boostrank.cli.reports import counted
-from boostrank.cli.table_columns import ColumnOptions
+from boostrank.cli.python_files import load_rankers
+from boostrank.cli.reports import OutputFiles, counted
+from boostrank.cli.tables import ColumnOptions
 from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
+from boostrank.comparison.saved_results import SavedResults
 from boostrank.datasets import Dataset, Fold
 from boostrank.datasets.synthetic import make_ranking
 from boostrank.inputs.arrays import Floats
@@ -219,7 +221,7 @@ def compare(
         "random_state": seed,
     }
     ours, theirs = make_rankers(names, backend, settings, leaves), load_rankers(ranker or [])
-    columns = ColumnOptions(qid, label, features, drop or (), categorical or ())
+    columns = ColumnOptions(qid, label, features, drop, categorical)
     parts, extra = _folds(path, columns, folds, seed)
     jobs = default_jobs(len(parts)) if jobs is None else jobs
     threads = threads_per_member(jobs, jobs) if threads is None else threads
@@ -258,7 +260,7 @@ def _folds(
         return read_folds(path, columns), {}
     n_folds = DEFAULT_FOLDS if n_folds is None else n_folds
     if path is not None:
-        dataset = read_documents(path, **columns._asdict()).dataset
+        dataset = read_documents(path, columns).dataset
         n_queries = len(np.unique(dataset.qid))
         if n_queries < n_folds:
             raise ValueError(f"{path} has {counted(n_queries, 'query', 'queries')}; --folds {n_folds} needs as many")
@@ -306,3 +308,48 @@ def _show(comparison: Comparison, plotted: str, files: OutputFiles, n_more: int)
     if n_more:
         reports.show_text(f"These are the default objectives. --objectives {ALL} compares {n_more} rankers.")
     files.write_comparison(comparison, plotted)
+
+
+@contextlib.contextmanager
+def kept_results(path: Path | None) -> Iterator[Path]:
+    """A file for results: that of the user, or a temporary one, which is deleted unless the command is stopped.
+
+    After an error or Ctrl-C, a message says which file has the results, and which command goes on with them.
+
+    Raises
+    ------
+    typer.Exit
+        In place of KeyboardInterrupt.
+    """
+    if path is None:
+        descriptor, name = tempfile.mkstemp(prefix="boostrank-compare-", suffix=".jsonl")
+        os.close(descriptor)
+        file = Path(name)
+    else:
+        file = path
+    try:
+        yield file
+    except BaseException as error:
+        kept = _n_trainings(file)
+        if path is None and not kept:
+            file.unlink(missing_ok=True)
+        if kept:
+            arguments = [*sys.argv[1:], *(["--results", str(file)] if path is None else [])]
+            error_console.print(f"{kept} {'training is' if kept == 1 else 'trainings are'} kept in {file}. To go on:")
+            error_console.print(f"  {shlex.join(['boostrank', *arguments])}")
+        elif isinstance(error, KeyboardInterrupt):
+            error_console.print("Stopped before the first training ended: no results are kept.")
+        if isinstance(error, KeyboardInterrupt):
+            raise typer.Exit(INTERRUPTED) from None
+        raise
+    if path is None:
+        # Folders for temporary files may be cleaned while the command runs.
+        file.unlink(missing_ok=True)
+
+
+def _n_trainings(file: Path) -> int:
+    """Number of the trainings in a file; 0 if it is no file of results, which is the error that is reported."""
+    try:
+        return SavedResults(file).n_trainings
+    except (ValueError, OSError):
+        return 0

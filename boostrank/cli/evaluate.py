@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
+import pandas as pd
 import typer
-from numpy.typing import NDArray
 
 from boostrank.cli import reports
-from boostrank.cli.data_files import read_judged
-from boostrank.cli.evaluate_runs import compare_several, evaluate_one, show_values
-from boostrank.cli.group_files import named_option, read_groups
+from boostrank.cli.documents import named_option, read_groups, read_judged, read_scores
 from boostrank.cli.options import (
     DATA_HELP,
     DEFAULT_MEASURES,
@@ -24,14 +24,18 @@ from boostrank.cli.options import (
     console,
     given,
     parse_measures,
+    refuse_unused,
 )
-from boostrank.cli.output_files import OutputFiles
-from boostrank.cli.reports import counted
-from boostrank.cli.score_files import read_scores
+from boostrank.cli.reports import OutputFiles, counted
+from boostrank.cli.tables import ColumnOptions
+from boostrank.comparison import compare_runs
 from boostrank.core.queries import Queries
-from boostrank.inputs.arrays import Floats
+from boostrank.datasets import read_qrels, read_run
+from boostrank.datasets.trec_tables import QUERY
 from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, reconcile
 from boostrank.metrics import evaluate as compute_measures
+from boostrank.metrics.query_groups import GROUP
+from boostrank.metrics.runs import evaluate_run
 from boostrank.metrics.runs.evaluation import TREC_EVAL
 
 RUN_MEASURES = "nDCG@10,AP,RR"
@@ -140,67 +144,51 @@ def evaluate(
     --gain and --empty, and --ties for SCORES, apply to those measures
     that have such a setting.
     """
-    of_runs = _is_of_runs(data, scores, qrels, run)
-    for_scores = {"explain": explain or None, "qid": qid, "label": label}
-    for_runs = {"unjudged": unjudged, "queries": queries, "subtopics": subtopics}
-    for_several = {"baseline": baseline, "seed": seed, "plot": plot}
+    of_data, of_trec = (data is not None, scores is not None), (qrels is not None, bool(run))
+    if any(of_data) == any(of_trec) or not (all(of_data) or all(of_trec)):
+        raise ValueError("give either DATA and SCORES, or --qrels and one --run or several; see boostrank evaluate -h")
+    of_runs = all(of_trec)
     if of_runs:
-        _refuse(for_scores, "DATA and SCORES")
+        refuse_unused("DATA and SCORES", explain=explain or None, qid=qid, label=label)
     else:
-        _refuse(for_runs, "--qrels and --run")
+        refuse_unused("--qrels and --run", unjudged=unjudged, queries=queries, subtopics=subtopics)
     if not run or len(run) < 2:
-        _refuse(for_several, "several runs, as in --qrels Q --run A --run B")
+        refuse_unused("several runs, as in --qrels Q --run A --run B", baseline=baseline, seed=seed, plot=plot)
     files = OutputFiles(output, plot, per_query)
     files.check()
-    rule = {} if of_runs else given(ties=ties)
-    if rule.get("ties") == TREC_EVAL:
+    if ties == TREC_EVAL and not of_runs:
         raise ValueError("--ties trec_eval needs ids of documents: it is for --qrels and --run")
-    settings = given(gain=gain, empty=empty) | rule
-    if of_runs:
-        chosen = parse_measures(RUN_MEASURES if measures is None else measures, settings, "runs")
-    else:
-        chosen = parse_measures(DEFAULT_MEASURES if measures is None else measures, settings, "arrays")
+    settings = given(gain=gain, empty=empty, ties=None if of_runs else ties)
+    default = RUN_MEASURES if of_runs else DEFAULT_MEASURES
+    chosen = parse_measures(default if measures is None else measures, settings, "runs" if of_runs else "arrays")
     groups = None if by is None else read_groups(by)
     with named_option(by):
         if qrels is None or not run:
             assert data is not None
             assert scores is not None
-            _evaluate_scores(read_judged(data, qid, label), data, scores, chosen, groups, files, explain)
+            _evaluate_scores(data, ColumnOptions(qid, label), scores, chosen, groups, files, explain)
             return
-        options = {"ties": TREC_EVAL, "queries": None, **given(ties=ties, **for_runs)}
+        of_trec_eval = {"ties": TREC_EVAL, "queries": None}
+        options = of_trec_eval | given(ties=ties, unjudged=unjudged, queries=queries, subtopics=subtopics)
         if len(run) == 1:
-            evaluate_one(qrels, run[0], chosen, options, groups, files)
+            _evaluate_run(qrels, run[0], chosen, options, groups, files)
         else:
-            compare_several(qrels, run, chosen, options, groups, files, baseline, seed or 0)
-
-
-def _is_of_runs(data: Path | None, scores: Path | None, qrels: Path | None, run: list[Path] | None) -> bool:
-    """Whether runs are evaluated; an error if neither those nor scores are given, or both."""
-    of_data, of_runs = (data is not None, scores is not None), (qrels is not None, bool(run))
-    if any(of_data) == any(of_runs) or not (all(of_data) or all(of_runs)):
-        raise ValueError("give either DATA and SCORES, or --qrels and one --run or several; see boostrank evaluate -h")
-    return all(of_runs)
-
-
-def _refuse(options: dict[str, Any], needed: str) -> None:
-    """Raise ValueError for an option that is given, but has no meaning without `needed`."""
-    for name, value in options.items():
-        if value is not None:
-            shown = "" if value is True else f" {value}"
-            raise ValueError(f"--{name.replace('_', '-')}{shown} needs {needed}")
+            _compare_runs(qrels, run, chosen, options, groups, files, baseline, seed or 0)
 
 
 def _evaluate_scores(
-    documents: tuple[Floats, NDArray[Any]],
     data: Path,
+    columns: ColumnOptions,
     scores: Path,
     measures: dict[str, Measure],
     groups: Any,
     files: OutputFiles,
     explain: bool,
 ) -> None:
-    explained = _last_explained(measures) if explain else None
-    y, qid = documents
+    y, qid = read_judged(data, columns)
+    explained = [measure for measure in measures.values() if getattr(measure, "name", None) in CONVENTIONS]
+    if explain and not explained:
+        raise ValueError(f"--explain needs one of {', '.join(CONVENTIONS)}, such as ndcg@10, among --measures")
     values = read_scores(scores, qid)
     if len(values) != len(y):
         raise ValueError(f"{scores} has {len(values)} scores for the {len(y)} documents of {data}")
@@ -209,28 +197,146 @@ def _evaluate_scores(
     result = compute_measures(*arrays, measures, by=groups)
     queries = Queries.from_qid(qid).n_queries
     console.print(f"{counted(queries, 'query', 'queries')}, {counted(len(values), 'document')}")
-    show_values(measures, result, files)
+    _show_values(measures, result, files)
     if files.per_query is not None:
         table: Any = compute_measures(*arrays, measures, by=groups, per_query=True)
         files.write_per_query(table.rename_axis("query_id").reset_index())
-    if explained is not None:
-        _print_reconciliation(reconcile(y, values, qid, explained))
-
-
-def _last_explained(measures: dict[str, Measure]) -> Measure:
-    found = [measure for measure in measures.values() if getattr(measure, "name", None) in CONVENTIONS]
-    if not found:
-        raise ValueError(f"--explain needs one of {', '.join(CONVENTIONS)}, such as ndcg@10, among --measures")
-    return found[-1]
+    if explain:
+        _print_reconciliation(reconcile(y, values, qid, explained[-1]))
 
 
 def _print_reconciliation(found: Reconciliation) -> None:
+    """Print the values of other libraries and why they differ; each part of a difference has its own line."""
+    head = ["library", "metric", "value", "diff", "because of"]
+    rows = [head, *([*row[:-1], row[-1].replace("; ", "\n")] for row in found.rows)]
     console.print()
     reports.show_text(found.head)
-    reports.show_table(reports.reconciliation_rows(found), 2, last_is_text=True)
+    reports.show_table(rows, 2, last_is_text=True)
     reports.show_text(
         "Each row shows what a library computes for these scores, its difference to the value above, and the parts "
         "of this difference. For these parts the settings of boostrank are replaced by those of the library, one "
         "after the other, and each part is the change of the value by one replacement. Where a library has no fixed "
         "rule for ties, the lowest and the highest possible value are shown."
     )
+
+
+def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
+    """Names of runs: their tags if these are different, else the names of their files without ending, else the paths.
+
+    Examples
+    --------
+    >>> run_names([Path("a/bm25.run.gz"), Path("b/dense.txt")], ["x", "x"])
+    ['bm25', 'dense']
+    >>> run_names([Path("a/bm25.run"), Path("b/bm25.run")], ["x", "x"])
+    ['a/bm25.run', 'b/bm25.run']
+    """
+    stems = [path.name.removesuffix(".gz").rpartition(".")[0] or path.name for path in paths]
+    candidates = [list(tags), stems, [str(path) for path in paths]]
+    return next((names for names in candidates if len(set(names)) == len(names)), candidates[-1])
+
+
+def _evaluate_run(
+    qrels: Path,
+    run: Path,
+    measures: dict[str, Measure],
+    settings: dict[str, Any],
+    by: pd.Series | None,
+    files: OutputFiles,
+) -> None:
+    """Print measures of a run, and write them to files."""
+    judgments, table = read_qrels(qrels), read_run(run)
+    result: Any = evaluate_run(judgments, table, measures, **settings, by=by)
+    ids, in_run = judgments[QUERY].unique(), table[QUERY].unique()
+    if settings["queries"] == "common":
+        ids = ids[np.isin(ids, in_run)]
+    n_documents = int(table[QUERY].isin(ids).sum())
+    console.print(f"{len(ids)} queries, {n_documents} documents retrieved")
+    _show_values(measures, result, files, {"ties": settings["ties"]})
+    if files.per_query is not None:
+        # The warning about queries, if there is one, was given above.
+        settings = {**settings, "queries": settings["queries"] or "judged"}
+        values: Any = evaluate_run(judgments, table, measures, **settings, by=by, per_query=True)
+        files.write_per_query(values.reset_index())
+
+
+def _show_values(
+    measures: dict[str, Measure], result: Any, files: OutputFiles, changed: Mapping[str, str] | None = None
+) -> None:
+    """Print a dict of means, or a table of means by group, and write it to a file.
+
+    `changed` are settings that replaced those of the measures.
+    """
+    n_texts = 1 if isinstance(result, dict) else 2
+    if isinstance(result, dict):
+        reports.show_table(_measure_rows(measures, result, changed or {}), last_is_text=True)
+        table = pd.DataFrame({"metric": list(result), "value": list(result.values())})
+        rows = [["measure", "value"], *([name, f"{value:.6f}"] for name, value in result.items())]
+    else:
+        table, rows = result, _group_rows(result)
+        for name in measures:
+            console.print(f"{name} by {GROUP}")
+            shown = [row[1:] for row in rows if row[0] in (name, rows[0][0])]
+            reports.show_table(shown)
+            console.print()
+        sums = " Counts are sums." if any(getattr(measure, "is_sum", False) for measure in measures.values()) else ""
+        reports.show_text(f"95% interval: that of the mean, by Student's t distribution.{sums}")
+    files.write_table(table, rows, n_texts)
+
+
+def _measure_rows(
+    measures: dict[str, Measure], values: dict[str, float], changed: Mapping[str, str]
+) -> list[list[str]]:
+    """Values and settings of measures, a row each, below the head."""
+    rows = [["measure", "value", "settings"]]
+    for name, measure in measures.items():
+        settings = {key: changed.get(key, value) for key, value in vars(measure).items()}
+        # The cutoff is part of the name. Settings that are off are not shown.
+        hidden = [key for key, value in settings.items() if key == "k" or value is None or value is False]
+        shown = [f"{key} {value}" for key, value in settings.items() if key not in hidden]
+        rows.append([name, f"{values[name]:.6f}", ", ".join(shown)])
+    return rows
+
+
+def _group_rows(means: pd.DataFrame) -> list[list[str]]:
+    """Rows of text of the means by group that :func:`boostrank.evaluate` returns, below the head."""
+    rows = [["measure", GROUP, "queries", "mean", "95% interval"]]
+    row: dict[Any, Any]
+    for row in means.to_dict("records"):
+        interval = "" if np.isnan(row["low"]) else f"{row['low']:.4f} to {row['high']:.4f}"
+        rows.append([row["metric"], str(row[GROUP]), str(row["queries"]), f"{row['mean']:.4f}", interval])
+    return rows
+
+
+def _compare_runs(
+    qrels: Path,
+    runs: Sequence[Path],
+    measures: dict[str, Measure],
+    settings: dict[str, Any],
+    by: pd.Series | None,
+    files: OutputFiles,
+    baseline: str | None,
+    seed: int,
+) -> None:
+    """Print a comparison of runs, and write it to files."""
+    repeated = [path for i, path in enumerate(runs) if path in runs[:i]]
+    if repeated:
+        raise ValueError(f"--run {repeated[0]} is given twice")
+    judgments, tables = read_qrels(qrels), [read_run(path) for path in runs]
+    names = run_names(runs, [table.attrs["tag"] for table in tables])
+    if baseline is not None and baseline not in names:
+        by_path = dict(zip(map(str, runs), names, strict=True))
+        if baseline not in by_path:
+            raise ValueError(f"--baseline must be one of the runs {', '.join(names)}; got {baseline!r}")
+        baseline = by_path[baseline]
+    named = dict(zip(names, tables, strict=True))
+    comparison = compare_runs(judgments, named, measures, **settings, by=by, baseline=baseline, random_state=seed)
+    n_queries = comparison.per_query["query"].nunique()
+    console.print(f"{n_queries} queries, {len(runs)} runs\n")
+    reports.show_comparison(comparison)
+    n_tests = "runs" if comparison.groups is None else "runs, and by group for that of groups and runs"
+    reports.show_text(
+        "diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over queries, "
+        f"adjusted by Holm's method for the number of {n_tests}; significant is below 0.05. w/t/l: queries won, tied "
+        "and lost."
+    )
+    files.write_comparison(comparison, list(measures)[-1])

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
+from boostrank import displays
 from boostrank.cli import reports
-from boostrank.cli.data_files import ModelFeatures, read_documents
+from boostrank.cli.documents import ModelFeatures, read_documents
 from boostrank.cli.options import (
     DataPath,
     DropOption,
@@ -20,8 +21,9 @@ from boostrank.cli.options import (
     QidOption,
     console,
 )
-from boostrank.cli.output_files import OutputFiles
 from boostrank.cli.predict import ranker_of_file, require_effect
+from boostrank.cli.reports import OutputFiles
+from boostrank.cli.tables import ColumnOptions
 from boostrank.inspection.explanations import Explanation, near_ids, number_format
 from boostrank.inspection.explanations import explain as explain_ranking
 
@@ -69,8 +71,7 @@ def explain(
     ranker = ranker_of_file(model).load_model(model)
     known = ModelFeatures.of(ranker)
     require_effect(known, model, features, drop)
-    columns: dict[str, Any] = {"qid": qid, "label": label, "features": features, "drop": drop}
-    found = read_documents(data, **columns, model=known, needs_label=False)
+    found = read_documents(data, ColumnOptions(qid, label, features, drop), model=known, needs_label=False)
     assert found.qid is not None
     chosen = find_query(found.qid, query, data)
     # The numbers of features in LETOR files begin with 1.
@@ -79,13 +80,7 @@ def explain(
     explanation = explain_ranking(ranker, found.X, found.qid, query=chosen, ranks=ranks, y=found.y, feature_names=names)
     _show(explanation, data, top)
     files.write_table(explanation.table, explanation.text_rows(top), 2 if len(explanation.ranks) == 1 else 3)
-    files.write_plot(lambda: _figure(explanation, top))
-
-
-def _figure(explanation: Explanation, top: int) -> Any:
-    from boostrank.displays import ContributionDisplay
-
-    return ContributionDisplay(explanation, top).plot().figure_
+    files.write_plot(lambda: displays.ContributionDisplay(explanation, top).plot().figure_)
 
 
 def parse_ranks(text: str) -> list[int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from boostrank.backends.progress import BAR
-from boostrank.cli.data_files import read_documents
+from boostrank.cli.documents import read_documents
 from boostrank.cli.options import (
     CategoricalOption,
     DataPath,
@@ -26,15 +27,18 @@ from boostrank.cli.options import (
     given,
     make_rankers,
     parse_measure,
-    parse_rounds,
+    refuse_unused,
     require_folder_of,
 )
 from boostrank.cli.reports import counted
-from boostrank.cli.stopping import Stopping
+from boostrank.cli.tables import ColumnOptions
 from boostrank.core.queries import Queries
 from boostrank.datasets import Dataset
 from boostrank.objectives.losses import DEFAULT_LOSS
-from boostrank.rankers.settings import DEFAULT_PATIENCE
+from boostrank.rankers.settings import AUTO, DEFAULT_PATIENCE
+
+# What chooses a number of rounds.
+_ENDING = "--validation, --validation-fraction, --rounds auto or --ensemble folds"
 
 
 def fit(
@@ -145,21 +149,34 @@ def fit(
     keeps the names of the features.
     """
     measure = parse_measure("--eval-metric", eval_metric, given(gain=gain)) if eval_metric else None
-    stopping = Stopping(
-        objective,
-        parse_rounds(rounds),
-        validation,
-        validation_fraction,
-        refit,
-        patience,
-        measure,
-        ensemble,
-        folds,
-    )
-    stopping.check()
+    if rounds != AUTO and (not rounds.isdecimal() or int(rounds) < 1):
+        raise ValueError(f"--rounds must be a number of at least 1, or auto; got {rounds!r}")
+    ways = {
+        "--rounds auto": rounds == AUTO,
+        "--ensemble folds": ensemble is not None,
+        "--validation": validation is not None,
+        "--validation-fraction": validation_fraction is not None,
+    }
+    chosen = [option for option, is_given in ways.items() if is_given]
+    if len(chosen) > 1 and chosen != ["--rounds auto", "--ensemble folds"]:
+        raise ValueError(f"give either {chosen[0]} or {chosen[-1]}, by which the number of rounds is chosen")
+    if validation_fraction is not None and not 0 < validation_fraction < 1:
+        raise ValueError(f"--validation-fraction must be above 0 and below 1; got {validation_fraction:g}")
+    uses_folds = AUTO in (rounds, objective) or ensemble is not None
+    if validation_fraction is None:
+        refuse_unused("--validation-fraction", refit=refit or None)
+    if not chosen:
+        refuse_unused(_ENDING, patience=patience, eval_metric=None if uses_folds else eval_metric)
+    if not uses_folds:
+        refuse_unused("--objective auto, --rounds auto or --ensemble", folds=folds)
     settings = {
         **given(gain=gain, learning_rate=learning_rate),
-        **stopping.parameters(),
+        "n_estimators": AUTO if rounds == AUTO else int(rounds),
+        "early_stopping_rounds": (patience or DEFAULT_PATIENCE) if chosen else None,
+        "validation_fraction": validation_fraction,
+        "refit": refit,
+        "cv": folds,
+        "ensemble": ensemble,
         "k": k,
         "n_jobs": threads,
         "random_state": seed,
@@ -169,17 +186,46 @@ def fit(
         raise ValueError(f"fit trains one model, but --objective {objective!r} has several; see boostrank compare")
     (ranker,) = rankers.values()
     require_folder_of(model)
-    data = read_documents(train, qid=qid, label=label, features=features, drop=drop, categorical=categorical)
+    data = read_documents(train, ColumnOptions(qid, label, features, drop, categorical))
     dataset = data.dataset
     parts = None
     if validation is not None:
-        parts = [tuple(read_documents(validation, qid=qid, label=label, model=data.features).dataset)]
-    if stopping.uses_folds:
+        parts = [tuple(read_documents(validation, ColumnOptions(qid, label), model=data.features).dataset)]
+    if uses_folds:
         error_console.print("cross-validation over the training queries ...")
     ranker.fit(*dataset, eval_set=parts, eval_metric=measure, verbose=BAR)
     ranker.save_model(model)
-    for line in (*stopping.results(ranker), f"{model}: {_size(ranker, dataset)}"):
+    for line in (*_results(ranker, parts is not None), f"{model}: {_size(ranker, dataset)}"):
         console.print(line, soft_wrap=True)
+
+
+def _results(ranker: Any, has_validation: bool) -> Iterator[str]:
+    """Describe the results of the training, one line for each kind of result."""
+    if ranker.objective == AUTO:
+        changed = {"objective": ranker.objective_, **ranker.best_params_}
+        yield "chosen: " + ", ".join(f"{name}={value}" for name, value in changed.items())
+    if AUTO in (ranker.n_estimators, ranker.objective) or ranker.ensemble is not None:
+        table = ranker.cv_results_
+        chosen = int(table["chosen"].argmax())
+        metric, n_rounds = table["metric"][chosen], int(table["n_rounds"][chosen])
+        value, n_trained = table["mean_test_score"][chosen], int(table["rounds_trained"][chosen])
+        yield f"cross-validation: {metric} {value:.4f} with {_of_rounds(ranker, n_rounds, n_trained)}, mean over folds"
+    if has_validation or ranker.validation_fraction is not None:
+        ((name, curves),) = ranker.evals_result_.items()
+        metric, curve = next(iter(curves.items()))
+        value, n_rounds = ranker.best_score_[name][metric], ranker.best_iteration_
+        yield f"validation: {metric} {value:.4f} with {_of_rounds(ranker, n_rounds, len(curve))}"
+    if ranker.refit:
+        yield f"trained again on all queries with {counted(ranker.best_iteration_, 'round')}"
+
+
+def _of_rounds(ranker: Any, n_best: int, n_trained: int) -> str:
+    """The number of rounds that was chosen, out of those that were trained."""
+    if ranker.early_stopping_rounds is None:
+        return counted(n_best, "round")
+    if n_best == ranker.n_estimators:
+        return f"all of {counted(n_best, 'round')} (more may be better: --rounds)"
+    return f"{counted(n_best, 'round')}, the best of {n_trained}"
 
 
 def _size(ranker: Any, dataset: Dataset) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
 from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
-from boostrank.cli.table_columns import LABEL_NAMES, QID_NAMES
+from boostrank.cli.tables import LABEL_NAMES, QID_NAMES
 from boostrank.core.targets import NORMALIZATIONS
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
 from boostrank.metrics.names import name_in_other_case, parse_name
@@ -104,15 +105,6 @@ EmptyOption = Annotated[
 ]
 
 
-def parse_rounds(text: str) -> int | str:
-    """The number of rounds of ``--rounds``, or "auto"."""
-    if text == AUTO:
-        return AUTO
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"--rounds must be a number of at least 1, or auto; got {text!r}")
-    return int(text)
-
-
 RoundsOption = Annotated[int, typer.Option(min=1, help="Maximum number of boosting rounds.")]
 RateOption = Annotated[float, typer.Option(min=1e-6, help="Learning rate.")]
 LeavesOption = Annotated[int, typer.Option(min=2, help="Maximum number of leaves of a tree.")]
@@ -133,6 +125,12 @@ def require_folder_of(path: Path) -> None:
 def given(**options: Any) -> dict[str, Any]:
     """Those options that are not None."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def refuse_unused(needed: str, **options: Any) -> None:
+    """Raise ValueError for an option that is given, but has no effect without what is `needed`."""
+    for name in given(**options):
+        raise ValueError(f"--{name.replace('_', '-')} needs {needed}: it would have no effect")
 
 
 def parse_measures(
@@ -162,14 +160,7 @@ def split_measures(text: str) -> list[str]:
     >>> split_measures("AP, RBP(p=0.8,rel=1)@5")
     ['AP', 'RBP(p=0.8,rel=1)@5']
     """
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts]
+    return [part.strip() for part in re.split(r",(?![^(]*\))", text)]
 
 
 def parse_measure(

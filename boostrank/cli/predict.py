@@ -10,11 +10,17 @@ import pandas as pd
 import typer
 
 from boostrank.backends.models import require_file
-from boostrank.cli.data_files import Documents, ModelFeatures, read_documents
-from boostrank.cli.options import DataPath, DropOption, FeaturesOption, ModelPath, QidOption, require_folder_of
-from boostrank.cli.score_files import QID, SCORE
-from boostrank.cli.table_columns import split_names
-from boostrank.cli.table_files import is_table_name, open_table, write_table_file
+from boostrank.cli.documents import QID, SCORE, Documents, ModelFeatures, read_documents
+from boostrank.cli.options import (
+    DataPath,
+    DropOption,
+    FeaturesOption,
+    ModelPath,
+    QidOption,
+    refuse_unused,
+    require_folder_of,
+)
+from boostrank.cli.tables import ColumnOptions, is_table_name, open_table, split_names, write_table_file
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.files import write_atomically
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
@@ -50,28 +56,17 @@ def predict(
     needed.
     """
     makes_table = output is not None and is_table_name(output)
-    for name, value in (("--qid", qid), ("--keep", keep)):
-        if value and not makes_table:
-            raise ValueError(
-                f"{name} needs --output with a name that ends in .csv, .tsv or .parquet: it would have no effect"
-            )
+    if not makes_table:
+        refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid, keep=keep)
     if output is not None:
         require_folder_of(output)
     ranker = ranker_of_file(model).load_model(model)
     known = ModelFeatures.of(ranker)
     require_effect(known, model, features, drop)
     table = open_table(data)
-    kept = split_names(keep or [], table.names if table is not None else [])
-    documents = read_documents(
-        data,
-        qid=qid,
-        features=features,
-        drop=drop,
-        model=known,
-        needs_qid=makes_table,
-        needs_label=False,
-        others=kept,
-    )
+    kept = split_names(keep, table.names if table is not None else [])
+    columns = ColumnOptions(qid, None, features, drop)
+    documents = read_documents(data, columns, model=known, needs_qid=makes_table, needs_label=False, others=kept)
     scores = ranker.predict(documents.X)
     if output is None:
         sys.stdout.write(_lines(scores))

@@ -10,26 +10,101 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from boostrank.surrogates import Surrogate
 
-def import_file(path: Path) -> ModuleType:
-    """Import a Python file as a module; the file can import other modules in its folder.
 
-    Code below ``if __name__ == "__main__":`` is not run.
+def load_surrogate(path: Path, name: str) -> Surrogate:
+    """The surrogate called `name` in a Python file: an instance, or a class that needs no arguments.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file raises an error, or is not a Python file.
+        If the file raises an error, does not define the name, or the name is neither a surrogate nor a class of
+        surrogates that needs no arguments.
+    """
+    found = _instance(path, name, "surrogates", _is_surrogate)
+    if not isinstance(found, Surrogate):
+        raise ValueError(
+            f"{path}: {name}, of type {type(found).__name__}, is not a boostrank.surrogates.Surrogate, nor a subclass "
+            "of it"
+        )
+    return found
+
+
+def load_rankers(texts: list[str]) -> dict[str, Any]:
+    """The estimators of texts ``FILE.py:NAME`` by their names: instances, or classes that need no arguments.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If a text has another form or a name is repeated; if a file raises an error or does not define the name, or if
+        the name is not an estimator.
+    """
+    rankers: dict[str, Any] = {}
+    for text in texts:
+        file, colon, name = text.rpartition(".py:")
+        if not colon or not name:
+            raise ValueError(f"--ranker must be FILE.py:NAME, a Python file and a name in it; got {text!r}")
+        if name in rankers:
+            raise ValueError(f"--ranker has two rankers called {name!r}; give one of them another name in its file")
+        path = Path(f"{file}.py")
+        found = _instance(path, name, "estimators", lambda value, _: _is_estimator(value))
+        if not _is_estimator(found):
+            raise ValueError(
+                f"{path}: {name} must be an estimator with fit, predict and get_params; got {type(found).__name__}"
+            )
+        rankers[name] = found
+    return rankers
+
+
+def _is_surrogate(value: object, module: ModuleType) -> bool:
+    """Whether `value` is a surrogate, or a class of surrogates that the module itself defines."""
+    if isinstance(value, type):
+        return issubclass(value, Surrogate) and value.__module__ == module.__name__
+    return isinstance(value, Surrogate)
+
+
+def _is_estimator(value: object) -> bool:
+    """Whether `value` is an estimator, or a class of estimators."""
+    return all(hasattr(value, name) for name in ("fit", "predict", "get_params"))
+
+
+def _instance(path: Path, name: str, kind: str, is_of_kind: Callable[[object, ModuleType], bool]) -> Any:
+    """The object called `name` that a Python file defines; of a class that needs no arguments, an instance.
+
+    `is_of_kind` says which objects of the file are proposed, as `kind`, if the file does not define the name.
+    """
+    module = _import_file(path)
+    if not hasattr(module, name):
+        names = [key for key, value in vars(module).items() if is_of_kind(value, module)]
+        known = f"the {kind} in it are {', '.join(names)}" if names else f"it defines no {kind}"
+        raise ValueError(f"{path} has no {name!r}; {known}")
+    found = getattr(module, name)
+    try:
+        return found() if isinstance(found, type) else found
+    except TypeError as error:
+        raise ValueError(
+            f"{path}: {name}() raises {type(error).__name__}: {error}. Name an instance of the class, or give all its "
+            "parameters defaults"
+        ) from error
+
+
+def _import_file(path: Path) -> ModuleType:
+    """Import a Python file as a module; the file can import other modules in its folder.
+
+    Code below ``if __name__ == "__main__":`` is not run.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no file {str(path)!r}")
     # The prefix keeps the module apart from others of the same name. Dataclasses need it in `sys.modules`.
     name = f"boostrank_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path} cannot be imported as a Python module")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     folder = str(path.absolute().parent)
@@ -54,41 +129,3 @@ def _pickle_by_value(module: ModuleType) -> None:
     except ImportError:
         import cloudpickle
     cloudpickle.register_pickle_by_value(module)
-
-
-def find_object(path: Path, name: str, kind: str, is_of_kind: Callable[[object, ModuleType], bool]) -> Any:
-    """The object called `name` that a Python file defines.
-
-    Parameters
-    ----------
-    path : Path
-    name : str
-    kind : str
-        The kind of object, in the plural, such as "surrogates", for messages.
-    is_of_kind : callable
-        Whether an object of a module is of this kind. It is used only to list these objects if `name` is not defined.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        As :func:`import_file`, and ValueError if the file does not define the name.
-    """
-    module = import_file(path)
-    if not hasattr(module, name):
-        names = [key for key, value in vars(module).items() if is_of_kind(value, module)]
-        known = f"the {kind} in it are {', '.join(names)}" if names else f"it defines no {kind}"
-        raise ValueError(f"{path} has no {name!r}; {known}")
-    return getattr(module, name)
-
-
-def instance_of(found: Any, path: Path, name: str) -> Any:
-    """An instance of a class of a Python file that needs no arguments; any other object is returned unchanged."""
-    if not isinstance(found, type):
-        return found
-    try:
-        return found()
-    except TypeError as error:
-        raise ValueError(
-            f"{path}: {name}() raises {type(error).__name__}: {error}. Name an instance of the class, or give all its "
-            "parameters defaults"
-        ) from error

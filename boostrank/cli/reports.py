@@ -1,17 +1,22 @@
-"""Tables and paragraphs that commands print."""
+"""Tables and paragraphs that commands print, and files that they write besides models and scores."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import pandas as pd
 from rich.text import Text
 
-from boostrank.cli.options import console
+from boostrank.cli.options import console, require_folder_of
 from boostrank.comparison import Comparison
-from boostrank.metrics import Measure, Reconciliation
-from boostrank.tables.text import text_lines
+from boostrank.inputs.files import write_atomically
+from boostrank.tables.text import latex_table, markdown_table, text_lines
+
+# Endings of files of tables.
+SUFFIXES = (".csv", ".json", ".md", ".tex")
 
 # Longer lines are hard to read.
 MAX_TEXT_WIDTH = 80
@@ -61,30 +66,87 @@ def show_comparison(comparison: Comparison) -> None:
         console.print()
 
 
-def measure_rows(
-    measures: dict[str, Measure], values: list[float], changed: Mapping[str, str] | None = None
-) -> list[list[str]]:
-    """Values and settings of measures, a row each; `changed` replaces the values of settings that measures have."""
-    rows = [["measure", "value", "settings"]]
-    for (name, measure), value in zip(measures.items(), values, strict=True):
-        rows.append([name, f"{value:.6f}", _settings_text(vars(measure) | _known(changed or {}, measure))])
-    return rows
+class OutputFiles(NamedTuple):
+    """Files to write; None where nothing is asked for.
+
+    Attributes
+    ----------
+    table, plot, per_query : Path or None
+    """
+
+    table: Path | None
+    plot: Path | None
+    per_query: Path | None = None
+
+    def check(self) -> None:
+        """Raise an error if a file cannot be written: before the data are read, not after it."""
+        for path in self:
+            if path is not None:
+                require_folder_of(path)
+        if self.table is not None and self.table.suffix not in SUFFIXES:
+            raise ValueError(f"the file of a table must end in one of {', '.join(SUFFIXES)}; got {str(self.table)!r}")
+        if self.per_query is not None and self.per_query.suffix != ".csv":
+            raise ValueError(f"--per-query must be a file that ends in .csv; got {str(self.per_query)!r}")
+        if self.plot is not None:
+            _check_plot_suffix(self.plot)
+
+    def write_table(self, table: pd.DataFrame, rows: list[list[str]], n_texts: int) -> None:
+        """Write a table, if a file for it was given, as CSV, JSON, Markdown or LaTeX, by the suffix of its name.
+
+        CSV and JSON have all columns of `table`, unrounded; Markdown and LaTeX have `rows` of text, the first of which
+        is the head, and whose first `n_texts` columns are no numbers.
+        """
+
+        def write(path: str) -> None:
+            suffix = Path(path).suffix
+            if suffix == ".csv":
+                table.to_csv(path, index=False)
+            elif suffix == ".json":
+                table.to_json(path, orient="records", indent=1, double_precision=15)
+            else:
+                text = markdown_table(rows, n_texts) if suffix == ".md" else latex_table(rows, n_texts)
+                Path(path).write_text(text, encoding="utf-8")
+
+        _write("table", self.table, write)
+
+    def write_plot(self, draw: Callable[[], Any]) -> None:
+        """Write the figure of matplotlib that `draw` returns, if a file for it was given."""
+
+        def write(path: str) -> None:
+            from boostrank.displays.style import import_pyplot
+
+            figure = draw()
+            # Without a format, matplotlib adds a suffix to a path that has none.
+            figure.savefig(path, dpi=150, format=Path(path).suffix[1:] or "png")
+            import_pyplot().close(figure)
+
+        _write("plot", self.plot, write)
+
+    def write_per_query(self, table: pd.DataFrame) -> None:
+        """Write the values of queries as CSV, unrounded, if a file for them was given."""
+        _write("values of queries", self.per_query, lambda path: table.to_csv(path, index=False))
+
+    def write_comparison(self, comparison: Comparison, measure: str) -> None:
+        """Write the table of a comparison, the values of queries, and a plot of the differences in a measure."""
+        table = comparison.table if comparison.groups is None else comparison.groups
+        self.write_table(table, *comparison.text_rows(by_group=comparison.groups is not None))
+        self.write_per_query(comparison.per_query)
+        self.write_plot(lambda: comparison.plot(measure).figure_)
 
 
-def _known(settings: Mapping[str, str], measure: Measure) -> dict[str, str]:
-    """Those of the settings that a measure has."""
-    return {name: value for name, value in settings.items() if name in vars(measure)}
+def _write(what: str, path: Path | None, write: Callable[[str], object]) -> None:
+    if path is not None:
+        write_atomically(path, write)
+        console.print(f"{what}: {path}", soft_wrap=True)
 
 
-def _settings_text(settings: Mapping[str, Any]) -> str:
-    """The settings of a measure but its cutoff, which is part of its name."""
-    shown = {name: value for name, value in settings.items() if name != "k" and value is not None}
-    if not shown.get("judged_only"):
-        shown.pop("judged_only", None)
-    return ", ".join(f"{name} {value}" for name, value in shown.items())
+def _check_plot_suffix(path: Path) -> None:
+    """Refuse the file of a plot if matplotlib is missing, or writes no file with this suffix."""
+    from boostrank.displays.style import import_pyplot
 
-
-def reconciliation_rows(reconciliation: Reconciliation) -> list[list[str]]:
-    """Values of other libraries and why they differ, below the head; each part of a difference has its own line."""
-    head = ["library", "metric", "value", "diff", "because of"]
-    return [head, *([*row[:-1], row[-1].replace("; ", "\n")] for row in reconciliation.rows)]
+    plt = import_pyplot()
+    figure = plt.figure()
+    known = figure.canvas.get_supported_filetypes()
+    plt.close(figure)
+    if path.suffix.removeprefix(".") not in known:
+        raise ValueError(f"the file of a plot must end in one of {', '.join(known)}; got {str(path)!r}")

@@ -13,7 +13,7 @@ import pandas as pd
 
 from boostrank.core.weights import weighted_means
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_choice, check_flag
+from boostrank.inputs.checks import check_choice
 from boostrank.metrics.query_groups import ALL_QUERIES
 from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test
 from boostrank.tables.html import html_table
@@ -170,7 +170,7 @@ class Comparison:
             rows = [[self.kind, *self.heads], *([name, *self.cells(name, measure)] for name in self.names)]
             yield TextTable(f"{measure}, compared with {self.baseline}", rows, 1, self.conclusion(measure))
         for measure in self.measures if self.groups is not None else []:
-            rows = [row[1:] for row in self._group_rows(measure)]
+            rows = [row[1:] for row in self._group_rows([measure])]
             # The number of queries is a number, but between texts.
             yield TextTable(f"{measure} by group, compared with {self.baseline}", rows, 3, "")
 
@@ -189,16 +189,26 @@ class Comparison:
         ValueError
             If `by_group` is True and the comparison has no groups.
         """
-        return markdown_table(*self._text_rows(by_group))
+        return markdown_table(*self.text_rows(by_group=by_group))
 
     def to_latex(self, *, by_group: bool = False) -> str:
         """Return the table of :meth:`to_markdown` as a LaTeX table for the package booktabs."""
-        return latex_table(*self._text_rows(by_group))
+        return latex_table(*self.text_rows(by_group=by_group))
 
-    def _text_rows(self, by_group: bool) -> tuple[list[list[str]], int]:
-        """The rows of a table, and how many of its columns have text."""
-        check_flag("by_group", by_group)
-        return (self._group_rows(), 4) if by_group else (self._rows(), 1)
+    def text_rows(self, *, by_group: bool = False) -> tuple[list[list[str]], int]:
+        """The rows of the table of :meth:`to_markdown`, below the head, and how many of the first columns are texts."""
+        if by_group:
+            return self._group_rows(self.measures), 4
+        head = [self.kind]
+        for measure in self.measures:
+            head += [measure, "diff", "p (Holm)"]
+        rows = [[*head, "win/tie/loss", *self.heads[4:]]]
+        for name in self.names:
+            row = [name]
+            for measure in self.measures:
+                row += self.cells(name, measure)[:3]
+            rows.append([*row, *self.cells(name, self.measures[-1])[3:]])
+        return rows, 1
 
     def plot(self, measure: Any = None, ax: Any = None) -> ComparisonDisplay:
         """Plot the differences to the baseline with their intervals.
@@ -228,29 +238,14 @@ class Comparison:
         table = rows.sort_values("difference", kind="stable").reset_index(drop=True)
         return ComparisonDisplay(table, name, self.baseline).plot(ax)
 
-    def _rows(self) -> list[list[str]]:
-        """Rows of text with columns for each measure, a row per ranker or run, below the head."""
-        head = [self.kind]
-        for measure in self.measures:
-            head += [measure, "diff", "p (Holm)"]
-        rows = [[*head, "win/tie/loss", *self.heads[4:]]]
-        for name in self.names:
-            row = [name]
-            for measure in self.measures:
-                row += self.cells(name, measure)[:3]
-            rows.append([*row, *self.cells(name, self.measures[-1])[3:]])
-        return rows
-
-    def _group_rows(self, measure: str | None = None) -> list[list[str]]:
-        """Rows of text, a row per measure, group and run, below the head; with a measure those of this one."""
+    def _group_rows(self, measures: list[str]) -> list[list[str]]:
+        """Rows of text, a row per measure, group and run, below the head."""
         if self.groups is None:
             raise ValueError("this comparison has no groups: pass by= to compare_runs")
         rows = [["measure", "group", "queries", self.kind, *self.heads]]
-        measures = self.measures if measure is None else [measure]
-        for chosen in measures:
-            of_measure = self.groups[self.groups["metric"] == chosen]
-            for _, row in of_measure.iterrows():
-                rows.append([chosen, str(row["group"]), str(row["queries"]), row[self.kind], *_cells(row)])
+        for measure in measures:
+            for _, row in self.groups[self.groups["metric"] == measure].iterrows():
+                rows.append([measure, str(row["group"]), str(row["queries"]), row[self.kind], *_cells(row)])
         return rows
 
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import boostrank as br
-from boostrank.cli.fold_files import read_folds
-from boostrank.cli.table_columns import ColumnOptions
+from boostrank.cli.documents import read_folds
+from boostrank.cli.tables import ColumnOptions
 
 NAMED = ColumnOptions("session", "stars")
 

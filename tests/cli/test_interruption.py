@@ -14,7 +14,7 @@ import time
 import pandas as pd
 import pytest
 
-from boostrank.cli.interruption import kept_results
+from boostrank.cli.compare import kept_results
 from boostrank.comparison import trainings
 
 OWN = """

@@ -89,7 +89,7 @@ def test_help_names_the_commands(run):
         ("evaluate DATA TMP/scores --measures map,AP", "--measures has map twice: AP is the same measure"),
         ("compare FOLDER --drop a", "--drop is for CSV, TSV and Parquet files;"),
         ("compare FOLDER --folds 3", "--folds 3 would have no effect"),
-        ("evaluate --label grade --qrels DATA --run DATA", "--label grade needs DATA and SCORES"),
+        ("evaluate --label grade --qrels DATA --run DATA", "--label needs DATA and SCORES"),
         ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
         ("evaluate DATA TMP/scores", "line 2"),
         ("evaluate DATA TMP/one_score", "one_score has 1 scores for the"),

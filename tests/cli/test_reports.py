@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from boostrank.cli import reports
-from boostrank.cli.output_files import write_comparison_table
+from boostrank.cli.reports import OutputFiles
 from boostrank.comparison import Comparison
 
 RANKERS = ["lightgbm lambdarank", "lightgbm centered-logistic"]
@@ -37,7 +37,7 @@ def test_tables_show_adjusted_p_values_and_fit_a_terminal(comparison):
 
 
 def test_markdown_has_one_row_per_ranker(comparison, tmp_path):
-    write_comparison_table(comparison, tmp_path / "t.md")
+    OutputFiles(tmp_path / "t.md", None).write_comparison(comparison, "ndcg@10")
     lines = (tmp_path / "t.md").read_text().splitlines()
     assert lines[0].startswith("| ranker | ndcg@1 | diff | p (Holm) | ndcg@10 |")
     assert lines[2] == f"| {RANKERS[0]} | 0.5000 |  |  | 0.5000 |  |  |  | 123 |"
@@ -47,10 +47,8 @@ def test_markdown_has_one_row_per_ranker(comparison, tmp_path):
 
 def test_files_have_all_columns(comparison, tmp_path):
     for suffix, read in (("csv", pd.read_csv), ("json", pd.read_json)):
-        write_comparison_table(comparison, tmp_path / f"t.{suffix}")
+        OutputFiles(tmp_path / f"t.{suffix}", None).write_comparison(comparison, "ndcg@10")
         pd.testing.assert_frame_equal(read(tmp_path / f"t.{suffix}"), comparison.table)
-    with pytest.raises(ValueError, match=r"must end in one of \.csv, \.json, \.md, \.tex; got 't\.xls'"):
-        write_comparison_table(comparison, "t.xls")
 
 
 @pytest.mark.parametrize(("value", "text"), [(0.0009, "<.001"), (0.001, "0.001"), (1.0, "1.000")])

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import boostrank as br
-from boostrank.cli.data_files import ModelFeatures, read_documents
-from boostrank.cli.score_files import read_scores
+from boostrank.cli.documents import ModelFeatures, read_documents, read_scores
+from boostrank.cli.tables import ColumnOptions
 
 NAMES = ["price", "colour", "title match", "age"]
 
@@ -44,7 +44,7 @@ def files(table, tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.tsv", "with index;.csv", "t.parquet", "t.data"])
 def test_all_formats_have_the_same_documents(files, table, name):
-    documents = read_documents(files / name)
+    documents = read_documents(files / name, ColumnOptions())
     pd.testing.assert_frame_equal(documents.X, table[NAMES])
     assert documents.y.tolist() == table["grade"].tolist()
     assert documents.y.dtype == np.float64
@@ -69,7 +69,7 @@ def written(path, text):
 )
 def test_query_ids_keep_their_text(tmp_path, ids, expected):
     rows = "".join(f"{each},1,0.5\n" for each in ids)
-    assert read_documents(written(tmp_path / "t.csv", f"qid,label,x\n{rows}")).qid.tolist() == expected
+    assert read_documents(written(tmp_path / "t.csv", f"qid,label,x\n{rows}"), ColumnOptions()).qid.tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_query_ids_keep_their_text(tmp_path, ids, expected):
 def test_errors_say_what_is_wrong_and_where(tmp_path, text, options, message):
     path = written(tmp_path / "t.csv", text)
     with pytest.raises(ValueError, match=re.escape(message.replace("PATH", str(path)))):
-        read_documents(path, **options)
+        read_documents(path, ColumnOptions(**options))
 
 
 def test_files_that_are_no_text_or_damaged(tmp_path):
@@ -115,9 +115,9 @@ def test_files_that_are_no_text_or_damaged(tmp_path):
         ("t.parquet", "is no complete Parquet file"),
     ):
         with pytest.raises(ValueError, match=message):
-            read_documents(tmp_path / name)
+            read_documents(tmp_path / name, ColumnOptions())
     with pytest.raises(ValueError, match="line 1") as caught:
-        read_documents(tmp_path / "t.txt")
+        read_documents(tmp_path / "t.txt", ColumnOptions())
     assert caught.value.__notes__ == ["if this is a table, its name must end in .csv, .tsv or .parquet"]
 
 
@@ -125,17 +125,17 @@ def test_labels_that_are_not_needed(tmp_path):
     model = ModelFeatures(1, ["x"])
     for labels, expected in ((("2", "0"), [2.0, 0.0]), (("2", ""), None), (("2", "?"), None)):
         path = written(tmp_path / "t.csv", f"x,label,qid\n4,{labels[0]},1\n5,{labels[1]},2\n")
-        documents = read_documents(path, model=model, needs_qid=False, needs_label=False)
+        documents = read_documents(path, ColumnOptions(), model=model, needs_qid=False, needs_label=False)
         assert (None if documents.y is None else documents.y.tolist()) == expected
         assert documents.qid is None
     with pytest.raises(ValueError, match=r"the label \(column 'label'\) must be a number"):
-        read_documents(path, model=model, needs_qid=False, needs_label=False, label="label")
+        read_documents(path, ColumnOptions(label="label"), model=model, needs_qid=False, needs_label=False)
 
 
 def test_parquet_needs_pyarrow(files, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match="Parquet files are read with pyarrow: pip install pyarrow"):
-        read_documents(files / "t.parquet")
+        read_documents(files / "t.parquet", ColumnOptions())
 
 
 def test_columns_of_parquet_with_other_types_of_numbers(tmp_path):
@@ -152,14 +152,14 @@ def test_columns_of_parquet_with_other_types_of_numbers(tmp_path):
         "shop": pa.array(["a", None, "b"]).dictionary_encode(),
     }
     parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
-    documents = read_documents(tmp_path / "t.parquet")
+    documents = read_documents(tmp_path / "t.parquet", ColumnOptions())
     assert documents.qid.tolist() == [2, 2, 5]
-    assert documents.X.dtypes.astype(str).tolist() == ["float32", "float32", "float64", "float64", "category"]
+    assert documents.X.dtypes.astype(str).tolist() == ["float64", "float64", "float64", "float64", "category"]
     expected = [[1, 0.5, 1, 1], [np.nan, 1, 2, np.nan], [0, 2, np.nan, 3]]
     np.testing.assert_array_equal(documents.X.iloc[:, :4].to_numpy(float), expected)
     parquet.write_table(pa.table({**columns, "qid": pa.array([2.5, 2, 5])}), tmp_path / "t.parquet")
     with pytest.raises(ValueError, match=r"the query id \(column 'qid'\) in row 1 is 2.5; expected integers or texts"):
-        read_documents(tmp_path / "t.parquet")
+        read_documents(tmp_path / "t.parquet", ColumnOptions())
 
 
 @pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
@@ -264,11 +264,11 @@ def test_compare_divides_the_queries_of_a_table(run, files, tmp_path):
 def test_messages_say_what_to_do(tmp_path, content, message):
     (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ValueError, match=message):
-        read_documents(tmp_path / "t.csv")
+        read_documents(tmp_path / "t.csv", ColumnOptions())
 
 
 def test_names_in_quotes_may_have_several_lines(tmp_path):
-    documents = read_documents(written(tmp_path / "t.csv", 'qid,label,"a\nb",c\n1,0,2,3\n1,1,4,5\n'))
+    documents = read_documents(written(tmp_path / "t.csv", 'qid,label,"a\nb",c\n1,0,2,3\n1,1,4,5\n'), ColumnOptions())
     assert documents.feature_names == ["a\nb", "c"]
     assert documents.X["c"].tolist() == [3, 5]
 
@@ -276,10 +276,10 @@ def test_names_in_quotes_may_have_several_lines(tmp_path):
 def test_letor_files_for_models_with_names_and_categories(tmp_path):
     path = written(tmp_path / "t.txt", "0 qid:1 1:5 2:6\n1 qid:1 2:7\n")
     with pytest.warns(UserWarning, match="feature 1 is taken for 'a'"):
-        X = read_documents(path, model=ModelFeatures(2, ["a", "b"])).X
+        X = read_documents(path, ColumnOptions(), model=ModelFeatures(2, ["a", "b"])).X
     assert X.to_dict("list") == {"a": [5, 0], "b": [6, 7]}
     with pytest.raises(ValueError, match="has numbers only, and 'b' of the model is a category: use a table"):
-        read_documents(path, model=ModelFeatures(2, ["a", "b"], {"b": ["x"]}))
+        read_documents(path, ColumnOptions(), model=ModelFeatures(2, ["a", "b"], {"b": ["x"]}))
 
 
 def test_scores_of_a_table_need_the_ids_of_the_documents(tmp_path):

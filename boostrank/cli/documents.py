@@ -1,10 +1,10 @@
-"""Documents of many queries for the commands, from LETOR, CSV, TSV and Parquet files."""
+"""Data of many queries for the commands: documents, folds, groups of queries and scores in files of several formats."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -13,13 +13,30 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from boostrank.cli.table_columns import ColumnOptions, Columns, listed, near
-from boostrank.cli.table_files import TableFile, open_table
-from boostrank.datasets import Dataset, read_letor
+from boostrank.cli.tables import (
+    CSV_SUFFIXES,
+    PARQUET_SUFFIXES,
+    ColumnOptions,
+    Columns,
+    CsvFile,
+    TableFile,
+    listed,
+    open_table,
+    require_column,
+    split_names,
+)
+from boostrank.core.weights import ID_COLUMNS, by_id
+from boostrank.datasets import Dataset, Fold, read_letor, read_letor_folds
+from boostrank.datasets.letor_reader import LETOR_ENDINGS, find_folds
 from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import is_finite_text, named_part
 from boostrank.inputs.files import open_decompressed
 from boostrank.inputs.warnings import warn
+from boostrank.metrics import check_scores
 
+#: Columns of a table of scores.
+QID, SCORE = "qid", "score"
+_TABLE_ENDINGS = (*CSV_SUFFIXES, *(f"{suffix}.gz" for suffix in CSV_SUFFIXES), *PARQUET_SUFFIXES)
 #: A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 
@@ -92,17 +109,13 @@ class Documents(NamedTuple):
 
 
 def read_documents(
-    path: str | Path,
+    path: Path,
+    columns: ColumnOptions,
     *,
-    qid: str | None = None,
-    label: str | None = None,
-    features: list[str] | None = None,
-    drop: list[str] | None = None,
-    categorical: list[str] | None = None,
     model: ModelFeatures | None = None,
     needs_qid: bool = True,
     needs_label: bool = True,
-    others: list[str] | None = None,
+    others: Sequence[str] = (),
 ) -> Documents:
     r"""Read documents from a LETOR, CSV, TSV or Parquet file.
 
@@ -111,20 +124,16 @@ def read_documents(
 
     Parameters
     ----------
-    path : str or Path
-    qid, label : str, optional
-        Columns of a table with the query ids and the labels. By default those with a usual name.
-    features, drop : list of str, optional
-        Columns of a table that are features, or that are not; by default all that have no other role are features.
-    categorical : list of str, optional
-        Features that are categories. Columns of dictionaries in Parquet files are categories in any case.
+    path : Path
+    columns : ColumnOptions
+        Columns of a table. Columns of dictionaries in Parquet files are categories in any case.
     model : ModelFeatures, optional
         Features that `X` must have. If both they and the columns have names, `X` has these columns in this sequence,
         and other columns are not read.
     needs_qid, needs_label : bool, default True
         Whether it is an error if a table has no such column. If they are not needed and not named, query ids are not
         read, and labels only if all of them are numbers.
-    others : list of str, optional
+    others : sequence of str, optional
         Columns of a table to read besides, unchanged.
 
     Raises
@@ -143,48 +152,46 @@ def read_documents(
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = Path(folder.name, "train.csv")
     >>> _ = path.write_text("query,price,grade\nred shoe,9.5,2\nred shoe,,0\nhat,3,1\n")
-    >>> documents = read_documents(path, qid="query", label="grade")
+    >>> documents = read_documents(path, ColumnOptions(qid="query", label="grade"))
     >>> documents.feature_names, documents.X["price"].tolist()
     (['price'], [9.5, nan, 3.0])
     >>> documents.y.tolist(), documents.qid.tolist()
     ([2.0, 0.0, 1.0], ['red shoe', 'red shoe', 'hat'])
     >>> folder.cleanup()
     """
-    path = Path(path)
-    options = ColumnOptions(qid, label, features, drop or (), categorical or ())
     table = open_table(path)
     if table is None:
-        return _read_letor(path, options, model, others)
-    absent = next((name for name in others or () if name not in table.names), None)
-    if absent is not None:
-        raise ValueError(f"--keep: {path} has no column {absent!r}{near(absent, table.names)}; {listed(table.names)}")
+        given = [*columns.given, *(["--keep"] if others else [])]
+        return _read_letor(path, given, model)
+    for name in others:
+        require_column("--keep", path, name, table.names)
     known = model.names if model is not None else None
-    columns = options.choose(path, table.names, needs_qid=needs_qid, needs_label=needs_label, known_features=known)
-    if not needs_qid and qid is None:
+    chosen = columns.choose(path, table.names, needs_qid=needs_qid, needs_label=needs_label, known_features=known)
+    if not needs_qid and columns.qid is None:
         # A column that nobody needs may have any values.
-        columns = columns._replace(qid=None)
-    categories = options.categories_of(table.names) | set(model.categories if model is not None else ())
-    may_lack_labels = not needs_label and label is None
-    return _read_table(table, columns, categories, model, others or [], may_lack_labels)
+        chosen = chosen._replace(qid=None)
+    categories = {*split_names(columns.categorical, table.names), *(model.categories if model is not None else ())}
+    may_lack_labels = not needs_label and columns.label is None
+    return _read_table(table, chosen, categories, model, list(others), may_lack_labels)
 
 
-def read_judged(path: Path, qid: str | None = None, label: str | None = None) -> tuple[Floats, NDArray[Any]]:
+def read_judged(path: Path, columns: ColumnOptions) -> tuple[Floats, NDArray[Any]]:
     """Read labels and query ids as :func:`read_documents` does, and of a table no other columns."""
     table = open_table(path)
     if table is None:
-        return _read_letor(path, ColumnOptions(qid, label), None, None).dataset[1:]
-    columns = ColumnOptions(qid, label).choose(path, table.names, known_features=[])
-    assert columns.qid is not None
-    assert columns.label is not None
-    frame = table.read([columns.qid, columns.label], {columns.qid})
-    return _labels(path, frame[columns.label]), query_ids(path, frame[columns.qid])
+        return _read_letor(path, columns.given, None).dataset[1:]
+    qid, label, _ = columns.choose(path, table.names, known_features=[])
+    assert qid is not None
+    assert label is not None
+    frame = table.read([qid, label], {qid})
+    return _labels(path, frame[label]), query_ids(path, frame[qid])
 
 
-def _read_letor(path: Path, options: ColumnOptions, model: ModelFeatures | None, others: list[str] | None) -> Documents:
-    given = [*options.given, *(["--keep"] if others else [])]
-    if given:
+def _read_letor(path: Path, options: list[str], model: ModelFeatures | None) -> Documents:
+    """Read a LETOR file, for which the options of tables in `options` are an error."""
+    if options:
         raise ValueError(
-            f"{given[0]} is for tables, and {path} is read as a LETOR file, whose lines have 'label qid:ID "
+            f"{options[0]} is for tables, and {path} is read as a LETOR file, whose lines have 'label qid:ID "
             "index:value ...'. The name of a table ends in .csv, .tsv or .parquet"
         )
     try:
@@ -259,17 +266,13 @@ def _with_categories(path: Path, X: pd.DataFrame, model: ModelFeatures) -> pd.Da
         if known is None:
             continue
         by_text = {str(value): value for value in known}
-        texts = [str(value) for value in X[name].cat.categories]
-        unknown = [text for text in texts if text not in by_text]
+        column = X[name].cat.rename_categories(str)
+        unknown = [text for text in column.cat.categories if text not in by_text]
         if unknown:
             shown = ", ".join(map(repr, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
             warn(f"{path}: the model does not know {shown} in the column {name!r}: these values count as missing")
-        positions = {text: i for i, text in enumerate(by_text)}
-        # The code of a missing value is -1, the last of these.
-        to_known = np.array([*(positions.get(text, -1) for text in texts), -1])
-        codes = to_known[X[name].cat.codes.to_numpy()]
-        changed[name] = pd.Categorical.from_codes(codes.tolist(), dtype=pd.CategoricalDtype(known))
-    return X.assign(**changed) if changed else X
+        changed[name] = column.cat.set_categories(list(by_text)).cat.rename_categories(by_text)
+    return X.assign(**changed)
 
 
 def _labels(path: Path, column: pd.Series) -> Floats:
@@ -336,7 +339,7 @@ def _numbers(path: Path, X: pd.DataFrame, categories: set[str]) -> pd.DataFrame:
             )
     if wrong:
         _refuse_texts(path, wrong)
-    return X.assign(**changed) if changed else X
+    return X.assign(**changed)
 
 
 def _refuse_texts(path: Path, wrong: list[pd.Series]) -> None:
@@ -360,3 +363,138 @@ def _first_text(column: pd.Series) -> int:
 def _row(mask: NDArray[np.bool_]) -> int:
     """Number of the first row of a mask, counted from 1 and without the line of names."""
     return int(np.argmax(mask)) + 1
+
+
+def read_folds(directory: Path, columns: ColumnOptions) -> list[Fold]:
+    """Read folds from ``Fold1/train.csv``, ``Fold1/vali.csv``, ``Fold1/test.csv``, ``Fold2/train.csv``, ...
+
+    The files may be tables in any format that commands read, or LETOR files; see
+    :func:`boostrank.read_letor_folds` for their names. The columns of a fold are those of its training file, and so are
+    the categories. All query ids are int64, or all are str.
+
+    Raises
+    ------
+    ValueError
+        For options about columns of LETOR files, and as :func:`read_documents`.
+    OSError
+        If there are no folds, if a fold has no training file or no test file, or if a file cannot be read.
+    """
+    found = find_folds(directory, (*LETOR_ENDINGS, *_TABLE_ENDINGS))
+    paths = [path for _, parts in found for path in parts if path is not None]
+    n_letor = sum(path.name.endswith(LETOR_ENDINGS) for path in paths)
+    if n_letor == len(paths):
+        if columns.given:
+            raise ValueError(
+                f"{columns.given[0]} is for CSV, TSV and Parquet files; {directory} is a folder of LETOR folds"
+            )
+        return read_letor_folds(directory)
+    if n_letor:
+        raise ValueError(f"{directory} has both LETOR files and tables, such as {paths[0]}; expected one format")
+    folds = []
+    for folder, (train_path, validation_path, test_path) in found:
+        assert train_path is not None
+        assert test_path is not None
+        train, ids = read_documents(train_path, columns), ColumnOptions(columns.qid, columns.label)
+        test = read_documents(test_path, ids, model=train.features).dataset
+        validation = None
+        if validation_path is not None:
+            validation = read_documents(validation_path, ids, model=train.features).dataset
+        folds.append(Fold(folder.name, train.dataset, validation, test))
+    parts = [part for fold in folds for part in fold[1:] if part is not None]
+    if any(part.qid.dtype.kind == "U" for part in parts):
+        folds = [Fold(name, *map(_with_text_ids, (train, validation, test))) for name, train, validation, test in folds]
+    return folds
+
+
+def _with_text_ids(part: Any) -> Any:
+    return None if part is None else part._replace(qid=part.qid.astype(str))
+
+
+def read_groups(path: Path) -> pd.Series:
+    """Read the group of each query from a CSV or TSV file.
+
+    The first line has the names of two columns, one of them "query_id", "query", "qid" or "q_id". A query may occur
+    several times with the same group.
+
+    Returns
+    -------
+    Series
+        Group by query id (str). Groups are str, or int if all of them are integers, so that 2 comes before 10.
+
+    Raises
+    ------
+    ValueError
+        If the file has other columns, a line has another number of fields, or a field is empty; if a query has
+        different groups; and if the file is empty or not text in UTF-8. The message names the option and the file.
+    """
+    table = CsvFile(path)
+    if len(table.names) != 2 or len(set(table.names) & set(ID_COLUMNS)) != 1:
+        raise ValueError(
+            f"--by {path}: its first line must have the names of two columns, one of them {', '.join(ID_COLUMNS[:-1])} "
+            f"or {ID_COLUMNS[-1]}, such as 'query_id,group'; got {','.join(table.names)!r}"
+        )
+    frame = table.read(table.names, table.names).apply(lambda column: column.str.strip())
+    with named_option(path):
+        groups = by_id(frame.mask(frame == ""), "by")
+    return pd.to_numeric(groups) if groups.str.fullmatch(_INTEGER.pattern).all() else groups
+
+
+@contextlib.contextmanager
+def named_option(path: Path | None) -> Iterator[None]:
+    """Replace the name of the argument `by` in errors about it by the name of the option and its file."""
+    try:
+        yield
+    except ValueError as error:
+        text = str(error)
+        if path is None or not text.startswith("by "):
+            raise
+        raise ValueError(f"--by {path} {text.removeprefix('by ')}") from error
+
+
+def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
+    """Read the scores of documents, in the sequence of these.
+
+    Parameters
+    ----------
+    path : Path
+        A text file with one score per line; or a table with the column "score", or with only one column.
+    qid : ndarray, shape (n_documents,)
+        The query ids of the documents. If the table has a column "qid" too, its ids must be these.
+
+    Raises
+    ------
+    ValueError
+        If the file is neither, if a score is no finite number, or for other query ids.
+    """
+    table = open_table(path)
+    if table is not None:
+        return _scores_of_table(table, qid)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: it is not text in UTF-8; expected one score per line") from None
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not is_finite_text(line):
+            raise ValueError(f"{path}, line {number}: {line[:40]!r} is not a finite score")
+    return check_scores([float(line) for line in lines if line.strip()])
+
+
+def _scores_of_table(table: TableFile, qid: NDArray[Any]) -> Floats:
+    path, names = table.path, table.names
+    if SCORE not in names and len(names) != 1:
+        raise ValueError(f"{path} must have a column 'score'; {listed(names)}")
+    score = SCORE if SCORE in names else names[0]
+    has_qid = QID in names and score != QID
+    frame = table.read([QID, score] if has_qid else [score], {QID})
+    with named_part(f"{path}: the column {score!r}"):
+        values = check_scores(frame[score], "the score")
+    if has_qid and len(values) == len(qid):
+        ids = query_ids(path, frame[QID]).astype(str)
+        differ = ids != qid.astype(str)
+        if differ.any():
+            row = int(np.argmax(differ))
+            raise ValueError(
+                f"{path}: row {row + 1} has the query id {str(ids[row])!r}, and this document {str(qid[row])!r}: the "
+                "scores must have the sequence of the documents"
+            )
+    return values
