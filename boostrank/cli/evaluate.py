@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -283,13 +284,12 @@ def _show_values(
     files.write_table(table, rows, n_texts)
 
 
-def _measure_rows(
-    measures: dict[str, Measure], values: dict[str, float], changed: Mapping[str, str]
-) -> list[list[str]]:
+def _measure_rows(measures: dict[str, Any], values: dict[str, float], changed: Mapping[str, str]) -> list[list[str]]:
     """Values and settings of measures, a row each, below the head."""
     rows = [["measure", "value", "settings"]]
     for name, measure in measures.items():
-        settings = {key: changed.get(key, value) for key, value in vars(measure).items()}
+        names = [field.name for field in dataclasses.fields(measure)]
+        settings = {key: changed.get(key, getattr(measure, key)) for key in names}
         # The cutoff is part of the name. Settings that are off are not shown.
         hidden = [key for key, value in settings.items() if key == "k" or value is None or value is False]
         shown = [f"{key} {value}" for key, value in settings.items() if key not in hidden]

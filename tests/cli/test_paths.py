@@ -65,6 +65,6 @@ def test_cutoffs_beyond_every_list_count_all_ranks(run, folder, tmp_path):
     np.savetxt(tmp_path / "scores", scores)
     out = run("evaluate", folder / "all.txt", tmp_path / "scores", "--measures", f"ndcg@{10**30},ndcg")
     assert out.count(f"{br.ndcg_score(y, scores, qid):.6f}") == 2
-    for k in (2**63, 10**30, 10**400, np.uint64(2**64 - 1)):
+    for k in (2**63, 10**30, np.uint64(2**64 - 1)):
         assert br.ndcg_score(y, scores, qid, k=k) == br.ndcg_score(y, scores, qid)
         assert br.metrics.precision_score(y, scores, qid, k=k) == pytest.approx(0, abs=1e-17)
