@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
-from boostrank import displays
 from boostrank.cli import reports
 from boostrank.cli.documents import ModelFeatures, read_documents
 from boostrank.cli.options import (
@@ -24,6 +23,7 @@ from boostrank.cli.options import (
 from boostrank.cli.predict import ranker_of_file, require_effect
 from boostrank.cli.reports import OutputFiles
 from boostrank.cli.tables import ColumnOptions
+from boostrank.displays import ContributionDisplay
 from boostrank.inspection.explanations import Explanation, near_ids, number_format
 from boostrank.inspection.explanations import explain as explain_ranking
 
@@ -80,7 +80,7 @@ def explain(
     explanation = explain_ranking(ranker, found.X, found.qid, query=chosen, ranks=ranks, y=found.y, feature_names=names)
     _show(explanation, data, top)
     files.write_table(explanation.table, explanation.text_rows(top), 2 if len(explanation.ranks) == 1 else 3)
-    files.write_plot(lambda: displays.ContributionDisplay(explanation, top).plot().figure_)
+    files.write_plot(lambda: ContributionDisplay(explanation, top).plot().figure_)
 
 
 def parse_ranks(text: str) -> list[int]:
