@@ -22,6 +22,7 @@ libraries.CALLS["ranx"] = interpreted_ranx()(libraries.ranx)
 MODULES = {"scikit-learn": "sklearn", "TF-Ranking": "tensorflow_ranking"}
 # The imports of these libraries take seconds.
 SLOW = ("ranx", "TF-Ranking", "torchmetrics")
+BINARY = ("map", "mrr", "precision")
 REFUSALS = r"label|[Rr]elevance|binary|exit status|target|format|y_true|Invalid output"
 
 
@@ -101,9 +102,7 @@ def compare(library, measure, *data, weights=None, **settings):
         if has_no_meaning(row, data[0]):
             continue
         if np.isnan(row.value):
-            with pytest.raises(
-                Exception, match=r"label|[Rr]elevance|binary|exit status|target|format|y_true|Invalid output"
-            ):
+            with pytest.raises(Exception, match=REFUSALS):
                 libraries.CALLS[library](row.metric, *data, **given)
         else:
             theirs = libraries.CALLS[library](row.metric, *data, **given)
@@ -113,49 +112,37 @@ def compare(library, measure, *data, weights=None, **settings):
 
 
 @pytest.mark.parametrize(("library", "measure"), PAIRS)
-@pytest.mark.parametrize("k", [1, 3, 10, None])
-def test_each_library_computes_what_reconcile_says(library, measure, k):
+def test_each_library_computes_what_reconcile_says(library, measure):
     known = 0
-    for seed, largest in ((0, 4), (1, 1)):
-        y, scores, qid = ragged(15, seed)
-        rows = compare(library, measure, np.minimum(y, largest), scores, qid, k=k)
-        if library not in ("TF-Ranking", "torchmetrics"):
-            assert rows["low"].equals(rows["high"])
-        known += len(rows)
-    assert known
-
-
-@pytest.mark.parametrize(("library", "measure"), PAIRS)
-@pytest.mark.parametrize("k", [3, None])
-@pytest.mark.parametrize("tied", [True, False])
-def test_each_library_computes_what_reconcile_says_in_long_queries(library, measure, k, tied):
-    y, scores, qid = ragged(70, seed=4)
-    by = scores if tied else np.random.default_rng(5).permutation(len(y)) / 8.0 - 20
-    known = 0
-    for largest in (4, 1):
+    for longest, tied, k, largest in (
+        (15, True, 3, 4),
+        (15, True, 3, 1),
+        (15, True, None, 1),
+        (70, True, None, 4),
+        (70, True, 10, 1),
+        (70, False, 1, 4),
+        (70, False, None, 1),
+    ):
+        y, scores, qid = ragged(longest, seed=0 if longest == 15 else 4)
+        by = scores if tied else np.random.default_rng(5).permutation(len(y)) / 8.0 - 20
         rows = compare(library, measure, np.minimum(y, largest), by, qid, k=k)
-        if not tied:
+        if not tied or (longest == 15 and library not in ("TF-Ranking", "torchmetrics")):
             assert rows["low"].equals(rows["high"])
         known += len(rows)
     assert known
 
 
-@pytest.mark.parametrize(
-    ("library", "measure"), [pair for pair in PAIRS if pair.values[1] in ("map", "mrr", "precision")]
-)
-@pytest.mark.parametrize("threshold", [2, 3])
-@pytest.mark.parametrize("k", [10, None])
-def test_documents_are_relevant_from_the_label_that_reconcile_says(library, measure, threshold, k):
-    y, scores, qid = ragged(15)
-    rows = compare(library, measure, y, scores, qid, k=k, threshold=threshold)
+@pytest.mark.parametrize(("library", "measure"), [pair for pair in PAIRS if pair.values[1] in BINARY])
+def test_documents_are_relevant_from_the_label_that_reconcile_says(library, measure):
+    threshold, (y, scores, qid) = 2, ragged(15)
+    rows = compare(library, measure, y, scores, qid, k=10, threshold=threshold)
     for row in rows.itertuples():
         is_argument = isinstance(CONVENTIONS[measure][row.Index].threshold, str)
         assert (row.from_threshold == 0) == is_argument
         assert (f"{threshold}" in row.metric or f"{threshold - 0.5}" in row.metric) == is_argument
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("measure", ["ndcg", "map", "mrr", "precision"])
+@pytest.mark.parametrize("measure", ["ndcg", "map"])
 def test_ranx_leaves_the_order_of_rows_in_queries_of_16_documents(measure):
     random, qid = np.random.default_rng(0), np.repeat(np.arange(50), 16)
     y, scores = random.integers(0, 2, 800), random.integers(0, 3, 800) / 2.0
@@ -165,8 +152,7 @@ def test_ranx_leaves_the_order_of_rows_in_queries_of_16_documents(measure):
     assert row["low"] + 1e-3 < theirs < row["high"] - 1e-3
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("measure", ["ndcg", "map", "mrr", "precision"])
+@pytest.mark.parametrize("measure", ["ndcg", "map"])
 def test_tf_ranking_ranks_ties_at_random(measure):
     y, scores, qid = ragged(15)
     (row,) = rows_of("TF-Ranking", y, scores, qid, measure=measure, k=3).itertuples()
@@ -213,16 +199,10 @@ def test_an_empty_query_adds_its_weight_here_and_one_in_the_libraries(library):
 
 
 @pytest.mark.parametrize(("library", "measure"), PAIRS)
-def test_scores_are_compared_in_their_precision(library, measure):
+def test_precision_of_scores_and_refused_or_truncated_labels_are_those_that_reconcile_says(library, measure):
     y, scores, qid = np.array([0, 1, 0]), 1.0 + np.array([0.0, 2e-9, 1e-9]), np.zeros(3, dtype=int)
-    rows = compare(library, measure, y, scores, qid, k=1)
-    for row in rows.itertuples():
-        assert row.scores in ("float64", "float32")
+    for row in compare(library, measure, y, scores, qid, k=1).itertuples():
         assert (row.from_scores < -0.01) == (row.scores == "float32")
-
-
-@pytest.mark.parametrize(("library", "measure"), PAIRS)
-def test_labels_are_refused_or_truncated_as_reconcile_says(library, measure):
     scores, qid = np.array([4.0, 3.0, 2.0, 1.0]), np.zeros(4, dtype=int)
     for labels in ([0.5, 1.7, 0, 3], [0.4, 0.7, 0, 0], [0, 5, 4, 1], [0, 30, 29, 1], [0, 31, 30, 1], [0, 32, 1, 2]):
         settings = {"gain": "linear"} if measure == "ndcg" else {}
@@ -234,15 +214,6 @@ def test_err_of_catboost_has_no_meaning_for_labels_above_1():
     (row,) = rows_of("CatBoost", y, scores, qid, measure="err").itertuples()
     assert "no meaning" in row.because
     assert libraries.catboost("ERR", y, scores, qid) == pytest.approx(2 - 3 / 2 + 2 * 3 / 3)
-
-
-def test_torchmetrics_takes_no_documents_of_scores_up_to_0_as_relevant():
-    y, scores, qid = np.array([1, 1, 0]), np.array([-1.0, -2.0, -3.0]), np.zeros(3, dtype=int)
-    for measure in ("map", "mrr", "precision"):
-        (row,) = rows_of("torchmetrics", y, scores, qid, measure=measure, k=2).itertuples()
-        assert row.value == 0 == libraries.torchmetrics(row.metric, y, scores, qid)
-        assert row.from_relevant_scores == -1
-        assert row.because == "scores above 0 only -1.0000"
 
 
 def test_lightgbm_refuses_long_queries():
@@ -315,16 +286,3 @@ def test_expected_reciprocal_rank_equals_that_of_catboost(k):
     scores = np.random.default_rng(9).permutation(len(y)) / 8.0
     theirs = libraries.catboost("ERR" if k is None else f"ERR:top={k}", (2.0**y - 1) / 16, scores, qid)
     assert err_score(y, scores, qid, k=k, max_grade=4) == pytest.approx(theirs, abs=1e-6)
-
-
-def test_average_precision_of_trec_eval_and_scikit_learn_without_ties():
-    from sklearn.metrics import average_precision_score, label_ranking_average_precision_score
-
-    y, _, qid = ragged(15)
-    scores = np.random.default_rng(9).permutation(len(y)) / 8.0
-    values = get_measure("map", empty="skip")(y, scores, qid, per_query=True)
-    for value, query in zip(values, np.unique(qid), strict=True):
-        relevant, by = y[qid == query] > 0, scores[qid == query]
-        if relevant.any():
-            assert value == pytest.approx(average_precision_score(relevant, by), abs=1e-9)
-            assert value == pytest.approx(label_ranking_average_precision_score([relevant], [by]), abs=1e-9)

@@ -72,15 +72,9 @@ def test_without_differences_there_is_nothing_to_explain():
     assert (found.n_queries, found.n_empty, found.n_single) == (1, 0, 0)
 
 
-def test_perfect_rankings_have_the_value_one_everywhere():
-    found = br.reconcile([2, 1, 0, 1], [3, 2, 1, 0], [0, 0, 0, 1], sample_weight=[1, 3])
-    assert found.table["value"].tolist() == [1.0] * len(CONVENTIONS_OF_NDCG)
-    assert (found.n_queries, found.n_empty, found.n_single) == (2, 0, 1)
-
-
 def test_the_table_has_the_same_columns_for_data_that_libraries_refuse():
     columns = ["library", "metric", "empty", "labels", "gain", "discount", "k", "scores", "ties", "decimals"]
-    columns += ["weights", "one_document", "value", "low", "high", "difference", *PARTS, "because"]
+    columns += ["weights", "value", "low", "high", "difference", *PARTS, "because"]
     for labels in ([1, 0], [0.5, 0]):
         assert list(br.reconcile(labels, [0, 1], [0, 0]).table) == columns
 
@@ -113,11 +107,6 @@ def test_ties_that_no_rule_orders_have_bounds(ragged):
     others = table[~table["library"].isin(["ranx", "TF-Ranking"])]
     assert others["low"].equals(others["value"])
     assert others["high"].equals(others["value"])
-    others = br.reconcile(y, scores, qid, k=10, sample_weight=np.arange(1, 31)).table.query(
-        "library not in ['ranx', 'TF-Ranking']"
-    )
-    assert others["low"].equals(others["value"])
-    assert others["high"].equals(others["value"])
     # ranx sorts up to 15 documents by a stable method.
     for size, certain in ((15, True), (16, False)):
         table = br.reconcile([1] + [0] * (size - 1), np.zeros(size), np.zeros(size)).table
@@ -132,14 +121,7 @@ def test_labels_that_are_not_whole_are_truncated_or_refused():
     assert table.loc["ndcg_burges@10", "value"] == floor
     assert table.loc["ndcg_burges@10", "from_labels"] == pytest.approx(floor - br.ndcg_score(y, scores, qid), abs=1e-12)
     refused = table[table["value"].isna()]
-    assert refused["library"].tolist() == [
-        "LightGBM",
-        "XGBoost",
-        "XGBoost",
-        "pytrec_eval",
-        "ir_measures",
-        "ir_measures",
-    ]
+    assert refused["library"].tolist() == ["LightGBM", *2 * ["XGBoost"], "pytrec_eval", *2 * ["ir_measures"]]
     assert refused["because"].str.startswith("takes only labels that are whole numbers").all()
     assert refused[PARTS].isna().all(axis=None)
     # All truncated labels are 0, and ranx counts such a query as 0, whatever `empty` is.
@@ -157,19 +139,8 @@ def test_large_labels_are_refused_as_by_the_libraries():
     assert because[1] == "takes only labels that are whole numbers from 0 to 30"
     assert because[8] == "takes only labels that are numbers from 0 to 1000"
     known = table.loc[table["value"].notna(), "metric"].tolist()
-    assert known == [
-        "ndcg_score(k=10)",
-        "NDCG:top=10",
-        "ndcg_cut_10",
-        "ndcg@10",
-        "nDCG@10",
-        "RetrievalNormalizedDCG(top_k=10)",
-    ]
-
-
-def test_labels_without_a_limit_are_refused_without_naming_one():
-    table = br.reconcile([0.5, 0], [0, 1], [0, 0]).table.set_index("library")
-    assert table.loc["pytrec_eval", "because"] == "takes only labels that are whole numbers"
+    assert known[:3] == ["ndcg_score(k=10)", "NDCG:top=10", "ndcg_cut_10"]
+    assert known[3:] == ["ndcg@10", "nDCG@10", "RetrievalNormalizedDCG(top_k=10)"]
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS_OF_NDCG, ids=lambda convention: convention.metric)
@@ -187,6 +158,14 @@ def test_names_of_documents_order_ties_of_trec_eval():
         assert table.loc[table["library"] == "pytrec_eval", "value"].item() == value
     # Another query may have a document of the same name.
     br.reconcile([0, 1, 1], [0.5, 0.5, 0.5], [0, 0, 1], documents=["b", "a", "a"])
+    with pytest.raises(ValueError, match="documents must be different within a query; query 'y' has one twice"):
+        br.reconcile([0, 1, 1], [0.5, 0.5, 0.5], ["x", "y", "y"], documents=["b", "a", "a"])
+    for wrong, message in (
+        (["a"], r"one name for each of 2 rows; got shape \(1,\)"),
+        (["a", None], r"missing; documents\[1\] is"),
+    ):
+        with pytest.raises(ValueError, match=f"documents must .*{message}"):
+            br.reconcile([0, 1], [0.5, 0.5], [0, 0], documents=wrong)
     # Without names, row numbers are compared as texts: trec_eval puts "2" before "10".
     y = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     qid = [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
@@ -239,21 +218,6 @@ def test_the_printed_text_gives_the_reasons(ragged):
     assert refused == ["LightGBM", "ndcg@10", "-", "-", "takes only labels that are whole numbers from 0 to 30"]
 
 
-def test_the_columns_of_the_printed_text_are_aligned(ragged):
-    for found in (br.reconcile(*ragged, k=5), br.reconcile([1, 0], [1, 0], [0, 0])):
-        head, rule, *lines = repr(found).splitlines()[1:]
-        assert set(rule) == {"─"}
-        starts = [head.index(name) for name in ("metric", "because")]
-        ends = [head.index(name) + len(name) for name in ("value", "diff")]
-        for line, (library, metric, value, difference, because) in zip(lines, found.rows, strict=True):
-            assert line == line.rstrip()
-            assert line.startswith(f"{library} ")
-            assert line[starts[0] :].startswith(f"{metric} ")
-            assert line[: ends[0]].endswith(f" {value}")
-            assert line[: ends[1]].endswith(f" {difference}")
-            assert line[starts[1] :] == because
-
-
 def test_parts_too_small_for_four_digits_are_printed_with_an_exponent():
     table = br.reconcile([2, 1, 0], [0, 1, 2], [0, 0, 0], gain=[0, 1, 2 + 2e-5]).table
     assert re.fullmatch(r"linear gain \+\de-07", table["because"][0])
@@ -277,42 +241,6 @@ def test_no_library_is_needed(monkeypatch):
         assert len(br.reconcile([1, 0], [0, 1], [0, 0], measure).table) == len(conventions)
 
 
-@for_each(
-    ("change", "message"),
-    [
-        ({"k": 0.5}, r"k must be None or an integer .*got 0\.5"),
-        ({"k": 0}, "k must be .*got 0"),
-        ({"k": True}, "k must be .*got True"),
-        ({"y_score": [0.1, np.nan]}, r"y_score\[1\] is nan"),
-        ({"y_score": [-np.inf, 0.1]}, r"y_score\[0\] is -inf"),
-        ({"y_true": [0, -1]}, r"y_true\[1\] = -1"),
-        ({"y_score": [0.1]}, "y_score has 1 values for the 2"),
-        ({"qid": [1, 1, 1]}, "qid has 3 values for the 2"),
-        ({"y_true": [], "y_score": []}, "y_true must be a non-empty"),
-        ({"ties": "random"}, "ties must be .*got 'random'"),
-        ({"ties": "names"}, "ties must be .*got 'names'"),
-        ({"empty": "nan"}, "empty must be .*got 'nan'"),
-        ({"gain": "cubic"}, "gain must be .*'cubic'"),
-        ({"gain": [[0, 1], [1, 2]]}, "gain table must be"),
-        ({"discount": "log3"}, "discount must be .*'log3'"),
-        ({"gain": lambda y: y - 1}, r"relevance\[0\] = 0 has a negative gain"),
-        ({"sample_weight": [1, 2]}, "sample_weight differs within query"),
-        ({"sample_weight": [1, 2, 3]}, "sample_weight must have one weight per query"),
-        ({"documents": ["a"]}, r"documents must have one name for each of 2 rows; got shape \(1,\)"),
-        ({"documents": ["a", None]}, r"documents must not be missing; documents\[1\] is"),
-        ({"documents": ["a", "a"]}, "documents must be different within a query; query '0' has one twice"),
-    ],
-)
-def test_bad_input_is_an_error_that_names_it(change, message):
-    with pytest.raises(ValueError, match=message):
-        br.reconcile(**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})
-
-
-def test_a_name_that_is_twice_in_a_query_is_an_error_that_names_the_query():
-    with pytest.raises(ValueError, match="query 'b' has one twice"):
-        br.reconcile([0, 1, 1], [0.5, 0.5, 0.5], ["a", "b", "b"], documents=["z", "y", "y"])
-
-
 @for_each("metric", [br.ndcg_score, dcg_score, br.reconcile])
 @for_each(
     ("change", "message"),
@@ -321,11 +249,7 @@ def test_a_name_that_is_twice_in_a_query_is_an_error_that_names_the_query():
         ({"y_score": [np.inf, 0.1]}, r"^y_score must be finite; y_score\[0\] is inf"),
         ({"y_score": [0.1, None]}, r"^y_score must be finite; y_score\[1\] is None"),
         ({"y_score": np.array([1, 2], dtype="M8[D]")}, "^y_score must be real numbers; got dtype datetime64"),
-        ({"y_score": np.array([1, "NaT"], dtype="m8[s]")}, "^y_score must be real numbers; got dtype timedelta64"),
-        ({"y_score": np.array([1j, 2])}, "^y_score must be real numbers; got dtype complex128"),
         ({"y_score": np.ma.array([1, 2], mask=[0, 1])}, "^y_score must not be masked"),
-        ({"y_score": np.array([2, 1], dtype=np.longdouble) * np.longdouble("1e4000")}, "^y_score must be finite"),
-        ({"y_score": [[1, 2], [3]]}, "^y_score must be an array with rows of equal length"),
         ({"y_score": [[1, 2], [3, 4]]}, r"^y_score must be one-dimensional.*got shape \(2, 2\)"),
         ({"y_score": [1]}, "^y_score has 1 values for the 2 rows"),
         ({"y_score": []}, "^y_score has 0 values for the 2 rows"),
@@ -333,16 +257,14 @@ def test_a_name_that_is_twice_in_a_query_is_an_error_that_names_the_query():
         ({"y_true": [0, -1]}, r"^y_true\[1\] = -1 is negative"),
         ({"y_true": [0, np.nan]}, r"^y_true\[1\] = nan"),
         ({"y_true": np.array([1j, 0])}, "^y_true must be real numbers; got dtype complex128"),
-        ({"y_true": np.array([1, 2], dtype="M8[D]")}, "^y_true must be real numbers; got dtype datetime64"),
-        ({"y_true": np.ma.array([1, 2], mask=[0, 1])}, "^y_true must not be masked"),
         ({"y_true": [1, 0, 0]}, "^y_score has 2 values for the 3 rows"),
         ({"qid": [1]}, "^qid has 1 values for the 2 rows"),
-        ({"qid": []}, "^qid must have one query id per row"),
         ({"qid": [1, None]}, r"^qid must not be missing; qid\[1\]"),
-        ({"qid": np.ma.array([1, 2], mask=[0, 1])}, "^qid must not be masked"),
         ({"gain": lambda y: -y}, r"relevance\[1\] = 1 has a negative gain"),
+        ({"gain": "cubic"}, "gain must be .*'cubic'"),
+        ({"discount": "log3"}, "discount must be .*'log3'"),
+        ({"sample_weight": [1, 2]}, "sample_weight differs within query"),
         ({"k": 0}, "^k must be"),
-        ({"k": 2.0}, "^k must be"),
     ],
 )
 def test_bad_input_is_an_error_of_every_metric(metric, change, message):

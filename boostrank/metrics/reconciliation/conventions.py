@@ -1,7 +1,17 @@
-"""The settings that explain differences between libraries, and the conventions of one metric of a library."""
+"""The conventions of the metrics of other libraries, in one table. Tests compare it with the libraries.
+
+The conventions are those of scikit-learn 1.9, LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, pytrec_eval-terrier 0.5, ranx
+0.3, ir_measures 0.4, TF-Ranking 0.5 and torchmetrics 1.9. LightGBM and XGBoost have no reciprocal rank and no ERR,
+LightGBM has no precision, and scikit-learn has none of the three.
+
+TF-Ranking cannot be imported with TensorFlow 2.16 or later, because it needs `tf.estimator`. Its conventions were read
+in its source, and compared with its Keras metrics, which were loaded alone, with TensorFlow 2.21. The tests of
+torchmetrics and TF-Ranking run only where these are installed; others hold both to the numbers of their documentation.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from math import ceil
@@ -151,8 +161,9 @@ class Convention:
     measure : str
         The kind of measure, a key of :data:`KINDS`.
     metric, uncut : str
-        Name of the metric in the library with and without a cutoff. ``{k}`` is the cutoff, ``{longest}`` the number of
-        documents of the longest query, and ``{level}`` the text of `level`.
+        Name of the metric in the library with and without a cutoff; if `uncut` is empty, the name without a cutoff is
+        that without the part in brackets. ``{k}`` is the cutoff, ``{longest}`` the number of documents of the longest
+        query, and ``{level}`` the text of `level`.
     gain, discount, max_grade, denominator, depth, scores, relevant_scores, ties, empty, decimals, weights
         As in :class:`Settings`.
     labels : {"given", "truncated", "whole"}
@@ -173,16 +184,14 @@ class Convention:
         False if the metric of the library has no cutoff.
     unstable_above : int, optional
         In queries of more documents than this the ranking of tied documents follows no rule.
-    one_document : str
-        How the library treats a query of one document.
     """
 
     library: str
     measure: str
     metric: str
-    uncut: str
     ties: TieRule
     empty: Empty
+    uncut: str = ""
     gain: Literal["linear", "exp2", "probability"] | None = None
     discount: str = "log2"
     threshold: float | Literal["level", "border"] = "level"
@@ -201,7 +210,6 @@ class Convention:
     uncut_k: int | None = None
     takes_k: bool = True
     unstable_above: int | None = None
-    one_document: str = "as any query"
 
     def settings(self, ours: Settings) -> Settings:
         """Settings of the metric, for the cutoff and the threshold of `ours`."""
@@ -217,7 +225,11 @@ class Convention:
         """Name of the metric for the cutoff and the threshold of `ours`."""
         level = _level(ours)
         text = "" if level == 1 else self.level.format(level=level, border=level - 0.5)
-        return (self.uncut if ours.k is None else self.metric).format(k=ours.k, longest=longest, level=text)
+        if ours.k is None:
+            name = self.uncut or re.sub(r"\[.*\]", "", self.metric)
+        else:
+            name = self.metric.replace("[", "").replace("]", "")
+        return name.format(k=ours.k, longest=longest, level=text)
 
     def refuses(self, labels: Floats, queries: Queries, threshold: float | None = None) -> str:
         """The reason why the library does not take these data; an empty string if it does.
@@ -241,6 +253,165 @@ class Convention:
 def _level(settings: Settings) -> int:
     """The smallest whole label that is relevant."""
     return 1 if settings.threshold is None else max(1, ceil(settings.threshold))
+
+
+# Of larger labels, the sum of 2^y - 1 over a query may be infinite, in float64 and in float32.
+_MAX_FINITE_LABEL = 1000
+_MAX_FINITE_LABEL_FLOAT32 = 100
+
+_SCIKIT_LEARN: dict[str, Any] = {"library": "scikit-learn", "weights": "queries"}
+# scikit-learn's average precision has no cutoff, and takes no labels but 0 and 1.
+_SCIKIT_LEARN_MAP: dict[str, Any] = _SCIKIT_LEARN | {
+    "ties": "last rank",
+    "takes_k": False,
+    "threshold": 1.0,
+    "denominator": "all",
+    "labels": "whole",
+    "max_label": 1,
+}
+# LightGBM's lambdarank takes only labels up to 30 by default. Its metrics are computed for at most 10,000 documents.
+_LIGHTGBM: dict[str, Any] = {
+    "library": "LightGBM",
+    "ties": "stable",
+    "empty": "one",
+    "labels": "whole",
+    "max_label": 30,
+    "max_query": 10_000,
+}
+_XGBOOST: dict[str, Any] = {
+    "library": "XGBoost",
+    "ties": "stable",
+    "scores": "float32",
+    "weights": "queries",
+    "labels": "whole",
+    "max_label": 31,
+    "uncut_k": 32,
+}
+_XGBOOST_BINARY: dict[str, Any] = _XGBOOST | {"max_label": 1, "threshold": 1.0}
+_CATBOOST: dict[str, Any] = {
+    "library": "CatBoost",
+    "ties": "worst",
+    "empty": "zero",
+    "threshold": "border",
+    "level": ";border={border}",
+}
+_PYTREC_EVAL: dict[str, Any] = {
+    "library": "pytrec_eval",
+    "ties": "names",
+    "empty": "zero",
+    "scores": "float32",
+    "labels": "whole",
+    "level": " (relevance_level={level})",
+}
+_RANX: dict[str, Any] = {
+    "library": "ranx",
+    "ties": "stable",
+    "empty": "zero",
+    "labels": "truncated",
+    "unstable_above": 15,
+    "level": "-l{level}",
+}
+# ir_measures calls other programs: trec_eval, gdeval and the script of MS MARCO.
+_IR_MEASURES: dict[str, Any] = _PYTREC_EVAL | {"library": "ir_measures", "level": "(rel={level})"}
+_GDEVAL: dict[str, Any] = _IR_MEASURES | {"scores": "float64", "max_label": 4, "decimals": 5}
+_MS_MARCO: dict[str, Any] = _IR_MEASURES | {"ties": "names ascending", "scores": "float64", "labels": "given"}
+_TF_RANKING: dict[str, Any] = {
+    "library": "TF-Ranking",
+    "ties": "average",
+    "empty": "zero",
+    "scores": "float32",
+    "weights": "mean for empty queries",
+    "threshold": 1.0,
+    "unstable_above": 1,
+}
+_TORCHMETRICS: dict[str, Any] = {"library": "torchmetrics", "ties": "average", "empty": "zero", "scores": "float32"}
+_TORCHMETRICS_BINARY: dict[str, Any] = _TORCHMETRICS | {
+    "relevant_scores": "above 0",
+    "threshold": 1.0,
+    "labels": "whole",
+    "max_label": 1,
+    "unstable_above": 1,
+}
+
+_TABLE: dict[str, list[dict[str, Any]]] = {
+    "ndcg": [
+        dict(_SCIKIT_LEARN, metric="ndcg_score[(k={k})]", gain="linear", ties="average", empty="zero"),
+        dict(_LIGHTGBM, metric="ndcg@{k}", uncut="ndcg@{longest}", gain="exp2", weights="not of empty queries"),
+        dict(
+            _XGBOOST,
+            metric="ndcg[@{k}]",
+            gain="exp2",
+            empty="one",
+            weights="not of empty queries",
+            max_value=1.0 + 1e-6,
+        ),
+        dict(_XGBOOST, metric="ndcg[@{k}]-", gain="exp2", empty="zero"),
+        dict(_CATBOOST, metric="NDCG[:top={k}]", gain="linear", empty="one", weights="queries"),
+        dict(
+            _CATBOOST,
+            metric="NDCG:top={k};type=Exp",
+            uncut="NDCG:type=Exp",
+            gain="exp2",
+            empty="one",
+            weights="queries",
+            max_label=_MAX_FINITE_LABEL,
+        ),
+        dict(_PYTREC_EVAL, metric="ndcg[_cut_{k}]", gain="linear"),
+        dict(_RANX, metric="ndcg[@{k}]", gain="linear"),
+        dict(_RANX, metric="ndcg_burges[@{k}]", gain="exp2", max_label=_MAX_FINITE_LABEL),
+        dict(_IR_MEASURES, metric="nDCG[@{k}]", gain="linear"),
+        dict(_GDEVAL, metric="nDCG(dcg='exp-log2')@{k}", uncut="nDCG(dcg='exp-log2')@{longest}", gain="exp2"),
+        dict(_TF_RANKING, metric="ndcg[(topn={k})]", gain="exp2", max_label=_MAX_FINITE_LABEL_FLOAT32),
+        dict(_TORCHMETRICS, metric="RetrievalNormalizedDCG[(top_k={k})]", gain="linear"),
+    ],
+    "map": [
+        dict(_SCIKIT_LEARN_MAP, metric="label_ranking_average_precision_score", empty="one"),
+        dict(_SCIKIT_LEARN_MAP, metric="average_precision_score", empty="zero"),
+        dict(
+            _LIGHTGBM,
+            metric="map@{k}",
+            uncut="map@{longest}",
+            threshold=Above(0.5),
+            denominator="possible",
+            weights="queries",
+        ),
+        dict(_XGBOOST_BINARY, metric="map[@{k}]", denominator="possible", empty="one"),
+        dict(_XGBOOST_BINARY, metric="map[@{k}]-", denominator="possible", empty="zero"),
+        dict(_CATBOOST, metric="MAP:top={k}{level}", uncut="MAP:top=-1{level}", denominator="possible"),
+        dict(_PYTREC_EVAL, metric="map[_cut_{k}]{level}", denominator="all"),
+        dict(_RANX, metric="map[@{k}]{level}", denominator="all"),
+        dict(_IR_MEASURES, metric="AP{level}[@{k}]", denominator="all"),
+        dict(_TF_RANKING, metric="map[(topn={k})]", denominator="all"),
+        dict(_TORCHMETRICS_BINARY, metric="RetrievalMAP[(top_k={k})]", denominator="found"),
+    ],
+    "mrr": [
+        dict(_CATBOOST, metric="MRR:top={k}{level}", uncut="MRR:top=-1{level}", weights="queries"),
+        dict(_PYTREC_EVAL, metric="recip_rank{level}", takes_k=False),
+        dict(_RANX, metric="mrr[@{k}]{level}"),
+        dict(_IR_MEASURES, metric="RR{level}", takes_k=False),
+        dict(_MS_MARCO, metric="RR{level}@{k}", uncut="RR{level}@{longest}"),
+        dict(_TF_RANKING, metric="mrr[(topn={k})]"),
+        dict(_TORCHMETRICS_BINARY, metric="RetrievalMRR[(top_k={k})]"),
+    ],
+    "err": [
+        dict(_CATBOOST, metric="ERR[:top={k}]", gain="probability", max_label=1, weights="queries"),
+        dict(_GDEVAL, metric="ERR@{k}", uncut="ERR@{longest}", gain="exp2", max_grade=4),
+    ],
+    "precision": [
+        dict(_XGBOOST_BINARY, metric="pre[@{k}]", depth="documents", empty="zero"),
+        dict(_CATBOOST, metric="PrecisionAt:top={k}{level}", uncut="PrecisionAt:top=-1{level}", depth="documents"),
+        dict(_PYTREC_EVAL, metric="P_{k}{level}", uncut="set_P{level}", depth="cutoff"),
+        dict(_RANX, metric="precision[@{k}]{level}", depth="cutoff"),
+        dict(_IR_MEASURES, metric="P{level}@{k}", uncut="SetP{level}", depth="cutoff"),
+        dict(_TF_RANKING, metric="precision[(topn={k})]", depth="documents"),
+        dict(_TORCHMETRICS_BINARY, metric="RetrievalPrecision[(top_k={k})]", depth="cutoff"),
+    ],
+}
+
+#: Conventions by the kind of measure: "ndcg", "map", "mrr", "err" and "precision".
+CONVENTIONS: Mapping[str, tuple[Convention, ...]] = MappingProxyType(
+    {kind: tuple(Convention(measure=kind, **row) for row in rows) for kind, rows in _TABLE.items()}
+)
 
 
 _TEXTS: dict[str, dict[Any, str]] = {

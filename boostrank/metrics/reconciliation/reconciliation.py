@@ -15,8 +15,7 @@ from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_count
 from boostrank.metrics.base import Measure, QueryMeasure
-from boostrank.metrics.reconciliation.conventions import KINDS, Convention, Kind, Settings, setting_text
-from boostrank.metrics.reconciliation.table import CONVENTIONS
+from boostrank.metrics.reconciliation.conventions import CONVENTIONS, KINDS, Convention, Kind, Settings, setting_text
 from boostrank.metrics.reconciliation.values import ReconciledValues
 from boostrank.metrics.registry import get_measure
 from boostrank.tables.html import html_table
@@ -50,10 +49,9 @@ class Reconciliation:
 
         library, metric
             Name of the library, and name of the metric in it.
-        empty, labels, ..., weights, one_document
+        empty, labels, ..., weights
             Conventions of the metric: those of `kind.steps`, which are described in
-            :class:`boostrank.metrics.reconciliation.conventions.Settings`. `one_document` says how a query of one
-            document is treated.
+            :class:`boostrank.metrics.reconciliation.conventions.Settings`.
         value
             Value of the metric; NaN if the library does not take these data.
         low, high
@@ -245,7 +243,7 @@ def _row(
         "metric": convention.name(ours, data.queries.sizes.max()),
     }
     row.update({step: getattr(theirs, step) for step in steps})
-    row.update({"labels": convention.labels, "one_document": convention.one_document})
+    row["labels"] = convention.labels
     values = [data.mean(ours, weights)]
     refused = convention.refuses(data.labels["given"], data.queries, ours.threshold)
     if not refused:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from boostrank.core.queries import Queries
+from boostrank.core.rankings import RankedBlock
+from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
+from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.base import QueryMean, QueryMeasure, values_of_measures
+from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.metrics.reconciliation.conventions import Kind, Settings
-from boostrank.metrics.reconciliation.measures import (
-    LastRankAveragePrecision,
-    ProbabilityReciprocalRank,
-    bounds_of_mean_over_found,
-    mean_over_documents,
-)
 
 
 class ReconciledValues:
@@ -76,8 +75,9 @@ class ReconciledValues:
         else:
             (values,) = values_of_measures([prepared], scores, queries)
         values = np.where(prepared.undefined, np.nan, values)
-        if settings.depth == "documents":
-            values = mean_over_documents(values, settings.k, queries.sizes)
+        if settings.depth == "documents" and settings.k is not None:
+            # Divided by the number of documents of the query, if it has fewer than the cutoff.
+            values = np.minimum(values * (settings.k / np.minimum(settings.k, queries.sizes)), 1.0)
         return values if settings.decimals is None else np.round(values, settings.decimals)
 
     def mean(self, settings: Settings, weights: Floats | None, values: Floats | None = None) -> float:
@@ -120,9 +120,17 @@ def _measure(kind: Kind, settings: Settings) -> Any:
 
 def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
     """Index of the name of each grouped document in the sorted list of all names, shape (n_documents,)."""
-    names: NDArray[Any] = (
-        np.arange(queries.n_documents).astype(str) if documents is None else _checked_names(documents, queries)
-    )
+    import pandas as pd
+
+    names = np.arange(queries.n_documents) if documents is None else np.asarray(documents)
+    if names.shape != (queries.n_documents,):
+        raise ValueError(
+            f"documents must have one name for each of {queries.n_documents} rows; got shape {names.shape}"
+        )
+    missing = pd.isna(names)
+    if missing.any():
+        raise ValueError(f"documents must not be missing; documents[{int(np.argmax(missing))}] is")
+    names = names.astype(str)
     codes = np.unique(queries.group(names), return_inverse=True)[1].astype(np.float64)
     descending = codes[queries.sort(codes)]
     twice = np.flatnonzero((descending[1:] == descending[:-1]) & (queries.positions[1:] > 0))
@@ -132,16 +140,71 @@ def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
     return codes
 
 
-def _checked_names(documents: ArrayLike, queries: Queries) -> NDArray[Any]:
-    """Names of documents as text; ValueError if there is not one for each document, or one is missing."""
-    import pandas as pd
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ProbabilityReciprocalRank(ExpectedReciprocalRank):
+    """Expected reciprocal rank of labels that are themselves probabilities to be satisfied, as in CatBoost."""
 
-    names = np.asarray(documents)
-    if names.shape != (queries.n_documents,):
-        raise ValueError(
-            f"documents must have one name for each of {queries.n_documents} rows; got shape {names.shape}"
-        )
-    missing = pd.isna(names)
-    if missing.any():
-        raise ValueError(f"documents must not be missing; documents[{int(np.argmax(missing))}] is")
-    return names.astype(str)
+    def satisfaction(self, labels: GroupedLabels) -> Floats:
+        return labels.values
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LastRankAveragePrecision(AveragePrecision):
+    """Average precision without a cutoff, where tied documents have the rank of the last of them, as in scikit-learn.
+
+    ``AP = (1/R) sum over relevant documents i of #{relevant j: s_j >= s_i} / #{j: s_j >= s_i}``.
+    """
+
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        def values(ranked: RankedBlock) -> Floats:
+            part, tied, found = ranked.part, ranked.tied, gains[ranked.rows]
+            last = tied.ends - 1
+            found_until = part.sum_before(found)[last] + found[last]
+            return part.sum(found * tied.repeat(found_until / (part.positions[last] + 1))) / relevant[ranked.segments]
+
+        return values
+
+
+def bounds_of_mean_over_found(gains: Floats, scores: Floats, queries: Segments, k: int | None) -> tuple[Floats, Floats]:
+    """Smallest and largest average precision over the permutations of ties if it is divided by the number found.
+
+    The relevant documents of a run of ties that the cutoff divides may be within the cutoff or not. Their number within
+    the cutoff is in both the sum and the divisor, so the extremes may be at any number. For a given number the value is
+    smallest if irrelevant documents are ranked first in each run, and largest if they are ranked last.
+
+    Parameters
+    ----------
+    gains, scores : ndarray, shape (n_documents,)
+        Grouped. Gains are 1 for relevant documents, and 0 for others.
+    queries : Segments
+    k : int, optional
+
+    Returns
+    -------
+    low, high : ndarray, shape (n_queries,)
+        0 for queries without relevant documents.
+    """
+    depths = queries.sizes if k is None else np.minimum(queries.sizes, k)
+    sums = []
+    for tiebreak in (gains, -gains):
+        found = gains[queries.sort(scores, tiebreak)]
+        sums.append((found, found * (queries.sum_before(found) + 1.0) / (queries.positions + 1)))
+    # The run of tied documents that has the last rank within the cutoff.
+    runs = queries.runs(scores[queries.sort(scores)])
+    last = np.searchsorted(runs.ends, queries.starts + depths, side="left")
+    first = runs.starts[last]
+    before, above = queries.positions[first], queries.sum_before(sums[0][0])[first]
+    within, relevant = depths - before, runs.sum(sums[0][0])[last]
+    earlier_low, earlier_high = (queries.sum_before(each)[first] for _, each in sums)
+    # One row for each possible number of relevant documents of this run within the cutoff.
+    least = np.maximum(0.0, within - (runs.sizes[last] - relevant))
+    numbers = Segments.from_sizes((np.minimum(relevant, within) - least).astype(np.int64) + 1)
+    number = numbers.repeat(least) + numbers.positions
+    a, b, t = (numbers.repeat(each) for each in (above, before, within))
+    harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1.0, queries.sizes.max() + 1.0))])
+    end = b + t - number.astype(np.int64)
+    added_low = number + (a - end) * (harmonic[b + t] - harmonic[end])
+    added_high = number + (a - b) * (harmonic[b + number.astype(np.int64)] - harmonic[b])
+    divisors = np.maximum(a + number, 1.0)
+    low = numbers.min((numbers.repeat(earlier_low) + added_low) / divisors)
+    return low, numbers.max((numbers.repeat(earlier_high) + added_high) / divisors)
