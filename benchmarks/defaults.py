@@ -30,7 +30,7 @@ from workloads import SYNTHETIC, data_name, read_folds, training_queries
 import boostrank as br
 from boostrank.model_selection.estimators import accept_qid
 from boostrank.objectives.losses import DEFAULT_LOSS
-from boostrank.rankers.candidates import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
+from boostrank.rankers.automatic import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
 
 HELD_OUT = 0.25
 #: Losses that have no name of their own, by their names in the table.

@@ -356,8 +356,6 @@ class Backend(Protocol):
     PARAMETERS: Mapping[str, str]
     #: Native parameters that concern single features, by canonical name.
     FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
-    #: Name of feature i in the models if the training data had no names, for `str.format`.
-    UNNAMED_FEATURE: str
 
     def loss_defaults(self, values: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
         """Values of parameters that are None, by their names in the ranker, for the losses of boostrank.

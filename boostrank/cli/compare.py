@@ -54,7 +54,7 @@ from boostrank.inputs.arrays import Floats
 from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
 from boostrank.objectives.losses import DEFAULT_LOSS
-from boostrank.rankers.bagging_members import threads_per_member
+from boostrank.rankers.bagging import threads_per_member
 from boostrank.surrogates import SURROGATES
 
 NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")

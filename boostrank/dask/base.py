@@ -326,7 +326,7 @@ class DaskRanker(BaseEstimator):
     def _checked_settings(self, eval_set: Any, early_stopping_metric: str | None) -> Settings:
         """The settings of the local ranker; raises ValueError for those that are invalid."""
         settings = self.local._settings()
-        settings.check_validation(eval_set, early_stopping_metric)
+        settings.check_validation(eval_set)
         if settings.uses_folds:
             raise ValueError(
                 "objective='auto', n_estimators='auto' and ensemble='folds' are not possible on a cluster: choose them "

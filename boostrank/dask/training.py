@@ -49,7 +49,7 @@ from boostrank.objectives.bound_loss import BoundLoss, Float32s
 from boostrank.objectives.labels import Labels, Relevance
 from boostrank.objectives.objective import EdgeObjective
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.grouping import GivenRows, group_data
+from boostrank.rankers.fit_arguments import GivenRows, group_data
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Choice of the objective and of the number of rounds by cross-validation over the training queries."""
+"""Choice of the objective and of the number of rounds by cross-validation, and the training with what was chosen."""
 
 from __future__ import annotations
 
@@ -9,18 +9,36 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.backends.base import Backend, BinnedData, GroupedData, Trained, TrainingSpecification
+from boostrank.backends.base import Backend, BinnedData, GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.backends.progress import RoundsBar, metric_text
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
-from boostrank.objectives.labels import Relevance
-from boostrank.rankers.fold_training import FoldTrainings, make_folds
-from boostrank.rankers.settings import Settings, fold_name
-from boostrank.rankers.single_training import is_of_the_data
+from boostrank.objectives.labels import Clicks, Labels, Relevance
+from boostrank.objectives.losses import DEFAULT_LOSS
+from boostrank.rankers.features import TrainingFeatures
+from boostrank.rankers.settings import AUTO, FitOptions, Settings, fold_name
+from boostrank.rankers.training import FoldTrainings, is_of_the_data, make_folds, train, train_on_kept
 from boostrank.significance.differences import paired_differences
 
+# Candidates differ in what decides between data sets: how much a loss looks at the top of the list, and how hard the
+# trees fit. The first one is the default, which has no parameters of its own. The objective of the boosting library is
+# among them, so that the choice is hardly ever worse than it.
+LIGHTGBM_CANDIDATES: Sequence[Mapping[str, Any]] = (
+    {},
+    {"num_leaves": 15},
+    {"objective": "pairwise-exponential", "extra_trees": True},
+    {"objective": "lambdarank"},
+)
+XGBOOST_CANDIDATES: Sequence[Mapping[str, Any]] = (
+    {},
+    {"grow_policy": "lossguide", "max_leaves": 16, "max_depth": 0},
+    {"objective": "pairwise-exponential", "max_depth": 4, "colsample_bynode": 0.3},
+    {"objective": "rank:ndcg"},
+)
+#: Cutoff of the NDCG by which the objective of a ranker without `k` is chosen.
+DEFAULT_CUTOFF = 10
 #: A candidate replaces the default if it is better by more than this number of standard errors of the difference.
 ERRORS_TO_REPLACE = 1.0
 #: A candidate is dropped early if it is worse than the best one by more than this number of standard errors.
@@ -50,8 +68,7 @@ class Candidate:
     dropped : bool
         Whether it was dropped before the end.
     difference, standard_error : float
-        Mean over queries of its value minus that of the first candidate, and the standard error of this mean; NaN
-        before they are compared.
+        Mean over queries of its value minus that of the first candidate, and the standard error of this mean.
     """
 
     parameters: Mapping[str, Any]
@@ -60,8 +77,8 @@ class Candidate:
     fold_specification: TrainingSpecification
     trainings: FoldTrainings = field(init=False)
     dropped: bool = False
-    difference: float = float("nan")
-    standard_error: float = float("nan")
+    difference: float = 0.0
+    standard_error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -93,6 +110,117 @@ class Choice:
         """The mean of the models of the folds, each with the chosen number of rounds, and those of `init_model`."""
         booster = backend.average(self.candidate.trainings.boosters(self.n_rounds))
         return Trained(booster, backend.n_rounds(booster), self.evals_result(), self.n_rounds)
+
+
+def make_candidates(
+    settings: Settings,
+    table: Sequence[Mapping[str, Any]],
+    features: TrainingFeatures,
+    options: FitOptions,
+    random_state: np.random.RandomState,
+    labels: Labels,
+) -> list[Candidate]:
+    """The specifications among which the training chooses; there is only one unless ``objective="auto"``.
+
+    A value that the user set takes the place of that of a candidate in `table`, and a candidate that is then equal to
+    an earlier one is left out. A parameter that has its default counts as not set. The objectives of the boosting
+    libraries are left out if the labels are clicks, which they do not take.
+
+    Raises
+    ------
+    ValueError
+        If the objective is to be chosen, and the labels are preferences.
+
+    Warns
+    -----
+    UserWarning
+        For a candidate that contradicts other settings, and is left out.
+    """
+    dcg, state = settings.dcg, random_state.get_state()
+
+    def specify(resolved: Settings) -> tuple[TrainingSpecification, TrainingSpecification]:
+        # From a RandomState, all candidates get the same seed.
+        random_state.set_state(state)
+        specification = resolved.for_features(features).specification(random_state, options)
+        in_folds = replace(specification, early_stopping_rounds=settings.patience_in_folds)
+        if specification.metrics:
+            return specification, in_folds
+        cutoff = dcg.k or DEFAULT_CUTOFF if settings.chooses_objective else dcg.k
+        measure = labels.default_measure(replace(dcg, k=cutoff))
+        if specification.dcg.k != dcg.k:
+            # The cutoff of a candidate is that of its loss, and not that of the metric for early stopping.
+            specification = replace(specification, metrics=(labels.default_measure(dcg),))
+        return specification, replace(in_folds, metrics=(measure,))
+
+    if not settings.chooses_objective:
+        return [Candidate({}, settings.values["objective"], *specify(settings))]
+    native = settings.backend.NATIVE_OBJECTIVES if isinstance(labels, Clicks) else ()
+    if not isinstance(labels, Clicks):
+        labels.require_relevance(AUTO)
+    candidates: list[Candidate] = []
+    for parameters in table:
+        own = {name: value for name, value in parameters.items() if name not in settings.given - {"objective"}}
+        if own.get("objective") in native or any(own == one.parameters for one in candidates):
+            continue
+        changed = {"objective": DEFAULT_LOSS, **own}
+        try:
+            specifications = specify(settings.changed(changed))
+        except ValueError as error:
+            if not own:
+                raise
+            warn_of_left_out(own, error)
+            continue
+        candidates.append(Candidate(own, changed["objective"], *specifications))
+    return candidates
+
+
+def choose_and_train(
+    backend: Backend,
+    candidates: Sequence[Candidate],
+    settings: Settings,
+    data: GroupedData,
+    kept: Bools | None,
+    validation: list[ValidationSet],
+    random_state: np.random.RandomState,
+) -> tuple[Trained, TrainingSpecification, Choice | None]:
+    """Choose objective and number of rounds, as far as the settings leave them open, and train.
+
+    Parameters
+    ----------
+    backend : Backend
+    candidates : list of Candidate
+        See :func:`make_candidates`.
+    settings : Settings
+    data : GroupedData
+    kept : ndarray of bool, shape (n_queries,), optional
+        The queries to train on, if `validation_fraction` holds the others out.
+    validation : list of ValidationSet
+        Those of the user.
+    random_state : RandomState
+        Draws the folds.
+
+    Returns
+    -------
+    (Trained, TrainingSpecification, Choice or None)
+        The model, the specification of its training, and what was chosen on folds, if there were any.
+    """
+    choice, specification = None, candidates[0].specification
+    if settings.uses_folds:
+        # Queries that are held out must not decide on the objective either.
+        with named_part("the queries that validation_fraction leaves to train on"):
+            to_choose = data if kept is None else data.take(kept)
+        choice = choose(backend, candidates, to_choose, settings, random_state)
+        del to_choose
+        specification = choice.specification
+    if choice is not None and settings.averages_folds:
+        trained = choice.average(backend)
+    elif kept is None:
+        trained = train(backend, specification, data, validation)
+    else:
+        trained = train_on_kept(backend, specification, data, kept, settings.values["refit"])
+    if choice is not None and settings.chooses_rounds:
+        trained = trained._replace(evals_result={**choice.evals_result(), **trained.evals_result})
+    return trained, specification, choice
 
 
 def choose(
@@ -140,22 +268,11 @@ def choose(
             one.fold_specification = _with_one_scale(one.fold_specification, data.labels.values)
     folds = make_folds(data.queries, settings.n_folds, random_state)
     started = _start(backend, candidates, data, folds)
-    default = started[0]
     if settings.averages_folds and settings.patience_in_folds is not None:
         _require_cuts(started)
-    if len(started) == 1:
-        with _progress(started) as bar:
-            while not default.trainings.has_ended:
-                default.trainings.next_round()
-                bar.advance()
-        default.difference = default.standard_error = 0.0
-        chosen = default
-    else:
-        relevant = _has_relevant_documents(data, folds)
-        _train_all(started, relevant, len(folds))
-        going = [one for one in started if not one.dropped]
-        better = [one for one in going if one.difference > ERRORS_TO_REPLACE * one.standard_error]
-        chosen = max(better, key=lambda one: one.difference, default=default)
+    _train_all(started, data, folds)
+    better = [one for one in started if not one.dropped and one.difference > ERRORS_TO_REPLACE * one.standard_error]
+    chosen = max(better, key=lambda one: one.difference, default=started[0])
     specification, n_rounds = chosen.specification, chosen.trainings.judged_round
     if settings.chooses_rounds:
         specification = specification.for_refit(backend, n_rounds)
@@ -194,19 +311,23 @@ def _require_cuts(candidates: Sequence[Candidate]) -> None:
         )
 
 
-def _train_all(candidates: Sequence[Candidate], relevant: Bools, n_folds: int) -> None:
+def _train_all(candidates: Sequence[Candidate], data: GroupedData, folds: Sequence[Bools]) -> None:
     """Train the candidates round by round, drop some of them early, and compare the others at the end."""
-    stages, n_rounds = _stages(candidates[0].fold_specification), 0
+    stages, relevant = [], np.zeros(0, dtype=bool)
+    if len(candidates) > 1:
+        stages, relevant = _stages(candidates[0].fold_specification), _are_compared(data, folds)
+    n_rounds = 0
     with _progress(candidates) as bar:
         while going := [one for one in candidates if not one.dropped and not one.trainings.has_ended]:
             for one in going:
                 one.trainings.next_round()
             n_rounds += 1
             if n_rounds in stages:
-                limit = _n_going_on(len(candidates), n_folds) if n_rounds == stages[0] else len(candidates)
+                limit = _n_going_on(len(candidates), len(folds)) if n_rounds == stages[0] else len(candidates)
                 _drop(candidates, relevant, limit)
             bar.advance()
-    _compare(candidates, relevant)
+    if len(candidates) > 1:
+        _compare(candidates, relevant)
 
 
 def _start(
@@ -220,11 +341,6 @@ def _start(
     for i, held_out in enumerate(folds):
         with named_part(f"{fold_name(i)} of cv={len(folds)}"):
             kept, tested = data.take(~held_out), data.take(held_out)
-        if kept.weights is not None and not kept.weights.any():
-            raise ValueError(
-                f"{fold_name(i)} of cv={len(folds)} holds out all queries with a positive sample_weight, so that there "
-                "are none to train on: leave out the queries of weight 0"
-            )
         binned: BinnedData = {}
         for one in list(remaining):
             try:
@@ -242,13 +358,13 @@ def warn_of_left_out(parameters: Mapping[str, Any], error: Exception) -> None:
     warn(f"objective='auto' leaves out the candidate {dict(parameters)}: {error}")
 
 
-def _has_relevant_documents(data: GroupedData, folds: Sequence[Bools]) -> Bools:
-    """Whether each held-out query has a relevant document, one fold after another, shape (n_queries,).
+def _are_compared(data: GroupedData, folds: Sequence[Bools]) -> Bools:
+    """Whether each held-out query counts in the comparison of candidates, one fold after another, shape (n_queries,).
 
-    Of clicks it is whether the query has impressions.
+    Queries without a relevant document do not count; with clicks, queries without impressions do not.
     """
-    relevant = data.labels.compared(data.queries)
-    return np.concatenate([relevant[held_out] for held_out in folds])
+    compared = data.labels.compared(data.queries)
+    return np.concatenate([compared[held_out] for held_out in folds])
 
 
 def _stages(specification: TrainingSpecification) -> list[int]:

@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-import inspect
-import os
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
+from typing import Any, NamedTuple, Self
 
+import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import GroupedData, Trained
 from boostrank.backends.custom_functions import CustomObjective
 from boostrank.core.dcg import DCG
-from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, named_part
-from boostrank.inputs.frames import find_qid, require_qid
+from boostrank.core.queries import Queries
+from boostrank.core.threads import n_threads
+from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, is_number, named_part
 from boostrank.metrics.scorers import remember_training_queries
-from boostrank.rankers.bagging_members import (
-    draw_sample,
-    mean_out_of_bag_scores,
-    number_to_draw,
-    threads_per_member,
-    train_member,
-)
 from boostrank.rankers.base import BoostedRanker
-from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.fit_arguments import refuse_bag_arguments
-from boostrank.rankers.grouping import training_data
+from boostrank.rankers.fit_arguments import training_data
+from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.settings import Settings, is_function
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-class BaggedRanker(BaseEstimator):
+class BaggedRanker(TrainedModel):
     """The mean of rankers, each trained on another random sample of the queries (bagging).
 
     The score of a document is the mean of the scores of the members, ``f(x) = (f_1(x) + ... + f_m(x)) / m``. As the sum
     of trees is a sum of trees, this mean is one model of the boosting library, `booster_`, with the trees of all
     members and leaves divided by m: prediction, SHAP values and model files are those of one model.
+
+    `predict`, `staged_predict`, `apply`, `save_model`, `load_model`, `to_onnx` and `get_feature_importances` are those
+    of rankers, for this one model. After `load_model` there are no members and no out-of-bag scores.
 
     Samples consist of whole queries. With replacement, a query that is drawn c times gets the weight c, times its
     `sample_weight`: gradients and Hessians are those of c copies of the query, and a training reads only the 63% of
@@ -78,13 +71,13 @@ class BaggedRanker(BaseEstimator):
     estimators_samples_ : list of ndarray of int
         The queries that were drawn for each member, as numbers in the sequence in which queries first appear in `qid`.
         A query that was drawn several times is contained several times.
-    ranker_ : LightGBMRanker or XGBoostRanker
-        The mean of the members as one ranker, which has all methods of rankers, such as `staged_predict`, `to_onnx` and
-        `get_feature_importances`. Its rounds are those of the first member, then those of the second, and so on.
     booster_ : lightgbm.Booster or xgboost.Booster
-        The model of `ranker_`.
+        The mean of the members as one model. Its rounds are those of the first member, then those of the second, and so
+        on.
     best_iteration_ : int
-        Number of its rounds, which is the sum over the members.
+        Number of rounds of `booster_`, which is the sum over the members.
+    evals_result_, best_score_ : dict
+        Those of the members, with the names "member_0_valid_0", "member_1_valid_0", ... of the validation sets.
     feature_importances_ : ndarray, shape (n_features_in_,)
         Importances of the features in `booster_`, of the kind that the ranker's `importance_type` names.
     oob_prediction_ : ndarray of float64, shape (n_documents,)
@@ -121,9 +114,6 @@ class BaggedRanker(BaseEstimator):
     (True, True)
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True}
-    __metadata_request__score: ClassVar = {"qid": True}
-
     def __init__(
         self,
         ranker: BoostedRanker,
@@ -152,7 +142,6 @@ class BaggedRanker(BaseEstimator):
         position: ArrayLike | None = None,
         eval_metric: Any = None,
         early_stopping_metric: str | None = None,
-        **others: Never,
     ) -> Self:
         """Draw the samples, train the members, and average them.
 
@@ -174,18 +163,9 @@ class BaggedRanker(BaseEstimator):
             For parameters and data that are invalid, and if a member that is to stop early was trained on all queries,
             so that it has no out-of-bag queries. After an error the ranker is unchanged.
         TypeError
-            If `ranker` is no LightGBMRanker and no XGBoostRanker, and for an argument that does not exist.
+            If `ranker` is no LightGBMRanker and no XGBoostRanker.
         """
-        if others:
-            refuse_bag_arguments(others, inspect.signature(self.fit).parameters)
         settings = self._check_parameters()
-        has_validation = settings.uses_folds or any(
-            settings.values[name] is not None for name in ("early_stopping_rounds", "validation_fraction")
-        )
-        if eval_metric is not None and not has_validation:
-            raise ValueError(
-                "eval_metric is for the queries that members stop early on: set early_stopping_rounds of the ranker"
-            )
         random_state = as_random_state(self.random_state)
         data, features, given = training_data(self, X, y, qid, group, sample_weight, position=position)
         n_drawn = number_to_draw(self.max_samples, data.queries.n_queries)
@@ -199,77 +179,18 @@ class BaggedRanker(BaseEstimator):
         members = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(train_member)(*common, number, sample) for number, sample in enumerate(samples)
         )
-        average = self._average([member.ranker for member in members], features)
+        rankers = [member.ranker for member in members]
+        booster = self._library.average([one.booster_ for one in rankers])
         scores = mean_out_of_bag_scores(data.queries, samples, [member.scores for member in members])
-        self.oob_scores_ = given.of_queries(self._score_queries(data, scores))
-        self.oob_prediction_ = given.ungroup(scores)
-        self.estimators_ = [member.ranker for member in members]
-        self.estimators_samples_ = [given.query_numbers[sample.drawn] for sample in samples]
-        self.ranker_ = average
-        features.copy_to(self)
-        for fitted in (self, average):
-            remember_training_queries(fitted, given.queries)
+        per_query = self._score_queries(data, scores)
+        self._set_model(Trained(booster, self._library.n_rounds(booster), {}), features)
+        for i, one in enumerate(rankers):
+            self.evals_result_.update({f"member_{i}_{name}": values for name, values in one.evals_result_.items()})
+            self.best_score_.update({f"member_{i}_{name}": values for name, values in one.best_score_.items()})
+        self.estimators_, self.estimators_samples_ = rankers, [given.query_numbers[one.drawn] for one in samples]
+        self.oob_scores_, self.oob_prediction_ = given.of_queries(per_query), given.ungroup(scores)
+        remember_training_queries(self, given.queries)
         return self
-
-    def predict(self, X: Any, **options: Any) -> Any:
-        """Predict the score of each row, which is the mean of the scores of the members.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
-            As in :meth:`fit`.
-        **options
-            Those of :meth:`boostrank.LightGBMRanker.predict`, such as ``pred_contrib=True`` for SHAP values.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_documents,)
-            With options, what these return.
-        """
-        check_is_fitted(self, "ranker_")
-        return self.ranker_.predict(X, **options)
-
-    def score(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Mean NDCG@k of the predicted scores, as :meth:`boostrank.LightGBMRanker.score` of `ranker_` computes it.
-
-        Raises
-        ------
-        ValueError
-            If there are no query ids, and for labels, query ids, weights or features that are invalid.
-        """
-        check_is_fitted(self, "ranker_")
-        require_qid(find_qid(X, qid, y)[1], f"{type(self).__name__}.score")
-        return self.ranker_.score(X, y, qid, sample_weight)
-
-    def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Write `booster_` to a file of the boosting library, which ``LightGBMRanker().load_model(path)`` reads."""
-        check_is_fitted(self, "ranker_")
-        self.ranker_.save_model(path)
-
-    @property
-    def booster_(self) -> Any:
-        """The mean of the members as one model of the boosting library."""
-        check_is_fitted(self, "ranker_")
-        return self.ranker_.booster_
-
-    @property
-    def best_iteration_(self) -> int:
-        """Number of rounds of `booster_`."""
-        check_is_fitted(self, "ranker_")
-        return self.ranker_.best_iteration_
-
-    @property
-    def feature_importances_(self) -> NDArray[Any]:
-        """Importance of each feature in `booster_`, shape (n_features_in_,)."""
-        check_is_fitted(self, "ranker_")
-        return self.ranker_.feature_importances_
-
-    def get_feature_importances(self, importance_type: str | None = None) -> pd.Series:
-        """Importances of the features in `booster_`, sorted so that the largest is first, as those of `ranker`."""
-        check_is_fitted(self, "ranker_")
-        return self.ranker_.get_feature_importances(importance_type)
 
     @property
     def oob_score_(self) -> float:
@@ -283,12 +204,9 @@ class BaggedRanker(BaseEstimator):
         values = self._out_of_bag_values()
         return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        return tags
+    @property
+    def _parameters(self) -> BoostedRanker:
+        return self.ranker
 
     def _check_parameters(self) -> Settings:
         """Check the parameters; returns the settings of the ranker."""
@@ -301,14 +219,7 @@ class BaggedRanker(BaseEstimator):
             )
         check_count("n_estimators", self.n_estimators)
         check_flag("bootstrap", self.bootstrap)
-        if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
-            raise ValueError(f"n_jobs must be None or an integer that is not 0; got {self.n_jobs!r}")
         settings = ranker._settings()
-        if settings.values["random_state"] is not ranker.random_state:
-            raise ValueError(
-                "ranker has a seed under one of its other names, but each member gets a random_state of its own: give "
-                "random_state to BaggedRanker instead"
-            )
         objective = settings.values["objective"]
         if self.bootstrap and is_function(objective) and not CustomObjective(objective).takes_weights:
             raise ValueError(
@@ -317,14 +228,6 @@ class BaggedRanker(BaseEstimator):
                 "max_samples below 1"
             )
         return settings
-
-    def _average(self, members: list[BoostedRanker], features: TrainingFeatures) -> BoostedRanker:
-        """The mean of the members as a fitted ranker."""
-        average = clone(self.ranker)
-        backend = average._backend
-        booster = backend.average([member.booster_ for member in members])
-        average._set_fitted(Trained(booster, backend.n_rounds(booster), {}), features)
-        return average
 
     def _score_queries(self, data: GroupedData, scores: Floats) -> Floats:
         """The value of the measure of the ranker for each query; NaN for queries without scores.
@@ -343,7 +246,7 @@ class BaggedRanker(BaseEstimator):
         return values
 
     def _out_of_bag_values(self) -> Floats:
-        check_is_fitted(self, "ranker_")
+        check_is_fitted(self, "oob_scores_")
         return self.oob_scores_[~np.isnan(self.oob_scores_)]
 
 
@@ -354,3 +257,157 @@ def _stops_on_out_of_bag(settings: Settings) -> bool:
     """
     has_others = settings.values["validation_fraction"] is not None or settings.chooses_rounds
     return settings.values["early_stopping_rounds"] is not None and not (has_others or settings.averages_folds)
+
+
+class Sample(NamedTuple):
+    """The queries that were drawn for a member.
+
+    Attributes
+    ----------
+    drawn : ndarray of int64, shape (n_drawn,)
+        Numbers of queries, in the sequence in which they were drawn.
+    counts : ndarray of int64, shape (n_queries,)
+        How often each query was drawn.
+    seed : int
+        The `random_state` of the member.
+    """
+
+    drawn: Ints
+    counts: Ints
+    seed: int
+
+    @property
+    def is_out_of_bag(self) -> Bools:
+        """Mask of the queries that were not drawn, shape (n_queries,)."""
+        return self.counts == 0
+
+
+class Member(NamedTuple):
+    """A member of a bagged ranker, and the scores of the documents of its out-of-bag queries, grouped by query."""
+
+    ranker: BoostedRanker
+    scores: Floats
+
+
+def number_to_draw(max_samples: int | float, n_queries: int) -> int:
+    """The number of queries to draw for a member.
+
+    Parameters
+    ----------
+    max_samples : int or float
+        The number, or its share of the queries.
+    n_queries : int
+
+    Raises
+    ------
+    ValueError
+        For a number that is not from 1 to `n_queries`, and for a share that is not above 0 and at most 1.
+
+    Examples
+    --------
+    >>> number_to_draw(0.5, 9), number_to_draw(3, 9)
+    (4, 3)
+    """
+    if is_count(max_samples) and 1 <= max_samples <= n_queries:
+        return int(max_samples)
+    if is_count(max_samples) or not (is_number(max_samples) and 0 < max_samples <= 1):
+        raise ValueError(
+            f"max_samples must be a number of queries, an integer from 1 to {n_queries}, or their share, a float above "
+            f"0 and at most 1; got {max_samples!r}"
+        )
+    return max(1, int(max_samples * n_queries))
+
+
+def draw_sample(n_queries: int, n_drawn: int, bootstrap: bool, random_state: np.random.RandomState) -> Sample:
+    """Draw the queries of a member, with replacement if `bootstrap` is True, and its seed."""
+    drawn = random_state.choice(n_queries, n_drawn, replace=bootstrap)
+    counts = np.bincount(drawn, minlength=n_queries)
+    return Sample(drawn, counts, int(random_state.randint(2**31 - 1)))
+
+
+def threads_per_member(n_jobs: int | None, n_members: int) -> int | None:
+    """The number of threads of each training if several run at the same time; None if the library may choose it.
+
+    It is the number of processors divided by that of the trainings, and at most OMP_NUM_THREADS, which both libraries
+    read where no number is given.
+    """
+    n_workers = min(joblib.effective_n_jobs(n_jobs), n_members)
+    if n_workers == 1:
+        return None
+    return min(max(1, joblib.cpu_count() // n_workers), n_threads())
+
+
+def train_member(
+    ranker: BoostedRanker,
+    data: GroupedData,
+    stops_on_out_of_bag: bool,
+    options: dict[str, Any],
+    number: int,
+    sample: Sample,
+) -> Member:
+    """Train member `number`, counted from 0, a clone of `ranker`, and predict the scores of its out-of-bag queries.
+
+    `options` are arguments of `fit` on metrics. Raises ValueError if the member is to stop early on out-of-bag queries
+    and there are none.
+    """
+    has_out_of_bag = bool(sample.is_out_of_bag.any())
+    with named_part(f"member {number} of the bag, the queries that it drew"):
+        part = data.take(~sample.is_out_of_bag)
+    options = dict(options)
+    if stops_on_out_of_bag:
+        if not has_out_of_bag:
+            raise ValueError(
+                f"member {number} was trained on all {len(sample.counts)} queries, so that it has no out-of-bag "
+                "queries for early_stopping_rounds: lower max_samples, or set validation_fraction of the ranker"
+            )
+        with named_part(f"member {number} of the bag, its out-of-bag queries, on which it stops early"):
+            out_of_bag = data.take(sample.is_out_of_bag)
+        options["eval_set"] = [(out_of_bag.X, out_of_bag.labels.values, out_of_bag.queries.qid)]
+    weights = _weights(part, sample.counts[~sample.is_out_of_bag])
+    member = clone(ranker).set_params(random_state=sample.seed)
+    with named_part(f"member {number} of the bag"):
+        member.fit(
+            part.X,
+            part.labels.values,
+            part.queries.qid,
+            sample_weight=weights,
+            position=part.position,
+            **options,
+        )
+    return Member(member, member.predict(_features(data, sample.is_out_of_bag)) if has_out_of_bag else np.zeros(0))
+
+
+def _features(data: GroupedData, chosen: Bools) -> Any:
+    """The features of some queries. A log of clicks need not have impressions of them."""
+    return _safe_indexing(data.X, np.flatnonzero(data.queries.repeat(chosen)))
+
+
+def _weights(part: GroupedData, counts: Ints) -> Floats | None:
+    """The weight of each document: that of the data times how often its query was drawn; None if all are equal."""
+    if part.weights is None and (counts == 1).all():
+        return None
+    repeated = part.queries.repeat(counts.astype(np.float64))
+    return repeated if part.weights is None else repeated * part.weights
+
+
+def mean_out_of_bag_scores(queries: Queries, samples: list[Sample], scores: list[Floats]) -> Floats:
+    """The mean score of each document over the members that were not trained on its query.
+
+    Parameters
+    ----------
+    queries : Queries
+    samples : list of Sample
+    scores : list of ndarray
+        Scores of the out-of-bag documents of each member, grouped by query.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_documents,)
+        Grouped by query; NaN for queries that all members were trained on.
+    """
+    total, n_members = np.zeros(queries.n_documents), np.zeros(queries.n_queries)
+    for sample, part in zip(samples, scores, strict=True):
+        total[queries.repeat(sample.is_out_of_bag)] += part
+        n_members += sample.is_out_of_bag
+    n_members[n_members == 0] = np.nan
+    return total / queries.repeat(n_members)

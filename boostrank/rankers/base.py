@@ -1,45 +1,175 @@
-"""The base class of the rankers: validation of data and settings, fit, score, save and load."""
+"""The base class of the rankers: parameters, and fit."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from string import Template
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
+from typing import Any, ClassVar, Never, Self, TypeVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained, TrainingSpecification
 from boostrank.backends.models import warn_without_splits
-from boostrank.core.dcg import DCG
 from boostrank.core.threads import use_threads
-from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.metrics.scorers import remember_training_queries, warn_of_cut_queries
-from boostrank.objectives.labels import as_labels
-from boostrank.rankers.attributes import AttributesMixin
-from boostrank.rankers.candidates import make_candidates
-from boostrank.rankers.chosen_training import choose_and_train
-from boostrank.rankers.eval_sets import EvalArguments, EvalSet, as_eval_set
+from boostrank.metrics.scorers import remember_training_queries
+from boostrank.rankers.automatic import choose_and_train, make_candidates
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.fit_arguments import refuse_arguments
-from boostrank.rankers.grouping import training_data
-from boostrank.rankers.prediction import PredictionMixin
+from boostrank.rankers.fit_arguments import EvalSet, eval_parts, refuse_arguments, training_data
+from boostrank.rankers.learning_rate import set_learning_rates
+from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.settings import FitOptions, Rule, Settings
 
-if TYPE_CHECKING:
-    import pandas as pd
+T = TypeVar("T")
+#: Text that the docstrings of both rankers have; :func:`insert_common_text` inserts it.
+_COMMON_TEXT: Mapping[str, str] = {
+    "choice_of_objective": """\
+"auto" chooses by cross-validation over the training queries among a few candidates,
+    ``boostrank.rankers.automatic.$candidates``, "$native" among them. The first one, the default
+    objective, is kept unless another one is better by more than one standard error of the difference, paired by
+    query: the difference of the deciding metric of `fit`, by default NDCG with the ranker's `gain`, `discount` and
+    `k`, 10 if `k` is None. Queries without a relevant document do not count. For clicks, the objective of the
+    library is left out. Candidates that are worse than the best one by more than two standard errors after a
+    quarter or half of the rounds are dropped. Parameters of the ranker that are not at their default take the place
+    of those of candidates. With 3 folds, all trainings together have at most 10 times the rounds times documents of
+    one training; with 4 or more folds, only the default and the best other candidate go on after a quarter of the
+    rounds.""",
+    "targets_and_rounds": """\
+gain, discount, k
+    Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
+    :class:`boostrank.DCG`.
+normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+    How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
+    :func:`boostrank.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own in its place.
+n_estimators : int or "auto", default 100
+    Number of boosting rounds. "auto" takes the number at which the mean over `cv` folds of the training queries of
+    the deciding metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this
+    mean has not improved for `early_stopping_rounds` rounds, 50 if that is None, and after 2000 rounds. A
+    validation set is then only evaluated.
+learning_rate : float, optional
+    By default 0.1, and from 0.1 to 0.3 for the losses of boostrank with 50 to 299 rounds and without early
+    stopping: the more of what trees learn from some training queries is true of others, the larger it is. Two
+    short trainings on at most 400 training queries tell (:mod:`boostrank.rankers.learning_rate`).""",
+    "validation": """\
+early_stopping_rounds : int, optional
+    Training stops when the deciding metric has not improved for this number of rounds: `early_stopping_metric` of
+    `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps
+    the rounds up to the best one. With `objective="auto"`, candidates are judged at the best round of their mean
+    over folds, instead of after all rounds.
+validation_fraction : float in (0, 1), optional
+    Share of the training queries that are held out as validation set. With `objective="auto"`, only the others
+    decide on the objective.
+refit : bool, default False
+    After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
+    the number of rounds that was found.
+cv : int, optional
+    Number of folds of the training queries for `objective="auto"`, `n_estimators="auto"` and `ensemble="folds"`.
+    They are drawn with `random_state`, and each query is held out by one fold. By default 5, and 3 with
+    `objective="auto"`: a candidate costs ``cv - 1`` trainings.
+ensemble : {"folds"}, optional
+    "folds" averages the models of the folds, instead of training on all queries. `n_estimators` is the number of
+    rounds of each of them.""",
+    "seed_and_threads": """\
+random_state : int, RandomState or None
+    An integer is the seed of $library, and of the choice of the queries to hold out: the same integer gives the
+    same model. From a RandomState, each `fit` draws another seed. With None, $library uses its default seed, and
+    each `fit` holds out other queries.
+n_jobs : int, optional
+    Number of threads of $library, and of the losses and metrics of boostrank in `fit`. None lets $library choose,
+    and is ``OMP_NUM_THREADS``, or the number of processors, for losses and metrics.""",
+    "parameters_of_features": """\
+Parameters that concern single features take them by name, or by index from 0; a column "qid" is no feature and
+    does not count. Values of too many or too few features, and features that do not exist, are errors.""",
+    "attributes": """\
+learning_rate_ : float
+    The learning rate at the start of the training, which callbacks may change; not after `load_model`.
+evals_result_ : dict of str to dict of str to list of float
+    Values of each metric on each validation set, one for each round of this training:
+    ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
+    `eval_names`; the queries that `validation_fraction` holds out are "valid_0". With `n_estimators="auto"` or
+    `ensemble="folds"`, the held-out queries of the folds are "fold_0", "fold_1", ... Empty without validation sets
+    and after `load_model`.
+best_score_ : dict of str to dict of str to float
+    The values in the last round of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``. With
+    `refit`, they are those of the model that was trained without the held-out queries.
+objective_ : str, Surrogate, EdgeLoss or callable
+    The parameter `objective` with which the model was trained, the chosen one if it was "auto"; not after
+    `load_model`.
+best_params_ : dict
+    With folds: the parameters of the chosen candidate, in which it differs from the ranker with the default
+    objective.
+cv_results_ : dict of str to ndarray of shape (n_candidates,)
+    With folds: the results of the candidates, from which ``pandas.DataFrame(cv_results_)`` makes a table.
+    :class:`boostrank.displays.CandidatesDisplay` plots them. Without `objective="auto"` there is one candidate.
+
+    params, objective
+        Its parameters, as in `best_params_`, and its objective.
+    metric
+        Name of the deciding metric.
+    n_rounds
+        Number of rounds at which it is judged.
+    mean_test_score
+        Mean of the deciding metric over the folds, after this number of rounds.
+    difference, standard_error
+        Mean over the held-out queries with a relevant document of its value minus that of the first candidate, and
+        the standard error of this mean; for a dropped candidate, when it was dropped.
+    rounds_trained, dropped, chosen
+        Number of rounds that it was trained, and whether it was dropped before the end or chosen.
+    mean_curve
+        Mean of the deciding metric over the folds after each round, shape (rounds_trained,).
+feature_importances_ : ndarray, shape (n_features_in_,)
+n_features_in_ : int
+feature_names_in_ : ndarray of str, if X had column names""",
+    "examples": """\
+>>> from boostrank import $ranker, make_ranking
+>>> X, y, qid = make_ranking(n_queries=50, random_state=0)
+>>> ranker = $ranker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
+>>> ranker.score(X, y, qid) > 0.7
+True
+
+Two metrics on a validation set, of which the first decides on early stopping:
+
+>>> ranker = $ranker(n_estimators=200, early_stopping_rounds=10)
+>>> test = make_ranking(n_queries=20, random_state=1)
+>>> ranker = ranker.fit(X, y, qid, eval_set={"test": test}, eval_metric=["ndcg@10", "map"])
+>>> list(ranker.best_score_["test"]), ranker.best_iteration_ < 200
+(['ndcg@10', 'map'], True)
+
+Objective and number of rounds chosen by cross-validation over the training queries:
+
+>>> ranker = $ranker("auto", n_estimators="auto", early_stopping_rounds=10, random_state=0).fit(X, y, qid)
+>>> chosen = ranker.cv_results_["chosen"]
+>>> ranker.best_iteration_ == ranker.cv_results_["n_rounds"][chosen].item()
+True""",
+}
 
 
-class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
+def insert_common_text(library: str, native_objective: str) -> Callable[[type[T]], type[T]]:
+    """A decorator that inserts text into the docstring of a ranker, in place of names such as ``$attributes``.
+
+    `library` is the name of the boosting library, and `native_objective` one of its own objectives.
+    """
+
+    def insert(ranker: type[T]) -> type[T]:
+        # Python -OO leaves out docstrings.
+        if ranker.__doc__:
+            words = {"library": library, "native": native_objective, "ranker": ranker.__name__}
+            words["candidates"] = f"{library.upper()}_CANDIDATES"
+            common = {name: Template(text).substitute(words) for name, text in _COMMON_TEXT.items()}
+            ranker.__doc__ = Template(inspect.cleandoc(ranker.__doc__)).substitute(common)
+        return ranker
+
+    return insert
+
+
+class BoostedRanker(TrainedModel):
     """A ranker on a boosting library; a subclass sets its backend and defines its parameters."""
 
-    __metadata_request__fit: ClassVar = {"qid": True}
-    __metadata_request__score: ClassVar = {"qid": True}
     _backend: ClassVar[Backend]
     _rules: ClassVar[Mapping[str, Rule]]
     #: The parameters of each of the candidates among which ``objective="auto"`` chooses.
@@ -75,8 +205,6 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         init_score: ArrayLike | None = None,
         position: ArrayLike | None = None,
         eval_set: EvalSet = None,
-        eval_X: Any = None,
-        eval_y: Any = None,
         eval_names: Sequence[str] | None = None,
         eval_qid: Sequence[Any] | None = None,
         eval_group: Sequence[Any] | None = None,
@@ -127,8 +255,6 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             are in a column or an index level, as in training, or in `eval_qid` or `eval_group`. The keys of a dict are
             the names of the sets. A set of the same objects `X` and `y` as in training is the training data, and needs
             no query ids. The last set that is not the training data decides on early stopping.
-        eval_X, eval_y : as X and y, or tuples of these, optional
-            Features and labels of one validation set, or of several, in place of `eval_set`.
         eval_names : list of str, optional
             Names of the validation sets. By default, set number i is "valid_i", counted from 0, and the training data
             are "training".
@@ -181,11 +307,9 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
             If no tree has a split, with the cause if it lies in the labels: all are equal, or no document was clicked.
         """
         if others:
-            known = inspect.signature(self.fit).parameters
-            refuse_arguments(f"{type(self).__name__}.fit", others, known, self._defaults())
+            refuse_arguments(f"{type(self).__name__}.fit", others, self._defaults())
         settings = self._settings()
-        eval_set = as_eval_set(eval_set, eval_X, eval_y)
-        settings.check_validation(eval_set, early_stopping_metric)
+        settings.check_validation(eval_set)
         random_state = settings.random_state()
         data, features, rows = training_data(
             self, X, y, qid, group, sample_weight, init_score=init_score, position=position
@@ -194,149 +318,46 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         kept = settings.kept_queries(data.queries.n_queries, random_state)
         options = FitOptions(eval_metric, early_stopping_metric, callbacks, verbose, model)
         candidates = make_candidates(settings, self._candidates, features, options, random_state, data.labels)
-        given = EvalArguments(eval_set, eval_names, eval_qid, eval_group, eval_sample_weight, eval_init_score)
-        parts = given.parts(X, y, qid, group)
-        settings.refuse_fold_names([part.name for part in parts])
+        parts = eval_parts(
+            eval_set,
+            eval_names,
+            X,
+            y,
+            qid,
+            group,
+            eval_qid=eval_qid,
+            eval_group=eval_group,
+            eval_sample_weight=eval_sample_weight,
+            eval_init_score=eval_init_score,
+        )
         with use_threads(settings.values["n_jobs"]):
             validation = [part.bind(candidates[0].specification, data, features) for part in parts]
+            set_learning_rates(candidates, settings, self._backend, data, kept)
             trained, specification, choice = choose_and_train(
                 self._backend, candidates, settings, data, kept, validation, random_state
             )
         warn_without_splits(self._backend, trained.booster, data.labels.sameness)
         self._set_fitted(trained, features, specification)
         if choice is not None:
-            self._trained_objective = choice.candidate.objective
+            self.objective_ = choice.candidate.objective
             self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
         # Rows that the labels leave out are no rows that a splitter cut off.
         remember_training_queries(self, rows.queries)
         return self
 
-    def score(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Mean NDCG@k of the predicted scores, with this ranker's `gain`, `discount` and `k`.
-
-        It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is that of
-        :func:`boostrank.metrics.agreement_score`, and if `y` is ClickLabels, that of
-        :class:`boostrank.metrics.ClickDCG` with this ranker's `k` and `discount`.
-
-        Parameters
-        ----------
-        X, y, qid
-            As in :meth:`fit`.
-        sample_weight : array-like, optional
-            Weights of the queries in the mean, as in :func:`boostrank.ndcg_score`. The ``score`` of a scikit-learn
-            Pipeline passes them on with metadata routing.
-
-        Raises
-        ------
-        ValueError
-            If there are no query ids, and for labels, query ids, weights or features that are invalid.
-
-        Warns
-        -----
-        UserWarning
-            If queries are scored that the ranker was trained on with other documents, because a splitter by rows, such
-            as scikit-learn's ``KFold``, cut them apart.
-        """
-        _, found = find_qid(X, qid, y)
-        qid = require_qid(found, f"{type(self).__name__}.score")
-        warn_of_cut_queries(self, qid)
-        measure = as_labels(y).default_measure(DCG(self.k, self.gain, self.discount))
-        return float(measure(y, self.predict(X), qid, sample_weight=sample_weight))
-
-    def get_feature_importances(self, importance_type: str | None = None) -> pd.Series:
-        """Importances of the features, sorted so that the largest is first.
-
-        Parameters
-        ----------
-        importance_type : str, optional
-            Kind of importance; the default is the parameter `importance_type` of the ranker.
-
-        Returns
-        -------
-        Series, shape (n_features_in_,)
-            The index has the names of the features, or their numbers if they have no names.
-
-        Raises
-        ------
-        ValueError
-            For a kind that the boosting library does not have, also before the training.
-        """
-        import pandas as pd
-
-        values = self._importances(self.importance_type if importance_type is None else importance_type)
-        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-        return pd.Series(values, index=names, name="importance").sort_values(ascending=False, kind="stable")
-
     @property
-    def feature_importances_(self) -> NDArray[Any]:
-        """Importance of each feature, shape (n_features_in_,), of the kind that `importance_type` names."""
-        check_is_fitted(self, "booster_")
-        return self._importances(self.importance_type)
-
-    def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file in the format of the boosting library, which can read it without boostrank."""
-        check_is_fitted(self, "booster_")
-        self._backend.save(self.booster_, path)
-
-    def load_model(self, path: str | os.PathLike[str]) -> Self:
-        """Read a model from a file in the format of the boosting library; the parameters of the ranker do not change.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If the file is not a complete model of a ranker of this library. The ranker is then unchanged.
-        """
-        booster = self._backend.load(path)
-        backend = self._backend
-        features = TrainingFeatures.of_model(
-            backend.n_features(booster), backend.feature_names(booster), backend.categories(booster)
-        )
-        self._set_fitted(Trained(booster, self._backend.n_rounds(booster), {}), features)
-        # The parameter `objective` is not that of this model.
-        del self._trained_objective
+    def _parameters(self) -> BoostedRanker:
         return self
 
-    def to_onnx(self) -> Any:
-        """Convert the model to an ``onnx.ModelProto``, by the package onnxmltools.
+    def _load(self, path: str | os.PathLike[str]) -> Any:
+        """Read a booster from a file."""
+        return self._backend.load(path)
 
-        Its input is "X", float32, of shape (n, n_features_in_). Its output is the scores of `predict`, up to the
-        precision of float32. Do not call the converters of onnxmltools on `booster_`: they depend on its objective and
-        its feature names, and do not know those of rankers.
-
-        Raises
-        ------
-        ValueError
-            For models of which onnxmltools converts only a part, or nothing: of LightGBM's `linear_tree`, of XGBoost's
-            boosters "dart" and "gblinear", and those with XGBoost's `missing`.
-        """
-        check_is_fitted(self, "booster_")
-        return self._backend.to_onnx(self.booster_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        return tags
-
-    def _set_fitted(
-        self, trained: Trained, features: TrainingFeatures, specification: TrainingSpecification | None = None
-    ) -> None:
-        """Set the attributes of a fitted ranker.
-
-        `specification` is that of the training, or None if the model is that of a file or a mean of models.
-        """
-        self.booster_, self.best_iteration_, self.evals_result_, self._best_round = trained
-        self._trained_objective = self.objective
-        for name in ("cv_results_", "best_params_", "learning_rate_"):
-            self.__dict__.pop(name, None)
-        if specification is not None:
-            self.learning_rate_ = specification.parameters.get(self._backend.PARAMETERS["learning_rate"])
-        features.copy_to(self)
+    def _set_fitted(self, trained: Trained, features: TrainingFeatures, specification: TrainingSpecification) -> None:
+        """Set the attributes of a ranker that was trained with `specification`."""
+        self._set_model(trained, features)
+        self.objective_ = self.objective
+        self.learning_rate_ = specification.parameters.get(self._backend.PARAMETERS["learning_rate"])
 
     @classmethod
     @functools.cache
@@ -366,18 +387,9 @@ class BoostedRanker(AttributesMixin, PredictionMixin, BaseEstimator):
         values = BaseEstimator.get_params(self, deep=False)
         return Settings.resolve(self._backend, values, self._native, self._defaults(), self._rules)
 
-    def _importances(self, kind: Any) -> NDArray[Any]:
-        rule = self._rules["importance_type"]
-        if not rule.accepts(kind):
-            raise ValueError(f"importance_type must be {rule.description}; got {kind!r}")
-        check_is_fitted(self, "booster_")
-        return self._backend.importances(self.booster_, kind)
-
     def _model_to_continue(self, init_model: Any, features: TrainingFeatures) -> Any:
         """The booster of `init_model`; raises ValueError if it has other features than the training data."""
-        # That of a BaggedRanker is the mean of its members.
-        init_model = getattr(init_model, "ranker_", init_model)
-        if isinstance(init_model, BoostedRanker):
+        if isinstance(init_model, TrainedModel):
             check_is_fitted(init_model, "booster_")
             init_model = init_model.booster_
         elif isinstance(init_model, (str, os.PathLike)):

@@ -1,8 +1,9 @@
-"""Number and names of the features that a ranker was trained on."""
+"""Features: number, names and categories of those of the training, and checks of others against them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +12,63 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from boostrank.datasets.feature_files import FeatureFiles
-from boostrank.inputs.frames import QID, is_pandas, to_pandas
-from boostrank.rankers.categories import ColumnCategories
+from boostrank.inputs.frames import QID, is_pandas, replace_columns, to_pandas
+
+
+@dataclass(frozen=True)
+class ColumnCategories:
+    """The categories of columns of the training data.
+
+    XGBoost itself takes a new category for a known one that is sorted after it, and raises an error only if there is
+    none; LightGBM makes it a missing value.
+
+    Attributes
+    ----------
+    known : dict of int to pandas.Index
+        Categories of the columns with a categorical type, by the index of the column.
+    kinds_are_known : bool
+        Whether all other columns are known to be numbers. Those of a model that was read from a file are not.
+    """
+
+    known: Mapping[int, Any]
+    kinds_are_known: bool
+
+    @classmethod
+    def of_frame(cls, X: Any) -> Self:
+        """The categories of a pandas DataFrame."""
+        return cls({i: X.dtypes.iloc[i].categories for i in _categorical_columns(X)}, True)
+
+    @classmethod
+    def of_model(cls, categories: Mapping[int, list[Any] | None]) -> Self:
+        """The categories that a model knows; None stands for those that it does not."""
+        import pandas as pd
+
+        known = {i: pd.Index(values) for i, values in categories.items() if values}
+        return cls(known, False)
+
+    def apply(self, X: Any) -> Any:
+        """A DataFrame whose columns have these categories; values of new categories become missing values.
+
+        Raises
+        ------
+        ValueError
+            If a column has categories and had numbers in the training, or conversely, or if it has none of the known
+            categories, and values of another kind, such as integers in place of strings.
+        """
+        now = _categorical_columns(X)
+        differ = set(self.known) - set(now) | (set(now) - set(self.known) if self.kinds_are_known else set())
+        if differ:
+            i = min(differ)
+            kind = "categories, but had numbers" if i in now else f"the type {X.dtypes.iloc[i]}, but had categories"
+            raise ValueError(
+                f"the column {X.columns[i]!r} of X has {kind} in the training: give it the type of the training data"
+            )
+        changed = {
+            i: X.iloc[:, i].cat.set_categories(known)
+            for i, known in self.known.items()
+            if not _are_equal(X.columns[i], X.dtypes.iloc[i].categories, known)
+        }
+        return replace_columns(X, changed)
 
 
 class TrainingFeatures(BaseEstimator):
@@ -118,26 +174,16 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
 
 
 def _as_array(X: Any) -> Any:
+    """An array of numbers; scikit-learn checks the rest."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError("X must not be masked: replace masked values, for example by X.filled(numpy.nan) (missing)")
-    try:
-        array = np.asarray(X)
-    except ValueError as error:
-        raise ValueError(f"X must be an array with rows of equal length: {error}") from None
-    if array.ndim not in (1, 2):
+    array = np.asarray(X)
+    if array.dtype.kind in "mMV" or array.ndim not in (1, 2):
         raise ValueError(
-            f"X must have two dimensions, (n_documents, n_features); got {type(X).__name__} of {array.ndim} dimensions"
+            f"X must have two dimensions and contain real numbers; got {type(X).__name__} of shape {array.shape} and "
+            f"dtype {array.dtype}"
         )
-    if array.dtype.kind == "c":
-        raise ValueError("X must contain real numbers. Complex data not supported")
-    if array.dtype.kind in "mMV":
-        raise ValueError(f"X must contain real numbers; got dtype {array.dtype}")
-    try:
-        return array.astype(np.float64) if array.dtype.kind in "OSU" else array
-    except (TypeError, ValueError, OverflowError) as error:
-        # scikit-learn's checks require a TypeError for an object that is no number.
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"X must contain real numbers: {error}") from None
+    return array
 
 
 def _check_frame(known: Any, X: Any, reset: bool) -> Any:
@@ -175,19 +221,31 @@ def _with_text_names(known: Any, X: Any, reset: bool) -> Any:
 
     scikit-learn compares names only if all of them are strings.
     """
-    names = list(X.columns)
-    if all(isinstance(name, str) for name in names):
-        texts = names
-    elif names == list(range(len(names))) and (reset or not hasattr(known, "feature_names_in_")):
+    names, may_be_unnamed = list(X.columns), reset or not hasattr(known, "feature_names_in_")
+    if all(isinstance(name, str) for name in names) or (may_be_unnamed and names == list(range(len(names)))):
         return X
-    elif not reset and not hasattr(known, "feature_names_in_"):
+    if may_be_unnamed and not reset:
         raise ValueError(
             f"the columns of X are {names[:5]}, but the ranker was trained on features without names: the columns of a "
             f"DataFrame must then be strings, or 0, 1, ... in this sequence"
         )
-    else:
-        texts = [str(name) for name in names]
-    repeated = [text for text in texts if texts.count(text) > 1] if len(set(texts)) < len(texts) else []
-    if repeated:
-        raise ValueError(f"X has more than one column {repeated[0]!r}: features must have different names")
-    return X if texts is names else X.set_axis(texts, axis=1)
+    return X.set_axis([str(name) for name in names], axis=1)
+
+
+def _are_equal(name: Any, categories: Any, known: Any) -> bool:
+    """Whether categories are the known ones; raises ValueError if they are of another kind."""
+    if categories is known or (categories.dtype == known.dtype and categories.equals(known)):
+        return True
+    kinds = [index.inferred_type for index in (categories, known)]
+    if len(categories) and kinds[0] != kinds[1] and not categories.isin(known).any():
+        raise ValueError(
+            f"the column {name!r} of X has categories such as {categories[0]!r}, and in the training it had such as "
+            f"{known[0]!r}: give it the type of the training data"
+        )
+    return False
+
+
+def _categorical_columns(X: Any) -> list[int]:
+    import pandas as pd
+
+    return [i for i, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]

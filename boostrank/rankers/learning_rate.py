@@ -31,7 +31,7 @@ from boostrank.objectives.labels import Preferences
 from boostrank.objectives.losses import Loss
 from boostrank.rankers.automatic import Candidate
 from boostrank.rankers.settings import BASE_LEARNING_RATE, Settings
-from boostrank.rankers.single_training import is_of_the_data, train
+from boostrank.rankers.training import is_of_the_data, train
 
 #: The largest learning rate is this number times the base rate.
 MAX_FACTOR = 3.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -83,7 +83,6 @@ RULES: Mapping[str, Rule] = {
     "cv": integer(2),
     "ensemble": Rule(f"None or {FOLDS!r}", one_of(FOLDS).accepts),
     "n_jobs": integer(),
-    "verbosity": integer(),
 }
 
 
@@ -111,8 +110,8 @@ class FitOptions:
 
     Raises
     ------
-    TypeError, ValueError
-        If `verbose`, `early_stopping_metric` or `callbacks` is invalid.
+    ValueError
+        If `verbose` is invalid.
     """
 
     eval_metric: Any = None
@@ -122,13 +121,8 @@ class FitOptions:
     init_model: Any = None
 
     def __post_init__(self) -> None:
-        verbose, metric = self.verbose, self.early_stopping_metric
-        if verbose != BAR and not FLAG.accepts(verbose) and not integer(0).accepts(verbose):
-            raise ValueError(f"verbose must be True, False, a number of rounds or {BAR!r}; got {verbose!r}")
-        if metric is not None and not isinstance(metric, str):
-            raise ValueError(f"early_stopping_metric must be the name of a metric, such as 'ndcg@10'; got {metric!r}")
-        if self.callbacks is not None and not isinstance(self.callbacks, (list, tuple)):
-            raise TypeError(f"callbacks must be a list; got {type(self.callbacks).__name__}")
+        if self.verbose != BAR and not FLAG.accepts(self.verbose) and not integer(0).accepts(self.verbose):
+            raise ValueError(f"verbose must be True, False, a number of rounds or {BAR!r}; got {self.verbose!r}")
 
 
 @dataclass(frozen=True)
@@ -251,56 +245,37 @@ class Settings:
         """Gain, discount and cutoff."""
         return DCG(self.values["k"], self.values["gain"], self.values["discount"])
 
-    def check_validation(self, eval_set: Any, early_stopping_metric: str | None = None) -> None:
-        """Raise ValueError for settings that contradict each other or `eval_set`, or if this is no list or dict."""
-        if eval_set is not None and (hasattr(eval_set, "shape") or not isinstance(eval_set, Iterable)):
-            raise ValueError(f"eval_set must be a list or dict of (X, y, qid); got {type(eval_set).__name__}")
-        fraction, patience = self.values["validation_fraction"], self.values["early_stopping_rounds"]
-        self._check_folds(eval_set)
-        if early_stopping_metric is not None and patience is None and not self.uses_folds:
-            raise ValueError("early_stopping_metric needs early_stopping_rounds")
-        if eval_set and fraction is not None:
-            raise ValueError("give either eval_set or validation_fraction, not both")
-        validates = eval_set or fraction is not None or self.chooses_rounds or self.averages_folds
-        if patience is not None and not validates:
+    def check_validation(self, eval_set: Any) -> None:
+        """Raise ValueError for settings that contradict each other or `eval_set`, or that have no effect."""
+        values, has_eval_set = self.values, eval_set is not None and len(eval_set) > 0
+        fraction, patience = values["validation_fraction"], values["early_stopping_rounds"]
+        if values["cv"] is not None and not self.uses_folds:
             raise ValueError(
-                "early_stopping_rounds needs validation queries: give eval_set or validation_fraction, or set "
-                "n_estimators='auto', with which folds of the training queries decide"
-            )
-        if self.values["refit"] and (fraction is None or patience is None):
-            raise ValueError(
-                "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the "
-                "number of rounds that was found on held-out queries"
-            )
-
-    def _check_folds(self, eval_set: Any) -> None:
-        """Raise ValueError for settings that contradict trainings on folds, or that have no effect without folds."""
-        if self.values["cv"] is not None and not self.uses_folds:
-            raise ValueError(
-                f"cv={self.values['cv']} would have no effect: it is the number of folds for objective='auto', "
+                f"cv={values['cv']} would have no effect: it is the number of folds for objective='auto', "
                 "n_estimators='auto' and ensemble='folds'"
             )
-        for is_set, setting in (
-            (self.chooses_rounds, "n_estimators='auto'"),
-            (self.averages_folds, "ensemble='folds'"),
-        ):
-            if is_set and self.values["validation_fraction"] is not None:
-                raise ValueError(
-                    f"give either {setting} or validation_fraction, not both: with {setting} each training query is "
-                    "held out by one of the folds"
-                )
-        if self.averages_folds and eval_set:
+        by_folds = "n_estimators='auto'" if self.chooses_rounds else "ensemble='folds'" if self.averages_folds else ""
+        if by_folds and fraction is not None:
+            raise ValueError(
+                f"give either {by_folds} or validation_fraction, not both: with {by_folds} each training query is held "
+                "out by one of the folds"
+            )
+        if self.averages_folds and has_eval_set:
             raise ValueError(
                 "ensemble='folds' takes no eval_set: there is no single training whose rounds could be evaluated. Use "
                 "predict and ndcg_score after fit"
             )
-
-    def refuse_fold_names(self, names: Iterable[str]) -> None:
-        """Raise ValueError for a validation set that has the name of a fold in `evals_result_`."""
-        taken = {fold_name(i) for i in range(self.n_folds)} & set(names) if self.chooses_rounds else set()
-        if taken:
+        if has_eval_set and fraction is not None:
+            raise ValueError("give either eval_set or validation_fraction, not both")
+        if patience is not None and not (has_eval_set or fraction is not None or by_folds):
             raise ValueError(
-                f"a validation set must not have the name {min(taken)!r}: with n_estimators='auto' it is a fold"
+                "early_stopping_rounds needs validation queries: give eval_set or validation_fraction, or set "
+                "n_estimators='auto', with which folds of the training queries decide"
+            )
+        if values["refit"] and (fraction is None or patience is None):
+            raise ValueError(
+                "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the "
+                "number of rounds that was found on held-out queries"
             )
 
     def for_features(self, features: TrainingFeatures) -> Settings:

@@ -85,7 +85,7 @@ def test_scores_are_the_mean_of_the_scores(ranker_class, parameters, data, frame
         rankers = train(ranker_class, X, data, **parameters)
         ranker = averaged(rankers, tmp_path / "model.txt")
         assert_mean(ranker, rankers, X)
-        assert ranker.n_estimators_ == sum(one.n_estimators_ for one in rankers)
+        assert ranker.best_iteration_ == sum(one.best_iteration_ for one in rankers)
         # It is no random forest and no DART.
         assert ranker_class is br.XGBoostRanker or "\naverage_output" not in ranker.booster_.model_to_string()
         if X is frame:
@@ -106,7 +106,7 @@ def test_other_properties_are_those_of_the_trees_of_all_models(ranker_class, par
     pd.testing.assert_series_equal(ranker.get_feature_importances(**counts).sort_index(), importances, rtol=1e-6)
     assert importances.sum() > 0
     # The rounds of a model are the same in the average.
-    second = {"start_iteration": rankers[0].n_estimators_, "num_iteration": rankers[1].n_estimators_}
+    second = {"start_iteration": rankers[0].best_iteration_, "num_iteration": rankers[1].best_iteration_}
     base = ranker._backend.base_score(ranker.booster_)
     np.testing.assert_allclose(3 * (ranker.predict(X, **second) - base), rankers[1].predict(X), **tolerance)
     *_, last = ranker.staged_predict(X)
@@ -211,7 +211,7 @@ def test_linear_models_are_averaged_by_their_coefficients(missing, data, frame, 
         rankers = train(br.XGBoostRanker, X, data, **parameters)
         ranker = averaged(rankers, tmp_path / "model.json")
         assert_mean(ranker, rankers, X)
-        assert ranker.n_estimators_ == 10
+        assert ranker.best_iteration_ == 10
         contributions = np.mean([np.asarray(one.predict(data[0], pred_contrib=True)) for one in rankers], axis=0)
         np.testing.assert_allclose(ranker.predict(data[0], pred_contrib=True), contributions, atol=1e-6)
     matrix = xgb.DMatrix(data[0], data[1])

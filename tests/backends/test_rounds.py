@@ -8,8 +8,9 @@ from sklearn.base import clone
 
 import boostrank as br
 from boostrank.backends.base import Training, ValidationSet
+from boostrank.objectives.labels import as_labels
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.grouping import group_data
+from boostrank.rankers.fit_arguments import group_data
 from boostrank.rankers.settings import FitOptions
 
 N_ROUNDS = 8
@@ -32,7 +33,7 @@ RANKERS = {
 @pytest.fixture(scope="module")
 def parts():
     X, y, qid = br.make_ranking(n_queries=40, random_state=0)
-    data = group_data(X, y, qid)
+    data = group_data(X, as_labels(y), qid)
     held_out = np.arange(40) % 3 == 0
     return data.take(~held_out), data.take(held_out)
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import boostrank as br
-from boostrank.rankers.candidates import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
+from boostrank.rankers.automatic import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
 
 with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")

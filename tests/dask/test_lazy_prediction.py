@@ -97,7 +97,6 @@ def test_arguments_are_checked_at_once(on_dask, data):
 def test_attributes_and_keywords_are_those_of_the_local_ranker(ranker_class, on_dask):
     ranker, local_class = on_dask[0]["frame"], getattr(br, ranker_class.__name__)
     assert inspect.signature(ranker_class.predict) == inspect.signature(local_class.predict)
-    for name in ("best_score_", "n_iter_", "n_estimators_", "n_features_", "feature_name_", "objective_"):
+    for name in ("best_score_", "evals_result_", "objective_"):
         assert getattr(ranker, name) == getattr(ranker.local, name)
         assert not hasattr(ranker_class(), name)
-    assert ranker.get_booster() is ranker.local.booster_

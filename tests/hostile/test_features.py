@@ -14,7 +14,7 @@ from hostile.outcomes import Fault, check_fault, check_message, named, rotated_t
 
 QID = np.arange(N_ROWS) % 5
 Y = np.random.default_rng(1).integers(0, 4, N_ROWS)
-NAMED = r"\bX\b|[Ff]eature|[Cc]olumn|[Aa]rray|[Rr]eshape|\b[bc]\b"
+NAMED = r"\bX\b|[Ff]eature|[Cc]olumn|[Aa]rray|[Rr]eshape|\b[bc]\b|Complex data|convert string to float"
 
 
 def forms(given):

@@ -151,7 +151,6 @@ RANKER_SETTINGS = {
         **BOTH,
         "num_leaves": [0, 1, -3, 2.5, "a", NAN, 1j],
         "min_child_samples": [-1, 2.5, "a", NAN, 1j],
-        "subsample_freq": [-1, 2.5, "a", NAN, 1j],
         "not_a_parameter": [1],
     },
     "XGBoostRanker": {

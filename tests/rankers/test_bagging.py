@@ -13,13 +13,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
 import boostrank as br
-from boostrank.rankers import bagging_members
+from boostrank.rankers import bagging
 
 N_MEMBERS = 3
 
@@ -129,8 +127,7 @@ def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settin
     assert model.score(X, y, qid=qid) == pytest.approx(
         br.ndcg_score(y, expected, qid, k=settings.get("k"), gain=settings.get("gain", "exp2"))
     )
-    assert model.best_iteration_ == sum(member.n_estimators_ for member in model.estimators_)
-    np.testing.assert_array_equal(model.feature_importances_, model.ranker_.feature_importances_)
+    assert model.best_iteration_ == sum(member.best_iteration_ for member in model.estimators_)
 
 
 def test_a_query_that_is_drawn_twice_counts_as_two(ranker_class, data):
@@ -228,7 +225,7 @@ def test_processors_are_divided_among_the_members(ranker_class, data, monkeypatc
         (1, "3", None),
     ):
         monkeypatch.setenv("OMP_NUM_THREADS", limit)
-        assert bagging_members.threads_per_member(n_jobs, 100) == expected
+        assert bagging.threads_per_member(n_jobs, 100) == expected
 
 
 def test_early_stopping_watches_the_out_of_bag_queries(ranker_class, shuffled):
@@ -295,7 +292,7 @@ def test_sparse_features_missing_values_and_categories(ranker_class, data):
     np.testing.assert_allclose(model.predict(frame), mean, rtol=1e-5, atol=1e-6)
     recoded = frame.assign(kind=frame["kind"].cat.reorder_categories(["middle", "low", "high"]))
     np.testing.assert_array_equal(model.predict(recoded), model.predict(frame))
-    assert model.ranker_.get_feature_importances("gain").index[0] == "kind"
+    assert model.get_feature_importances("gain").index[0] == "kind"
 
 
 def test_preferences(ranker_class, shuffled):
@@ -328,18 +325,33 @@ def test_positions_are_those_of_the_documents(data):
     np.testing.assert_allclose(again.predict(X), scores)
 
 
-def test_the_file_is_read_by_the_ranker(ranker_class, frame, data, tmp_path):
+def test_the_file_is_read_by_the_ranker_and_by_a_bag(ranker_class, frame, data, tmp_path):
     model = bagged(ranker_class, early_stopping_rounds=2).fit(frame, *data[1:])
     path = tmp_path / "model.json"
     model.save_model(path)
-    loaded = ranker_class().load_model(path)
-    np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
-    assert list(loaded.feature_names_in_) == list(frame.columns)
-    assert loaded.n_estimators_ == model.best_iteration_
+    again = bagged(ranker_class).fit(frame[frame.columns[:3]], *data[1:])
+    for loaded in (ranker_class().load_model(path), again.load_model(path)):
+        np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+        assert list(loaded.feature_names_in_) == list(frame.columns)
+        assert loaded.best_iteration_ == model.best_iteration_
+        assert loaded.evals_result_ == loaded.best_score_ == {}
+        assert loaded.score(frame, *data[1:]) == model.score(frame, *data[1:])
+        assert not hasattr(loaded, "estimators_")
+        assert not hasattr(loaded, "oob_score_")
     contributions = model.predict(frame, pred_contrib=True)
     np.testing.assert_allclose(contributions.sum(axis=1), model.predict(frame), atol=1e-5)
-    assert model.booster_ is model.ranker_.booster_
-    assert model.ranker_.evals_result_ == {}
+    np.testing.assert_allclose(list(model.staged_predict(frame))[-1], model.predict(frame), atol=1e-6)
+    assert model.apply(frame).shape == (len(frame), model.best_iteration_)
+
+
+def test_metrics_are_those_of_the_members(ranker_class, data):
+    model = bagged(ranker_class, early_stopping_rounds=2).fit(*data, eval_metric=["map", "ndcg@3"])
+    names = [f"member_{i}_valid_0" for i in range(N_MEMBERS)]
+    assert list(model.evals_result()) == list(model.best_score_) == names
+    assert model.best_score_[names[1]] == model.estimators_[1].best_score_["valid_0"]
+    assert model.evals_result_[names[1]] == model.estimators_[1].evals_result_["valid_0"]
+    with pytest.raises(ValueError, match="no results of validation sets"):
+        bagged(ranker_class).fit(*data).evals_result()
 
 
 def test_pickles_have_no_query_ids_and_no_data(ranker_class, data):
@@ -379,36 +391,26 @@ def test_a_failed_fit_changes_nothing(ranker_class, data):
     with pytest.raises(NotFittedError):
         clone(model).predict(X)
     for name in ("booster_", "best_iteration_", "feature_importances_", "oob_score_", "oob_standard_error_"):
-        with pytest.raises(NotFittedError):
-            getattr(clone(model), name)
+        assert not hasattr(clone(model), name)
 
 
 @for_each(
     ("parameters", "message"),
     [
         ({"n_estimators": 0}, "n_estimators must be an integer of at least 1; got 0"),
-        ({"n_estimators": 2.0}, "n_estimators must be an integer"),
-        ({"n_estimators": True}, "n_estimators must be an integer"),
-        ({"max_samples": 0}, "max_samples must be at least 1 and at most the number of queries, 30; got 0"),
-        ({"max_samples": 31}, "at most the number of queries, 30; got 31"),
-        ({"max_samples": 0.0}, "max_samples must be a number of queries"),
+        ({"max_samples": 0}, "max_samples must be a number of queries, an integer from 1 to 30.*got 0"),
+        ({"max_samples": 31}, "an integer from 1 to 30, .*got 31"),
         ({"max_samples": 1.5}, "max_samples must be a number of queries"),
-        ({"max_samples": np.nan}, "max_samples must be a number of queries"),
-        ({"max_samples": True}, "max_samples must be a number of queries"),
         ({"bootstrap": "yes"}, "bootstrap must be True or False; got 'yes'"),
-        ({"n_jobs": 0}, "n_jobs must be None or an integer that is not 0"),
-        ({"n_jobs": 1.5}, "n_jobs must be None or an integer"),
+        ({"n_jobs": 0}, "n_jobs == 0"),
         ({"random_state": -1}, "random_state must be None, an integer"),
         ({"ranker__k": 0}, "k must be"),
-        ({"ranker__seed": 5}, "give random_state to BaggedRanker"),
+        ({"ranker__seed": 5}, "two names of one parameter"),
         ({"ranker__objective": lambda y, scores: (scores - y, np.ones(len(y)))}, "function without weights"),
         ({"ranker__unknown": 1}, "neither the ranker nor"),
         ({"bootstrap": False, "ranker__early_stopping_rounds": 2}, "member 0 was trained on all 30 queries"),
-        ({"bootstrap": False, "ranker__early_stopping_rounds": 2, "n_jobs": 2}, "trained on all 30 queries"),
         ({"ranker": br.LightGBMRanker}, "the class LightGBMRanker: create an instance"),
         ({"ranker": Ridge()}, "must be a LightGBMRanker or an XGBoostRanker; got Ridge"),
-        ({"ranker": make_pipeline(StandardScaler(), br.LightGBMRanker())}, "got Pipeline"),
-        ({"ranker": None}, "got NoneType"),
     ],
 )
 def test_wrong_parameters_are_errors(ranker_class, parameters, message, data):
@@ -430,10 +432,6 @@ def test_wrong_data_are_errors(ranker_class, data):
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(*arguments)
-    with pytest.raises(ValueError, match="early_stopping_metric needs early_stopping_rounds"):
-        model.fit(X, y, qid, early_stopping_metric="ndcg")
-    with pytest.raises(ValueError, match="eval_metric is for the queries that members stop early on"):
-        model.fit(X, y, qid, eval_metric="map")
     with pytest.raises(ValueError, match="position"):
         model.fit(X, y, qid, position=np.zeros(len(y), dtype=int))
     model.fit(X, y, qid)
@@ -441,14 +439,6 @@ def test_wrong_data_are_errors(ranker_class, data):
         model.score(X, y)
     with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :2])
-
-
-@pytest.mark.filterwarnings("ignore:no tree has a split")
-def test_a_sample_of_queries_without_weight_is_an_error_that_says_so(ranker_class, data):
-    X, y, qid = data
-    model = bagged(ranker_class).set_params(n_estimators=20)
-    with pytest.raises(ValueError, match=r"member \d+ drew only queries of sample_weight 0: leave these queries out"):
-        model.fit(X, y, qid, sample_weight=[1.0] + [0.0] * (len(np.unique(qid)) - 1))
 
 
 def test_metrics_of_folds_are_passed_on(ranker_class, data):
@@ -543,16 +533,3 @@ def test_a_bag_is_the_model_whose_training_goes_on(ranker_class, data):
     ranker = ranker_class(n_estimators=3, n_jobs=1).fit(X, y, qid, init_model=bagged)
     assert ranker.best_iteration_ == 7
     np.testing.assert_allclose(ranker.predict(X, num_iteration=4), bagged.predict(X), atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("argument", "advice"),
-    [
-        ("eval_set", "out-of-bag queries if the ranker has early_stopping_rounds"),
-        ("init_score", "only fit of LightGBMRanker and XGBoostRanker has it"),
-        ("qids", "did you mean 'qid'"),
-    ],
-)
-def test_arguments_that_only_rankers_have_are_refused_with_advice(data, argument, advice):
-    with pytest.raises(TypeError, match=f"BaggedRanker.fit has no argument '{argument}'.*{advice}"):
-        br.BaggedRanker(br.LightGBMRanker(), 2).fit(*data, **{argument: None})

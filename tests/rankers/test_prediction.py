@@ -45,8 +45,6 @@ WHOLE = [
     {"num_iteration": -1},
     {"iteration_range": (0, 0)},
     {"iteration_range": (0, N_ROUNDS)},
-    {"raw_score": True},
-    {"output_margin": np.True_},
 ]
 RESULTS = {"scores": {}, "leaves": {"pred_leaf": True}, "contributions": {"pred_contrib": True}}
 kinds = pytest.mark.parametrize("kind", KINDS)
@@ -317,7 +315,7 @@ def test_models_of_lightgbm(data, tmp_path):
     model.save_model(tmp_path / "model.txt")
     ranker = br.LightGBMRanker().load_model(tmp_path / "model.txt")
     # Scores are not transformed, whatever the objective.
-    np.testing.assert_array_equal(ranker.predict(X, raw_score=False), model.predict(X, raw_score=True))
+    np.testing.assert_array_equal(ranker.predict(X), model.predict(X, raw_score=True))
     np.testing.assert_array_equal(list(ranker.staged_predict(X))[-1], ranker.predict(X))
 
 
@@ -329,7 +327,7 @@ def test_a_model_without_rounds(data, tmp_path):
     np.testing.assert_allclose(ranker.predict(X, num_iteration=0), 0.7, rtol=1e-6)
     assert ranker.apply(X).shape == (len(X), 0)
     assert list(ranker.staged_predict(X)) == []
-    assert ranker.n_iter_ == 0
+    assert ranker.best_iteration_ == 0
     with pytest.raises(ValueError, match="goes beyond the number of rounds of the model, 0"):
         ranker.predict(X, num_iteration=1)
 
@@ -366,17 +364,11 @@ def test_a_model_without_splits(ranker_class, result, data):
         ({"iteration_range": (4, 2)}, r"0 <= first < end, .*got \(4, 2\)"),
         ({"iteration_range": (-1, 2)}, r"0 <= first < end, .*got \(-1, 2\)"),
         ({"iteration_range": (0, -1)}, r"0 <= first < end, .*got \(0, -1\)"),
-        ({"iteration_range": (0, 2.0)}, r"iteration_range must be \(first, end\): two integers, .*got \(0, 2.0\)"),
-        ({"iteration_range": (0, True)}, r"iteration_range must be \(first, end\): two integers"),
-        ({"iteration_range": 3}, r"iteration_range must be \(first, end\): two integers, .*got 3"),
-        ({"iteration_range": (1, 2, 3)}, r"iteration_range must be \(first, end\): two integers"),
+        ({"iteration_range": (0, 2.0)}, r"iteration_range must be \(first, end\) .*got \(0, 2.0\)"),
+        ({"iteration_range": 3}, r"iteration_range must be \(first, end\) .*got 3"),
         ({"iteration_range": (0, 2), "num_iteration": 2}, "give either iteration_range, or num_iteration and start"),
         ({"iteration_range": (0, 2), "start_iteration": 1}, "give either iteration_range, or num_iteration and start"),
         ({"pred_leaf": True, "pred_contrib": True}, "give either pred_leaf=True or pred_contrib=True, not both"),
-        ({"pred_leaf": 1}, "pred_leaf must be True or False; got 1"),
-        ({"pred_contrib": "yes"}, "pred_contrib must be True or False; got 'yes'"),
-        ({"raw_score": None}, "raw_score must be True or False; got None"),
-        ({"output_margin": 0}, "output_margin must be True or False; got 0"),
     ],
 )
 @for_each("kind", ["trees", "xgboost-trees"])
@@ -389,9 +381,9 @@ def test_keywords_are_those_of_both_libraries():
     ours = set(inspect.signature(br.LightGBMRanker.predict).parameters)
     of_lightgbm = set(inspect.signature(lgb.LGBMRanker.predict).parameters)
     of_xgboost = set(inspect.signature(xgb.XGBRanker.predict).parameters)
-    # Names of features are always checked, and initial scores are added to the predictions by hand.
-    assert of_lightgbm - ours == {"validate_features", "kwargs"}
-    assert of_xgboost - ours == {"validate_features", "base_margin"}
+    # Names of features are always checked, scores are never transformed, and initial scores are added by hand.
+    assert of_lightgbm - ours == {"raw_score", "validate_features", "kwargs"}
+    assert of_xgboost - ours == {"output_margin", "validate_features", "base_margin"}
 
 
 def test_rankers_that_are_not_fitted(ranker_class, fitted, data):

@@ -39,7 +39,7 @@ def expect_best(ranker, test):
     values = ranker.evals_result_["valid_0"]["ndcg"]
     assert value(ranker, test) == pytest.approx(max(values))
     assert ranker.best_score_["valid_0"]["ndcg"] == max(values)
-    assert ranker.best_iteration_ == ranker.n_estimators_ == len(list(ranker.staged_predict(test[0])))
+    assert ranker.best_iteration_ == len(list(ranker.staged_predict(test[0])))
     assert ranker.best_iteration_ < np.argmax(values) + 1
 
 
@@ -71,7 +71,7 @@ def test_a_training_on_all_queries_has_the_rounds_that_were_found(noisy):
     best = int(np.argmax(ranker.evals_result_["valid_0"]["ndcg"])) + 1
     again = br.LightGBMRanker("softmax", n_estimators=best, **OF_HALF).fit(*train)
     np.testing.assert_array_equal(ranker.predict(train[0]), again.predict(train[0]))
-    assert ranker.best_iteration_ == ranker.n_estimators_ == again.n_estimators_ < best
+    assert ranker.best_iteration_ == again.best_iteration_ < best
 
 
 def test_models_of_folds_are_those_of_the_best_round(noisy):
@@ -86,7 +86,7 @@ def test_models_of_folds_are_those_of_the_best_round(noisy):
             br.ndcg_score(y[test], one.predict(X[test]), qid[test])
         )
         scores.append(one.predict(X))
-        n_kept += one.n_estimators_
+        n_kept += one.best_iteration_
     np.testing.assert_allclose(ranker.predict(X), np.mean(scores, axis=0), atol=1e-12)
     assert ranker.best_iteration_ == n_kept < 2 * best
 

@@ -31,12 +31,10 @@ PARAMETERS: Mapping[str, str] = {
     "min_child_samples": "min_data_in_leaf",
     "min_child_weight": "min_sum_hessian_in_leaf",
     "subsample": "bagging_fraction",
-    "subsample_freq": "bagging_freq",
     "colsample_bytree": "feature_fraction",
     "reg_alpha": "lambda_l1",
     "reg_lambda": "lambda_l2",
     "n_jobs": "num_threads",
-    "verbosity": "verbosity",
 }
 #: Numbers of documents, chosen by NDCG on held-out training queries (benchmarks/defaults.py).
 LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 50.0}

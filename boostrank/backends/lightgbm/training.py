@@ -191,7 +191,8 @@ def _parameters(specification: TrainingSpecification) -> dict[str, Any]:
     """Parameters of LightGBM, without those of the objective."""
     # Without force_col_wise LightGBM measures whether histograms by row or by column are faster, and takes these. The
     # two differ in rounding, so the model would depend on the measured times.
-    parameters = {"deterministic": True, "force_col_wise": True, **specification.parameters, "metric": "None"}
+    defaults = {"verbosity": -1, "deterministic": True, "force_col_wise": True}
+    parameters = {**defaults, **specification.parameters, "metric": "None"}
     if parameters.get("force_row_wise"):
         parameters["force_col_wise"] = False
     if "min_sum_hessian_in_leaf" in parameters:

@@ -44,7 +44,6 @@ PARAMETERS: Mapping[str, str] = {
     "tree_method": "tree_method",
     "max_bin": "max_bin",
     "n_jobs": "nthread",
-    "verbosity": "verbosity",
 }
 #: Numbers of documents, and the share of the features that each node may split by. They were chosen by NDCG on held-out
 #: training queries (benchmarks/defaults.py), as was the shape of the trees.

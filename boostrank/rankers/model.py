@@ -1,0 +1,353 @@
+"""A trained model of a boosting library: what rankers and bags of rankers do with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from boostrank.backends.base import Backend, Trained
+from boostrank.core.dcg import DCG
+from boostrank.inputs.checks import check_count, is_count
+from boostrank.inputs.frames import QID, find_qid, require_qid, without_column
+from boostrank.metrics.scorers import warn_of_cut_queries
+from boostrank.objectives.labels import as_labels
+from boostrank.rankers.features import TrainingFeatures, check_features
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from boostrank.rankers.base import BoostedRanker
+
+
+class TrainedModel(BaseEstimator):
+    """The methods of a ranker and of a bag of rankers that need the trained model only."""
+
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+    booster_: Any
+    best_iteration_: int
+    evals_result_: dict[str, dict[str, list[float]]]
+    n_features_in_: int
+
+    @property
+    def _parameters(self) -> BoostedRanker:
+        """The ranker whose parameters the model has: the estimator itself, or the ranker of a bag."""
+        raise NotImplementedError
+
+    @property
+    def _library(self) -> Backend:
+        return self._parameters._backend
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        iteration_range: tuple[int, int] | None = None,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+    ) -> Any:
+        """Predict the score of each row, or, on demand, its leaves or the contributions of the features to its score.
+
+        The document with the highest score of a query has rank 1. Scores of different queries need not be comparable.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
+            As in `fit`.
+        num_iteration : int, optional
+            Number of boosting rounds to use. None, 0 and negative numbers mean all rounds from `start_iteration` on, up
+            to `best_iteration_`: the model has no later ones.
+        start_iteration : int, default 0
+            The first round to use, counted from 0.
+        iteration_range : (int, int), optional
+            The same in XGBoost's notation: the first round, and the one after the last, where 0 means all. Give either
+            this or `num_iteration` and `start_iteration`.
+        pred_leaf : bool, default False
+            Return the leaf of each tree in which the row ends, as the boosting library numbers leaves.
+        pred_contrib : bool, default False
+            Return the SHAP values of the features.
+
+        Returns
+        -------
+        ndarray
+            Scores, float64, of shape (n_documents,). With `pred_leaf`, leaves, int32, of shape (n_documents, n_trees).
+            With `pred_contrib`, float64 of shape (n_documents, n_features + 1), in CSR format if `X` is sparse: the
+            last column is the expected score, and the sum of each row is its score. XGBoost computes scores and
+            contributions in float32, and counts `base_score` of a model that it trained itself once in every
+            prediction, also in one that starts after the first round.
+
+        Raises
+        ------
+        ValueError
+            For rounds that the model does not have, and for features that differ from those of the training. Linear
+            models (`booster="gblinear"`) have no leaves, and their rounds cannot be chosen. For leaves with linear
+            models (`linear_tree`), LightGBM has no contributions.
+
+        Examples
+        --------
+        >>> from boostrank import LightGBMRanker, make_ranking
+        >>> X, y, qid = make_ranking(n_queries=20, random_state=0)
+        >>> ranker = LightGBMRanker(n_estimators=20).fit(X, y, qid)
+        >>> first, others = ranker.predict(X, num_iteration=5), ranker.predict(X, start_iteration=5)
+        >>> bool(np.allclose(first + others, ranker.predict(X)))
+        True
+        >>> contributions = ranker.predict(X, pred_contrib=True)
+        >>> contributions.shape[1] == X.shape[1] + 1, bool(np.allclose(contributions.sum(axis=1), ranker.predict(X)))
+        (True, True)
+        """
+        check_is_fitted(self, "booster_")
+        if pred_leaf and pred_contrib:
+            raise ValueError("give either pred_leaf=True or pred_contrib=True, not both")
+        library, n_rounds = self._library, self._library.n_rounds(self.booster_)
+        if iteration_range is None:
+            rounds = _rounds_of_lightgbm(n_rounds, num_iteration, start_iteration)
+        elif num_iteration is not None or start_iteration != 0:
+            raise ValueError("give either iteration_range, or num_iteration and start_iteration, not both")
+        else:
+            rounds = _rounds_of_xgboost(n_rounds, iteration_range)
+        function = library.leaves if pred_leaf else library.contributions if pred_contrib else library.predict
+        # The libraries need not accept a range of all rounds.
+        return function(self.booster_, self._checked_features(X), None if rounds == range(n_rounds) else rounds)
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Predict the scores after each boosting round.
+
+        The scores of single rounds are added up, so that the time is linear in the number of rounds. Each round reads
+        all features again, so that this takes several times as long as `predict`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
+            As in `fit`.
+
+        Returns
+        -------
+        iterator of ndarray, shape (n_documents,)
+            The scores after the first round, the second, ..., as `predict` gives them with `num_iteration`. With
+            LightGBM they are equal to these; with XGBoost they differ by the precision of float32.
+
+        Examples
+        --------
+        >>> from boostrank import XGBoostRanker, make_ranking, ndcg_score
+        >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
+        >>> ranker = XGBoostRanker(n_estimators=10).fit(X, y, qid)
+        >>> values = [ndcg_score(y, scores, qid, k=10) for scores in ranker.staged_predict(X)]
+        >>> len(values), values[-1] > values[0]
+        (10, True)
+        """
+        check_is_fitted(self, "booster_")
+        # Errors are raised by the call itself, and not when the first scores are asked for.
+        return self._scores_by_round(self._checked_features(X), self._library.base_score(self.booster_))
+
+    def apply(self, X: Any, iteration_range: tuple[int, int] | None = None) -> NDArray[np.int32]:
+        """Return the leaf of each tree in which each row ends: ``predict(X, pred_leaf=True)``.
+
+        Parameters
+        ----------
+        X, iteration_range
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_documents, n_trees)
+        """
+        return self.predict(X, pred_leaf=True, iteration_range=iteration_range)
+
+    def score(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Mean NDCG@k of the predicted scores, with the ranker's `gain`, `discount` and `k`.
+
+        It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is that of
+        :func:`boostrank.metrics.agreement_score`, and if `y` is ClickLabels, that of
+        :class:`boostrank.metrics.ClickDCG` with the ranker's `k` and `discount`.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in :meth:`fit`.
+        sample_weight : array-like, optional
+            Weights of the queries in the mean, as in :func:`boostrank.ndcg_score`. The ``score`` of a scikit-learn
+            Pipeline passes them on with metadata routing.
+
+        Raises
+        ------
+        ValueError
+            If there are no query ids, and for labels, query ids, weights or features that are invalid.
+
+        Warns
+        -----
+        UserWarning
+            If queries are scored that the ranker was trained on with other documents, because a splitter by rows, such
+            as scikit-learn's ``KFold``, cut them apart.
+        """
+        qid = require_qid(find_qid(X, qid, y)[1], f"{type(self).__name__}.score")
+        warn_of_cut_queries(self, qid)
+        own = self._parameters
+        measure = as_labels(y).default_measure(DCG(own.k, own.gain, own.discount))
+        return float(measure(y, self.predict(X), qid, sample_weight=sample_weight))
+
+    @property
+    def feature_importances_(self) -> NDArray[Any]:
+        """Importance of each feature, shape (n_features_in_,), of the kind that `importance_type` names."""
+        check_is_fitted(self, "booster_")
+        return self._importances(self._parameters.importance_type)
+
+    def get_feature_importances(self, importance_type: str | None = None) -> pd.Series:
+        """Importances of the features, sorted so that the largest is first.
+
+        Parameters
+        ----------
+        importance_type : str, optional
+            Kind of importance; the default is the parameter `importance_type` of the ranker.
+
+        Returns
+        -------
+        Series, shape (n_features_in_,)
+            The index has the names of the features, or their numbers if they have no names.
+
+        Raises
+        ------
+        ValueError
+            For a kind that the boosting library does not have, also before the training.
+        """
+        import pandas as pd
+
+        values = self._importances(self._parameters.importance_type if importance_type is None else importance_type)
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        return pd.Series(values, index=names, name="importance").sort_values(ascending=False, kind="stable")
+
+    def evals_result(self) -> dict[str, dict[str, list[float]]]:
+        """Return `evals_result_`, the values of the metrics of validation sets in every round.
+
+        Raises
+        ------
+        ValueError
+            If there are none, because there was no validation set, or because the model was read from a file.
+        """
+        check_is_fitted(self, "booster_")
+        if not self.evals_result_:
+            raise ValueError(
+                "there are no results of validation sets: give eval_set to fit, or set validation_fraction. A model "
+                "that was read from a file has none"
+            )
+        return self.evals_result_
+
+    def save_model(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file in the format of the boosting library, which can read it without boostrank."""
+        check_is_fitted(self, "booster_")
+        self._library.save(self.booster_, path)
+
+    def load_model(self, path: str | os.PathLike[str]) -> Self:
+        """Read a model from a file in the format of the boosting library; the parameters of the ranker do not change.
+
+        The file may be that of a ranker or of a bag. Attributes that only a training sets are not there afterwards.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If the file is not a complete model of a ranker of this library. The ranker is then unchanged.
+        """
+        library, booster = self._library, self._parameters._load(path)
+        features = TrainingFeatures.of_model(
+            library.n_features(booster), library.feature_names(booster), library.categories(booster)
+        )
+        self._set_model(Trained(booster, library.n_rounds(booster), {}), features)
+        return self
+
+    def to_onnx(self) -> Any:
+        """Convert the model to an ``onnx.ModelProto``, by the package onnxmltools.
+
+        Its input is "X", float32, of shape (n, n_features_in_). Its output is the scores of `predict`, up to the
+        precision of float32. Do not call the converters of onnxmltools on `booster_`: they depend on its objective and
+        its feature names, and do not know those of rankers.
+
+        Raises
+        ------
+        ValueError
+            For models of which onnxmltools converts only a part, or nothing: of LightGBM's `linear_tree`, of XGBoost's
+            boosters "dart" and "gblinear", and those with XGBoost's `missing`.
+        """
+        check_is_fitted(self, "booster_")
+        return self._library.to_onnx(self.booster_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _set_model(self, trained: Trained, features: TrainingFeatures) -> None:
+        """Set the attributes of a fitted estimator that follow from its model; remove those of an earlier training."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self.booster_, self.best_iteration_, self.evals_result_, self._best_round = trained
+        self.best_score_ = {
+            name: {metric: values[self._best_round - 1] for metric, values in metrics.items()}
+            for name, metrics in self.evals_result_.items()
+        }
+        features.copy_to(self)
+
+    def _importances(self, kind: Any) -> NDArray[Any]:
+        rule = self._parameters._rules["importance_type"]
+        if not rule.accepts(kind):
+            raise ValueError(f"importance_type must be {rule.description}; got {kind!r}")
+        check_is_fitted(self, "booster_")
+        return self._library.importances(self.booster_, kind)
+
+    def _checked_features(self, X: Any) -> Any:
+        """The features of `X`, checked, without the column of query ids unless the model has a feature of this name."""
+        known: Any = getattr(self, "feature_names_in_", ())
+        for name in {QID, self._qid_column} - set(known):
+            X = without_column(X, name)
+        return check_features(self, X)
+
+    def _scores_by_round(self, X: Any, base_score: float) -> Iterator[NDArray[np.float64]]:
+        scores = np.full(X.shape[0], base_score)
+        for i in range(self._library.n_rounds(self.booster_)):
+            scores += self._library.predict(self.booster_, X, range(i, i + 1)) - base_score
+            yield scores.copy()
+
+
+def _rounds_of_lightgbm(n_rounds: int, num_iteration: Any, start_iteration: Any) -> range:
+    """The rounds that `num_iteration` and `start_iteration` choose, as in LightGBM, of a model of `n_rounds` rounds."""
+    check_count("start_iteration", start_iteration, smallest=0)
+    if num_iteration is not None and not is_count(num_iteration):
+        raise ValueError(f"num_iteration must be an integer, or None for all rounds; got {num_iteration!r}")
+    is_limited = num_iteration is not None and num_iteration > 0
+    rounds = range(start_iteration, start_iteration + num_iteration if is_limited else n_rounds)
+    if start_iteration and start_iteration >= n_rounds:
+        raise ValueError(f"start_iteration must be below {_describe(n_rounds)}; got {start_iteration}")
+    if rounds.stop > n_rounds:
+        raise ValueError(
+            f"num_iteration={num_iteration} with start_iteration={start_iteration} goes beyond {_describe(n_rounds)}"
+        )
+    return rounds
+
+
+def _rounds_of_xgboost(n_rounds: int, iteration_range: Any) -> range:
+    """The rounds that `iteration_range` chooses, as in XGBoost, of a model of `n_rounds` rounds."""
+    is_pair = isinstance(iteration_range, (tuple, list)) and len(iteration_range) == 2
+    first, end = iteration_range if is_pair and all(map(is_count, iteration_range)) else (-1, 0)
+    if not 0 <= first < (end or n_rounds) <= n_rounds:
+        raise ValueError(
+            f"iteration_range must be (first, end) with 0 <= first < end, or end 0 for all, and end at most "
+            f"{_describe(n_rounds)}; got {iteration_range!r}"
+        )
+    return range(first, end or n_rounds)
+
+
+def _describe(n_rounds: int) -> str:
+    """The number of rounds, for messages."""
+    return f"the number of rounds of the model, {n_rounds} (rounds after the best one are not kept)"
