@@ -173,24 +173,6 @@ def test_lengths_and_features_that_do_not_fit_are_errors(on_files, rows):
     assert fitted.predict(files[:0]).shape == (0,)
 
 
-def test_a_file_that_changes_during_the_training_is_an_error(on_files, rows, monkeypatch):
-    ranker_class, files = on_files
-    X, y, qid = rows
-    ranker = ranker_class(**SETTINGS)
-    path, read, calls = files._parts[-1].path, type(files).read, []
-
-    def read_and_change(self, *bounds):
-        calls.append(bounds)
-        if len(calls) == 12:
-            np.save(path, X[500:] + 1)
-        return read(self, *bounds)
-
-    monkeypatch.setattr(type(files), "read", read_and_change)
-    with pytest.raises(ValueError, match="has changed since FeatureFiles was made"):
-        ranker.fit(files, y, qid)
-    assert not hasattr(ranker, "booster_")
-
-
 def test_what_would_keep_the_features_in_memory_is_refused(on_files, rows):
     ranker_class, files = on_files
     X, y, qid = rows
