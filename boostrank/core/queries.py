@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.core.segments import Segments
-from boostrank.inputs.arrays import Ints, as_array
+from boostrank.inputs.arrays import Ints, as_array, check_lengths
 
 # Before version 3, pandas merges strings that differ only after a null character.
 _MERGES_STRINGS = int(pd.__version__.split(".")[0]) < 3
@@ -175,38 +175,51 @@ def positions_by_id(ids: NDArray[Any]) -> Ints:
         return np.arange(len(ids))
 
 
-def joint_codes(keys: list[Any], wanted: list[Any]) -> tuple[Ints, Ints]:
-    """Numbers that are equal for equal combinations of ids, of rows and of those that are searched for.
-
-    A combination with an id that no row has gets the number -1. A combination of known ids that no row has gets a
-    number that no row has.
+def rows_with_ids(**ids: tuple[Any, Any]) -> Ints:
+    """The row of `X` that has the ids of each line of a table, shape (n_lines,).
 
     Parameters
     ----------
-    keys : list of pandas.Index, each of shape (n_rows,)
-        The ids of each row, for example its query id and the id of its document.
-    wanted : list of pandas.Index, each of shape (n_wanted,)
-        Ids of the same kinds.
+    **ids : pair of array-like, of shapes (n_rows,) and (n_lines,)
+        Ids of each row and of each line, by their kind, such as query and document.
 
-    Returns
-    -------
-    ndarray of int64, shape (n_rows,), and ndarray of int64, shape (n_wanted,)
+    Raises
+    ------
+    ValueError
+        If several rows, or none, have the ids of a line. The message names the ids.
 
     Examples
     --------
-    >>> rows = [pd.Index([7, 7, 8]), pd.Index(["a", "b", "a"])]
-    >>> codes, found = joint_codes(rows, [pd.Index([8, 8, 9]), pd.Index(["a", "b", "a"])])
-    >>> codes.tolist(), found.tolist()
-    ([0, 1, 2], [2, 3, -1])
+    >>> rows_with_ids(query=([7, 7, 8], [8, 7]), document=(["a", "b", "a"], ["a", "b"])).tolist()
+    [2, 1]
     """
-    key_codes, wanted_codes = np.zeros(len(keys[0]), np.int64), np.zeros(len(wanted[0]), np.int64)
-    for key, want in zip(keys, wanted, strict=True):
-        levels = key.unique()
-        of_key, of_wanted = levels.get_indexer(key), levels.get_indexer(want)
-        key_codes = key_codes * len(levels) + of_key
-        unknown = (wanted_codes < 0) | (of_wanted < 0)
-        wanted_codes = np.where(unknown, -1, wanted_codes * len(levels) + of_wanted)
-    return key_codes, wanted_codes
+    check_lengths(**{kind: len(own) for kind, (own, _) in ids.items()})
+    levels = {kind: [pd.Index(as_array(each, kind)) for each in both] for kind, both in ids.items()}
+    row_codes: Any = 0
+    line_codes: Any = 0
+    unknown: Any = False
+    for own, of_line in levels.values():
+        different = own.unique()
+        found = different.get_indexer(of_line)
+        row_codes = row_codes * len(different) + different.get_indexer(own)
+        line_codes, unknown = line_codes * len(different) + found, unknown | (found < 0)
+    rows = pd.Index(row_codes)
+
+    def names(which: int, i: int) -> str:
+        return " and ".join(f"the {kind} {str(both[which][i])!r}" for kind, both in levels.items())
+
+    if not rows.is_unique:
+        advice = "" if "query" in ids else ": add a column qid with the query of each line"
+        raise ValueError(f"several rows of X have {names(0, int(np.argmax(rows.duplicated())))}{advice}")
+    of_lines: Ints = rows.get_indexer(pd.Index(np.where(unknown, -1, line_codes)))
+    if (of_lines < 0).any():
+        line = int(np.argmin(of_lines))
+        types = "".join(other_type(of_line[line], own[0]) for own, of_line in levels.values())
+        raise ValueError(
+            f"no row of X has {names(1, line)} of line {line} of the table{types}, which is so for "
+            f"{np.count_nonzero(of_lines < 0)} of {len(of_lines)} lines"
+        )
+    return of_lines
 
 
 def _as_ids(qid: ArrayLike) -> NDArray[Any]:

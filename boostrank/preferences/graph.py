@@ -12,13 +12,16 @@ from scipy.sparse.csgraph import connected_components
 
 from boostrank.core.dcg import DCG, Gain, Ties, check_relevance, check_ties
 from boostrank.core.queries import Queries
+from boostrank.core.segments import ranges
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, rescale_extreme
 from boostrank.inputs.checks import check_choice, check_number
-from boostrank.preferences.incidence import EdgeBlock, edge_blocks, ordered_pairs
 from boostrank.tables.html import html_table, range_text
 
 EdgeWeight = Literal["one", "labels", "gains"]
 EDGE_WEIGHTS: tuple[str, ...] = get_args(EdgeWeight)
+# Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
+# the temporary arrays of a block stay in the second-level cache.
+BLOCK_EDGES = 16_384
 
 
 class Conflicts(NamedTuple):
@@ -34,6 +37,31 @@ class Conflicts(NamedTuple):
 
     contradictions: Ints
     cyclic_queries: NDArray[Any]
+
+
+class EdgeBlock(NamedTuple):
+    """Some consecutive edges of a grouped graph.
+
+    Attributes
+    ----------
+    edges : slice
+        Selects the block's values from an array of shape (n_edges,).
+    documents : slice
+        Selects the documents of the queries of these edges from an array of shape (n_documents,).
+    margins : sparse array, shape (n_edges, n_documents) of the block
+        Multiplied with scores, it gives the margin ``s_winner - s_loser`` of each edge.
+    to_winner_less_loser : sparse array, shape (n_documents, n_edges) of the block
+        Multiplied with values of edges, it gives for each document the sum over the edges that it wins, minus the sum
+        over the edges that it loses.
+    to_both : sparse array, shape (n_documents, n_edges) of the block
+        Multiplied with values of edges, it gives for each document the sum over all of its edges.
+    """
+
+    edges: slice
+    documents: slice
+    margins: Any
+    to_winner_less_loser: Any
+    to_both: Any
 
 
 class PreferenceGraph:
@@ -82,10 +110,7 @@ class PreferenceGraph:
         self.winner, self.loser = (
             _rows(rows, self.n_documents, name) for rows, name in ((winner, "winner"), (loser, "loser"))
         )
-        if self.winner.shape != self.loser.shape:
-            raise ValueError(
-                f"winner and loser must have the same length; got {len(self.winner)} and {len(self.loser)}"
-            )
+        check_lengths(winner=len(self.winner), loser=len(self.loser))
         self.weight = None if weight is None else _edge_weights(weight, len(self.winner))
         self._check_edges()
 
@@ -133,7 +158,7 @@ class PreferenceGraph:
         labels, queries = check_relevance(y), Queries.from_qid(qid)
         check_lengths(qid=queries.n_documents, y=len(labels))
         levels = labels if threshold is None else (labels >= threshold).astype(np.float64)
-        winner, loser = ordered_pairs(levels, queries)
+        winner, loser = _ordered_pairs(levels, queries)
         if weight == "one":
             return cls(qid, winner, loser)
         worth = levels if weight == "labels" else dcg.gains(labels if threshold is None else levels)
@@ -215,8 +240,6 @@ class PreferenceGraph:
         # scikit-learn indexes by (rows, ...).
         rows = rows[0] if isinstance(rows, tuple) and rows[1:] == (Ellipsis,) else rows
         kept = np.arange(self.n_documents)[rows]
-        if kept.ndim != 1:
-            raise TypeError(f"a PreferenceGraph is indexed by a slice, a mask or an array of rows; got {rows!r}")
         position = np.full(self.n_documents, -1)
         position[kept] = np.arange(len(kept))
         if np.count_nonzero(position >= 0) != len(kept):
@@ -249,7 +272,7 @@ class PreferenceGraph:
     @cached_property
     def blocks(self) -> list[EdgeBlock]:
         """The edges of a grouped graph in blocks, each with its sparse matrices."""
-        return edge_blocks(self.winner, self.loser, self.queries)
+        return _edge_blocks(self.winner, self.loser, self.queries)
 
     def sum(self, per_edge: Floats) -> Floats:
         """In a grouped graph, the sum over the edges of each query, shape (n_queries,)."""
@@ -371,7 +394,7 @@ def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must be a one-dimensional array of row numbers; got shape {array.shape}, dtype {array.dtype}: "
-            "for ids of documents use boostrank.preferences.from_pairs"
+            "for ids of documents use boostrank.preferences.from_pairs with documents="
         )
     bad = (array < 0) | (array >= n_documents)
     if bad.any():
@@ -383,10 +406,44 @@ def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
 
 def _edge_weights(weight: ArrayLike, n_edges: int) -> Floats:
     array = as_floats(weight, "weight")
-    if array.shape != (n_edges,):
-        raise ValueError(f"weight must have one number per edge, shape ({n_edges},); got {array.shape}")
+    check_lengths(winner=n_edges, weight=len(array))
     bad = ~np.isfinite(array) | (array < 0)
     if bad.any():
         edge = int(np.argmax(bad))
         raise ValueError(f"weight[{edge}] is {array[edge]}: weights of edges must be finite and not negative")
     return array
+
+
+def _edge_blocks(winners: NDArray[Any], losers: NDArray[Any], queries: Queries) -> list[EdgeBlock]:
+    """The edges of a grouped graph, which are sorted by winner, in blocks.
+
+    The matrices of a block share their arrays. An edge takes the memory of two integers of 32 bits.
+    """
+    indptr, n_edges = queries.indptr, len(winners)
+    size = min(BLOCK_EDGES, n_edges)
+    pointers = np.arange(0, 2 * size + 1, 2, dtype=np.int32)
+    signs, ones = np.tile([1.0, -1.0], size), np.ones(2 * size)
+    blocks = []
+    for first in range(0, n_edges, BLOCK_EDGES):
+        edges = slice(first, min(first + BLOCK_EDGES, n_edges))
+        winner, loser = winners[edges], losers[edges]
+        # Edges are sorted by winner, and both documents of an edge are in one query.
+        start = int(indptr[np.searchsorted(indptr, winner[0], side="right") - 1])
+        stop = int(indptr[np.searchsorted(indptr, winner[-1], side="right")])
+        ends = np.stack([winner - start, loser - start], axis=1, dtype=np.int32, casting="same_kind").ravel()
+        n, shape = len(winner), (len(winner), stop - start)
+        less, plus = (csr_array((entries[: 2 * n], ends, pointers[: n + 1]), shape=shape) for entries in (signs, ones))
+        blocks.append(EdgeBlock(edges, slice(start, stop), less, less.T, plus.T))
+    return blocks
+
+
+def _ordered_pairs(levels: Floats, queries: Queries) -> tuple[Ints, Ints]:
+    """All pairs of rows ``(i, j)`` of the same query with ``levels[i] > levels[j]``."""
+    by_level = queries.sort(queries.group(levels))
+    equal = queries.runs(queries.group(levels)[by_level])
+    # When rows are sorted by level, a row wins against the rows from the end of its level to the end of its query.
+    next_level = equal.repeat(equal.ends)
+    counts = queries.repeat(queries.ends) - next_level
+    winner, loser = np.repeat(np.arange(len(by_level)), counts), ranges(next_level, counts)
+    rows = by_level if queries.permutation is None else queries.permutation[by_level]
+    return rows[winner], rows[loser]

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import os
-import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.core.queries import joint_codes
-from boostrank.inputs.arrays import Ints
+from boostrank.core.queries import rows_with_ids
+from boostrank.inputs.arrays import check_lengths
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.files import write_atomically
+from boostrank.inputs.frames import as_frame
 from boostrank.preferences.graph import PreferenceGraph
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-MAX_INT64 = 2**63 - 1
 
 
 def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -> PreferenceGraph:
@@ -54,9 +47,14 @@ def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -
     >>> graph.winner.tolist(), graph.loser.tolist()
     ([1, 0], [0, 2])
     """
-    frame = _frame(pairs, "pairs", ("winner", "loser"))
-    winner, loser = (_find_rows(frame, name, qid, documents) for name in ("winner", "loser"))
-    return PreferenceGraph(qid, winner, loser, frame["weight"].to_numpy() if "weight" in frame else None)
+    frame = as_frame(pairs, "pairs", "winner", "loser")
+    weight = frame["weight"].to_numpy() if "weight" in frame else None
+    if documents is None:
+        return PreferenceGraph(qid, frame["winner"].to_numpy(), frame["loser"].to_numpy(), weight)
+    check_lengths(qid=np.shape(qid)[0], documents=len(np.asarray(documents)))
+    query = {"query": (qid, frame["qid"])} if "qid" in frame else {}
+    winner, loser = (rows_with_ids(**query, document=(documents, frame[name])) for name in ("winner", "loser"))
+    return PreferenceGraph(qid, winner, loser, weight)
 
 
 def from_judgments(
@@ -92,7 +90,7 @@ def from_judgments(
     import pandas as pd
 
     check_choice("ties", ties, ("skip", "half"))
-    frame = _frame(judgments, "judgments", ("left", "right", "preferred"))
+    frame = as_frame(judgments, "judgments", "left", "right", "preferred")
     known = frame["preferred"].isin(["left", "right", "tie"]).to_numpy()
     if not known.all():
         row = int(np.argmin(known))
@@ -137,7 +135,7 @@ def read_preferences(
     -----
     The types of ids are those of `documents` and `qid`, and are never guessed from the file. If they are str, an id of
     the file is its text as it stands, with its spaces and leading zeros; if they are integers or floats, it is the
-    number that the text spells. So every file that :func:`write_preferences` writes is read back exactly.
+    number that the text spells.
 
     Examples
     --------
@@ -151,10 +149,15 @@ def read_preferences(
     import pandas as pd
 
     name = os.fspath(path)
+    kinds = {"weight": float, "winner": int, "loser": int}
+    if documents is not None:
+        kinds |= dict.fromkeys(("winner", "loser"), _kind(documents, "documents")) | {"qid": _kind(qid, "qid")}
     try:
         # The names of the columns are read as a row: pandas then refuses each line that is longer than this one.
         cells = pd.read_csv(name, dtype=str, header=None, keep_default_na=False)
-        return from_pairs(_typed_columns(cells, qid, documents), qid, documents)
+        cells = cells.set_axis(cells.iloc[0].str.strip(), axis=1).iloc[1:]
+        columns = {str(each): _typed(cells[each], kinds.get(str(each), str)) for each in cells}
+        return from_pairs(columns, qid, documents)
     except (ValueError, pd.errors.ParserError) as error:
         raise ValueError(f"{name!r}: {error}") from None
 
@@ -176,7 +179,7 @@ def write_preferences(graph: PreferenceGraph, path: str | os.PathLike[str], docu
     Raises
     ------
     ValueError
-        For ids of other types, for a str that CSV cannot represent, and if there is not one id for each document.
+        For ids of other types, and if there is not one id for each document.
 
     Examples
     --------
@@ -189,129 +192,39 @@ def write_preferences(graph: PreferenceGraph, path: str | os.PathLike[str], docu
     """
     import pandas as pd
 
-    frame, texts = pd.DataFrame({"winner": graph.winner, "loser": graph.loser}), list[NDArray[Any]]()
+    frame = pd.DataFrame({"winner": graph.winner, "loser": graph.loser})
     if documents is not None:
-        ids = _texts(documents, "documents")
-        if len(ids) != len(graph):
-            raise ValueError(f"documents has {len(ids)} ids for {len(graph)} documents of the graph")
-        queries = _texts(graph.qid, "qid")
+        ids, queries = _texts(documents, "documents"), _texts(graph.qid, "qid")
+        check_lengths(graph=len(graph), documents=len(ids))
         frame = pd.DataFrame({"qid": queries[graph.winner], "winner": ids[graph.winner], "loser": ids[graph.loser]})
-        texts = [queries, ids]
     if graph.weight is not None:
         frame["weight"] = graph.weight
-    # Only values with the delimiter, a quote or a line end are quoted by default, and a carriage return is no line end.
-    returns = any("\r" in text for ids in texts for text in ids)
-    quoting: Any = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
-    write_atomically(path, lambda name: frame.to_csv(name, index=False, quoting=quoting))
+    write_atomically(path, lambda name: frame.to_csv(name, index=False))
+
+
+def _kind(ids: ArrayLike, name: str) -> type:
+    """The type of ids: str, int or float; other ids, and ids of several types, are errors."""
+    import pandas as pd
+
+    kinds = {"string": str, "integer": int, "floating": float}
+    given: Any = ids
+    found = pd.api.types.infer_dtype(given if hasattr(given, "dtype") else list(given), skipna=False)
+    if found not in kinds:
+        raise ValueError(f"{name} must be all str, all integers or all floats for a CSV file; got {found}")
+    return kinds[found]
 
 
 def _texts(ids: ArrayLike, name: str) -> NDArray[Any]:
     """Ids as the texts that a file has, which :func:`_typed` turns back."""
-    array, kind = _uniform(ids, name)
-    if kind is not str:
-        return np.array([repr(kind(value)) for value in array], dtype=object)
-    bad = next((text for text in array if not text or re.search("[\0\ud800-\udfff]", text)), None)
-    if bad is not None:
-        raise ValueError(f"{name} has the id {bad!r}, which a CSV file cannot hold")
-    return array
+    kind, given = _kind(ids, name), np.asarray(ids)
+    return np.array([text if kind is str else repr(kind(text)) for text in given], dtype=object)
 
 
-def _typed_columns(cells: pd.DataFrame, qid: ArrayLike, documents: ArrayLike | None) -> dict[str, NDArray[Any]]:
-    """The columns of a file by name, with ids of the types of `qid` and `documents`."""
-    names = [str(name).strip() for name in cells.iloc[0]]
-    if len(set(names)) < len(names):
-        raise ValueError(f"the first line has a column twice: {', '.join(map(repr, names))}")
-    rows = cells.iloc[1:]
-    empty = (rows == "").any(axis=1).to_numpy()
-    if empty.any():
-        raise ValueError(f"pair {int(np.argmax(empty))} has fewer values than there are columns, or an empty one")
-    columns = {name: rows.iloc[:, i].to_numpy(object) for i, name in enumerate(names)}
-    kinds: dict[str, type] = {"weight": float}
-    if documents is not None:
-        kinds |= dict.fromkeys(("winner", "loser"), _uniform(documents, "documents")[1])
-        kinds |= {"qid": _uniform(qid, "qid")[1]}
-    else:
-        kinds |= {"winner": int, "loser": int}
-    return {name: _typed(texts, name, kinds.get(name, str), documents is None) for name, texts in columns.items()}
-
-
-def _typed(texts: NDArray[Any], name: str, kind: type, row_numbers: bool) -> NDArray[Any]:
-    """The values that texts of a column spell."""
-    if kind is str:
-        return texts
-    values = []
-    for pair, text in enumerate(texts):
-        try:
-            values.append(kind(text))
-        except ValueError:
-            if kind is int and row_numbers:
-                raise ValueError(
-                    f"the column {name!r} must hold row numbers, or give the ids of the rows as documents=; pair "
-                    f"{pair} has {text!r}"
-                ) from None
-            expected = "an integer" if kind is int else "a number"
-            raise ValueError(f"{name} of pair {pair} is {text!r}, not {expected}") from None
-    if kind is int and any(abs(value) > MAX_INT64 for value in values):
-        raise ValueError(f"{name} has {max(values, key=abs)}, which is beyond the integers of 64 bits")
-    return np.array(values, dtype=np.float64 if kind is float else np.int64)
-
-
-def _uniform(ids: ArrayLike, name: str) -> tuple[NDArray[Any], type]:
-    """Ids as an array, and their type: str, int or float; other ids, and ids of several types, are errors."""
-    # In a list NumPy would turn the numbers among str into str.
-    given: Any = ids
-    array = np.asarray(given) if hasattr(given, "dtype") else np.array(list(given), dtype=object)
-    if array.dtype.kind == "U":
-        array = array.astype(object)
-    if array.dtype.kind in "iu" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8):
-        return array, int if array.dtype.kind in "iu" else float
-    for kind, types in ((str, str), (int, (int, np.integer)), (float, (float, np.floating))):
-        if array.dtype.kind == "O" and all(isinstance(x, types) and not isinstance(x, bool) for x in array):
-            return array, kind
-    raise ValueError(f"{name} must be all str, all integers or all floats for a CSV file; got {array.dtype}")
-
-
-def _frame(table: Any, name: str, needed: tuple[str, ...]) -> pd.DataFrame:
-    import pandas as pd
-
-    if not (isinstance(table, Mapping) or hasattr(table, "columns")):
-        wanted = ", ".join(map(repr, needed))
-        raise TypeError(f"{name} must be a DataFrame or a dict with the columns {wanted}; got {type(table).__name__}")
-    names = list(getattr(table, "columns", table))
-    frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame({name: table[name] for name in names})
-    missing = [name for name in needed if name not in frame]
-    if missing:
-        raise ValueError(f"no column {missing[0]!r}; got {', '.join(map(repr, frame.columns)) or 'none'}")
-    return frame
-
-
-def _find_rows(frame: pd.DataFrame, column: str, qid: ArrayLike, documents: ArrayLike | None) -> Ints:
-    """Row number of each document in a column."""
-    import pandas as pd
-
-    wanted = frame[column].to_numpy()
-    if documents is None:
-        if wanted.dtype.kind not in "iu" and len(wanted):
-            raise ValueError(
-                f"the column {column!r} must contain row numbers; for ids of documents, pass the id of each row as "
-                "documents="
-            )
-        return wanted
-    keys, ids = [pd.Index(np.asarray(documents))], [pd.Index(wanted)]
-    if len(keys[0]) != np.shape(qid)[0]:
-        raise ValueError(f"documents has {len(keys[0])} ids for {np.shape(qid)[0]} rows of qid")
-    if "qid" in frame:
-        keys, ids = [pd.Index(np.asarray(qid)), *keys], [pd.Index(frame["qid"].to_numpy()), *ids]
-    rows, wanted_codes = joint_codes(keys, ids)
-    if len(np.unique(rows)) != len(rows):
-        repeated = keys[-1][pd.Index(rows).duplicated()][0]
-        raise ValueError(
-            f"several rows have the document {repeated!r}"
-            + ("" if "qid" in frame else ": add a column qid with the query of each pair")
-        )
-    found = pd.Index(rows).get_indexer(pd.Index(wanted_codes))
-    if (found < 0).any():
-        edge = int(np.argmin(found))
-        where = f" in query {str(frame['qid'].iloc[edge])!r}" if "qid" in frame else ""
-        raise ValueError(f"no row has the document {wanted[edge]!r}{where}, {column} of pair {edge}")
-    return found
+def _typed(texts: Any, kind: type) -> NDArray[Any]:
+    """The values that the texts of a column spell."""
+    values: NDArray[Any] = texts.to_numpy(object)
+    try:
+        return values if kind is str else values.astype(kind)
+    except (ValueError, OverflowError) as error:
+        advice = "; without documents=, winner and loser are row numbers" if kind is int else ""
+        raise ValueError(f"column {texts.name!r}: {error}{advice}") from None

@@ -80,7 +80,7 @@ def test_flags_of_numpy_are_valid(letor):
             "fraction must be a finite number above 0 and below",
         ),
         (lambda: br.PreferenceGraph.from_grades(Y, QID, gain="nonsense"), "gain must be 'exp2', 'linear', a table"),
-        (lambda: preferences.from_judgments([(0, 1)], QID), "judgments must be a DataFrame or a dict with the columns"),
+        (lambda: preferences.from_judgments([(0, 1)], QID), "judgments must be a DataFrame of pandas or polars"),
         (lambda: br.simulate_clicks(Y, SCORES, QID, relevance=None), "relevance must be 'exp2', 'linear', a table"),
         (
             lambda: theory.effective_ranks([10, 2.5]),

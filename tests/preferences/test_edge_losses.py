@@ -1,16 +1,19 @@
-"""Losses of edges and `EdgeObjective`: derivatives, weights, and grades as preferences."""
+"""Losses of edges, `EdgeObjective` and `aggregate`: derivatives, weights, and grades as preferences."""
 
 import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from cases import for_each
+from preference_graphs import random_graph
 from scipy.optimize import minimize
 
 from boostrank.core.convex_functions import MARGINS, get_margin
 from boostrank.core.queries import Queries
+from boostrank.metrics import agreement_score
 from boostrank.objectives.objective import EdgeObjective, bind
-from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
+from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph, aggregate
 from boostrank.surrogates import Power
 
 PHI = {
@@ -72,7 +75,7 @@ def test_the_hessian_is_a_majorant_and_half_of_it_is_not(margin):
 def test_blocks_of_edges_do_not_matter(monkeypatch):
     scores = np.random.default_rng(1).normal(size=len(a_graph()))
     whole = EdgeObjective(EdgeLoss(), a_graph(n_edges=300))
-    monkeypatch.setattr("boostrank.preferences.incidence.BLOCK_EDGES", 7)
+    monkeypatch.setattr("boostrank.preferences.graph.BLOCK_EDGES", 7)
     # A graph keeps its blocks, so the objective of small blocks needs another one.
     divided = EdgeObjective(EdgeLoss(), a_graph(n_edges=300))
     assert len(divided.graph.blocks) > len(whole.graph.blocks)
@@ -164,3 +167,24 @@ def test_no_loss_of_edges_is_consistent_with_the_disagreement():
         start = [0.0, 0.1, -0.1]
         scores = minimize(lambda s, loss=loss: loss.loss(s, graph.grouped)[0], start, method="Nelder-Mead", tol=1e-9).x
         assert np.argsort(-scores).tolist() == [1, 0, 2], name
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_aggregation_is_least_squares_on_the_edges(seed):
+    graph = random_graph(seed)
+    scores, disagreement = aggregate(graph)
+
+    def squares(s):
+        return graph.weights @ (1 - (s[graph.winner] - s[graph.loser])) ** 2
+
+    assert squares(scores) <= minimize(squares, np.zeros(len(graph)), tol=1e-12).fun + 1e-9
+    _, component = sp.csgraph.connected_components(graph.to_scipy(), directed=False)
+    np.testing.assert_allclose(np.bincount(component, scores), 0, atol=1e-7)
+    np.testing.assert_allclose(disagreement, 1 - agreement_score(graph, scores, per_query=True))
+
+
+def test_aggregation_of_a_total_order_recovers_it():
+    graph = PreferenceGraph.from_grades([2, 0, 3, 1], [1, 1, 1, 1])
+    scores, disagreement = aggregate(graph)
+    assert np.argsort(scores).tolist() == [1, 3, 0, 2]
+    assert disagreement.tolist() == [0.0]
