@@ -15,7 +15,6 @@ except ImportError as error:
         f"boostrank.dask needs Dask with arrays, DataFrames and distributed ({error}): pip install 'boostrank[dask]'"
     ) from error
 
-from boostrank.dask.lightgbm import LightGBMRanker
-from boostrank.dask.xgboost import XGBoostRanker
+from boostrank.dask.rankers import LightGBMRanker, XGBoostRanker
 
 __all__ = ["LightGBMRanker", "XGBoostRanker"]

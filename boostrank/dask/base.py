@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+import dask
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 from distributed import Client
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
@@ -18,23 +20,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.models import warn_without_splits
 from boostrank.core.dcg import DCG
-from boostrank.dask.columns import check_columns, columns_to_colocate, default_measure, is_clicks, queries_with_rows
-from boostrank.dask.lazy_prediction import predict_lazily
-from boostrank.dask.lazy_weights import computed_query_weights, is_per_document
+from boostrank.dask.collective import Endpoint
 from boostrank.dask.partitions import (
     Partitions,
+    check_columns,
     colocate_queries,
+    columns_to_colocate,
+    computed_query_weights,
     find_lazy_qid,
+    is_clicks,
     is_collection,
+    is_per_document,
     submit,
 )
 from boostrank.dask.rows import as_rows, plain_ids
-from boostrank.dask.training import ClusterSpecification, Endpoint, Selection
-from boostrank.dask.workers import find_client, train_on_workers
+from boostrank.dask.training import ClusterSpecification
+from boostrank.dask.workers import PlacedSelection, find_client, train_on_workers
 from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import QID, require_qid
 from boostrank.metrics import Measure
 from boostrank.metrics.graded import ExpectedReciprocalRank
+from boostrank.metrics.ndcg import NDCG
 from boostrank.objectives.labels import as_labels
 from boostrank.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
@@ -168,9 +175,9 @@ class DaskRanker(BaseEstimator):
             weights = computed_query_weights(sample_weight, data.n_queries)
         validation = []
         for i, triple in enumerate(eval_set or []):
-            with _prefixed_errors(f"eval_set[{i}]"):
+            with named_part(f"eval_set[{i}]"):
                 validation.append(_colocate_triple(client, triple, features))
-        present = queries_with_rows(y)
+        present = _queries_with_rows(y)
         kept = settings.kept_queries(data.n_queries if present is None else int(present.sum()), random_state)
         sets = [y] if kept is not None else [triple[1] for triple in eval_set or []]
         to_train = present
@@ -184,7 +191,7 @@ class DaskRanker(BaseEstimator):
         _check_metrics(specification.metrics)
         if is_clicks(y) and specification.native_objective is not None:
             as_labels(y).require_relevance(specification.native_objective)
-        defaults = tuple(default_measure(labels, dcg) for labels in sets)
+        defaults = tuple(_default_measure(labels, dcg) for labels in sets)
         cluster = ClusterSpecification(local._backend, specification, self._endpoint_class, defaults)
         trained = train_on_workers(client, cluster, _selections(data, to_train, weights), validation)
         if settings.values["refit"]:
@@ -219,7 +226,7 @@ class DaskRanker(BaseEstimator):
         local = self.to_local()
         has_qid_feature = QID in getattr(local, "feature_names_in_", ())
         check_columns(local, X if has_qid_feature else find_lazy_qid(X, None)[0])
-        return predict_lazily(local, X, options)
+        return _predict_lazily(local, X, options)
 
     # For help() and metadata routing.
     predict.__signature__ = inspect.signature(BoostedRanker.predict)  # type: ignore[attr-defined]
@@ -238,30 +245,6 @@ class DaskRanker(BaseEstimator):
             For data in this process, the result is that of the local ranker.
         """
         return self.predict(X, pred_leaf=True, iteration_range=iteration_range)
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Predict the scores after each boosting round, for data in this process.
-
-        Parameters
-        ----------
-        X
-            Data in this process, as the local ranker takes them.
-
-        Returns
-        -------
-        iterator of ndarray, shape (n_documents,)
-
-        Raises
-        ------
-        TypeError
-            If `X` is a dask collection.
-        """
-        if is_collection(X):
-            raise TypeError(
-                f"X must be data in this process for staged_predict; got a dask {type(X).__name__}. Use X.compute(), "
-                "or predict(X, num_iteration=n) for the scores after n rounds"
-            )
-        return self.local.staged_predict(X)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Mean NDCG@k over queries, also over those that lie in several partitions; see the local ranker's `score`.
@@ -292,7 +275,7 @@ class DaskRanker(BaseEstimator):
                 "pass them to boostrank.ndcg_score with sample_weight"
             )
         _, qid = find_lazy_qid(X, qid)
-        client, measure = find_client(self.client), default_measure(y, DCG(self.k, self.gain, self.discount))
+        client, measure = find_client(self.client), _default_measure(y, DCG(self.k, self.gain, self.discount))
         if is_clicks(y):
             ids = None if qid is None else plain_ids(client.compute(qid).result())
             return float(measure(y, np.asarray(client.compute(self.predict(X)).result()), ids))
@@ -346,24 +329,14 @@ def _is_of_local(name: str) -> bool:
     return not name.startswith("_") and name not in ("local", "client")
 
 
-@contextmanager
-def _prefixed_errors(argument: str) -> Iterator[None]:
-    """Put the name of an argument before the messages of errors in its value."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{argument}: {error}") from error
-
-
-def _colocate_triple(client: Client, triple: Any, features: TrainingFeatures) -> list[Selection]:
+def _colocate_triple(client: Client, triple: Any, features: TrainingFeatures) -> list[PlacedSelection]:
     """One element of `eval_set`, with each of its queries on one worker."""
     if not isinstance(triple, (tuple, list)) or len(triple) not in (2, 3):
         raise ValueError(f"must be a tuple (X, y, qid); got {type(triple).__name__}")
     X, y, *rest = triple
     X, labels, qid = columns_to_colocate(X, y, rest[0] if rest else None, "eval_set", None)
     check_columns(features, X)
-    return _selections(colocate_queries(client, X, labels, qid), queries_with_rows(y))
+    return _selections(colocate_queries(client, X, labels, qid), _queries_with_rows(y))
 
 
 def _check_metrics(metrics: Sequence[Any]) -> None:
@@ -381,17 +354,61 @@ def _check_metrics(metrics: Sequence[Any]) -> None:
             )
 
 
-def _selections(data: Partitions, chosen: Bools | None = None, weights: Floats | None = None) -> list[Selection]:
+def _selections(data: Partitions, chosen: Bools | None = None, weights: Floats | None = None) -> list[PlacedSelection]:
     """The chosen queries of each partition, where it has any."""
     selections = []
-    for part in data.parts:
-        mask = None if chosen is None else chosen[part.queries]
+    for rows, worker, queries in data.parts:
+        mask = None if chosen is None else chosen[queries]
         if mask is None or mask.any():
-            selections.append(Selection(part, mask, None if weights is None else weights[part.queries]))
+            selections.append(PlacedSelection(worker, [rows, mask, None if weights is None else weights[queries]]))
     return selections
+
+
+def _default_measure(y: Any, dcg: DCG) -> Measure:
+    """The measure of labels unless another one is given: NDCG, or ClickDCG for ClickLabels."""
+    return as_labels(y).default_measure(dcg) if is_clicks(y) else NDCG(k=dcg.k, gain=dcg.gain, discount=dcg.discount)
+
+
+def _queries_with_rows(y: Any) -> Bools | None:
+    """Which queries have documents to train or evaluate on, shape (n_queries,); None if all have."""
+    if not is_clicks(y) or y.kept is None:
+        return None
+    return y.queries.max(y.queries.group(y.kept.astype(np.int64))) > 0
 
 
 def _sum_of_measure(part: Sequence[Any], measure: Measure) -> float:
     """Sum of the measure over the queries of a partition whose features are scores."""
     rows = as_rows(part)
     return float(np.sum(measure(rows.relevance, rows.X, rows.qid, per_query=True)))
+
+
+def _predict_lazily(local: BoostedRanker, X: Any, options: dict[str, Any]) -> Any:
+    """Predictions of a fitted ranker for each row of a dask Array or DataFrame; `options` are checked at once."""
+    ranker = dask.delayed(local)
+    if isinstance(X, dd.DataFrame):
+        nothing = _as_frame(_predict_block(X._meta_nonempty, local, options)[:0], X._meta.index[:0])
+        return X.map_partitions(_predict_partition, ranker, options, nothing, meta=nothing)
+    nothing = _predict_block(np.zeros((1, X.shape[1])), local, options)[:0]
+    shape: dict[str, Any] = {"drop_axis": 1} if nothing.ndim == 1 else {"chunks": (X.chunks[0], (nothing.shape[1],))}
+    return X.rechunk({1: -1}).map_blocks(
+        _predict_block, ranker, options, nothing=nothing, dtype=nothing.dtype, meta=nothing, **shape
+    )
+
+
+def _predict_block(
+    X: Any, ranker: BoostedRanker, options: dict[str, Any], nothing: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Predictions for a block of rows; `nothing` are those for a block without rows."""
+    if nothing is not None and not X.shape[0]:
+        return nothing
+    found = ranker.predict(X, **options)
+    # Contributions are sparse for sparse features.
+    return found if isinstance(found, np.ndarray) else found.toarray()
+
+
+def _predict_partition(X: Any, ranker: BoostedRanker, options: dict[str, Any], nothing: Any) -> Any:
+    return _as_frame(_predict_block(X, ranker, options), X.index) if len(X) else nothing
+
+
+def _as_frame(values: NDArray[Any], index: Any) -> Any:
+    return pd.Series(values, index=index, name="score") if values.ndim == 1 else pd.DataFrame(values, index=index)

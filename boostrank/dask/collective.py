@@ -1,4 +1,4 @@
-"""Communication between the workers of one training: sums over all workers, and what is computed from such sums.
+"""Communication between the workers of one training: sums over all workers, and the network of the boosting library.
 
 The sums go through XGBoost's collective, for LightGBM too, because LightGBM's own network has no public function for
 them.
@@ -6,21 +6,18 @@ them.
 
 from __future__ import annotations
 
-import ctypes
-import functools
-import re
-import sys
-import threading
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from xgboost import collective, libpath
+from xgboost import collective
 from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
+from boostrank.backends.base import import_backend
 from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, rescale_extreme
@@ -33,8 +30,8 @@ TIMEOUT_SECONDS = 300
 #: Attempts to connect. The tracker and the other workers run already when a worker connects, so that one attempt is
 #: enough, and an error shows without a delay.
 RETRIES = 1
-#: The message that XGBoost prints on every worker that has connected.
-CONNECTED = re.compile(r"Task \d+ got rank \d+")
+#: Minutes that LightGBM's workers wait for each other at the start, unless the parameter `time_out` says otherwise.
+TIMEOUT_MINUTES = 5
 
 
 class Tracker:
@@ -57,7 +54,6 @@ def communicator(address: dict[str, Any] | None, rank: int) -> Iterator[None]:
     if address is None:
         yield
         return
-    _hide_connected_message()
     # The tracker sorts workers by these ids as strings.
     with collective.CommunicatorContext(
         **address, dmlc_task_id=f"{rank:08d}", dmlc_timeout=TIMEOUT_SECONDS, dmlc_retry=RETRIES
@@ -65,27 +61,53 @@ def communicator(address: dict[str, Any] | None, rank: int) -> Iterator[None]:
         yield
 
 
-def _hide_connected_message() -> None:
-    """Let XGBoost print its messages in this thread as before, but for the one that the worker has connected.
+class Endpoint:
+    """The address at which the backend's own network reaches a worker; a subclass opens that network.
 
-    XGBoost prints that at every verbosity. It has one logger for each thread. Dask runs tasks in threads of their own,
-    and in the main thread XGBoost's logger is the one that its Python package has set.
+    XGBoost needs none: its network is the collective.
+
+    Attributes
+    ----------
+    address : str
     """
-    if threading.current_thread() is not threading.main_thread():
-        _xgboost_library().XGBRegisterLogCallback(_print_message)
+
+    def __init__(self, host: str, parameters: dict[str, Any]) -> None:
+        self.address = host
+
+    @contextmanager
+    def connect(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
+        """Connect to the workers at these addresses, this one among them; gives parameters that the backend needs."""
+        yield {}
 
 
-@functools.cache
-def _xgboost_library() -> ctypes.CDLL:
-    return ctypes.CDLL(libpath.find_lib_path()[0])
+class PortEndpoint(Endpoint):
+    """A port for LightGBM's network, bound from the start so that no other process takes it before LightGBM listens."""
 
+    def __init__(self, host: str, parameters: dict[str, Any]) -> None:
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.bind(("", parameters.get("local_listen_port", 0)))
+        self._port = self._socket.getsockname()[1]
+        self._time_out = parameters.get("time_out", TIMEOUT_MINUTES)
+        self._tree_learner = parameters.get("tree_learner", "data")
+        super().__init__(f"{host}:{self._port}", parameters)
 
-@ctypes.CFUNCTYPE(None, ctypes.c_char_p)
-def _print_message(message: bytes) -> None:
-    """Print a message of XGBoost to stderr, where XGBoost prints it if no logger is set."""
-    text = message.decode(errors="replace")
-    if not CONNECTED.search(text):
-        sys.stderr.write(f"{text}\n")
+    @contextmanager
+    def connect(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
+        """Connect LightGBM on this worker with LightGBM on the other workers while the context lasts."""
+        self._socket.close()
+        if len(addresses) == 1:
+            yield {}
+            return
+        lgb = import_backend("lightgbm")
+        # The network belongs to the thread; a booster is needed only to call its method. The network must be connected
+        # before any Dataset is made, so that all workers have the same bins.
+        data = lgb.Dataset(np.zeros((2, 1)), label=np.zeros(2), params={"verbosity": -1})
+        handle = lgb.Booster({"verbosity": -1}, data)
+        handle.set_network(addresses, self._port, self._time_out, len(addresses))
+        try:
+            yield {"num_machines": len(addresses), "tree_learner": self._tree_learner}
+        finally:
+            handle.free_network()
 
 
 def allreduce_sum(values: ArrayLike) -> Floats:
@@ -145,9 +167,8 @@ class GlobalMeasure(BoundMeasure):
         except ValueError as problem:
             # The other workers wait for the sums of this one.
             error = problem
-        total, divisor, n_errors = allreduce_sum([*sums, error is not None])
-        if n_errors > 0:
-            raise StoppedError("another worker stopped") if error is None else error
+        raise_on_all_workers(error)
+        total, divisor = allreduce_sum(sums)
         if isinstance(self.measure, ClickDCG) and not divisor > 0.0:
             raise ValueError(
                 f"{self.measure} is not defined for a validation set: the estimated number of relevant documents is "

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask.array as da
 import dask.dataframe as dd
@@ -18,29 +17,22 @@ import pandas as pd
 from distributed import Client, Future, wait
 from numpy.typing import NDArray
 
-from boostrank.dask.rows import concatenate, n_rows, split_rows, summarize
-from boostrank.inputs.arrays import Bools, Ints, check_lengths
-from boostrank.inputs.frames import QID
-from boostrank.objectives.labels import sameness_of
+from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
+from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
+from boostrank.core.weights import query_weights
+from boostrank.dask.rows import concatenate, n_rows, plain_ids, split_rows, summarize
+from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, check_lengths
+from boostrank.inputs.frames import QID, is_pandas, require_qid
+from boostrank.metrics import ClickDCG
+from boostrank.objectives.labels import as_labels, sameness_of
+from boostrank.rankers.features import check_features
 
 #: No partition grows beyond this multiple of the mean size, or of the largest size before, whichever is larger.
 MAX_GROWTH = 1.25
 
 
-@dataclass(frozen=True, eq=False)
-class LocalColumn:
-    """An array of this process with one value for each row of a data set on the cluster.
-
-    Attributes
-    ----------
-    values : ndarray, shape (n_documents,)
-    """
-
-    values: NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Partition:
+class Partition(NamedTuple):
     """A partition, none of whose queries has rows in another one.
 
     Attributes
@@ -60,16 +52,13 @@ class Partition:
     queries: Ints
 
 
-@dataclass(frozen=True)
-class Partitions:
+class Partitions(NamedTuple):
     """All partitions that have rows.
 
     Attributes
     ----------
     parts : list of Partition
     n_queries, n_documents : int
-    n_moved : int
-        Number of documents that were moved.
     sameness : str
         Why nothing can be learned from the labels, as :attr:`boostrank.objectives.labels.Labels.sameness`.
     """
@@ -77,7 +66,6 @@ class Partitions:
     parts: list[Partition]
     n_queries: int
     n_documents: int
-    n_moved: int
     sameness: str
 
 
@@ -95,6 +83,13 @@ def require_collection(name: str, values: Any) -> None:
         )
 
 
+def is_clicks(y: Any) -> bool:
+    """Whether labels are clicks. A ClickLog is one too, and an error: clicks need a click model."""
+    if isinstance(y, ClickLog):
+        as_labels(y)
+    return isinstance(y, ClickLabels)
+
+
 def find_lazy_qid(X: Any, qid: Any) -> tuple[Any, Any]:
     """Features and query ids, as :func:`boostrank.inputs.frames.find_qid` finds them, without computing anything."""
     if isinstance(X, dd.DataFrame):
@@ -105,6 +100,65 @@ def find_lazy_qid(X: Any, qid: Any) -> tuple[Any, Any]:
     return X, qid
 
 
+def columns_to_colocate(X: Any, y: Any, qid: Any, receiver: str, dcg: DCG | None) -> tuple[Any, Any, Any]:
+    """Features, labels and query ids for :func:`colocate_queries`.
+
+    Clicks become records, with targets for `dcg`; None is for clicks to evaluate on, which must be enough for that.
+    """
+    require_collection("X", X)
+    X, qid = find_lazy_qid(X, qid)
+    if not is_clicks(y):
+        require_collection("y", y)
+        return X, y, require_qid(qid, receiver)
+    if dcg is None:
+        ClickDCG().bind(y, y.queries)
+    ids = plain_ids(y.qid)
+    return X, DocumentClicks.of(y, pd.util.hash_array(ids), dcg).records, ids if qid is None else qid
+
+
+def check_columns(known: Any, X: Any, reset: bool = False) -> None:
+    """Check number and names of the features of a collection against those of `known`, or learn them."""
+    require_collection("X", X)
+    if isinstance(X, dd.DataFrame):
+        unknown = [name for name in X.select_dtypes("category").columns if not X[name].cat.known]
+        if unknown:
+            raise ValueError(
+                f"the categories of {unknown} are not known to Dask, and may differ between partitions: use "
+                "X.categorize()"
+            )
+        check_features(known, X._meta, reset=reset)
+    elif getattr(X, "ndim", None) != 2:
+        raise ValueError(f"X must be a dask Array or DataFrame of two dimensions; got {type(X).__name__}")
+    else:
+        check_features(known, np.zeros((1, X.shape[1])), reset=reset)
+
+
+def is_per_document(weights: Any, X: Any) -> bool:
+    """Whether these weights are partitioned as X is, so that they are weights of documents."""
+    if not is_collection(weights):
+        return False
+    lengths = [values.shape[0] for values in (weights, X) if isinstance(values, da.Array)]
+    if len(lengths) == 2 and not np.isnan(lengths).any():
+        return bool(lengths[0] == lengths[1])
+    return bool(weights.npartitions == X.npartitions)
+
+
+def computed_query_weights(weights: Any, n_queries: int) -> Floats:
+    """Weights of queries in order of first appearance, computed to this process."""
+    given = as_array(weights.compute() if is_collection(weights) else weights, "sample_weight", keep_shape=True)
+    if given.shape not in {(n_queries,), (n_queries, 1)}:
+        raise ValueError(
+            f"sample_weight must have one weight per query ({n_queries}), or be a dask Array or Series of one per "
+            f"document that is partitioned like X; got shape {given.shape}"
+        )
+    if is_pandas(weights) or isinstance(weights, dd.Series):
+        raise ValueError(
+            "sample_weight is a Series of one weight per query, and its index is not used on Dask: pass an array, in "
+            "the sequence in which the queries first appear"
+        )
+    return query_weights(given.ravel(), Queries.from_sizes(np.ones(n_queries, dtype=np.int64)))
+
+
 def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = None) -> Partitions:
     """Compute the collections on the cluster, and move the rows of each query into one partition.
 
@@ -112,20 +166,20 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     ----------
     client : distributed.Client
     X : dask Array or DataFrame, shape (n_documents, n_features), or (n_documents,) for scores
-    y, qid : dask Array or Series, shape (n_documents,), or LocalColumn
-        Of a column of this process, each worker gets the part that belongs to its rows.
+    y, qid : dask Array or Series, or ndarray, shape (n_documents,)
+        Of an array of this process, each worker gets the part that belongs to its rows.
     weights : dask Array or Series, shape (n_documents,), optional
 
     Raises
     ------
     TypeError, ValueError
-        If one is no dask collection, they are not partitioned alike, or a partition holds labels, query ids, weights
-        or features that are invalid.
+        If one is neither a dask collection nor an array, they are not partitioned alike, or a partition holds labels,
+        query ids, weights or features that are invalid.
     """
     columns = {"X": X, "y": y, "qid": qid}
     if weights is not None:
         columns["sample_weight"] = weights
-    local = {name: column.values for name, column in columns.items() if isinstance(column, LocalColumn)}
+    local = {name: column for name, column in columns.items() if isinstance(column, np.ndarray)}
     blocks = _align({name: column for name, column in columns.items() if name not in local})
     computed = client.compute([block for column in blocks.values() for block in column])
     wait(computed)
@@ -143,8 +197,6 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     sizes = np.concatenate([summary.sizes for summary in summaries])
     if len(sizes) == 0:
         raise ValueError("X has no rows")
-    if not any(summary.weighted for summary in summaries):
-        raise ValueError("sample_weight is zero everywhere")
     part = np.repeat(np.arange(n_parts), [len(summary.sizes) for summary in summaries])
     # The number of the query of each piece, in the order of first appearance in all data.
     query = pd.factorize(np.concatenate([summary.hashes for summary in summaries]))[0].astype(np.int64)
@@ -157,8 +209,7 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     present = {i: pd.unique(query[chosen[query] == i]) for i in range(n_parts)}
     whole = [Partition(rows[i], workers[i], queries) for i, queries in present.items() if len(queries)]
     lowest, highest = zip(*(summary.labels for summary in summaries), strict=True)
-    n_moved = int(sizes[moves].sum())
-    return Partitions(whole, len(chosen), int(sizes.sum()), n_moved, sameness_of(min(lowest), max(highest)))
+    return Partitions(whole, len(chosen), int(sizes.sum()), sameness_of(min(lowest), max(highest)))
 
 
 def choose_partitions(query: Ints, part: Ints, sizes: Ints, n_parts: int) -> Ints:

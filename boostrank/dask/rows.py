@@ -1,13 +1,14 @@
-"""Rows of one partition: checked, split by query and concatenated on a worker."""
+"""Rows of one partition on a worker: checked, split by query, concatenated, and their clicks as labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
@@ -15,10 +16,10 @@ from boostrank.clicks import DocumentClicks
 from boostrank.clicks.labels import RECORD
 from boostrank.core.queries import Queries
 from boostrank.core.weights import document_weights
-from boostrank.dask.click_records import ClickRecords
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
+from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import is_pandas
-from boostrank.objectives.labels import Labels, as_labels
+from boostrank.objectives.labels import Clicks, Labels, as_labels
 from boostrank.rankers.features import TrainingFeatures
 
 
@@ -50,39 +51,38 @@ class PartitionSummary(NamedTuple):
         Hash of each query.
     sizes : ndarray of int64, shape (n_queries,)
         Number of its rows.
-    weighted : bool
-        Whether any weight is not 0.
     labels : tuple of float
         Smallest and largest label.
     """
 
     hashes: NDArray[np.uint64]
     sizes: Ints
-    weighted: bool
     labels: tuple[float, float]
 
 
-def as_rows(part: Sequence[Any]) -> Rows:
-    """Rows from the values that the collections of features, labels, query ids and perhaps weights have in a partition.
+@dataclass(frozen=True, eq=False)
+class ClickRecords(Clicks):
+    """Clicks on the documents of one worker. The weights of its data contain those of the clicks already.
 
-    Raises
-    ------
-    ValueError
-        If query ids are invalid; see :func:`plain_ids`.
+    All weights of one worker may be 0, because they are relative to those of all workers.
     """
+
+    values: DocumentClicks
+
+    def weighted(self, weights: ArrayLike | None) -> ArrayLike | None:
+        """Return the weights of the data, which contain those of the clicks."""
+        return weights
+
+
+def as_rows(part: Sequence[Any]) -> Rows:
+    """Rows from the features, labels, query ids and perhaps weights of one partition."""
     X, relevance, qid, *rest = part
     weights = rest[0] if rest else None
     return Rows(X, _one_dimensional(relevance), plain_ids(qid), None if weights is None else _one_dimensional(weights))
 
 
 def plain_ids(qid: Any) -> NDArray[Any]:
-    """Query ids of one partition, converted such that equal ids have the same type in all partitions.
-
-    Raises
-    ------
-    ValueError
-        If ids are floats, and one is NaN or not whole.
-    """
+    """Query ids of one partition, converted such that equal ids have the same type in all partitions."""
     ids = _one_dimensional(qid)
     if ids.dtype.kind in "OUS":
         ids = np.asarray(pd.Series(ids, dtype=object).infer_objects())
@@ -108,25 +108,20 @@ def stack(blocks: list[Any]) -> Any:
 
 def summarize(part: list[Any], number: int) -> PartitionSummary:
     """Check partition `number`, and count its queries."""
-    try:
+    with named_part(f"partition {number}"):
         rows = as_rows(part)
-        n_rows = rows.X.shape[0]
-        for name, values in (("y", rows.relevance), ("qid", rows.qid), ("sample_weight", rows.weights)):
-            if values is not None:
-                check_lengths(X=n_rows, **{name: len(values)})
-        if n_rows == 0:
-            return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), False, (np.inf, -np.inf))
+        weights = {} if rows.weights is None else {"sample_weight": len(rows.weights)}
+        check_lengths(X=rows.X.shape[0], y=len(rows.relevance), qid=len(rows.qid), **weights)
+        if len(rows.qid) == 0:
+            return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), (np.inf, -np.inf))
         if rows.X.ndim == 2:
             TrainingFeatures().learn(rows.X)
         queries = Queries.from_qid(rows.qid)
         labels = _numbers(rows)
         # All weights of one partition may be 0.
-        weighted = rows.weights is None or bool(rows.weights.any())
-        if rows.weights is not None and weighted:
+        if rows.weights is not None and rows.weights.any():
             document_weights(queries.group(rows.weights), queries, may_differ=True)
-    except ValueError as error:
-        raise ValueError(f"partition {number}: {error}") from error
-    return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, weighted, (labels.min(), labels.max()))
+    return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, (labels.min(), labels.max()))
 
 
 def labels_of(rows: Rows) -> Labels:

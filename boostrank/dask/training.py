@@ -6,13 +6,11 @@ from sums over all workers: the offset and the scale of the objective, and the m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from distributed import get_worker
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
@@ -27,21 +25,20 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.custom_functions import BoundMetric
 from boostrank.backends.xgboost import backend as xgboost_backend
+from boostrank.clicks import DocumentClicks
 from boostrank.core.queries import Queries
 from boostrank.core.threads import use_threads
 from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights
-from boostrank.dask.click_records import ClickRecords
 from boostrank.dask.collective import (
+    Endpoint,
     GlobalMeasure,
     StoppedError,
-    Tracker,
     communicator,
     global_unit_mean,
     raise_on_all_workers,
     use_global_start,
 )
-from boostrank.dask.partitions import Partition
-from boostrank.dask.rows import as_rows, labels_of, stack
+from boostrank.dask.rows import ClickRecords, as_rows, labels_of, stack
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.frames import is_pandas
 from boostrank.metrics import Measure
@@ -51,47 +48,8 @@ from boostrank.objectives.objective import EdgeObjective
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import GivenRows, group_data
 
-
-@dataclass(frozen=True)
-class Selection:
-    """Queries of one partition, to train or to validate on.
-
-    Attributes
-    ----------
-    partition : Partition
-    chosen : ndarray of bool, shape (n_queries of the partition,), optional
-        Which of its queries; None for all.
-    weights : ndarray, shape (n_queries of the partition,), optional
-        Weights of its queries, where they were given per query.
-    """
-
-    partition: Partition
-    chosen: Bools | None = None
-    weights: Floats | None = None
-
-    @property
-    def arguments(self) -> list[Any]:
-        """Arguments of a task, in which Dask replaces the futures of the rows by the rows."""
-        return [self.partition.rows, self.chosen, self.weights]
-
-
-class Endpoint:
-    """The address at which the backend's own network reaches a worker; a subclass opens that network.
-
-    XGBoost needs none: its network is the collective.
-
-    Attributes
-    ----------
-    address : str
-    """
-
-    def __init__(self, host: str, parameters: dict[str, Any]) -> None:
-        self.address = host
-
-    @contextmanager
-    def connect(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
-        """Connect to the workers at these addresses, this one among them; gives parameters that the backend needs."""
-        yield {}
+#: Rows of one partition, which of its queries are chosen, and the weights of its queries; None: all, and none.
+Selection = tuple[Sequence[Any], Bools | None, Floats | None]
 
 
 @dataclass(frozen=True)
@@ -117,7 +75,9 @@ class ClusterSpecification:
 
 @dataclass
 class WorkerTraining(Training):
-    """A training that ends on all workers when it ends on one: by an error, or because Dask cancels its task."""
+    """A training that ends on all workers when it ends on one: by an error, or because it is cancelled there."""
+
+    is_cancelled: Callable[[], bool] = field(kw_only=True)
 
     def native_weights(self) -> Floats | None:
         """Weights of documents for an objective of the boosting library; their mean over all workers is 1."""
@@ -125,7 +85,6 @@ class WorkerTraining(Training):
 
     def boosting_function(self) -> BoostingFunction:
         """Gradient and Hessian for the backend."""
-        tasks, key = get_worker().state.tasks, get_worker().get_current_task()
         boost = super().boosting_function()
 
         def boost_or_stop(scores: NDArray[Any]) -> tuple[Float32s, Float32s]:
@@ -134,8 +93,7 @@ class WorkerTraining(Training):
                 gradient_hessian = boost(scores)
             except Exception as problem:
                 error = problem
-            task = tasks.get(key)
-            if task is None or task.state == "cancelled":
+            if self.is_cancelled():
                 error = StoppedError("the training was cancelled")
             raise_on_all_workers(error)
             return gradient_hessian
@@ -151,16 +109,16 @@ class Prepared(NamedTuple):
     validation: list[ValidationSet]
 
 
-def prepare(cluster: ClusterSpecification, selections: list[list[Any]], validation: list[list[list[Any]]]) -> Prepared:
+def prepare(cluster: ClusterSpecification, selections: list[Selection], validation: list[list[Selection]]) -> Prepared:
     """Prepare the training on this worker. Errors in the data show here, before workers wait for each other.
 
     Parameters
     ----------
     cluster : ClusterSpecification
     selections : list
-        ``Selection.arguments`` of each selection to train on, with the rows in place of their futures.
+        The rows to train on.
     validation : list of list
-        The same for each validation set; an empty list where this worker has no data of it.
+        The rows of each validation set; an empty list where this worker has no data of it.
     """
     data = _assemble(selections)
     cluster.backend.check_categories(data.X, cluster.training.parameters)
@@ -175,16 +133,17 @@ def train(
     addresses: list[str],
     tracker_address: dict[str, Any] | None,
     rank: int,
-    _tracker: Tracker | None,
+    *,
+    n_threads: int,
+    is_cancelled: Callable[[], bool],
 ) -> Trained | None:
     """Train together with the workers at `addresses`; all get the same model, and the worker of rank 0 returns it.
 
-    `_tracker` is not used, but keeps the tracker alive on its worker until the training ends, also if Dask releases it
-    earlier.
+    `n_threads` is the number of threads unless the parameters have one. `is_cancelled` is called in each round.
     """
     data, objective, validation = prepared
     threads = cluster.backend.PARAMETERS["n_jobs"]
-    local = {threads: get_worker().state.nthreads, **cluster.training.parameters}
+    local = {threads: n_threads, **cluster.training.parameters}
     with (
         use_threads(local[threads]),
         communicator(tracker_address, rank),
@@ -193,7 +152,9 @@ def train(
         if objective is not None:
             use_global_start(objective)
         specification = replace(cluster.training, parameters={**local, **network})
-        trained = cluster.backend.train(WorkerTraining(specification, data, objective, validation))
+        trained = cluster.backend.train(
+            WorkerTraining(specification, data, objective, validation, is_cancelled=is_cancelled)
+        )
     return trained if rank == 0 else None
 
 
@@ -224,15 +185,17 @@ def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
 
 
 def _validation(
-    cluster: ClusterSpecification, data: GroupedData, number: int, selections: list[list[Any]]
+    cluster: ClusterSpecification, data: GroupedData, number: int, selections: list[Selection]
 ) -> ValidationSet:
     """The part of the validation set `number` that this worker has, and the measures of the whole set.
 
     A worker that has no part scores one row of its training data instead, which does not count.
     """
-    part = _assemble(selections) if selections else None
-    if part is None:
-        part = GroupedData(_first_row(data.X), Relevance(np.zeros(1)), Queries.from_sizes([1]))
+    if selections:
+        part = _assemble(selections)
+    else:
+        first = data.X[0][:1] if isinstance(data.X, list) else _safe_indexing(data.X, slice(0, 1))
+        part = GroupedData(first, Relevance(np.zeros(1)), Queries.from_sizes([1]))
     metrics: list[BoundMetric] = []
     for measure in cluster.training.metrics or cluster.default_measures[number : number + 1]:
         assert isinstance(measure, Measure)
@@ -241,19 +204,19 @@ def _validation(
     return ValidationSet(f"valid_{number}", part, metrics)
 
 
-def _assemble(selections: list[list[Any]]) -> GroupedData:
+def _assemble(selections: list[Selection]) -> GroupedData:
     """One data set of the selections, grouped by query; the features stay in blocks."""
     parts = [_grouped(*selection) for selection in selections]
     sizes = np.concatenate([part.queries.sizes for part in parts])
     ids = np.concatenate([part.queries.ids for part in parts])
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
     queries = Queries(Queries.from_sizes(sizes).indptr, ids)
-    records = [part.labels for part in parts if isinstance(part.labels, ClickRecords)]
-    labels: Labels = (
-        ClickRecords.concatenate(records, queries)
-        if records
-        else Relevance(np.concatenate([part.labels.per_document for part in parts]))
-    )
+    records = [part.labels.values.records for part in parts if isinstance(part.labels, ClickRecords)]
+    labels: Labels
+    if records:
+        labels = ClickRecords(DocumentClicks(np.concatenate(records), queries))
+    else:
+        labels = Relevance(np.concatenate([part.labels.per_document for part in parts]))
     return GroupedData(_features([part.X for part in parts]), labels, queries, weights)
 
 
@@ -283,7 +246,3 @@ def _features(blocks: list[Any]) -> Any:
         return stack(blocks)
     same = all(isinstance(block, np.ndarray) and block.dtype == blocks[0].dtype for block in blocks)
     return blocks if len(blocks) > 1 and same else stack(blocks)
-
-
-def _first_row(X: Any) -> Any:
-    return X[0][:1] if isinstance(X, list) else _safe_indexing(X, slice(0, 1))

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NoReturn
+from itertools import cycle
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import urlparse
 
-from distributed import Client, Future, MultiLock, get_client, wait
+from distributed import Client, Future, MultiLock, get_client, get_worker, wait
 
 from boostrank.backends.base import Trained
-from boostrank.dask.collective import Tracker
-from boostrank.dask.training import ClusterSpecification, Selection, prepare, train
+from boostrank.dask.collective import Endpoint, Tracker
+from boostrank.dask.training import ClusterSpecification, Prepared, prepare, train
 
 #: Seconds between two checks for lost workers.
 POLL_SECONDS = 2.0
@@ -26,29 +27,39 @@ ERROR_SECONDS = 15.0
 CONSEQUENCES = ("LightGBMError", "XGBoostError", "StoppedError")
 
 
-def find_client(client: Client | None) -> Client:
-    """The client that is given, or the one that Dask finds.
+class PlacedSelection(NamedTuple):
+    """Queries of one partition to train or to validate on.
 
-    Raises
-    ------
-    ValueError
-        If there is none, or it is asynchronous.
+    Attributes
+    ----------
+    worker : str
+        The address of the worker that holds the partition.
+    arguments : list
+        A :data:`~boostrank.dask.training.Selection` with futures of the rows, which Dask replaces by the rows.
     """
-    if client is None:
-        try:
-            client = get_client()
-        except ValueError as error:
-            raise ValueError(
-                "there is no Dask client: make one first, client = distributed.Client() for workers on this machine "
-                "or distributed.Client(address) for a cluster"
-            ) from error
-    if client.asynchronous:
-        raise ValueError("the Dask client is asynchronous; rankers need one made with asynchronous=False")
-    return client
+
+    worker: str
+    arguments: list[Any]
+
+
+def find_client(client: Client | None) -> Client:
+    """The client that is given, or the one that Dask finds; a ValueError if there is none."""
+    if client is not None:
+        return client
+    try:
+        return get_client()
+    except ValueError as error:
+        raise ValueError(
+            "there is no Dask client: make one first, client = distributed.Client() for workers on this machine or "
+            "distributed.Client(address) for a cluster"
+        ) from error
 
 
 def train_on_workers(
-    client: Client, cluster: ClusterSpecification, selections: list[Selection], validation: list[list[Selection]]
+    client: Client,
+    cluster: ClusterSpecification,
+    selections: list[PlacedSelection],
+    validation: list[list[PlacedSelection]],
 ) -> Trained:
     """Train where the partitions are.
 
@@ -59,7 +70,7 @@ def train_on_workers(
     Exception
         The error of the worker that failed first.
     """
-    workers = sorted({selection.partition.worker for selection in selections})
+    workers = sorted({selection.worker for selection in selections})
     hosts = [str(urlparse(worker).hostname) for worker in workers]
     by_worker = _distribute(selections, workers)
     watched = [_distribute(part, workers) for part in validation]
@@ -80,19 +91,42 @@ def train_on_workers(
             (cluster, part, endpoint, addresses, tracker_address, rank, tracker if rank == 0 else None)
             for rank, (part, endpoint) in enumerate(zip(prepared, endpoints, strict=True))
         ]
-        trained: Trained = _gather(client, _run(client, train, tasks, workers)[:1], workers[:1])[0]
+        trained: Trained = _gather(client, _run(client, _train, tasks, workers)[:1], workers[:1])[0]
     return trained
 
 
-def _distribute(selections: list[Selection], workers: list[str]) -> dict[str, list[Any]]:
+def _train(
+    cluster: ClusterSpecification,
+    prepared: Prepared,
+    endpoint: Endpoint,
+    addresses: list[str],
+    tracker_address: dict[str, Any] | None,
+    rank: int,
+    _tracker: Tracker | None,
+) -> Trained | None:
+    """Train on this worker until Dask cancels its task.
+
+    `_tracker` is not used, but keeps the tracker alive on its worker until the training ends, also if Dask releases it
+    earlier.
+    """
+    worker = get_worker()
+    tasks, key = worker.state.tasks, worker.get_current_task()
+
+    def is_cancelled() -> bool:
+        task = tasks.get(key)
+        return task is None or task.state == "cancelled"
+
+    threads = worker.state.nthreads
+    arguments = cluster, prepared, endpoint, addresses, tracker_address, rank
+    return train(*arguments, n_threads=threads, is_cancelled=is_cancelled)
+
+
+def _distribute(selections: list[PlacedSelection], workers: list[str]) -> dict[str, list[Any]]:
     """Arguments of the selections by worker. Those on workers that do not train go to the other workers in turn."""
     by_worker: dict[str, list[Any]] = {}
-    n_moved = 0
-    for selection in selections:
-        worker = selection.partition.worker
-        if worker not in workers:
-            worker, n_moved = workers[n_moved % len(workers)], n_moved + 1
-        by_worker.setdefault(worker, []).append(selection.arguments)
+    others = cycle(workers)
+    for worker, arguments in selections:
+        by_worker.setdefault(worker if worker in workers else next(others), []).append(arguments)
     return by_worker
 
 
@@ -172,15 +206,13 @@ def _raise_cause(client: Client, futures: list[Future], workers: list[str]) -> N
     if stuck:
         _restart(client, stuck, futures)
     causes = [error for error in errors if type(error).__name__ not in CONSEQUENCES]
-    if causes:
-        raise causes[0]
-    if lost:
+    if lost and not causes:
         raise RuntimeError(
             f"worker {', '.join(lost)} was lost while it trained, so the others were stopped. Its log may tell why "
             "(often memory). Fit again: Dask computes the data that it held again"
         ) from (errors[0] if errors else None)
     if errors:
-        raise errors[0]
+        raise (causes or errors)[0]
     raise RuntimeError("Dask cancelled the training. It does so when scattered data are lost: scatter them again")
 
 

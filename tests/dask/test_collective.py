@@ -1,15 +1,16 @@
 """Sums over workers, and what is computed from them. The workers of these tests are threads."""
 
+import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import xgboost
 
 import boostrank as br
 from boostrank.core.queries import Queries
 from boostrank.dask.collective import (
     GlobalMeasure,
+    PortEndpoint,
     StoppedError,
     Tracker,
     allreduce_max,
@@ -36,20 +37,6 @@ def run_together(function, arguments):
     with ThreadPoolExecutor(len(arguments)) as pool:
         futures = [pool.submit(work, rank) for rank in range(len(arguments))]
         return [future.result() for future in futures]
-
-
-def test_the_message_that_a_worker_has_connected_is_not_shown(capfd):
-    assert run_together(allreduce_max, [1.0, 2.0]) == [2.0, 2.0]
-
-    def warn(_):
-        # XGBoost's logger of this thread has another message now: an unknown parameter.
-        xgboost.train({"no_such_parameter": 1, "nthread": 1}, xgboost.DMatrix(np.eye(4), label=np.arange(4)), 1)
-
-    run_together(warn, [0, 1])
-    output, errors = capfd.readouterr()
-    assert "got rank" not in output + errors
-    # Other messages are.
-    assert errors.count("no_such_parameter") == 2
 
 
 def test_sums_and_maxima_are_over_all_workers():
@@ -180,3 +167,15 @@ def test_a_global_measure_is_that_of_all_queries(measure):
     # AUC leaves queries without two classes out.
     assert np.isnan(parts[1][0].per_query(parts[1][1])).any() == (measure == br.get_measure("auc"))
     assert len(parts[2][0].per_query(scores[:1])) == 0
+
+
+def test_an_endpoint_keeps_its_port_until_lightgbm_takes_it():
+    endpoint = PortEndpoint("127.0.0.1", {})
+    port = int(endpoint.address.removeprefix("127.0.0.1:"))
+    with pytest.raises(OSError, match="in use"), socket.socket() as other:
+        other.bind(("", port))
+    # One worker alone needs no network.
+    with endpoint.connect([endpoint.address]) as parameters:
+        assert parameters == {}
+    with socket.socket() as other:
+        other.bind(("", port))

@@ -5,7 +5,6 @@ import importlib
 import inspect
 import pickle
 import sys
-from types import SimpleNamespace
 
 import dask.array as da
 import dask.dataframe as dd
@@ -202,7 +201,7 @@ def test_bad_weights_are_errors_that_name_them(rows, small):
         (np.ones(151), r"sample_weight must have one weight per query \(150\).*got shape \(151,\)"),
         (-np.ones(150), "sample_weight must be finite, not negative"),
         (pd.Series(np.ones(150)), "its index is not used on Dask"),
-        (y * 0, "sample_weight is zero everywhere"),
+        (y * 0, "sample_weight is zero for all queries to train on"),
         (-1.0 - y, "partition [012]: sample_weight must be finite, not negative"),
         (y + 1, "sample_weight differs within query"),
     ]
@@ -219,7 +218,7 @@ def test_bad_validation_sets_are_errors_that_name_them(rows, data, small):
         (X, ValueError, r"eval_set\[1\]: must be a tuple \(X, y, qid\); got Array"),
         ((X[:, :5], y, qid), ValueError, r"eval_set\[1\]: X has 5 features"),
         ((X, -y, qid), ValueError, r"eval_set\[1\]: partition [012]: relevance.*negative"),
-        (data, TypeError, r"eval_set\[1\]: X must be a dask"),
+        (data, TypeError, "X must be a dask"),
     ]
     for triple, error, message in cases:
         with pytest.raises(error, match=message):
@@ -266,12 +265,6 @@ def test_without_a_client_there_is_an_error_that_says_how_to_make_one(ranker_cla
     rows = [da.from_array(part) for part in br.make_ranking(n_queries=5, random_state=0)]
     with pytest.raises(ValueError, match=r"there is no Dask client.*client = distributed\.Client\(\)"):
         ranker_class().fit(*rows)
-
-
-def test_an_asynchronous_client_is_an_error(ranker_class):
-    rows = [da.from_array(part) for part in br.make_ranking(n_queries=5, random_state=0)]
-    with pytest.raises(ValueError, match="the Dask client is asynchronous"):
-        ranker_class(client=SimpleNamespace(asynchronous=True)).fit(*rows)
 
 
 def test_without_dask_there_is_an_error_that_says_what_to_install(monkeypatch):

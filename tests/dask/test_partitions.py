@@ -58,11 +58,11 @@ def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data, 
     X, y, qid = place(data, aligned_sizes(data[2], 4))
     before = client.who_has(X)
     partitions = colocate_queries(client, X, y, qid)
-    assert partitions.n_moved == 0
     assert [part.rows[0].key for part in partitions.parts] == [key for (key,) in X.__dask_keys__()]
     small(bd.XGBoostRanker, n_estimators=1).fit(X, y, qid)
-    assert client.who_has(X) == before
-    assert all((part.worker,) == before[part.rows[0].key] for part in partitions.parts)
+    # Dask may remove a copy of a partition, but there is no copy on another worker.
+    assert all(set(workers) <= set(before[key]) for key, workers in client.who_has(X).items())
+    assert all(part.worker in before[part.rows[0].key] for part in partitions.parts)
 
 
 def test_only_rows_of_queries_that_are_cut_move(client, place):
@@ -71,7 +71,6 @@ def test_only_rows_of_queries_that_are_cut_move(client, place):
     X, y, qid, weights = place((X, y, qid, weights), [17, 6, 17])
     partitions = colocate_queries(client, X, y, qid, weights)
     # Of query 1 three rows go to the left; of query 2 three to the right, which leaves nothing in the middle.
-    assert partitions.n_moved == 3 + 3
     assert [part[3].tolist() for part in contents(client, partitions)] == [list(range(20)), list(range(20, 40))]
     moved = client.gather([part.rows for part in partitions.parts])
     assert [part.weights.tolist() for part in moved] == [list(range(20)), list(range(20, 40))]

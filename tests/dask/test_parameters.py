@@ -1,9 +1,12 @@
-"""Parameters that concern single features, on Dask: the models are those of one process, or there is an error."""
+"""Parameters of the libraries on Dask: the models are those of one process, or there is an error."""
+
+import socket
 
 import numpy as np
 import pytest
 
 import boostrank.dask as bd
+from boostrank.backends.lightgbm import features as lightgbm_features
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +69,9 @@ WRONG = [
     (bd.LightGBMRanker, {"interaction_constraints": [[0, 1]]}, "cannot be used on Dask: .* crash"),
     (bd.LightGBMRanker, {"linear_tree": True}, "cannot be used on Dask: .* own rows"),
     (bd.LightGBMRanker, {"cegb_penalty_feature_lazy": np.ones(10)}, "cannot be used on Dask"),
-    (bd.LightGBMRanker, {**MONOTONE, "monotone_constraints_method": "advanced"}, "must be 'basic' on Dask"),
-    (bd.XGBoostRanker, {"tree_method": "exact"}, "'exact' cannot be used on Dask"),
+    (bd.LightGBMRanker, {**MONOTONE, "monotone_constraints_method": "advanced"}, "cannot be used on Dask: .* 'basic'"),
+    (bd.XGBoostRanker, {"tree_method": "exact"}, "doesn't support distributed training"),
+    (bd.LightGBMRanker, {"tree_learner": "feature"}, r"tree_learner must be one of data.*got 'feature'"),
 ]
 
 
@@ -82,3 +86,29 @@ def test_values_that_change_nothing_are_no_error(rows, small):
     np.testing.assert_array_equal(
         *(small(bd.LightGBMRanker, **native).fit(*rows).predict(rows[0]).compute() for native in ({}, neutral))
     )
+
+
+# The network of LightGBM
+
+
+def test_more_documents_than_lightgbm_counts_are_refused(rows, small, monkeypatch):
+    n_documents = rows[0].shape[0]
+    monkeypatch.setattr(lightgbm_features, "MAX_ROWS", n_documents - 1)
+    with pytest.raises(ValueError, match=rf"at most 2\^31 - 1 rows, and there are {n_documents:,} on all workers"):
+        small(bd.LightGBMRanker).fit(*rows)
+
+
+def test_two_workers_of_one_machine_cannot_have_one_port(rows, small):
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        port = probe.getsockname()[1]
+    with pytest.raises(OSError, match="in use"):
+        small(bd.LightGBMRanker, local_listen_port=port).fit(*rows)
+
+
+@pytest.mark.parametrize(("parameters", "tree_learner"), [({}, "data"), ({"tree_learner": "voting"}, "voting")])
+def test_parameters_of_the_network_reach_lightgbm(parameters, tree_learner, rows, small):
+    ranker = small(bd.LightGBMRanker, **parameters).fit(*rows)
+    lines = ranker.booster_.model_to_string().splitlines()
+    assert {f"[tree_learner: {tree_learner}]", "[num_machines: 2]"} <= set(lines)
+    assert ranker.score(*rows) > 0.7
