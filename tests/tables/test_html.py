@@ -10,7 +10,6 @@ from sklearn.base import clone
 
 import boostrank as br
 from boostrank.tables.html import html_table, range_text
-from boostrank.theory import check_consistency
 
 
 class Tables(HTMLParser):
@@ -106,22 +105,6 @@ def test_reconciliations():
     assert tables.tables[0][0] == ["library", "metric", "because", "value", "diff"]
     assert tables.tables[0][1:] == [[a, b, e, c, d] for a, b, c, d, e in found.rows]
     assert len(tables.tables[0]) > 5
-
-
-def test_reports_of_consistency():
-    found = check_consistency("softmax", normalize="none", n_distributions=50)
-    assert not found.consistent
-    tables = Tables(found._repr_html_())
-    cells = " ".join(" ".join(row) for row in tables.tables[0])
-    for value in (*found.minimizer, *found.bayes):
-        assert f"{value:.4g}" in cells
-    n = found.counterexample.n_documents
-    assert tables.tables[0][0] == ["", *(f"document {i + 1}" for i in range(n))]
-    assert len(tables.tables[0]) == 3 + len(found.counterexample.labels)
-    assert tables.captions == [f"softmax with targets 'none': not consistent with NDCG, regret {found.regret:.4f}"]
-    assert tables.notes[0] == f"expected NDCG {found.ndcg:.4f} instead of {found.best_ndcg:.4f}"
-    none = Tables(check_consistency("squared", n_distributions=20)._repr_html_())
-    assert none.tables == [[["result", "no counterexample to consistency with NDCG"]]]
 
 
 def test_preference_graphs():

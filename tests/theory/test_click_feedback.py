@@ -109,56 +109,6 @@ def test_the_expected_gradient_is_that_of_the_true_relevance(name, model):
         np.testing.assert_allclose(mean, expected, atol=1e-9)
 
 
-def random_curvatures(name, targets):
-    """Increase of the slope of the loss along random lines."""
-    surrogate, random, queries = get_surrogate(name), np.random.default_rng(0), Segments.from_sizes([4])
-    curvatures = []
-    for _ in range(200):
-        scores, step = random.normal(size=4), random.normal(size=4)
-        fixed = surrogate.at(scores, queries)
-        # The gradient of a convex function is monotone for steps of any length, and that of a hinge changes in kinks.
-        slopes = [fixed.gradient_hessian(scores + sign * step, targets, queries)[0] @ step for sign in (-1.0, 1.0)]
-        curvatures.append(slopes[1] - slopes[0])
-    return np.array(curvatures)
-
-
-# The formula of pairwise-logistic skips documents with a target of 0 or less, which changes the targets.
-@pytest.mark.parametrize(
-    "name", [name for name in AFFINE if get_surrogate(name).convex and name != "pairwise-logistic"]
-)
-def test_convexity_with_negative_targets(name):
-    """The table of the module's text."""
-    always = name in ("squared", "centered-squared", "pnorm", "poisson", "logistic")
-    # A target is negative, but the sum is not; then the sum is negative too.
-    for targets, convex in (
-        (np.array([-0.5, 0.9, 0.4, 0.0]), always or name == "softmax"),
-        (np.array([-0.9, 0.3, -0.4, 0.1]), always),
-    ):
-        assert (random_curvatures(name, targets).min() > -1e-9) == convex, targets
-
-
-@pytest.mark.parametrize("name", [name for name in AFFINE if name != "pairwise-logistic"])
-def test_losses_that_are_bounded_below_with_negative_targets(name):
-    """The table of the module's text: a document with a negative target gets a lower and lower score."""
-    surrogate, targets = get_surrogate(name), np.array([0.5, -0.4, 0.3])
-    bounded = name in ("squared", "centered-squared", "pnorm", "cosine", "normalized-pnorm")
-    queries = Segments.from_sizes([3])
-    fixed = surrogate.at(np.array([0.1, -0.1, 0.0]), queries)
-    # Some losses have a term of the targets only that is not defined for negative targets; gradients do not have it.
-    slopes = [
-        fixed.gradient_hessian(np.array([0.0, -depth, 0.0]), targets, queries)[0][1] for depth in (10.0, 100.0, 400.0)
-    ]
-    # Where the loss has no lower bound, it decreases with the score at a rate that does not vanish.
-    assert (slopes[-1] > 0.01) == (not bounded), slopes
-
-
-@pytest.mark.parametrize("name", SURROGATES)
-def test_negative_targets_are_out_of_bounds_for_all_surrogates(name):
-    surrogate = get_surrogate(name)
-    assert surrogate.target_bounds[0] == 0.0
-    assert not surrogate.within_bounds(np.array([-0.1])).any()
-
-
 @pytest.mark.slow
 def test_search_finds_the_error_of_naive_clicks_and_none_of_unbiased_targets():
     for name in ("squared", "softmax", "pairwise-logistic"):

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from boostrank.core.dcg import DCG
 from boostrank.inputs.arrays import Floats
 from boostrank.surrogates import SURROGATES, Surrogate, is_consistent
-from boostrank.tables.html import html_table
 from boostrank.theory.consistency.distributions import LabelDistribution
 
 
@@ -115,8 +114,9 @@ class ConsistencyReport:
     def __repr__(self) -> str:
         lines = [self._title()]
         if self.counterexample is None or self.minimizer is None or self.bayes is None:
-            lines.append(f"no counterexample to consistency with {self._metric()}")
-            return "\n".join([*lines, self._number_searched()])
+            return "\n".join(
+                [*lines, f"no counterexample to consistency with {self._metric()}", *self._number_searched()]
+            )
         lines.append(f"not consistent with {self._metric()}: regret {self.regret:.4f}")
         lines.append(f"on a query of {self.counterexample.n_documents} documents that has the labels")
         for labels, probability in zip(self.counterexample.labels, self.counterexample.probabilities, strict=True):
@@ -124,23 +124,7 @@ class ConsistencyReport:
         lines.append(f"minimizer       {_row(self.minimizer)}")
         lines.append(f"optimal E[G/Z]  {_row(self.bayes)}")
         lines.append(f"expected NDCG {self.ndcg:.4f} instead of {self.best_ndcg:.4f}")
-        return "\n".join([*lines, self._number_searched()])
-
-    def _repr_html_(self) -> str:
-        """The printed report as HTML tables, for notebooks."""
-        title = self._title()
-        if self.counterexample is None or self.minimizer is None or self.bayes is None:
-            rows = [["result", f"no counterexample to consistency with {self._metric()}"]]
-            return html_table(rows, title, n_texts=2, has_head=False, notes=self._number_searched().split("\n"))
-        documents = [f"document {i + 1}" for i in range(self.counterexample.n_documents)]
-        rows = [["", *documents]]
-        for labels, probability in zip(self.counterexample.labels, self.counterexample.probabilities, strict=True):
-            rows.append([f"labels with probability {probability:.6g}", *(f"{label:g}" for label in labels)])
-        rows.append(["minimizer", *(f"{value:.4g}" for value in self.minimizer)])
-        rows.append(["optimal E[G/Z]", *(f"{value:.4g}" for value in self.bayes)])
-        result = f"expected NDCG {self.ndcg:.4f} instead of {self.best_ndcg:.4f}"
-        caption = f"{title}: not consistent with {self._metric()}, regret {self.regret:.4f}"
-        return html_table(rows, caption, notes=[result, *self._number_searched().split("\n")])
+        return "\n".join([*lines, *self._number_searched()])
 
     def _title(self) -> str:
         """The loss by the name under which it is registered, or else by its parameters, and its targets."""
@@ -153,7 +137,7 @@ class ConsistencyReport:
             return name
         return f"{name}, with the targets of {str(self.targets_dcg).upper()}"
 
-    def _number_searched(self) -> str:
+    def _number_searched(self) -> list[str]:
         lines = [f"distributions searched: {self.counts}"]
         low, high = self.surrogate.target_bounds
         if self.n_outside:
@@ -161,7 +145,7 @@ class ConsistencyReport:
         if self.n_unsolved:
             lines.append(f"{self.n_unsolved} of these left out, because no minimum was found")
         declares = "declares" if self.declared else "does not declare"
-        return "\n".join([*lines, f"the loss {declares} that it is consistent"])
+        return [*lines, f"the loss {declares} that it is consistent"]
 
 
 def _row(values: Floats) -> str:

@@ -107,9 +107,18 @@ class _Search:
         n_solved = int(solution.solved.sum())
         return _Examined(batch, scores, regrets, n_solved, batch.n_distributions - n_solved)
 
-    def check_gradient(self, batch: DistributionBatch) -> None:
-        """Raise ValueError if the gradient differs from differences of the loss for most of the distributions."""
-        batch = batch.take(self.inside(batch))
+    def check(self, batches: list[DistributionBatch]) -> None:
+        """Raise ValueError if no distribution has targets within the bounds, or if the gradient is wrong.
+
+        The gradient is wrong if it differs from differences of the loss for most of the distributions.
+        """
+        batch = next((batch.take(inside) for batch in batches if (inside := self.inside(batch)).any()), None)
+        if batch is None:
+            low, high = self.surrogate.target_bounds
+            raise ValueError(
+                f"{self.surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={self.normalize!r} none "
+                "of the distributions has such targets: use another normalization or another surrogate"
+            )
         loss = ExpectedLoss(self.surrogate, *self.outcomes(batch))
         shape = (batch.n_distributions, batch.n_documents)
         scores, direction = np.random.default_rng(1).normal(size=(2, *shape))
@@ -230,9 +239,13 @@ def check_consistency(
         top = min(top, 1)
     known = [*distributions, *(each for each in PAPER_DISTRIBUTIONS if each.labels.max() <= top)]
     batches = [*_by_size(known), *_candidates(int(n_distributions), search.metric, top, random)]
-    _check_bounds(search, batches)
+    search.check(batches)
     examined = [search.examine(batch) for batch in batches]
-    _check_solved(search, examined)
+    if not any(each.n_solved for each in examined):
+        raise RuntimeError(
+            f"no expected loss of {search.surrogate!r} with normalize={normalize!r} could be minimized: the loss may "
+            "be unbounded below, or neither differentiable nor convex"
+        )
     n_neighbours = 1 + int(NEIGHBOURS_SHARE * n_distributions)
     for _ in range(N_CLIMBS):
         for parent in _worst_by_size(examined):
@@ -269,27 +282,6 @@ def _report(search: _Search, examined: list[_Examined], counts: SearchCounts) ->
             return ConsistencyReport(*settings, n_solved, n_unsolved, one[0], shown, bayes[0], *numbers, counts)
     # No regret was confirmed: the scores found are not minimizers, so that their distributions count as unsolved.
     return ConsistencyReport(*settings, n_solved - len(found), n_unsolved + len(found), counts=counts)
-
-
-def _check_bounds(search: _Search, batches: list[DistributionBatch]) -> None:
-    """Raise ValueError if no distribution has targets within the bounds, or if the gradient is wrong."""
-    for batch in batches:
-        if search.inside(batch).any():
-            search.check_gradient(batch)
-            return
-    low, high = search.surrogate.target_bounds
-    raise ValueError(
-        f"{search.surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={search.normalize!r} none of "
-        "the distributions has such targets: use another normalization or another surrogate"
-    )
-
-
-def _check_solved(search: _Search, examined: list[_Examined]) -> None:
-    if not any(each.n_solved for each in examined):
-        raise RuntimeError(
-            f"no expected loss of {search.surrogate!r} with normalize={search.normalize!r} could be minimized: the "
-            "loss may be unbounded below, or neither differentiable nor convex"
-        )
 
 
 def _by_size(distributions: Sequence[LabelDistribution]) -> list[DistributionBatch]:

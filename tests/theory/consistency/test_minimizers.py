@@ -95,18 +95,6 @@ def test_no_scores_have_a_lower_expected_loss(surrogate):
             assert loss_by_outcome(fixed, distribution, other) >= least - 1e-12
 
 
-@pytest.mark.usefixtures("few_starts")
-@pytest.mark.parametrize("surrogate", [*NUMERIC, Power(0), get_surrogate("pairwise-logistic")], ids=repr)
-@pytest.mark.slow
-def test_the_numeric_minimizer_is_that_of_scipy(surrogate):
-    for distribution in some(4, n=2):
-        found = optimize.minimize(
-            lambda s, distribution=distribution: loss_by_outcome(surrogate, distribution, s), np.zeros(4), tol=1e-12
-        )
-        expected = surrogate.representative(found.x[None])[0]
-        np.testing.assert_allclose(minimizer(surrogate, distribution, method="numeric"), expected, atol=1e-4)
-
-
 def test_the_centered_logistic_minimizer_is_the_logit_where_the_targets_sums_do_not_vary():
     distribution = LabelDistribution([[2, 1, 0], [0, 2, 1], [1, 0, 2]], [0.5, 0.3, 0.2])
     logit = minimizer(Logistic(), distribution)

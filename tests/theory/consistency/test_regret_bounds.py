@@ -145,24 +145,6 @@ def test_the_largest_norm_of_targets_is_attained_by_labels_of_two_kinds():
         assert max_target_norm(4, dcg, norm) == pytest.approx(best)
 
 
-def test_the_papers_constant_for_cross_entropy_is_false_for_normalized_gains():
-    """Theorem 10 with C = 1/2 in the 1-norm: scaling the discounts changes no NDCG, but the printed bound."""
-    scaled = DCG(discount=lambda ranks: 1e-4 / np.log2(1.0 + ranks))
-    distribution, scores = LabelDistribution.of_two([1, 0], [0, 1], 0.6), np.array([0.0, 0.5])
-    regret = distribution.ndcg_regret(scores)
-    assert distribution.ndcg_regret(scores, scaled) == pytest.approx(regret)
-    printed = StrongConvexity(0.5, 1.0)
-    for surrogate in ("softmax", "poisson"):
-        excess, at = {}, {}
-        for dcg in (DCG(), scaled):
-            at[dcg] = scores + np.log(max_target_norm(2, dcg, 1.0) / 2)
-            excess[dcg] = excess_loss(surrogate, distribution, at[dcg], dcg=dcg)
-        assert regret_bound(surrogate, excess[scaled], 2, scaled, convexity=printed) < regret
-        bounds = [regret_bound(surrogate, excess[dcg], 2, dcg) for dcg in (DCG(), scaled)]
-        assert bounds[0] == pytest.approx(bounds[1], rel=0.05)
-        assert min(bounds) > regret
-
-
 def test_discount_constants():
     discounts = DCG().discounts(4)
     assert discount_constant(4) == pytest.approx(2 * np.linalg.norm(discounts))
@@ -191,16 +173,6 @@ def test_the_margin_is_the_smallest_regret_of_a_ranking_that_has_any(k):
     special = [LabelDistribution([row], [1.0]) for row in ([2, 2, 1, 1, 0], [1, 1, 1, 1, 0], [3, 0, 0, 0], [1, 1, 1])]
     for distribution in distributions(4, 25) + distributions(5, 8) + special:
         assert ndcg_margin(distribution, DCG(k=k)) == pytest.approx(smallest_regret(distribution, k), rel=1e-9)
-
-
-def test_the_margin_is_equation_5_where_nothing_ties():
-    distribution, discounts = LabelDistribution([[3, 0, 2, 1]], [1.0]), DCG().discounts(4)
-    ordered = np.sort(distribution.bayes_scores())[::-1]
-    assert ndcg_margin(distribution) == pytest.approx((np.diff(ordered) * np.diff(discounts)).min())
-    # Equation 5 as printed would give 0 for a cutoff or a tie.
-    assert ndcg_margin(distribution, DCG(k=1)) > 0.05
-    assert ndcg_margin(LabelDistribution([[3, 2, 2]], [1.0])) > 0.01
-    assert ndcg_margin(LabelDistribution([[1, 1]], [1.0])) == np.inf
 
 
 def test_tied_scores_can_lose_half_of_the_margin():
@@ -239,16 +211,6 @@ def test_without_a_margin_condition_the_low_noise_bound_is_that_of_theorem_10():
     for excess in (0.0, 1e-4, 0.3):
         first = low_noise_bound("logistic", excess, margin_moment([0.1, 0.3], 0), 0, 5)
         assert first == pytest.approx(regret_bound("logistic", excess, 5))
-
-
-def test_jensen_lets_the_bound_hold_for_means_over_queries_of_any_length():
-    total, parts = [], []
-    for m in (2, 4, 7):
-        batch = DistributionBatch.of(distributions(m, 50, seed=3))
-        scores = np.random.default_rng(m).normal(size=(50, m))
-        total += batch.ndcg_regret(scores).tolist()
-        parts += excess_losses(Power(0), batch, batch.targets(), scores).tolist()
-    assert np.mean(total) <= regret_bound("softmax", np.mean(parts), 7)
 
 
 @dataclass(frozen=True)

@@ -135,37 +135,6 @@ def test_feasible_discounts_settle_the_order_and_too_fast_ones_do_not():
     assert at["log2", "10", 10_000] < 0.9
 
 
-def equal_limits(beta, size=0.4):
-    """Curves 1/2 +- q(1 - s) with a quadratic q of mean 0 and of no correlation with (1 - s)^-beta."""
-    moments = np.array([[1 / (1 - beta), 1 / (2 - beta), 1 / (3 - beta)], [1.0, 0.5, 1 / 3]])
-    q = np.cross(*moments)
-    q *= size / np.abs(np.polynomial.polynomial.polyval(np.linspace(0, 1, 1_001), q)).max() * np.sign(q[0])
-    return CurvePair(
-        ScoreCurve.binary(lambda s: 0.5 + np.polynomial.polynomial.polyval(1 - s, q)),
-        ScoreCurve.binary(lambda s: 0.5 - np.polynomial.polynomial.polyval(1 - s, q)),
-    )
-
-
-@pytest.mark.slow
-def test_equal_limits_are_not_told_apart_against_the_second_condition_of_theorem_8():
-    beta = 0.8
-    pair = equal_limits(beta)
-    limits = [theory.ndcg_limit(curve, discount=("power", beta)).value for curve in (pair.first, pair.second)]
-    assert limits[0] == pytest.approx(limits[1], abs=1e-9)
-    # Lipschitz curves (alpha = 1 > 3 (1 - beta)) that differ at s = 1: the theorem promises a consistent order.
-    assert abs(np.subtract(*(curve.expected_gain([1.0])[0] for curve in (pair.first, pair.second)))) > 0.05
-    settings = {"ks": [None], "n_lists": 200, "random_state": 3}
-    table = theory.distinguishability(pair, [100, 10_000], discounts=[("power", beta), "log2"], **settings)
-    at = table.set_index(["discount", "n"])
-    for n in (100, 10_000):
-        assert 0.5 < at.loc[("rank^-0.8", n), "second_wins"] < 0.75
-    # The noise shrinks no faster than the difference.
-    ratio = (at["difference"] / at["sd"])["rank^-0.8"]
-    assert abs(ratio[10_000]) < 1.3 * abs(ratio[100])
-    # Standard NDCG orders them, as Theorem 6 says.
-    assert at.loc[("log2", 10_000), "correct"] > 0.98
-
-
 def test_data_are_resampled_by_query_and_document():
     y, first, second, qid = rankers(n_queries=200, seed=4)
     data = RankedData(y, first, second, qid)
