@@ -87,9 +87,8 @@ class TrainedModel(BaseEstimator):
         Raises
         ------
         ValueError
-            For rounds that the model does not have, and for features that differ from those of the training. Linear
-            models (`booster="gblinear"`) have no leaves, and their rounds cannot be chosen. For leaves with linear
-            models (`linear_tree`), LightGBM has no contributions.
+            For rounds that the model does not have, and for features that differ from those of the training. For
+            leaves with linear models (`linear_tree`), LightGBM has no contributions.
 
         Examples
         --------
@@ -276,7 +275,7 @@ class TrainedModel(BaseEstimator):
         ------
         ValueError
             For models of which onnxmltools converts only a part, or nothing: of LightGBM's `linear_tree`, of XGBoost's
-            boosters "dart" and "gblinear", and those with XGBoost's `missing`.
+            booster "dart", and those with XGBoost's `missing`.
         """
         check_is_fitted(self, "booster_")
         return self._library.to_onnx(self.booster_)

@@ -39,8 +39,8 @@ class XGBoostRanker(BoostedRanker):
 
         $choice_of_objective
     $targets_and_rounds
-        With `booster` "dart" or "gblinear" it is 0.1. XGBoost's default is 0.3, with which most objectives overfit
-        small data sets within 100 rounds.
+        With `booster` "dart" it is 0.1. XGBoost's default is 0.3, with which most objectives overfit small data sets
+        within 100 rounds.
     max_depth, max_leaves, grow_policy : int, int and str, optional
         As in ``xgboost.XGBRanker``. If none of them is set, the losses of boostrank grow trees as LightGBM does: the
         leaf with the largest gain is split until there are 31 leaves (`grow_policy` "lossguide", `max_leaves` 31,

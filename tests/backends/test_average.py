@@ -50,11 +50,10 @@ def train(ranker_class, X, data, rounds=(2, 5, 3), **parameters):
     """Rankers of small trees and of different numbers of rounds, each trained on other queries."""
     _, y, sizes = data
     qid = np.repeat(np.arange(len(sizes)), sizes)
-    depth = {} if parameters.get("booster") == "gblinear" else {"max_depth": 4}
     rankers = []
     for seed, n in enumerate(rounds):
         rows = np.flatnonzero(qid % 3 != seed)
-        ranker = ranker_class(n_estimators=n, random_state=seed, n_jobs=1, **depth, **parameters)
+        ranker = ranker_class(n_estimators=n, random_state=seed, n_jobs=1, max_depth=4, **parameters)
         part = X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
         rankers.append(ranker.fit(part, y[rows], qid[rows]))
     return rankers
@@ -204,23 +203,6 @@ def test_base_scores_of_xgboost_are_averaged(data):
     np.testing.assert_allclose(average.predict(matrix), scores, atol=1e-6)
 
 
-@pytest.mark.parametrize("missing", [None, 1.0])
-def test_linear_models_are_averaged_by_their_coefficients(missing, data, frame, tmp_path):
-    parameters = {"booster": "gblinear", "verbosity": 0, **({} if missing is None else {"missing": missing})}
-    for X in (frame.drop(columns="kind").to_numpy(), sp.csr_array(data[0].round())):
-        rankers = train(br.XGBoostRanker, X, data, **parameters)
-        ranker = averaged(rankers, tmp_path / "model.json")
-        assert_mean(ranker, rankers, X)
-        assert ranker.best_iteration_ == 10
-        contributions = np.mean([np.asarray(one.predict(data[0], pred_contrib=True)) for one in rankers], axis=0)
-        np.testing.assert_allclose(ranker.predict(data[0], pred_contrib=True), contributions, atol=1e-6)
-    matrix = xgb.DMatrix(data[0], data[1])
-    boosters = [xgb.train({"booster": "gblinear", "base_score": base}, matrix, 3) for base in (2.0, -7.0)]
-    average = br.XGBoostRanker._backend.average(boosters)
-    scores = np.mean([one.predict(matrix) for one in boosters], axis=0)
-    np.testing.assert_allclose(average.predict(matrix), scores, atol=1e-5)
-
-
 def test_attributes_of_one_model_of_xgboost_are_not_those_of_the_average(data):
     X, y, _ = data
     boosters = [xgb.train({}, xgb.DMatrix(X, y), 3) for _ in range(2)]
@@ -249,7 +231,6 @@ def test_models_that_take_other_rows_are_refused(ranker_class, data, frame):
             "same types of features": (frame.assign(x1=frame["x1"].fillna(0).astype(int)), {}),
             "same missing": (frame, {"missing": 3.0}),
             "same num_parallel_tree": (frame, {"num_parallel_tree": 2}),
-            "gblinear": (frame.assign(kind=frame["x2"]), {"booster": "gblinear", "verbosity": 0}),
         }
         for message, (X, parameters) in others.items():
             boosters[message] = train(ranker_class, X, data, rounds=(2,), **parameters)[0].booster_

@@ -26,7 +26,6 @@ RANKERS = {
     "samples": br.XGBoostRanker(subsample=0.5, colsample_bytree=0.4),
     "rank:ndcg": br.XGBoostRanker("rank:ndcg"),
     "xgboost dart": br.XGBoostRanker(booster="dart", rate_drop=0.5),
-    "linear": br.XGBoostRanker(booster="gblinear", updater="coord_descent"),
 }
 
 
@@ -164,7 +163,6 @@ SHARING = {
         br.XGBoostRanker(max_bin=15),
         br.XGBoostRanker(tree_method="approx"),
         br.XGBoostRanker(tree_method="exact"),
-        br.XGBoostRanker(booster="gblinear", updater="coord_descent"),
     ],
 }
 # Groups of trainings with the same binned data; only weights of an objective of the library are in the data.

@@ -170,10 +170,6 @@ def test_labels_of_rank_ndcg(label):
     check_fault(lambda: tiny(br.XGBoostRanker, objective="rank:ndcg").fit(X, labels, QID), "label", "rank:ndcg")
 
 
-def test_unclear_10_gblinear_with_early_stopping():
-    works_or_names(lambda: fit(br.XGBoostRanker, booster="gblinear", n_estimators=5, **STOPPING), "gblinear")
-
-
 @pytest.mark.parametrize("ranker_class", RANKERS.values(), ids=RANKERS)
 def test_unclear_11_huge_weights(ranker_class):
     weights = np.full(10, 1e308)

@@ -95,10 +95,9 @@ def test_what_is_no_callback_is_an_error(ranker_class, data, callbacks):
         small(ranker_class).fit(*data, callbacks=callbacks)
 
 
-@pytest.mark.parametrize("booster", ["dart", "gblinear"])
-def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(data, booster):
-    ranker = small(br.XGBoostRanker, booster=booster)
-    with pytest.raises(ValueError, match=f"booster='{booster}'.*set early_stopping_rounds of the ranker"):
+def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(data):
+    ranker = small(br.XGBoostRanker, booster="dart")
+    with pytest.raises(ValueError, match=r"booster='dart'.*set early_stopping_rounds of the ranker"):
         ranker.fit(*data, eval_set=[VALIDATION], callbacks=[xgboost.callback.EarlyStopping(rounds=3)])
 
 

@@ -274,12 +274,6 @@ def test_enable_categorical_of_xgboost():
         scores(br.XGBoostRanker, frame, enable_categorical=False)
 
 
-@pytest.mark.parametrize("parameters", [{"tree_method": "exact"}, {"booster": "gblinear"}], ids=str)
-def test_categories_where_xgboost_takes_none_are_errors(parameters):
-    with pytest.raises(ValueError, match=f"categorical features.* with {next(iter(parameters))}="):
-        scores(br.XGBoostRanker, with_codes(categorical=True), **parameters)
-
-
 @pytest.mark.parametrize(
     ("ranker_class", "native"),
     [(br.LightGBMRanker, {"categorical_feature": [1]}), (br.XGBoostRanker, {"feature_types": {1: "c"}})],
@@ -337,7 +331,6 @@ WRONG = [
     (RANKERS[1:], X, {"missing": "-1"}, "missing must be a finite number or NaN; got '-1'"),
     (RANKERS[1:], X, {"missing": float("inf")}, "got inf"),
     (RANKERS[1:], X, {"enable_categorical": "yes"}, "True or False; got 'yes'"),
-    (RANKERS[1:], X, {"booster": "gblinear", "feature_weights": [1.0] * N_FEATURES}, "ignores it with booster"),
 ]
 WRONG = [(ranker_class, *rest) for ranker_classes, *rest in WRONG for ranker_class in ranker_classes]
 

@@ -103,7 +103,7 @@ def test_sparse_and_dense_features_give_the_same_scores(ranker_class, parameters
         assert ranker.evals_result_ == expected.evals_result_
 
 
-@pytest.mark.parametrize("parameters", [{"tree_method": "exact"}, {"tree_method": "approx"}, {"booster": "gblinear"}])
+@pytest.mark.parametrize("parameters", [{"tree_method": "exact"}, {"tree_method": "approx"}])
 def test_sparse_and_dense_features_give_the_same_scores_with_other_methods_of_xgboost(parameters, data):
     X, y, qid = data
     X = np.where(X > 1.5, np.nan, X)

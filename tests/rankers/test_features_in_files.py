@@ -180,12 +180,9 @@ def test_what_would_keep_the_features_in_memory_is_refused(on_files, rows):
     with pytest.raises(ValueError, match=r"give init_score=init_model.predict\(X\)"):
         ranker_class(**SETTINGS).fit(files, y, qid, init_model=model)
     if ranker_class is br.XGBoostRanker:
-        for settings in ({"tree_method": "exact"}, {"tree_method": "approx"}, {"booster": "gblinear"}):
+        for settings in ({"tree_method": "exact"}, {"tree_method": "approx"}):
             with pytest.raises(ValueError, match="only tree_method='hist'"):
                 ranker_class("softmax", **settings).fit(files, y, qid)
-        linear = ranker_class("softmax", booster="gblinear").fit(np.nan_to_num(X), y, qid)
-        zeros = br.FeatureFiles([np.nan_to_num(X[:100]), np.nan_to_num(X[100:])])
-        np.testing.assert_array_equal(linear.predict(zeros), linear.predict(np.nan_to_num(X)))
 
 
 def test_lightgbm_refuses_the_cache(rows, tmp_path):

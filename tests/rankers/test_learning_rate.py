@@ -124,7 +124,6 @@ NATIVE = [
     br.LightGBMRanker(boosting="dart", **PARAMETERS),
     br.XGBoostRanker("rank:ndcg", **PARAMETERS),
     br.XGBoostRanker(booster="dart", **PARAMETERS),
-    br.XGBoostRanker(booster="gblinear", **PARAMETERS),
 ]
 
 

@@ -137,18 +137,6 @@ def test_two_names_with_different_values_are_an_error(trained):
         trained("softmax", reg_lambda=3.0, **{"lambda": 0.0})
 
 
-@pytest.mark.parametrize("objective", ["consistent-lambdarank", "rank:ndcg"])
-def test_linear_models_have_the_penalty_of_xgboost(data, objective):
-    def scores(**parameters):
-        linear = {"booster": "gblinear", "updater": "coord_descent", **SMALL}
-        return br.XGBoostRanker(objective, **linear, **parameters).fit(*data).predict(data[0])
-
-    np.testing.assert_array_equal(scores(), scores(reg_lambda=0.0))
-    assert not np.array_equal(scores(), scores(reg_lambda=50.0))
-    with pytest.raises(ValueError, match=r"min_child_weight=20\.0 would have no effect"):
-        scores(min_child_weight=20.0)
-
-
 def test_clones_and_searches_have_the_defaults(ranker_class, data):
     ranker = ranker_class("softmax", **SMALL)
     assert ranker.get_params()["reg_lambda"] is None

@@ -94,13 +94,6 @@ def test_missing_of_a_model_of_xgboost_itself(tmp_path):
         ranker.set_params(missing="x").load_model(tmp_path / "model.json")
 
 
-@pytest.mark.parametrize("convert", [np.asarray, csr_array])
-def test_missing_in_a_linear_model_equals_nan(convert):
-    linear = {"booster": "gblinear", "learning_rate": 0.3}
-    expected = scores(convert(holes(X, np.nan)), **linear)
-    np.testing.assert_array_equal(scores(convert(holes(X, -1)), **linear, missing=-1), expected)
-
-
 @pytest.mark.parametrize("option", ["pred_leaf", "pred_contrib"])
 @pytest.mark.parametrize("convert", [np.asarray, csr_array])
 def test_missing_counts_in_every_kind_of_prediction(option, convert):

@@ -30,7 +30,6 @@ KINDS = {
     "parallel": (br.XGBoostRanker, {"num_parallel_tree": 3, "subsample": 0.5}),
     "native": (br.XGBoostRanker, {"objective": "rank:ndcg"}),
 }
-LINEAR = {"booster": "gblinear"}
 #: Pairs of keywords in both notations, and the rounds that they mean.
 RANGES = [
     ({"num_iteration": 4}, {"iteration_range": (0, 4)}, (0, 4)),
@@ -251,29 +250,7 @@ def test_categories_keep_their_meaning(ranker_class, result, data, frame, tmp_pa
     np.testing.assert_array_equal(list(loaded.staged_predict(recoded)), expected)
 
 
-# Linear models, models of files
-
-
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_linear_models_have_scores_and_contributions_of_all_rounds(container, data):
-    dense = np.where(data[0] > 0.2, data[0], 0.0)
-    X = container(dense)
-    ranker = make(br.XGBoostRanker, **LINEAR).fit(X, *data[1:])
-    scores, contributions = ranker.predict(X), ranker.predict(X, pred_contrib=True)
-    assert sp.issparse(contributions) == sp.issparse(X)
-    np.testing.assert_allclose(contributions.sum(axis=1), scores, atol=2e-6)
-    weights = np.array(ranker.booster_.get_dump()[0].split("weight:\n")[1].split(), dtype=float)
-    np.testing.assert_allclose(contributions[:, :-1] @ np.ones(10), dense @ weights, atol=1e-5)
-    for keywords in WHOLE:
-        np.testing.assert_array_equal(ranker.predict(X, **keywords), scores)
-    for call in (functools.partial(ranker.predict, pred_leaf=True), ranker.apply):
-        with pytest.raises(ValueError, match=r"no leaves \(pred_leaf, apply\): all rounds of booster='gblinear'"):
-            call(X)
-    for result in ({}, {"pred_contrib": True}):
-        with pytest.raises(ValueError, match=r"cannot choose some of the rounds: all rounds of booster='gblinear'"):
-            ranker.predict(X, num_iteration=2, **result)
-    with pytest.raises(ValueError, match=r"no scores of single rounds \(staged_predict\): all rounds of booster='gbl"):
-        ranker.staged_predict(X)
+# Models of files
 
 
 @kinds

@@ -44,7 +44,6 @@ def test_a_missing_converter_is_an_error_that_says_what_to_install(ranker_class,
 NOT_CONVERTED = [
     (br.LightGBMRanker, {"linear_tree": True}, "linear_tree"),
     (br.XGBoostRanker, {"booster": "dart"}, "booster='gbtree'.*booster='dart'"),
-    (br.XGBoostRanker, {"booster": "gblinear"}, "booster='gbtree'.*booster='gblinear'"),
     (br.XGBoostRanker, {"missing": -1}, "takes -1 as a missing value"),
 ]
 

@@ -35,7 +35,7 @@ from boostrank.backends.xgboost.parameters import known_parameters as known_para
 from boostrank.backends.xgboost.parameters import loss_defaults as loss_defaults
 from boostrank.backends.xgboost.parameters import native_parameters as native_parameters
 from boostrank.backends.xgboost.prediction import base_score as base_score
-from boostrank.backends.xgboost.prediction import booster_name, from_document, is_linear, to_document
+from boostrank.backends.xgboost.prediction import booster_name, from_document, to_document
 from boostrank.backends.xgboost.prediction import contributions as contributions
 from boostrank.backends.xgboost.prediction import leaves as leaves
 from boostrank.backends.xgboost.prediction import predict as predict
@@ -92,8 +92,6 @@ def categories(booster: Any) -> dict[int, list[Any] | None]:
 
 def importances(booster: Any, kind: str) -> NDArray[np.float64]:
     """Importance of each feature, of kind "weight", "gain", "cover", "total_gain" or "total_cover"."""
-    if kind != "weight" and is_linear(booster):
-        raise ValueError(f"importance_type must be 'weight' for booster='gblinear'; got {kind!r}")
     scores = booster.get_score(importance_type=kind)
     names = booster.feature_names or [UNNAMED_FEATURE.format(i) for i in range(booster.num_features())]
     return np.array([scores.get(name, 0.0) for name in names], dtype=np.float64)
@@ -111,7 +109,7 @@ def n_features(booster: Any) -> int:
 
 
 def has_splits(booster: Any) -> bool:
-    """Whether some tree has a split, or a linear model a coefficient that is not 0."""
+    """Whether some tree has a split."""
     return bool(importances(booster, "weight").any())
 
 
@@ -144,8 +142,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     except (xgb.core.XGBoostError, ValueError, RecursionError, struct.error) as error:
         raise ValueError(f"{name!r} cannot be loaded as a ranker of XGBoost: {str(error).splitlines()[0]}") from error
     n_scores = max(int(sizes["num_class"]), int(sizes["num_target"]))
-    if n_scores > 1:
-        raise ValueError(f"{name!r} is no ranker: it gives {n_scores} scores a row")
+    if n_scores > 1 or booster_name(booster) == "gblinear":
+        fault = f"it gives {n_scores} scores a row" if n_scores > 1 else "booster='gblinear' is a linear model"
+        raise ValueError(f"{name!r} is no ranker: {fault}")
     booster.set_attr(**{CHECKSUM_FIELD: None})
     return booster
 
@@ -226,17 +225,14 @@ def average(boosters: Sequence[Any]) -> Any:
     """Return one booster whose raw score of every row is the mean of the raw scores of the boosters.
 
     It has the rounds of the first booster, then those of the second, ..., with outputs of leaves divided by the number
-    of boosters. It is of the kind "gbtree": the weights by which DART rescales trees are part of its leaves. Of linear
-    models, it has the mean of each coefficient.
+    of boosters. It is of the kind "gbtree": the weights by which DART rescales trees are part of its leaves.
 
     Raises
     ------
     ValueError
-        If only some of the boosters are linear models, or if the boosters have different features, categories, numbers
-        that mean a missing value, or numbers of trees in a round.
+        If the boosters have different features, categories, numbers that mean a missing value, or numbers of trees in a
+        round.
     """
-    linear = [is_linear(booster) for booster in boosters]
-    require_same_models("kind (booster='gblinear' or trees)", ["gblinear" if one else "trees" for one in linear])
     documents = [to_document(booster) for booster in boosters]
     learners = [document["learner"] for document in documents]
     require_same_models("numbers of features", [learner["learner_model_param"]["num_feature"] for learner in learners])
@@ -244,26 +240,12 @@ def average(boosters: Sequence[Any]) -> Any:
     require_same_models("types of features", [learner["feature_types"] for learner in learners])
     require_same_models("missing", [booster.attr(MISSING_ATTRIBUTE) for booster in boosters])
     learner = learners[0]
-    if linear[0]:
-        learner["gradient_booster"] = _average_linear(learners, boosters)
-        base = 0.0
-    else:
-        learner["gradient_booster"] = _average_trees(learners)
-        base = float(np.mean([base_score(booster) for booster in boosters]))
+    learner["gradient_booster"] = _average_trees(learners)
     learner["objective"] = _OBJECTIVE
-    learner["learner_model_param"]["base_score"] = repr(base)
+    learner["learner_model_param"]["base_score"] = repr(float(np.mean([base_score(booster) for booster in boosters])))
     # Others, such as the best iteration that an early stopping found, are those of one model.
     learner["attributes"] = {name: value for name, value in learner["attributes"].items() if name == MISSING_ATTRIBUTE}
     return from_document(documents[0])
-
-
-def _average_linear(learners: list[Object], boosters: Sequence[Any]) -> Object:
-    models = [learner["gradient_booster"]["model"] for learner in learners]
-    weights = np.mean([model["weights"] for model in models], axis=0)
-    # The last weight is the intercept. The score where all features are 0 contains the base score too.
-    weights[-1] = np.mean([predict(booster, np.zeros((1, booster.num_features()))) for booster in boosters])
-    rounds = sum(model["boosted_rounds"] for model in models)
-    return {"name": "gblinear", "model": {"boosted_rounds": rounds, "weights": weights.tolist()}}
 
 
 def _average_trees(learners: list[Object]) -> Object:

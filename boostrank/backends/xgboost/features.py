@@ -88,17 +88,16 @@ def make_matrix(
         matrix = _bins(X, data.queries.ends, fields, weights, columns, settings)
     elif isinstance(X, FeatureFiles):
         raise ValueError(
-            "with features in FeatureFiles, XGBoostRanker takes no init_model, no booster='gblinear' and only "
-            "tree_method='hist', because XGBoost would keep the features themselves in memory: leave these out; in "
+            "with features in FeatureFiles, XGBoostRanker takes no init_model and only tree_method='hist', "
+            "because XGBoost would keep the features themselves in memory: leave these out; in "
             "place of init_model, give init_score=init_model.predict(X), and the new model has only the new rounds"
         )
     else:
         if isinstance(X, list):
             X = np.concatenate(X)
-        elif issparse(X) and not _is_linear(parameters):
+        elif issparse(X):
             X = _dense(X)
         matrix = import_backend("xgboost").DMatrix(X, weight=weights, **fields, **columns, **settings)
-        check_takes_categories(matrix, parameters)
     if reference is not None:
         # The names were checked before, and XGBoost would refuse features without names beside those with names.
         matrix.feature_names = reference.feature_names
@@ -147,11 +146,7 @@ def _bins(
 
 def takes_bins(parameters: Mapping[str, Any]) -> bool:
     """Whether a training with these parameters needs only the bins of the features."""
-    return parameters.get("tree_method", "auto") in ("auto", "hist") and not _is_linear(parameters)
-
-
-def _is_linear(parameters: Mapping[str, Any]) -> bool:
-    return parameters.get("booster", "gbtree") == "gblinear"
+    return parameters.get("tree_method", "auto") in ("auto", "hist")
 
 
 def dense_blocks(X: Any) -> Iterator[Any]:
@@ -343,16 +338,6 @@ def _check_types_of_categories(X: Any) -> None:
         if kind not in (None, "integer", "string"):
             raise ValueError(
                 f"the column {name!r} of X has categories of the kind {kind!r}: XGBoost takes integers or strings"
-            )
-
-
-def check_takes_categories(matrix: Any, parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError if a matrix has categorical features, and XGBoost takes none with these parameters."""
-    for name, value in (("booster", "gblinear"), ("tree_method", "exact")):
-        if parameters.get(name) == value and "c" in (matrix.feature_types or ()):
-            raise ValueError(
-                f"X has categorical features, which XGBoost does not take with {name}={value!r}: leave {name} out, or "
-                "convert them to numbers"
             )
 
 

@@ -26,8 +26,6 @@ from boostrank.inputs.checks import is_number
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
 #: Largest label for rank:ndcg with the gain 2^y - 1.
 MAX_EXP2_LABEL = 31
-#: Largest label for native objectives. XGBoost stores labels in float32, which has all integers up to this one.
-MAX_FLOAT32_LABEL = 2**24
 #: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
     "learning_rate": "eta",
@@ -84,24 +82,17 @@ FEATURE_PARAMETERS: Mapping[str, FeatureParameter] = {
     "interaction_constraints": FeatureGroups(json.dumps),
     **MATRIX_PARAMETERS,
 }
-#: Parameters that XGBoost's configuration has, but that have no effect with this tree method.
-_IGNORED_BY_EXACT: tuple[str, ...] = ("max_leaves", "grow_policy", "max_bin")
-#: Parameters that XGBoost's configuration has, but that are an error in the training with this tree method.
-_REFUSED_BY_EXACT: tuple[str, ...] = ("colsample_bynode",)
-#: Parameters of matrices that have no effect on a linear model.
-_IGNORED_BY_LINEAR: tuple[str, ...] = ("feature_types", "feature_weights")
-#: Parameters that decide which other parameters XGBoost has.
-STRUCTURE: tuple[str, ...] = ("booster", "tree_method", "updater")
-#: Settings that bring parameters which XGBoost does not have otherwise, by the words for them in messages.
-_OTHER_STRUCTURES: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "booster='gbtree' or 'dart'": (("booster", "gbtree"),),
-    "booster='dart'": (("booster", "dart"),),
-    "tree_method='exact'": (("tree_method", "exact"),),
-    "tree_method='hist'": (("tree_method", "hist"),),
-    "booster='gblinear'": (("booster", "gblinear"),),
-    "booster='gblinear' and updater='coord_descent'": (("booster", "gblinear"), ("updater", "coord_descent")),
-    "its own objectives, such as 'rank:ndcg'": (("objective", "rank:ndcg"),),
-}
+#: Parameters that only some of XGBoost's trainings use.
+_OF_DART: tuple[str, ...] = ("normalize_type", "one_drop", "rate_drop", "sample_type", "skip_drop")
+_OF_OBJECTIVES: tuple[str, ...] = (
+    "lambdarank_bias_norm",
+    "lambdarank_normalization",
+    "lambdarank_num_pair_per_sample",
+    "lambdarank_pair_method",
+    "lambdarank_score_normalization",
+    "lambdarank_unbiased",
+)
+_NOT_OF_EXACT: tuple[str, ...] = ("colsample_bynode", "grow_policy", "max_bin", "max_cached_hist_node", "max_leaves")
 
 _METRIC = "give the metric as eval_metric to fit"
 _ONE_SCORE = "a ranker gives one score per row"
@@ -139,15 +130,14 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
         raise ValueError(
             f"rank:map takes labels 0 and 1 only; got labels up to {relevance.max():g}. Use fit(X, y >= 1, ...)"
         )
-    _check_float32_labels(objective, relevance)
     if objective != "rank:ndcg":
         return {}
     if not isinstance(dcg.gain, str):
         raise ValueError("rank:ndcg knows only the gains 'exp2' and 'linear'; use a surrogate for other gains")
-    if dcg.gain == "exp2" and ((relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL)).any():
-        wrong = relevance[(relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL)][0]
+    wrong = relevance[(relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL)] if dcg.gain == "exp2" else []
+    if len(wrong):
         raise ValueError(
-            f"rank:ndcg with gain='exp2' takes integer labels up to {MAX_EXP2_LABEL}; got the label {wrong:g}. Use "
+            f"rank:ndcg with gain='exp2' takes integer labels up to {MAX_EXP2_LABEL}; got the label {wrong[0]:g}. Use "
             "gain='linear', or a surrogate"
         )
     return {"ndcg_exp_gain": dcg.gain == "exp2"}
@@ -156,20 +146,6 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
 def adds_trees(parameters: Mapping[str, Any]) -> bool:
     """Whether a round adds trees, times the learning rate, and changes no earlier ones."""
     return bool(parameters.get("booster", "gbtree") == "gbtree")
-
-
-def _check_float32_labels(objective: str, relevance: Floats) -> None:
-    """Raise ValueError for labels that would become others, because XGBoost stores them in float32."""
-    highest = relevance.max()
-    if highest > MAX_FLOAT32_LABEL:
-        raise ValueError(f"{objective} takes labels up to {MAX_FLOAT32_LABEL}; got labels up to {highest:g}")
-    different = np.unique(relevance)
-    equal = np.diff(different.astype(np.float32)) == 0
-    if equal.any():
-        first = different[np.argmax(equal) :][:2].tolist()
-        raise ValueError(
-            f"{objective} cannot tell the labels {first[0]!r} and {first[1]!r} apart: XGBoost stores labels in float32"
-        )
 
 
 def training_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,9 +158,6 @@ def loss_defaults(values: Mapping[str, Any], native: Mapping[str, Any]) -> Mappi
 
     A user who sets one of the parameters of the shape of the trees gets XGBoost's defaults of the others.
     """
-    if native.get("booster") == "gblinear":
-        # Penalties of linear models have another unit.
-        return {}
     # Not all ways to build trees have all parameters of their shape.
     is_free = all(name in values and values[name] is None for name in LEAF_WISE)
     return {**LOSS_DEFAULTS, **LEAF_WISE} if is_free else LOSS_DEFAULTS
@@ -196,51 +169,42 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
     Parameters
     ----------
     parameters : mapping of str to object
-        The native parameters of the training. They decide which other parameters XGBoost has.
+        The native parameters of the training. They decide which other parameters XGBoost uses.
     objective : str, optional
         Name of the objective if it is XGBoost's own.
+
+    Raises
+    ------
+    ValueError
+        For another `booster` than trees.
     """
-    structure = {name: str(parameters[name]) for name in STRUCTURE if parameters.get(name) is not None}
-    if objective is not None:
-        structure["objective"] = objective
-    booster = structure.get("booster", "gbtree")
-    elsewhere: dict[str, str] = {}
-    for words, other in _OTHER_STRUCTURES.items():
-        for name in _names(other):
-            elsewhere.setdefault(name, f"XGBoost has it only with {words}; here booster={booster!r}")
-    here = _names(tuple(sorted(structure.items())))
-    # These are parameters of the training function or of matrices, and not of the configuration.
-    names = here | {"num_boost_round", "early_stopping_rounds", "verbosity"} | MATRIX_PARAMETERS.keys()
-    if structure.get("tree_method") == "exact":
-        names -= {*_IGNORED_BY_EXACT, *_REFUSED_BY_EXACT}
-        elsewhere.update(dict.fromkeys(_IGNORED_BY_EXACT, "XGBoost ignores it with tree_method='exact'"))
-        elsewhere.update(dict.fromkeys(_REFUSED_BY_EXACT, "XGBoost does not have it with tree_method='exact'"))
-    if booster == "gblinear":
-        names -= set(_IGNORED_BY_LINEAR)
-        elsewhere.update(dict.fromkeys(_IGNORED_BY_LINEAR, "XGBoost ignores it with booster='gblinear'"))
-    canonical = {name: ALIASES.get(name, name) for name in [*names, *ALIASES] if ALIASES.get(name, name) in names}
-    unavailable = {name: reason for name, reason in elsewhere.items() if name not in canonical}
-    return KnownParameters("XGBoost", canonical, EXPLICIT, {**unavailable, **_REFUSED})
+    booster = parameters.get("booster") or "gbtree"
+    if booster not in ("gbtree", "dart"):
+        raise ValueError(f"booster must be 'gbtree' or 'dart'; got {booster!r}")
+    refused = dict(_REFUSED)
+    if booster != "dart":
+        refused.update(dict.fromkeys(_OF_DART, f"XGBoost has it only with booster='dart'; here booster={booster!r}"))
+    if objective is None:
+        refused.update(
+            dict.fromkeys(_OF_OBJECTIVES, "XGBoost has it only with its own objectives, such as 'rank:ndcg'")
+        )
+    if parameters.get("tree_method") == "exact":
+        refused.update(dict.fromkeys(_NOT_OF_EXACT, "XGBoost does not use it with tree_method='exact'"))
+    names = _names() | MATRIX_PARAMETERS.keys()
+    canonical = {name: ALIASES.get(name, name) for name in [*names, *ALIASES]}
+    usable = {name: target for name, target in canonical.items() if target not in refused}
+    return KnownParameters("XGBoost", usable, EXPLICIT, refused)
 
 
 @cache
-def _names(structure: tuple[tuple[str, str], ...]) -> frozenset[str]:
-    """Names of the parameters in the configuration that XGBoost makes for these settings, without any training."""
+def _names() -> frozenset[str]:
+    """Names of all parameters of trees and of ranking objectives, from the configuration that XGBoost makes."""
     xgb = import_backend("xgboost")
     data = xgb.DMatrix(np.zeros((1, 1)), label=[0.0], group=[1], nthread=1)
-    booster = xgb.Booster({"nthread": 1}, [data])
-    # Without validate_parameters XGBoost does not warn of settings that this booster does not use.
-    booster.set_param({"validate_parameters": False, **dict(structure)})
-    try:
-        configuration = json.loads(booster.save_config())
-    except xgb.core.XGBoostError as error:
-        settings = ", ".join(f"{name}={value!r}" for name, value in structure)
-        raise ValueError(f"XGBoost does not take {settings}: {_first_sentence(error)}") from error
-    learner = configuration["learner"]
-    if "objective" not in dict(structure):
-        # Without a native objective, the configuration has the parameters of XGBoost's default, least squares.
-        del learner["objective"]
-    return frozenset(_names_within(learner))
+    booster = xgb.Booster({"nthread": 1, "booster": "dart", "objective": "rank:ndcg"}, [data])
+    learner = json.loads(booster.save_config())["learner"]
+    # These are parameters of the training function, and not of the configuration.
+    return frozenset(_names_within(learner)) | {"num_boost_round", "early_stopping_rounds", "verbosity"}
 
 
 def _names_within(configuration: Any, section: str = "") -> Iterator[str]:
@@ -253,9 +217,3 @@ def _names_within(configuration: Any, section: str = "") -> Iterator[str]:
             yield from _names_within(value, name)
             if section.endswith("_param") and not isinstance(value, (dict, list)):
                 yield name
-
-
-def _first_sentence(error: Exception) -> str:
-    """The message of an error of XGBoost without time, file and stack trace."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0].rpartition("] ")[-1] if lines else ""

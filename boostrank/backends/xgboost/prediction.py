@@ -1,7 +1,7 @@
-"""Predictions of XGBoost's models: scores, leaves of trees and contributions of features.
+"""Predictions of XGBoost's models: scores, leaves of trees and contributions of features; and models as documents.
 
 XGBoost takes an element that a sparse matrix does not store as missing, so it gets sparse features in dense blocks of
-rows. Only the scores of linear models are computed from the sparse matrix: for them such an element is 0.
+rows.
 """
 
 from __future__ import annotations
@@ -21,28 +21,17 @@ from boostrank.backends.xgboost.features import (
     with_ascii_categories,
     without_missing_number,
 )
-from boostrank.datasets.feature_files import FeatureFiles
-
-_LINEAR = "all rounds of booster='gblinear' change one linear model"
 
 
 def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:
     """Scores of the rows of X, shape (n_documents,): float64, with the precision of XGBoost's float32."""
-    name, device = _name_and_device(booster)
-    if name == "gblinear":
-        _refuse_rounds(rounds)
-        # The scores of a sparse matrix are computed without making it dense.
-        parts = X.blocks() if isinstance(X, FeatureFiles) else [X]
-        return np.concatenate(
-            [_predict(booster, _matrix(booster, part), output_margin=True) for part in parts], dtype=np.float64
-        )
-    if device != "cpu":
+    if device_of(booster) != "cpu":
         # What is used below would do the same, after a warning that the features are not on the GPU.
         matrices = (_matrix(booster, block) for block in dense_blocks(X))
         settings = {"output_margin": True, "iteration_range": _bounds(rounds)}
         return np.concatenate([_predict(booster, matrix, **settings) for matrix in matrices], dtype=np.float64)
     X, missing = without_missing_number(with_ascii_categories(X), missing_number_of(booster))
-    # This does not copy the features. XGBoost offers it only for trees. The names were checked before.
+    # This does not copy the features. The names were checked before.
     settings = {
         "predict_type": "margin",
         "validate_features": False,
@@ -54,8 +43,6 @@ def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.flo
 
 def leaves(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.int32]:
     """Number of the leaf of each tree in which each row ends, shape (n_documents, n_trees)."""
-    if is_linear(booster):
-        raise ValueError(f"there are no leaves (pred_leaf, apply): {_LINEAR}")
     first, end = _bounds(rounds)
     # XGBoost gives leaves only from the first round on.
     parts = [
@@ -68,8 +55,6 @@ def leaves(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.int3
 
 def contributions(booster: Any, X: Any, rounds: range | None = None) -> Any:
     """SHAP values of the features and the expected score, shape (n_documents, n_features + 1); sparse for sparse X."""
-    if is_linear(booster):
-        _refuse_rounds(rounds)
     parts = [_contributions(booster, _matrix(booster, block), *_bounds(rounds)) for block in dense_blocks(X)]
     if len(parts) == 1 and not issparse(X):
         return parts[0]
@@ -79,33 +64,25 @@ def contributions(booster: Any, X: Any, rounds: range | None = None) -> Any:
 
 def base_score(booster: Any) -> float:
     """The score before the first round, which is part of every prediction."""
-    if is_linear(booster):
-        raise ValueError(f"there are no scores of single rounds (staged_predict): {_LINEAR}")
     n_rounds = booster.num_boosted_rounds()
     # No round is in this range.
     row = _matrix(booster, np.zeros((1, booster.num_features())))
     return float(_predict(booster, row, output_margin=True, iteration_range=(n_rounds, n_rounds))[0])
 
 
-def is_linear(booster: Any) -> bool:
-    """Whether the model is linear, and not trees."""
-    return booster_name(booster) == "gblinear"
-
-
 def booster_name(booster: Any) -> str:
-    """The kind of the model: "gbtree", "dart" or "gblinear"."""
-    return _name_and_device(booster)[0]
+    """The kind of the model, such as "gbtree" or "dart"."""
+    return str(_learner(booster)["gradient_booster"]["name"])
 
 
 def device_of(booster: Any) -> str:
     """The device that trains and predicts: "cpu", or for instance "cuda:0". It is not stored in model files."""
-    return _name_and_device(booster)[1]
+    return str(_learner(booster)["generic_param"]["device"])
 
 
-def _name_and_device(booster: Any) -> tuple[str, str]:
-    # Reading the configuration takes a tenth of the time of the scores of one row, so it is read once for both.
-    learner = json.loads(booster.save_config())["learner"]
-    return learner["gradient_booster"]["name"], learner["generic_param"]["device"]
+def _learner(booster: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(booster.save_config())["learner"]
+    return found
 
 
 def _contributions(booster: Any, matrix: Any, first: int, end: int) -> NDArray[np.float64]:
@@ -120,13 +97,6 @@ def _contributions(booster: Any, matrix: Any, first: int, end: int) -> NDArray[n
         values -= before(first)
         values[:, -1] += base_score(booster)
     return values
-
-
-def _refuse_rounds(rounds: range | None) -> None:
-    if rounds is not None:
-        raise ValueError(
-            f"num_iteration, start_iteration and iteration_range cannot choose some of the rounds: {_LINEAR}"
-        )
 
 
 def _bounds(rounds: range | None) -> tuple[int, int]:

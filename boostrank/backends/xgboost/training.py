@@ -154,11 +154,8 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
 
 
 def _is_rewritten(parameters: Mapping[str, Any]) -> bool:
-    """Whether the best model is not the first rounds of the last one.
-
-    A linear model changes as a whole in every round, and DART rescales earlier trees.
-    """
-    return parameters.get("booster") in ("dart", "gblinear")
+    """Whether the best model is not the first rounds of the last one: DART rescales earlier trees."""
+    return parameters.get("booster") == "dart"
 
 
 def _n_earlier_rounds(specification: TrainingSpecification) -> int:
