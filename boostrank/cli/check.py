@@ -102,8 +102,6 @@ def _parse(text: str) -> tuple[str | Surrogate, str | None]:
     name, slash, targets = (rest if colon else text).partition("/")
     if colon:
         return load_surrogate(Path(f"{file}.py"), name), targets if slash else None
-    if text.endswith(".py"):
-        raise ValueError(f"{text!r} names a file; add the name of a surrogate in it, as in {text}:NAME")
     if name not in SURROGATES:
         raise ValueError(
             f"unknown surrogate {name!r}; use one of {', '.join(SURROGATES)}, or FILE.py:NAME for your own"

@@ -40,6 +40,7 @@ from boostrank.cli.options import (
     given,
     make_rankers,
     parse_measures,
+    refuse_unused,
     require_folder_of,
 )
 from boostrank.cli.python_files import load_rankers
@@ -251,20 +252,14 @@ def _folds(
     path: Path | None, columns: ColumnOptions, n_folds: int | None, seed: int
 ) -> tuple[list[Fold], dict[str, Callable[[Fold, Floats], Floats]]]:
     """The folds of a folder, a file or synthetic data, and measures that only these data have."""
-    is_folder = path is not None and path.is_dir()
-    if columns.given and path is None:
-        raise ValueError(f"{columns.given[0]} is for a CSV, TSV or Parquet file; no file is given")
-    if path is not None and is_folder:
-        if n_folds is not None:
-            raise ValueError(f"--folds {n_folds} would have no effect: {path} is a folder, which has its own folds")
+    if path is None:
+        refuse_unused("a CSV, TSV or Parquet file", **columns._asdict())
+    elif path.is_dir():
+        refuse_unused("a file, or no path: a folder has its own folds", folds=n_folds)
         return read_folds(path, columns), {}
     n_folds = DEFAULT_FOLDS if n_folds is None else n_folds
     if path is not None:
-        dataset = read_documents(path, columns).dataset
-        n_queries = len(np.unique(dataset.qid))
-        if n_queries < n_folds:
-            raise ValueError(f"{path} has {counted(n_queries, 'query', 'queries')}; --folds {n_folds} needs as many")
-        return query_folds(dataset, n_folds, random_state=seed), {}
+        return query_folds(read_documents(path, columns).dataset, n_folds, random_state=seed), {}
     X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
     optimum = float(np.mean(expected_ndcg(bayes, bayes, qid)))
     console.print(

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from boostrank.cli.options import refuse_unused
 from boostrank.cli.tables import (
     CSV_SUFFIXES,
     PARQUET_SUFFIXES,
     ColumnOptions,
-    Columns,
     CsvFile,
     TableFile,
     listed,
@@ -161,18 +161,35 @@ def read_documents(
     """
     table = open_table(path)
     if table is None:
-        given = [*columns.given, *(["--keep"] if others else [])]
-        return _read_letor(path, given, model)
+        return _read_letor(path, [*columns.given, *(["--keep"] if others else [])], model)
     for name in others:
         require_column("--keep", path, name, table.names)
     known = model.names if model is not None else None
-    chosen = columns.choose(path, table.names, needs_qid=needs_qid, needs_label=needs_label, known_features=known)
+    qid, label, features = columns.choose(
+        path, table.names, needs_qid=needs_qid, needs_label=needs_label, known_features=known
+    )
     if not needs_qid and columns.qid is None:
         # A column that nobody needs may have any values.
-        chosen = chosen._replace(qid=None)
+        qid = None
+    if model is not None and known is None:
+        warn(
+            f"the features of the model have no names: the columns of {path} are taken in their sequence, "
+            f"{features[0]!r} as the first feature"
+        )
     categories = {*split_names(columns.categorical, table.names), *(model.categories if model is not None else ())}
-    may_lack_labels = not needs_label and columns.label is None
-    return _read_table(table, chosen, categories, model, list(others), may_lack_labels)
+    numbers = {*features, label} - {*categories, qid}
+    wanted = list(dict.fromkeys(name for name in (*features, qid, label, *others) if name is not None))
+    frame = table.read(wanted, [name for name in wanted if name not in numbers])
+    y = None
+    if label is not None:
+        may_lack_labels = not needs_label and columns.label is None
+        with contextlib.suppress(*([ValueError] if may_lack_labels else [])):
+            y = _labels(path, frame[label])
+    X = _features(path, frame[features], categories)
+    if model is not None:
+        X = _with_categories(path, X, model)
+    ids = None if qid is None else query_ids(path, frame[qid])
+    return Documents(X, y, ids, features, frame[list(others)] if others else None)
 
 
 def read_judged(path: Path, columns: ColumnOptions) -> tuple[Floats, NDArray[Any]]:
@@ -223,42 +240,6 @@ def _looks_like_table(path: Path) -> bool:
     return (b"," in line or b";" in line) and b"qid:" not in line
 
 
-def _read_table(
-    table: TableFile,
-    columns: Columns,
-    categories: set[str],
-    model: ModelFeatures | None,
-    others: list[str],
-    may_lack_labels: bool,
-) -> Documents:
-    path, features = table.path, columns.features
-    if model is not None and model.names is None:
-        if len(features) != model.n_features:
-            raise ValueError(
-                f"{path} has {len(features)} features, but the model has {model.n_features}, without names; choose "
-                "them in its sequence with --features"
-            )
-        warn(
-            f"the features of the model have no names: the columns of {path} are taken in their sequence, "
-            f"{features[0]!r} as the first feature"
-        )
-    ids = [name for name in (columns.qid, columns.label) if name is not None]
-    wanted = list(dict.fromkeys([*features, *ids, *others]))
-    texts = {name for name in wanted if name in categories or name == columns.qid or name not in [*features, *ids]}
-    frame = table.read(wanted, texts)
-    y = None
-    if columns.label is not None:
-        with contextlib.suppress(*([ValueError] if may_lack_labels else [])):
-            y = _labels(path, frame[columns.label])
-    qid = None if columns.qid is None else query_ids(path, frame[columns.qid])
-    kept = frame[others] if others else None
-    X = frame.drop(columns=[name for name in wanted if name not in features])
-    X = _numbers(path, X, categories)
-    if model is not None:
-        X = _with_categories(path, X, model)
-    return Documents(X, y, qid, features, kept)
-
-
 def _with_categories(path: Path, X: pd.DataFrame, model: ModelFeatures) -> pd.DataFrame:
     """The features with the categories of the model; others are missing values, of which a warning tells."""
     changed: dict[str, Any] = {}
@@ -276,40 +257,25 @@ def _with_categories(path: Path, X: pd.DataFrame, model: ModelFeatures) -> pd.Da
 
 
 def _labels(path: Path, column: pd.Series) -> Floats:
-    missing = column.isna().to_numpy()
-    if missing.any():
-        raise ValueError(f"{path}: the label (column {column.name!r}) is missing in row {_row(missing)}")
+    what = f"the label (column {column.name!r})"
+    _refuse_rows(path, column.isna(), f"{what} is missing")
     if not pd.api.types.is_numeric_dtype(column.dtype):
-        row = _first_text(column)
-        raise ValueError(
-            f"{path}: the label (column {column.name!r}) must be a number; row {row + 1} has "
-            f"{str(column.iloc[row])[:40]!r}"
-        )
+        row, text = _first_text(column)
+        raise ValueError(f"{path}: {what} must be a number; row {row} has {text!r}")
     values = column.to_numpy(np.float64)
-    infinite = np.isinf(values)
-    if infinite.any():
-        raise ValueError(f"{path}: the label (column {column.name!r}) in row {_row(infinite)} is infinite")
+    _refuse_rows(path, np.isinf(values), f"{what} is infinite")
     return values
 
 
 def query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
     """Query ids: int64 if all of them are such numbers, else str."""
-    missing = column.isna().to_numpy()
+    what, missing = f"the query id (column {column.name!r})", column.isna()
     if not pd.api.types.is_numeric_dtype(column.dtype):
         column = column.astype(str)
-        missing = missing | (column == "").to_numpy()
-    if missing.any():
-        raise ValueError(f"{path}: the query id (column {column.name!r}) is missing in row {_row(missing)}")
-    if pd.api.types.is_integer_dtype(column.dtype):
-        return column.to_numpy()
-    if pd.api.types.is_float_dtype(column.dtype):
-        fractions = (column % 1 != 0).to_numpy()
-        if fractions.any():
-            row = int(np.argmax(fractions))
-            raise ValueError(
-                f"{path}: the query id (column {column.name!r}) in row {row + 1} is {column.iloc[row]}; expected "
-                "integers or texts"
-            )
+        missing |= column == ""
+    _refuse_rows(path, missing, f"{what} is missing")
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        _refuse_rows(path, column % 1 != 0, f"{what} is neither an integer nor a text")
         return column.to_numpy(np.int64)
     codes, different = pd.factorize(column)
     texts = different.to_list()
@@ -318,51 +284,44 @@ def query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
     return values[codes]
 
 
-def _numbers(path: Path, X: pd.DataFrame, categories: set[str]) -> pd.DataFrame:
-    """The features, in which texts are an error unless they are categories."""
+def _features(path: Path, X: pd.DataFrame, categories: set[str]) -> pd.DataFrame:
+    """The features as numbers and categories; other texts are an error."""
     changed: dict[str, Any] = {}
     wrong = []
-    for name in X.columns:
-        column = X[name]
-        if name in categories and not isinstance(column.dtype, pd.CategoricalDtype):
-            changed[name] = column.astype(str).where(column.notna() & (column != "")).astype("category")
-        elif isinstance(column.dtype, pd.CategoricalDtype):
+    for name, column in X.items():
+        if isinstance(column.dtype, pd.CategoricalDtype):
             continue
+        if name in categories:
+            changed[str(name)] = column.astype(str).where(column.notna() & (column != "")).astype("category")
         elif column.dtype == object and column.isin([True, False]).where(column.notna(), True).all():
-            changed[name] = column.astype(np.float64)
+            changed[str(name)] = column.astype(np.float64)
         elif not pd.api.types.is_numeric_dtype(column.dtype):
-            wrong.append(column)
-        elif column.dtype.kind == "f" and np.isinf(column.to_numpy()).any():
-            row = _row(np.isinf(column.to_numpy()))
-            raise ValueError(
-                f"{path}: the feature {name!r} is infinite in row {row}; leave the field empty if it is missing"
-            )
+            wrong.append(name)
+        elif column.dtype.kind == "f":
+            where = f"the feature {name!r} is infinite"
+            _refuse_rows(path, np.isinf(column.to_numpy()), where, "; leave the field empty if it is missing")
     if wrong:
-        _refuse_texts(path, wrong)
+        names = ", ".join(map(repr, wrong[:8])) + (", ..." if len(wrong) > 8 else "")
+        are = f"the column {names} does not consist of numbers" if len(wrong) == 1 else f"no numbers are in {names}"
+        row, text = _first_text(X[wrong[0]])
+        raise ValueError(
+            f"{path}: {are}: row {row} of {wrong[0]!r} has {text!r}. Leave out what is no feature "
+            f"(--drop {','.join(map(str, wrong[:8]))}), or make it categories (--categorical)"
+        )
     return X.assign(**changed)
 
 
-def _refuse_texts(path: Path, wrong: list[pd.Series]) -> None:
-    first = wrong[0]
-    row = _first_text(first)
-    names = ", ".join(repr(column.name) for column in wrong[:8]) + (", ..." if len(wrong) > 8 else "")
-    are = f"the column {names} does not consist of numbers" if len(wrong) == 1 else f"no numbers are in {names}"
-    drop = ",".join(str(column.name) for column in wrong[:8])
-    raise ValueError(
-        f"{path}: {are}: row {row + 1} of {first.name!r} has {str(first.iloc[row])[:40]!r}. Leave out what is no "
-        f"feature (--drop {drop}), or make it categories (--categorical)"
-    )
+def _refuse_rows(path: Path, mask: Any, what: str, advice: str = "") -> None:
+    """Raise ValueError with the number of the first row of a mask, counted from 1 and without the line of names."""
+    if mask.any():
+        raise ValueError(f"{path}: {what} in row {int(np.argmax(mask)) + 1}{advice}")
 
 
-def _first_text(column: pd.Series) -> int:
-    """Number of the first row that is neither a number nor missing."""
+def _first_text(column: pd.Series) -> tuple[int, str]:
+    """Number and text of the first row that is neither a number nor missing."""
     texts = pd.to_numeric(column.astype(str), errors="coerce").isna() & column.notna()
-    return int(np.argmax(texts.to_numpy()))
-
-
-def _row(mask: NDArray[np.bool_]) -> int:
-    """Number of the first row of a mask, counted from 1 and without the line of names."""
-    return int(np.argmax(mask)) + 1
+    row = int(np.argmax(texts.to_numpy()))
+    return row + 1, str(column.iloc[row])[:40]
 
 
 def read_folds(directory: Path, columns: ColumnOptions) -> list[Fold]:
@@ -383,10 +342,7 @@ def read_folds(directory: Path, columns: ColumnOptions) -> list[Fold]:
     paths = [path for _, parts in found for path in parts if path is not None]
     n_letor = sum(path.name.endswith(LETOR_ENDINGS) for path in paths)
     if n_letor == len(paths):
-        if columns.given:
-            raise ValueError(
-                f"{columns.given[0]} is for CSV, TSV and Parquet files; {directory} is a folder of LETOR folds"
-            )
+        refuse_unused("folds in CSV, TSV or Parquet files", **columns._asdict())
         return read_letor_folds(directory)
     if n_letor:
         raise ValueError(f"{directory} has both LETOR files and tables, such as {paths[0]}; expected one format")
@@ -469,10 +425,7 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     table = open_table(path)
     if table is not None:
         return _scores_of_table(table, qid)
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: it is not text in UTF-8; expected one score per line") from None
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     for number, line in enumerate(lines, 1):
         if line.strip() and not is_finite_text(line):
             raise ValueError(f"{path}, line {number}: {line[:40]!r} is not a finite score")

@@ -150,7 +150,7 @@ def evaluate(
         raise ValueError("give either DATA and SCORES, or --qrels and one --run or several; see boostrank evaluate -h")
     of_runs = all(of_trec)
     if of_runs:
-        refuse_unused("DATA and SCORES", explain=explain or None, qid=qid, label=label)
+        refuse_unused("DATA and SCORES", explain=explain, qid=qid, label=label)
     else:
         refuse_unused("--qrels and --run", unjudged=unjudged, queries=queries, subtopics=subtopics)
     if not run or len(run) < 2:
@@ -323,11 +323,8 @@ def _compare_runs(
         raise ValueError(f"--run {repeated[0]} is given twice")
     judgments, tables = read_qrels(qrels), [read_run(path) for path in runs]
     names = run_names(runs, [table.attrs["tag"] for table in tables])
-    if baseline is not None and baseline not in names:
-        by_path = dict(zip(map(str, runs), names, strict=True))
-        if baseline not in by_path:
-            raise ValueError(f"--baseline must be one of the runs {', '.join(names)}; got {baseline!r}")
-        baseline = by_path[baseline]
+    if baseline is not None:
+        baseline = dict(zip(map(str, runs), names, strict=True)).get(baseline, baseline)
     named = dict(zip(names, tables, strict=True))
     comparison = compare_runs(judgments, named, measures, **settings, by=by, baseline=baseline, random_state=seed)
     n_queries = comparison.per_query["query"].nunique()

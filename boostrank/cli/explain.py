@@ -19,8 +19,9 @@ from boostrank.cli.options import (
     OutputOption,
     QidOption,
     console,
+    refuse_unused,
 )
-from boostrank.cli.predict import ranker_of_file, require_effect
+from boostrank.cli.predict import ranker_of_file
 from boostrank.cli.reports import OutputFiles
 from boostrank.cli.tables import ColumnOptions
 from boostrank.displays import ContributionDisplay
@@ -70,7 +71,8 @@ def explain(
     files.check()
     ranker = ranker_of_file(model).load_model(model)
     known = ModelFeatures.of(ranker)
-    require_effect(known, model, features, drop)
+    if known.names is not None:
+        refuse_unused("a model without names of features", features=features, drop=drop)
     found = read_documents(data, ColumnOptions(qid, label, features, drop), model=known, needs_label=False)
     assert found.qid is not None
     chosen = find_query(found.qid, query, data)
@@ -94,8 +96,6 @@ def parse_ranks(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) > 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise ValueError(f"--documents must be one rank or two, counted from 1, such as 1,4; got {text!r}")
-    if len(set(parts)) < len(parts):
-        raise ValueError(f"--documents must name different ranks; got {text!r}")
     return [int(part) for part in parts]
 
 

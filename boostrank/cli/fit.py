@@ -160,11 +160,9 @@ def fit(
     chosen = [option for option, is_given in ways.items() if is_given]
     if len(chosen) > 1 and chosen != ["--rounds auto", "--ensemble folds"]:
         raise ValueError(f"give either {chosen[0]} or {chosen[-1]}, by which the number of rounds is chosen")
-    if validation_fraction is not None and not 0 < validation_fraction < 1:
-        raise ValueError(f"--validation-fraction must be above 0 and below 1; got {validation_fraction:g}")
     uses_folds = AUTO in (rounds, objective) or ensemble is not None
     if validation_fraction is None:
-        refuse_unused("--validation-fraction", refit=refit or None)
+        refuse_unused("--validation-fraction", refit=refit)
     if not chosen:
         refuse_unused(_ENDING, patience=patience, eval_metric=None if uses_folds else eval_metric)
     if not uses_folds:

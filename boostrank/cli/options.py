@@ -129,8 +129,9 @@ def given(**options: Any) -> dict[str, Any]:
 
 def refuse_unused(needed: str, **options: Any) -> None:
     """Raise ValueError for an option that is given, but has no effect without what is `needed`."""
-    for name in given(**options):
-        raise ValueError(f"--{name.replace('_', '-')} needs {needed}: it would have no effect")
+    for name, value in options.items():
+        if value is not None and value is not False and value != []:
+            raise ValueError(f"--{name.replace('_', '-')} needs {needed}: it would have no effect")
 
 
 def parse_measures(

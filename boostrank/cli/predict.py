@@ -10,7 +10,7 @@ import pandas as pd
 import typer
 
 from boostrank.backends.models import require_file
-from boostrank.cli.documents import QID, SCORE, Documents, ModelFeatures, read_documents
+from boostrank.cli.documents import QID, SCORE, ModelFeatures, read_documents
 from boostrank.cli.options import (
     DataPath,
     DropOption,
@@ -62,37 +62,21 @@ def predict(
         require_folder_of(output)
     ranker = ranker_of_file(model).load_model(model)
     known = ModelFeatures.of(ranker)
-    require_effect(known, model, features, drop)
-    table = open_table(data)
-    kept = split_names(keep, table.names if table is not None else [])
+    if known.names is not None:
+        refuse_unused("a model without names of features", features=features, drop=drop)
+    file = open_table(data)
+    kept = split_names(keep, file.names if file is not None else [])
     columns = ColumnOptions(qid, None, features, drop)
     documents = read_documents(data, columns, model=known, needs_qid=makes_table, needs_label=False, others=kept)
     scores = ranker.predict(documents.X)
     if output is None:
         sys.stdout.write(_lines(scores))
     elif makes_table:
-        result = _table(documents, scores)
-        write_atomically(output, lambda name: write_table_file(result, name))
+        others = {} if documents.others is None else dict(documents.others.items())
+        table = pd.DataFrame({QID: documents.qid, **others, SCORE: scores})
+        write_atomically(output, lambda name: write_table_file(table, name))
     else:
         write_atomically(output, lambda name: Path(name).write_text(_lines(scores), encoding="utf-8"))
-
-
-def require_effect(known: ModelFeatures, model: Path, features: list[str] | None, drop: list[str] | None) -> None:
-    """Raise ValueError if columns are chosen although a model knows its features by name."""
-    if known.names is not None and (features or drop):
-        raise ValueError(
-            f"{'--features' if features else '--drop'} would have no effect: {model} knows its features by their names"
-        )
-
-
-def _table(documents: Documents, scores: Floats) -> pd.DataFrame:
-    """Query ids, columns that are kept and scores."""
-    kept = pd.DataFrame() if documents.others is None else documents.others
-    for name in (QID, SCORE):
-        if name in kept:
-            raise ValueError(f"--keep {name}: the output has a column of this name already")
-    columns = {str(name): kept[name].to_numpy() for name in kept}
-    return pd.DataFrame({QID: documents.qid, **columns, SCORE: scores})
 
 
 def _lines(scores: Floats) -> str:

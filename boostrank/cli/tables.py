@@ -300,11 +300,6 @@ class ColumnOptions(NamedTuple):
         features = [name for name in names if name not in (*drop, qid, label)] if chosen is None else chosen
         if chosen is None:
             _refuse_ids(path, features)
-        if not features:
-            raise ValueError(f"{path} has no columns that are features; {listed(names)}")
-        unused = [name for name in split_names(self.categorical, names) if name not in features]
-        if unused:
-            raise ValueError(f"--categorical {unused[0]}: this column is no feature")
         return Columns(qid, label, features)
 
     def _check(self, path: Path, names: list[str], features: list[str], drop: list[str]) -> None:
@@ -320,8 +315,6 @@ class ColumnOptions(NamedTuple):
                     where = " and ".join(dict.fromkeys([role_of[name], option]))
                     raise ValueError(f"the column {name!r} is given twice, by {where}")
                 role_of[name] = option
-        if features and drop:
-            raise ValueError("give either --features or --drop: columns that --features does not name are left out")
 
 
 def split_names(texts: Sequence[str] | None, names: list[str]) -> list[str]:

