@@ -177,7 +177,7 @@ def read_documents(
             f"{features[0]!r} as the first feature"
         )
     categories = {*split_names(columns.categorical, table.names), *(model.categories if model is not None else ())}
-    numbers = {*features, label} - {*categories, qid}
+    numbers = ({*features} - categories | {label}) - {qid}
     wanted = list(dict.fromkeys(name for name in (*features, qid, label, *others) if name is not None))
     frame = table.read(wanted, [name for name in wanted if name not in numbers])
     y = None

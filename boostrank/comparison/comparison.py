@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,8 +22,6 @@ from boostrank.tables.text import latex_table, markdown_table, text_lines
 if TYPE_CHECKING:
     from boostrank.displays import ComparisonDisplay
 
-#: Names of columns beside those of measures.
-COLUMNS = ("ranker", "run", "fold", "query", "rounds", "group", "weight")
 # p-values below this are shown as "<.001".
 MIN_SHOWN_P = 0.001
 # Differences with an adjusted p-value below this are called significant.
@@ -258,13 +256,6 @@ def _cells(row: pd.Series) -> list[str]:
     p_value = "<.001" if row["p_holm"] < MIN_SHOWN_P else f"{row['p_holm']:.3f}"
     wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
     return [mean, f"{row['difference']:+.4f}", p_value, wins, *rounds]
-
-
-def check_measure_names(measures: Iterable[str]) -> None:
-    """Raise ValueError for a measure that has the name of another column of a comparison."""
-    for name in measures:
-        if name in COLUMNS:
-            raise ValueError(f"a measure is called {name!r}, which is the name of another column: rename it")
 
 
 def summarize(

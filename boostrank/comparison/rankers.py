@@ -17,7 +17,7 @@ from rich.table import Column
 
 from boostrank.backends.progress import can_show_bar, duration
 from boostrank.clicks import ClickLabels, ClickLog
-from boostrank.comparison.comparison import Comparison, check_measure_names, summarize
+from boostrank.comparison.comparison import Comparison, summarize
 from boostrank.comparison.saved_results import SavedResults
 from boostrank.comparison.trainings import Training, run_trainings
 from boostrank.datasets import Fold
@@ -133,9 +133,8 @@ def compare(
     Raises
     ------
     ValueError
-        If `baseline` is not the name of a ranker, if the test labels are not of the kind that a measure needs, if a
-        measure has the name of another column, such as "fold", if `results` is a file with other content, and as
-        :func:`boostrank.get_measure` for `measures`.
+        If `baseline` is not the name of a ranker, if the test labels are not of the kind that a measure needs, if
+        `results` is a file with other content, and as :func:`boostrank.get_measure` for `measures`.
     OSError
         If the file `results` cannot be read or written, and if the process of a training ends unexpectedly.
 
@@ -166,7 +165,6 @@ def compare(
         check_flag("progress", progress)
     folds, extra_measures = list(folds), extra_measures or {}
     measures = named_measures(_default_measures(folds) if measures is None else measures, "arrays")
-    check_measure_names([*measures, *extra_measures])
     _check_test_labels(measures, folds)
     saved = None if results is None else SavedResults(results)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]

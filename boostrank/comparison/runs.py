@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from boostrank.comparison.comparison import Comparison, check_measure_names, summarize, summarize_groups
+from boostrank.comparison.comparison import Comparison, summarize, summarize_groups
 from boostrank.core.weights import shown
 from boostrank.datasets.trec_tables import QUERY, as_qrels, as_run
 from boostrank.inputs.checks import check_choice
@@ -108,15 +108,11 @@ def compare_runs(
     if queries is not None:
         check_choice("queries", queries, QUERIES)
     if not isinstance(runs, Mapping) or not runs:
-        raise TypeError(f"runs must be a dict of one or more runs by name; got {_described(runs)}")
-    wrong = [name for name in runs if not isinstance(name, str)]
-    if wrong:
-        raise TypeError(f"names of runs must be str; got {wrong[0]!r}")
+        raise TypeError(f"runs must be a dict of one or more runs by name; got {runs!r:.100}")
     baseline = next(iter(runs)) if baseline is None else baseline
     if baseline not in runs:
         raise ValueError(f"baseline must be one of the runs {', '.join(runs)}; got {baseline!r}")
     measures = named_measures(measures, "runs")
-    check_measure_names(measures)
     all_judgments, tables = as_qrels(qrels), {name: _named(name, as_run, run) for name, run in runs.items()}
     judgments = _of_queries(all_judgments, tables, queries)
     settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged, "subtopics": subtopics}
@@ -182,7 +178,3 @@ def _named(name: str, function: Any, *args: Any, **settings: Any) -> Any:
     except (ValueError, TypeError) as error:
         error.add_note(f"while the run {name} was evaluated")
         raise
-
-
-def _described(runs: Any) -> str:
-    return "an empty dict" if isinstance(runs, Mapping) else type(runs).__name__

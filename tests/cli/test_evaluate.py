@@ -113,20 +113,3 @@ def test_evaluate_explains_what_other_libraries_compute(run, folder, tmp_path, d
             assert line.split()[2:4] == value or line.split(row.metric)[1].split()[:2] == value
             assert line.endswith(row.because)
     assert "Each row" not in run("evaluate", folder / "all.txt", tmp_path / "scores")
-
-
-def test_evaluate_explains_the_last_measure_that_reconcile_knows(run, folder, tmp_path, data):
-    _, y, qid = data
-    values = np.random.default_rng(0).integers(0, 4, len(y)) / 4
-    np.savetxt(tmp_path / "scores", values)
-    for chosen, measure in (("ndcg@10,map@3,dcg", "map@3"), ("map,precision@5", "precision@5"), ("rbp,err@4", "err@4")):
-        options = ["--measures", chosen, "--explain"]
-        out = run("evaluate", folder / "all.txt", tmp_path / "scores", *options, width=100)
-        assert br.reconcile(y, values, qid, measure).head in " ".join(out.split())
-
-
-def test_an_empty_list_of_measures_is_an_error_and_not_the_default(run, tmp_path):
-    data, scores = tmp_path / "d.txt", tmp_path / "s.txt"
-    data.write_text("2 qid:1 1:0.5\n0 qid:1 1:0.1\n")
-    scores.write_text("1\n0\n")
-    assert "--measures: unknown measure ''" in run("evaluate", data, scores, "--measures", "", code=2)

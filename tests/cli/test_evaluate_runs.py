@@ -77,30 +77,14 @@ def test_groups_of_one_run(run, trec, tmp_path):
     pd.testing.assert_frame_equal(pd.read_json(tmp_path / "t.json").fillna(np.nan), expected)
     lines = out.splitlines()
     first = lines.index("RR by group")
-    assert [line.split()[0] for line in [lines[first + 1], *lines[first + 3 : first + 8]]] == [
-        "group",
-        "0",
-        "5",
-        "10",
-        "15",
-        "all",
-    ]
+    groups = [line.split()[0] for line in [lines[first + 1], *lines[first + 3 : first + 8]]]
+    assert groups == ["group", "0", "5", "10", "15", "all"]
     row = expected[(expected["group"] == 5) & (expected["metric"] == "RR")].iloc[0]
-    assert lines[first + 4].split() == [
-        "5",
-        "10",
-        f"{row['mean']:.4f}",
-        f"{row['low']:.4f}",
-        "to",
-        f"{row['high']:.4f}",
-    ]
+    interval = f"{row['low']:.4f} to {row['high']:.4f}"
+    assert " ".join(lines[first + 4].split()) == f"5 10 {row['mean']:.4f} {interval}"
     assert pd.read_csv(tmp_path / "q.csv")["group"].tolist() == list(by.values())
     run(*common, "--measures", "RR", "--output", tmp_path / "t.tex")
     assert (tmp_path / "t.tex").read_text().splitlines()[2] == r"measure & group & queries & mean & 95\% interval \\"
-    run(*common, "--measures", "RR", "--output", tmp_path / "t.md")
-    assert (
-        (tmp_path / "t.md").read_text().startswith("| measure | group | queries | mean | 95% interval |\n|---|---|---:")
-    )
 
 
 def test_several_runs_are_compared(run, trec, tmp_path):
@@ -176,11 +160,8 @@ def test_groups_of_scores(run, folder, tmp_path, data):
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("ndcg@10, map", ["ndcg@10", "map"]),
         ("RBP(p=0.8,rel=1)@5,nDCG(dcg='exp-log2')@3", ["RBP(p=0.8,rel=1)@5", "nDCG(dcg='exp-log2')@3"]),
         ("a(b(c,d),e),f", ["a(b(c,d),e)", "f"]),
-        ("a),b", ["a)", "b"]),
-        ("", [""]),
     ],
 )
 def test_commas_in_brackets_do_not_separate(text, parts):
@@ -237,11 +218,8 @@ RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
     [
         ("", "give either DATA and SCORES, or --qrels and one --run or several"),
         ("--qrels TREC/qrels.txt", "give either DATA and SCORES"),
-        ("--run TREC/bm25.run", "give either DATA and SCORES"),
-        ("DATA", "give either DATA and SCORES"),
         (f"DATA {RUN}", "give either DATA and SCORES"),
         ("--qrels TREC/none --run TREC/bm25.run", "none: No such file or directory"),
-        ("--qrels TREC/qrels.txt --run TREC/none", "none: No such file or directory"),
         ("--qrels TREC/bm25.run --run TREC/qrels.txt", "bm25.run, line 1: it has 6 fields"),
         ("--qrels TREC/qrels.txt --run TMP/broken", "broken, line 1: the score '1_0' is not a finite number"),
         (f"{RUN} --by TMP/none.csv", "none.csv: No such file or directory"),
@@ -253,7 +231,6 @@ RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
         (f"{RUN} --measures AP,AP", "--measures has AP twice"),
         (f"{RUN} --measures P", "P is not defined for runs without a cutoff"),
         (f"{RUN} --baseline BM25", "--baseline needs several runs"),
-        (f"{RUN} --seed 1", "--seed needs several runs"),
         (f"{RUN} --plot TMP/p.png", "needs several runs"),
         (f"{RUN} --explain", "--explain needs DATA and SCORES"),
         (f"{RUN} --run TREC/bm25.run", "bm25.run is given twice"),
@@ -262,8 +239,6 @@ RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
         (f"{RUN} --per-query TMP/no/q.csv", "there is no folder"),
         (f"{RUN} --per-query TMP/q.txt", "--per-query must be a file that ends in .csv"),
         ("DATA TMP/scores --queries common", "--queries needs --qrels and --run"),
-        ("DATA TMP/scores --unjudged zero", "--unjudged needs --qrels and --run"),
-        ("DATA TMP/scores --baseline x", "--baseline needs several runs"),
         ("DATA TMP/scores --ties trec_eval", "--ties trec_eval needs ids of documents"),
         ("DATA TMP/scores", "scores, line 3: '1_0' is not a finite score"),
         ("DATA TMP/pairs", "pairs, line 1: '1 2' is not a finite score"),
@@ -282,9 +257,3 @@ def test_bad_input_is_one_line_and_exit_code_2(run, trec, folder, tmp_path, argu
     error = run("evaluate", *filled.split(), code=2)
     assert message in " ".join(error.split())
     assert re.match("error: ", error)
-
-
-def test_h_is_help_for_every_command(run):
-    for command in ("compare", "fit", "predict", "evaluate", "check"):
-        assert run(command, "-h") == run(command, "--help")
-    assert run("-h") == run("--help")

@@ -1,6 +1,5 @@
 """`boostrank compare` that is stopped, or that fails, keeps its results and says how to go on."""
 
-import contextlib
 import importlib
 import os
 import re
@@ -14,7 +13,6 @@ import time
 import pandas as pd
 import pytest
 
-from boostrank.cli.compare import kept_results
 from boostrank.comparison import trainings
 
 OWN = """
@@ -106,16 +104,6 @@ def test_nothing_is_kept_where_nothing_was_trained(compare, tmp_path, monkeypatc
     assert temporary_files(tmp_path) == []
 
 
-@pytest.mark.parametrize("error", [None, ValueError])
-def test_a_temporary_file_may_be_deleted_meanwhile(error):
-    expected = contextlib.nullcontext() if error is None else pytest.raises(error)
-    with expected, kept_results(None) as file:
-        file.unlink()
-        if error is not None:
-            raise error
-    assert not file.exists()
-
-
 def test_a_file_with_other_content_is_refused(compare, tmp_path):
     (tmp_path / "own.txt").write_text("1 qid:1 1:0.5\n")
     lines = compare("--results", tmp_path / "own.txt", code=2).splitlines()
@@ -135,25 +123,6 @@ def test_a_stopped_command_prints_one_line_and_writes_no_file(run, folder, tmp_p
     filled = command.replace("DATA", str(folder / "all.txt")).replace("TMP", str(tmp_path))
     assert run(*filled.split(), code=130) == "stopped: before the command ended\n"
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.filterwarnings("default")
-def test_what_is_not_used_of_a_file_is_a_warning(compare, tmp_path):
-    file = tmp_path / "r.jsonl"
-    compare("--results", file)
-    file.write_bytes(file.read_bytes()[:-9])
-    lines = compare("--results", file, errors=True).splitlines()
-    assert lines[:3] == [
-        FIRST_LINE,
-        f"warning: {file}: damaged, and therefore ignored: line 5",
-        "Fold1 is finished (1 of 2): 2 saved trainings",
-    ]
-    assert re.fullmatch(FOLD.format(2, "1 training, 1 saved"), lines[3])
-    # Another number of rounds is another setting of our ranker; the own estimator does not have it.
-    lines = compare("--results", file, "--rounds", 3, errors=True).splitlines()
-    assert lines[2] == (
-        f"warning: {file} has 2 of these trainings with other settings: they are not used, and the trainings are run"
-    )
 
 
 # A shell that starts the tests in the background makes its processes ignore SIGINT.

@@ -74,19 +74,6 @@ def test_missing_validation_is_taken_from_training_queries(comparison):
         br.compare(rankers, folds, baseline="c")
 
 
-def test_display_shows_every_ranker(comparison):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    display = comparison[3].plot()
-    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
-    assert {label.split()[0] for label in labels} == {"softmax", "squared"}
-    assert "NDCG@10" in display.ax_.get_xlabel()
-    row = display.table.set_index("ranker").loc["squared"]
-    expected = comparison[3].table.set_index(["ranker", "metric"]).loc[("squared", "ndcg@10"), "difference"]
-    assert row["difference"] == pytest.approx(expected, abs=1e-12)
-    matplotlib.pyplot.close(display.figure_)
-
-
 def test_texts_of_a_comparison_have_its_numbers(comparison):
     result = comparison[3]
     assert (result.names, result.measures) == (["softmax", "squared"], ["ndcg@1", "ndcg@10"])

@@ -145,15 +145,6 @@ def test_a_bar_on_a_narrow_terminal_cuts_the_name_and_no_number(shown, width):
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
 
 
-def test_a_bar_is_drawn_on_a_terminal(shown):
-    trained = [("Fold1", "[bold]", True), ("Fold1", "b", False), ("Fold2", "[bold]", False), ("Fold2", "b", False)]
-    out = shown(trained, force_terminal=True, color_system=None)
-    assert "Fold2: b" in out
-    assert "4/4" in out
-    assert "left 0:00:00" in out
-    assert "is finished" not in out
-
-
 def test_progress_is_shown_on_standard_error(folds, capsys):
     br.compare({"a": br.LightGBMRanker("softmax", n_estimators=1, n_jobs=1)}, folds, progress=True)
     out, err = capsys.readouterr()

@@ -109,13 +109,6 @@ def test_the_identity_is_that_of_the_content():
     assert len({tuple(data_hash(one) for one in folds_of(labels)) for labels in variants}) == len(variants)
 
 
-def test_the_same_entries_in_other_sessions_are_other_data():
-    entries = {"qid": [1, 1], "row": [0, 1], "position": [1, 2], "clicks": [1, 0]}
-    logs = [br.ClickLog(**entries, session=session) for session in ([0, 0], [0, 1], None)]
-    sets = [br.Dataset(np.zeros((2, 1)), br.ClickLabels(log, 1.0), [1, 1]) for log in logs]
-    assert len({data_hash(br.datasets.Fold("Fold1", one, None, one)) for one in sets}) == 3
-
-
 class OwnModel(PositionBased):
     """A click model of which nobody can say whether it is the same later."""
 
@@ -150,7 +143,3 @@ def test_labels_of_another_kind_are_errors_before_the_first_training():
     native = br.LightGBMRanker("lambdarank", n_estimators=2, n_jobs=1)
     with pytest.raises(ValueError, match="'lambdarank' needs relevance labels"):
         br.compare({"native": native}, folds_of(clicks()))
-
-
-def test_data_sets_with_clicks_are_shown_in_notebooks():
-    assert "ClickLabels(ClickLog(n_documents" in br.Dataset(data()[0], clicks(), data()[2])._repr_html_()

@@ -108,14 +108,6 @@ def test_libraries_give_the_scores_of_a_hand_written_loop(ranker, by_hand, stopp
     assert (min(rounds) < 20) == bool(stopping)
 
 
-def test_grouped_rows_keep_their_sequence(data):
-    rows = np.argsort(data.qid, kind="stable")[::-1]
-    fold = br.query_folds(data.take(rows), 3)[0]
-    sizes = pd.Series(fold.train.qid).value_counts(sort=False).to_numpy()
-    expected = clone(LIGHTGBM).fit(fold.train.X, fold.train.y, group=sizes).predict(fold.test.X)
-    np.testing.assert_array_equal(scores_of({"theirs": LIGHTGBM}, [fold])[1]["theirs"][0], expected)
-
-
 def test_sparse_features(folds):
     sparse = [
         fold._replace(

@@ -9,7 +9,7 @@ from scipy import sparse as sp
 from sklearn.base import clone
 
 import boostrank as br
-from boostrank.tables.html import html_table, range_text
+from boostrank.tables.html import html_table
 
 
 class Tables(HTMLParser):
@@ -61,11 +61,6 @@ def test_cells_are_escaped_and_aligned():
     assert "<th " not in html_table(rows, has_head=False)
     # A notebook may be dark: no colour of text or background is set.
     assert not re.search(r"#|rgb|background|color: (?!inherit)", text)
-
-
-def test_ranges():
-    assert range_text(np.array([])) == "none"
-    assert range_text(np.array([0.25, 0.5])) == "0.25 to 0.5, median 0.375"
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +144,3 @@ def test_a_search_does_not_print_row_numbers(comparison):
     assert "array(" not in text
     assert "&lt;3 folds of queries&gt;" in search._repr_html_()
     assert len(clone(search).cv) == 3
-
-
-def test_rankers_keep_the_diagram_of_scikit_learn():
-    assert "sk-top-container" in br.LightGBMRanker()._repr_html_()
