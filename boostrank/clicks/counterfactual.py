@@ -52,7 +52,7 @@ estimate for the differences ``d_i - d'_i`` of the discounts, and the formulas a
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,7 +72,7 @@ from boostrank.clicks.relevance import (
 from boostrank.clicks.targets import session_targets, sessions_of_queries
 from boostrank.core.dcg import DCG, Discount
 from boostrank.core.queries import Queries
-from boostrank.inputs.arrays import Bools, Floats, as_floats
+from boostrank.inputs.arrays import Bools, Floats, as_floats, check_lengths
 from boostrank.inputs.checks import check_choice, check_flag, check_number
 
 Unit = Literal["queries", "sessions"]
@@ -206,53 +206,44 @@ def evaluate(
         require_support(log, without)
     if name == "dcg":
         entry = entry_weights(log, model, method, clip)
-        total, influences = _of_documents(
-            log, discounts, weights, estimates.relevance, entry, self_normalized=self_normalized, by=by
-        )
+        value, influences = _of_documents(log, discounts, weights, estimates.relevance, entry, self_normalized, by)
     else:
         if method != "auto":
             raise ValueError(f"method={method!r} is not used for NDCG; leave it out")
         of_sessions: NotShown = "irrelevant" if not_shown == "irrelevant" else "error"
         targets = session_targets(log, model, dcg=dcg, clip=clip, not_shown=of_sessions)
-        total, influences = _of_sessions(log, targets * discounts[log.row], weights, model, clip, self_normalized, by)
-    return _with_interval(total, influences, by, level, int(np.count_nonzero(without)))
+        value, influences = _of_sessions(log, targets * discounts[log.row], weights, model, clip, self_normalized, by)
+    n, sum_of_squares = influences
+    if n < 2:
+        raise ValueError(f"an interval by {by} needs at least two {by} with impressions; got {n}: pass another by=")
+    error = float(np.sqrt(sum_of_squares))
+    margin = float(stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
+    n_without = int(np.count_nonzero(without))
+    return CounterfactualEstimate(value, value - margin, value + margin, error, n, by, n_without)
 
 
 def _checked_scores(scores: ArrayLike, name: str, log: ClickLog) -> Floats:
     values = as_floats(scores, name)
-    expected = f"{name} must be one finite number for each of the {len(log)} rows of the log"
-    if values.shape != log.shape:
-        raise ValueError(f"{expected}; got shape {values.shape}")
+    check_lengths(log=len(log), **{name: len(values)})
     finite = np.isfinite(values)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise ValueError(f"{expected}, but {name}[{row}] is {values[row]}")
+        raise ValueError(
+            f"{name} must be one finite number for each of the {len(log)} rows of the log, but {name}[{row}] is "
+            f"{values[row]}"
+        )
     return values
 
 
-class NamedRows(Protocol):
-    """A click log, click labels, or records of clicks: rows that have names in messages."""
-
-    def name_of_row(self, row: int) -> str:
-        """A row as messages name it."""
-
-
-def require_support(rows: NamedRows, without: Bools) -> None:
-    """Raise ValueError that names the first of the rows in `without`, which matter and were never shown, if any."""
+def require_support(labels: Any, without: Bools) -> None:
+    """Raise ValueError that names the first row in `without`, whose rows matter and were never shown, if any."""
     if without.any():
         raise ValueError(
             f"{np.count_nonzero(without)} documents at ranks that count have no support: "
-            f"{rows.name_of_row(int(np.argmax(without)))} was never shown where it may be examined, so that its "
+            f"{labels.name_of_row(int(np.argmax(without)))} was never shown where it may be examined, so that its "
             "relevance is not known. Pass not_shown='irrelevant' to count such documents as not relevant, "
             "not_shown='drop' to leave them out of the ranking, or a smaller cutoff"
         )
-
-
-class _Influences(NamedTuple):
-    """Number of independent units, and the sum of the squares of their influences on the estimate."""
-
-    n_units: int
-    sum_of_squares: float
 
 
 def _parse(measure: str, discount: Discount) -> tuple[str, DCG]:
@@ -290,22 +281,18 @@ def _of_documents(
     weights: Floats,
     relevance: Floats,
     entry: EntryWeights,
-    *,
     self_normalized: bool,
     by: Unit,
-) -> tuple[float, _Influences]:
-    """The estimate of DCG and its influences."""
+) -> tuple[float, tuple[int, float]]:
+    """The estimate of DCG; its number of independent units, and the sum of their squared influences."""
     queries, row = log.queries, log.row
     of_row = queries.ungroup(queries.repeat(weights))
-    numerators = of_row * discounts * relevance
-    divisor = (
-        _divisor(float((of_row * relevance).sum()), "number of relevant documents", log) if self_normalized else 1.0
-    )
+    numerators, parts = of_row * discounts * relevance, of_row * relevance
+    divisor = _divisor(float(parts.sum()), "number of relevant documents", log) if self_normalized else 1.0
     value = float(numerators.sum()) / divisor
     if by == "queries":
-        parts = of_row * relevance if self_normalized else None
-        per_query = None if parts is None else queries.sum(queries.group(parts))
-        residuals = queries.sum(queries.group(numerators)) - value * (weights if per_query is None else per_query)
+        per_query = queries.sum(queries.group(parts)) if self_normalized else weights
+        residuals = queries.sum(queries.group(numerators)) - value * per_query
         return value, _influences_of_queries(residuals[weights > 0] / divisor)
     # The derivative of the estimate with respect to the estimated relevance of each row.
     slope = of_row * (discounts - value * self_normalized) / divisor
@@ -319,13 +306,13 @@ def _of_documents(
     if log.sessions is not None:
         return value, _influences(log.sessions.sum(factor * (log.clicks - expected)))
     squares = log.clicks * (1.0 - expected) ** 2 + (log.impressions - log.clicks) * expected**2
-    return value, _Influences(log.n_impressions, float((factor**2 * squares).sum()))
+    return value, (log.n_impressions, float((factor**2 * squares).sum()))
 
 
 def _of_sessions(
     log: ClickLog, per_entry: Floats, weights: Floats, model: Any, clip: float, self_normalized: bool, by: Unit
-) -> tuple[float, _Influences]:
-    """The estimate of NDCG and its influences, from the terms of each entry."""
+) -> tuple[float, tuple[int, float]]:
+    """The same as :func:`_of_documents` of NDCG, from the terms of each entry."""
     assert log.sessions is not None
     query, counts = log.query[log.sessions.starts], np.maximum(1, sessions_of_queries(log))
     columns = [log.sessions.sum(per_entry)]
@@ -368,21 +355,10 @@ def _divisor(value: float, name: str, log: ClickLog) -> float:
     return value
 
 
-def _influences(values: Floats) -> _Influences:
-    return _Influences(len(values), float((values**2).sum()))
+def _influences(values: Floats) -> tuple[int, float]:
+    return len(values), float((values**2).sum())
 
 
-def _influences_of_queries(values: Floats) -> _Influences:
+def _influences_of_queries(values: Floats) -> tuple[int, float]:
     """Influences of residuals, whose squares are too small by the factor ``1 - 1/n`` because they have the mean 0."""
     return _influences(values * np.sqrt(len(values) / max(1.0, len(values) - 1.0)))
-
-
-def _with_interval(
-    value: float, influences: _Influences, by: Unit, level: float, n_without_support: int
-) -> CounterfactualEstimate:
-    n = influences.n_units
-    if n < 2:
-        raise ValueError(f"an interval by {by} needs at least two {by} with impressions; got {n}: pass another by=")
-    error = float(np.sqrt(influences.sum_of_squares))
-    margin = float(stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
-    return CounterfactualEstimate(value, value - margin, value + margin, error, n, by, n_without_support)

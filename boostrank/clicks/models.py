@@ -20,7 +20,6 @@ on the position only. They are the two numbers of the affine correction, see :me
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +31,9 @@ from boostrank.inputs.arrays import Bools, Floats, as_floats
 from boostrank.inputs.checks import check_choice, check_number, is_number
 
 
-class ClickModel(ABC):
+class ClickModel:
     """How position and relevance determine the probability of a click. Models with equal settings are equal."""
 
-    @abstractmethod
     def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
         """Draw clicks, shape (n_entries,).
 
@@ -47,13 +45,9 @@ class ClickModel(ABC):
             The entries of each session.
         random : Generator
         """
-
-    @abstractmethod
-    def examination(self, relevance: Floats, sessions: Segments) -> Floats:
-        """Probability that each document is examined, given the result list of its session, shape (n_entries,).
-
-        The parameters are those of :meth:`draw`.
-        """
+        a, b = (numbers[sessions.positions] for numbers in self.affine(int(sessions.sizes.max())))
+        clicks: Bools = random.random(len(relevance)) < a * relevance + b
+        return clicks
 
     def affine(self, n_positions: int) -> tuple[Floats, Floats]:
         """Numbers ``a_r`` and ``b_r`` with ``P(click) = a_r gamma + b_r``, for the positions 1 to `n_positions`.
@@ -127,15 +121,6 @@ class PositionBased(ClickModel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "propensities", _checked_numbers(self.propensities, "propensities"))
 
-    def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
-        """Draw clicks; see :meth:`ClickModel.draw`."""
-        clicks: Bools = random.random(len(relevance)) < self.examination(relevance, sessions) * relevance
-        return clicks
-
-    def examination(self, relevance: Floats, sessions: Segments) -> Floats:
-        """Propensity of the position of each document; see :meth:`ClickModel.examination`."""
-        return _by_position(self.propensities, int(sessions.sizes.max()), "propensities")[sessions.positions]
-
     def affine(self, n_positions: int) -> tuple[Floats, Floats]:
         """The propensities, and zeros; see :meth:`ClickModel.affine`."""
         return _by_position(self.propensities, n_positions, "propensities"), np.zeros(n_positions)
@@ -183,16 +168,6 @@ class TrustBias(ClickModel):
         lower = _checked_numbers(self.click_irrelevant, "click_irrelevant", zero=True)
         object.__setattr__(self, "click_irrelevant", lower)
 
-    def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
-        """Draw clicks; see :meth:`ClickModel.draw`."""
-        a, b = (numbers[sessions.positions] for numbers in self.affine(int(sessions.sizes.max())))
-        clicks: Bools = random.random(len(relevance)) < a * relevance + b
-        return clicks
-
-    def examination(self, relevance: Floats, sessions: Segments) -> Floats:
-        """Propensity of the position of each document; see :meth:`ClickModel.examination`."""
-        return _by_position(self.propensities, int(sessions.sizes.max()), "propensities")[sessions.positions]
-
     def affine(self, n_positions: int) -> tuple[Floats, Floats]:
         """``a_r = p_r (eps+_r - eps-_r)`` and ``b_r = p_r eps-_r``; see :meth:`ClickModel.affine`."""
         p = _by_position(self.propensities, n_positions, "propensities")
@@ -234,32 +209,25 @@ class Cascade(ClickModel):
 
     Examples
     --------
-    >>> one_session = Segments.from_sizes([3])
-    >>> Cascade().examination(np.array([0.5, 0.2, 0.9]), one_session).round(4).tolist()
-    [1.0, 0.5, 0.4]
+    >>> log = ClickLog(qid=[1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[0, 1, 0], session=[7, 7, 7])
+    >>> Cascade(satisfaction=0.6).corrections(log)[0].tolist()
+    [1.0, 1.0, 0.4]
     """
 
     satisfaction: float = 1.0
     continuation: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, value, zero in (
-            ("satisfaction", self.satisfaction, True),
-            ("continuation", self.continuation, False),
-        ):
-            if not is_number(value) or not (0 <= value <= 1) or (value == 0 and not zero):
-                raise ValueError(f"{name} must be a number in {'[' if zero else '('}0, 1]; got {value!r}")
+        check_number("satisfaction", self.satisfaction, smallest=0, largest=1)
+        check_number("continuation", self.continuation, above=0, largest=1)
 
     def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
         """Draw clicks; see :meth:`ClickModel.draw`."""
         relevant = random.random(len(relevance)) < relevance
-        stops = random.random(len(relevance)) < np.where(relevant, 1.0 - self._continues_after_click, self._leaves)
+        goes_on = np.where(relevant, self._continues_after_click, self.continuation)
+        stops = random.random(len(relevance)) < 1.0 - goes_on
         clicks: Bools = relevant & (sessions.sum_before(stops.astype(np.int64)) == 0)
         return clicks
-
-    def examination(self, relevance: Floats, sessions: Segments) -> Floats:
-        """Probability that the user did not stop before each document; see :meth:`ClickModel.examination`."""
-        return sessions.product_before(1.0 - self._leaves - relevance * (1.0 - self._leaves) * self.satisfaction)
 
     def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
         """Probability of going on until each entry, given the clicks above it; see :meth:`ClickModel.corrections`.
@@ -300,10 +268,6 @@ class Cascade(ClickModel):
                 "click. Use a satisfaction below 1"
             )
         return a, np.zeros(log.n_entries)
-
-    @property
-    def _leaves(self) -> float:
-        return 1.0 - self.continuation
 
     @property
     def _continues_after_click(self) -> float:
@@ -355,9 +319,7 @@ def get_click_model(model: Any) -> ClickModel:
 
 def _checked_numbers(setting: Any, name: str, *, zero: bool = False) -> Any:
     """A setting that has one number for each position, with an array as a tuple; raise ValueError if it is invalid."""
-    if isinstance(setting, (tuple, list)) and len(setting) and setting[0] == "power":
-        if len(setting) not in (2, 3):
-            raise ValueError(f"{name} must be ('power', eta) or ('power', eta, first); got {setting!r}")
+    if isinstance(setting, (tuple, list)) and len(setting) > 1 and setting[0] == "power":
         check_number(f"the exponent eta of {name}", setting[1], smallest=0)
         numbers = np.array([1.0 if len(setting) == 2 else setting[2]])
         setting = tuple(setting)

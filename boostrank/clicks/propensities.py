@@ -11,22 +11,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from boostrank.clicks.log import ClickLog, check_log, whole_numbers
+from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import PositionBased
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Bools, Floats, Ints, as_floats
-from boostrank.inputs.checks import check_choice, check_count, check_number
+from boostrank.inputs.checks import check_count, check_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Extrapolation = Literal["power", "last"]
 # Matrices of estimates have one number for each pair of positions.
 MAX_POSITIONS = 500
 # Messages name at most this many positions.
@@ -76,8 +75,8 @@ class Propensities:
     >>> propensities = br.clicks.harvest_propensities(log)
     >>> propensities
     Propensities(1: 1, 2: 0.503, 3: 0.339, 4: 0.264; method='all pairs', n_impressions=80000, n_clicks=20823)
-    >>> propensities.at([2, 1]).round(3).tolist()
-    [0.503, 1.0]
+    >>> propensities.values.round(3).tolist()
+    [1.0, 0.503, 0.339, 0.264]
     """
 
     values: Floats
@@ -140,25 +139,6 @@ class Propensities:
         """The positions 1 to `n_positions`."""
         return np.arange(1, self.n_positions + 1)
 
-    def at(self, positions: ArrayLike) -> Floats:
-        """The propensity at each of some positions.
-
-        Parameters
-        ----------
-        positions : array-like of int, shape (n,)
-            For example `position` of a :class:`ClickLog`.
-
-        Raises
-        ------
-        ValueError
-            If a position is below 1, or has no propensity; the message names it, and says why.
-        """
-        wanted = whole_numbers(positions, "positions", None)
-        if (wanted < 1).any():
-            raise ValueError(f"positions must be at least 1; got {wanted.min()}")
-        self._require_values(np.unique(wanted))
-        return self.values[wanted - 1]
-
     def click_model(self) -> PositionBased:
         """The position-based click model with these propensities.
 
@@ -169,7 +149,13 @@ class Propensities:
         ValueError
             If a position has no propensity.
         """
-        self._require_values(self.positions)
+        if self.not_estimated:
+            gaps = list(self.not_estimated)
+            reasons = "; ".join(f"position {r}: {self.not_estimated[r]}" for r in gaps[:MAX_NAMED])
+            raise ValueError(
+                f"there is no propensity for the positions {_named(gaps)} ({reasons}); leave out these positions, or "
+                "extrapolate with extended(n_positions)"
+            )
         return PositionBased(self.values / max(1.0, float(self.values.max())))
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -186,25 +172,22 @@ class Propensities:
         factor = np.exp(special.ndtri((1.0 + level) / 2.0) * self.standard_errors / self.values)
         return self.values / factor, self.values * factor
 
-    def extended(self, n_positions: int, how: Extrapolation = "power") -> Propensities:
+    def extended(self, n_positions: int) -> Propensities:
         """Propensities with values for all of the positions 1 to `n_positions`, by extrapolation where there are none.
 
-        This is an assumption and no estimate. Extrapolated values have no standard error, and `extrapolated` names
-        their positions.
+        The value at position ``r`` is ``p_1 r^-eta``. ``eta`` is the least-squares fit to the logarithms of the values,
+        weighted with the inverse of their variances, or equally if one has no standard error. This is an assumption and
+        no estimate. Extrapolated values have no standard error, and `extrapolated` names their positions.
 
         Parameters
         ----------
         n_positions : int
             The largest position of the result; not below that of these propensities.
-        how : {"power", "last"}, default "power"
-            ``"power"``: ``p_1 r^-eta`` at position ``r``. ``eta`` is the least-squares fit to the logarithms of the
-            values, weighted with the inverse of their variances, or equally if one has no standard error. ``"last"``:
-            the value of the last position before it that has one.
 
         Raises
         ------
         ValueError
-            If `n_positions` is too small, or if no position but the first has a value and `how` is ``"power"``.
+            If `n_positions` is too small, or if no position but the first has a value.
 
         Examples
         --------
@@ -214,19 +197,14 @@ class Propensities:
         >>> longer.extrapolated
         (3, 4)
         """
-        check_count("n_positions", n_positions)
-        check_choice("how", how, ("power", "last"))
-        if n_positions < self.n_positions:
-            raise ValueError(f"n_positions must not be below {self.n_positions}, the positions that are there already")
+        check_count("n_positions", n_positions, self.n_positions)
         added = n_positions - self.n_positions
         values = np.append(self.values, np.full(added, np.nan))
-        known = np.flatnonzero(~np.isnan(values))
         missing = np.flatnonzero(np.isnan(values))
-        if how == "last":
-            values[missing] = values[known[np.searchsorted(known, missing) - 1]]
-        elif len(missing):
+        if len(missing):
+            known = np.flatnonzero(~np.isnan(values))
             if len(known) < 2:
-                raise ValueError("only position 1 has a propensity, and a power cannot be fitted to it; use how='last'")
+                raise ValueError("only position 1 has a propensity, and a power cannot be fitted to it")
             values[missing] = values[0] * (missing + 1.0) ** -self._exponent(known[1:])
         none = np.zeros(added, dtype=np.int64)
         return replace(
@@ -279,20 +257,6 @@ class Propensities:
         weight = relative**-2.0 if np.isfinite(relative).all() and (relative > 0).all() else np.ones(len(known))
         x = np.log(known + 1.0)
         return float(-(weight * x * np.log(self.values[known] / self.values[0])).sum() / (weight * x * x).sum())
-
-    def _require_values(self, positions: Ints) -> None:
-        """Raise ValueError if one of the positions, in increasing sequence, has no value."""
-        unseen = positions[positions > self.n_positions]
-        gaps = [r for r in positions.tolist() if r in self.not_estimated]
-        if not len(unseen) and not gaps:
-            return
-        reasons = "; ".join(f"position {r}: {self.not_estimated[r]}" for r in gaps[:MAX_NAMED])
-        if len(unseen):
-            reasons += "; " * bool(reasons) + f"the largest position is {self.n_positions}"
-        raise ValueError(
-            f"there is no propensity for the positions {_named([*gaps, *unseen.tolist()])} ({reasons}); leave out "
-            "these positions, or extrapolate with extended(n_positions)"
-        )
 
 
 def _named(positions: list[int]) -> str:
@@ -347,14 +311,8 @@ class Shown:
 
     def where(self, chosen: Bools | slice) -> Shown:
         """Some of the entries."""
-        columns = (
-            self.query[chosen],
-            self.row[chosen],
-            self.position[chosen],
-            self.clicks[chosen],
-            self.impressions[chosen],
-        )
-        return Shown(*columns, self.n_positions)
+        names = ("query", "row", "position", "clicks", "impressions")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def at_positions(self, supported: Bools) -> Shown:
         """The entries at some positions, a mask of shape (n_positions,), which get the numbers 1, 2, ...."""

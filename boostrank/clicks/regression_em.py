@@ -107,8 +107,6 @@ def regression_em_propensities(
 
     Raises
     ------
-    TypeError
-        If the classifier has no `predict_proba`, or takes no `sample_weight`.
     ValueError
         If `X` has another number of rows than the log, if there are no clicks at position 1 or at no other position, or
         if another argument is invalid.
@@ -146,7 +144,7 @@ def regression_em_propensities(
     if n_bootstrap != 0:
         check_count("n_bootstrap", n_bootstrap, MIN_BOOTSTRAP)
     shown = Shown.of_log(log, max_position)
-    _check_features(log, X, classifier)
+    _check_features(log, X)
     supported, reasons = _with_clicks(shown)
     random = as_generator(random_state)
     problem = _Problem.of_entries(shown.at_positions(supported), X, classifier, n_folds, random)
@@ -159,14 +157,7 @@ def regression_em_propensities(
     return Propensities.of_estimate(values, errors, "regression EM", used, reasons)
 
 
-def _check_features(log: ClickLog, X: Any, classifier: Any) -> None:
-    from sklearn.utils.validation import has_fit_parameter
-
-    if not hasattr(classifier, "predict_proba") or not has_fit_parameter(classifier, "sample_weight"):
-        raise TypeError(
-            "classifier must have predict_proba and take sample_weight in fit, such as lightgbm.LGBMClassifier(); got "
-            f"{type(classifier).__name__}"
-        )
+def _check_features(log: ClickLog, X: Any) -> None:
     n_rows = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
     if n_rows != len(log):
         raise ValueError(f"X has {n_rows} rows, but the log belongs to {len(log)} rows")

@@ -6,24 +6,24 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from boostrank.clicks.log import ClickLog
 from boostrank.clicks.models import ClickModel, get_click_model
 from boostrank.core.dcg import DCG, check_relevance
 from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
-from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats
+from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths
 from boostrank.inputs.checks import as_generator, check_choice, check_count, check_number, is_count, is_number
 
-RelevanceProbability = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
+RelevanceProbability = Literal["exp2", "linear"] | Sequence[float] | Callable[[Floats], ArrayLike]
 Policy = Literal["deterministic"] | tuple[Literal["plackett-luce", "swap"], float]
 # At most this many documents are sorted at once, so that the memory does not grow with the number of sessions.
 MAX_SORTED = 4_000_000
 
 
 class SimulatedClicks(NamedTuple):
-    """A simulated click log and the probabilities that it was drawn from.
+    """A simulated click log, and what it was drawn from.
 
     Attributes
     ----------
@@ -31,14 +31,11 @@ class SimulatedClicks(NamedTuple):
         A log of sessions.
     relevance : ndarray of float64, shape (n_documents,)
         Probability ``gamma`` that each row of `X` is relevant.
-    examination : ndarray of float64, shape (n_entries,)
-        Probability that each entry of the log is examined, given the result list of its session.
     model : ClickModel
     """
 
     log: ClickLog
     relevance: Floats
-    examination: Floats
     model: ClickModel
 
 
@@ -88,7 +85,7 @@ def simulate_clicks(
     Returns
     -------
     SimulatedClicks
-        The log, and the probabilities of relevance and of examination that it was drawn from.
+        The log, and the probabilities of relevance and the click model that it was drawn from.
 
     Raises
     ------
@@ -105,13 +102,11 @@ def simulate_clicks(
     >>> simulated = simulate_clicks([2, 0, 1], [0.1, 0.3, 0.2], [5, 5, 5], n_sessions=1000, random_state=0)
     >>> simulated.log
     ClickLog(n_documents=3, n_queries=1, n_entries=3000, n_sessions=1000, n_impressions=3000, n_clicks=494)
-    >>> simulated.relevance.round(4).tolist(), simulated.examination[:3].round(4).tolist()
-    ([1.0, 0.0, 0.3333], [1.0, 0.5, 0.3333])
+    >>> simulated.relevance.round(4).tolist()
+    [1.0, 0.0, 0.3333]
     """
     labels, queries, values = check_relevance(y, "y"), Queries.from_qid(qid), as_floats(scores, "scores")
-    for name, length in (("y", len(labels)), ("scores", len(values))):
-        if length != queries.n_documents:
-            raise ValueError(f"{name} has {length} values for {queries.n_documents} rows of qid")
+    check_lengths(qid=queries.n_documents, y=len(labels), scores=len(values))
     if values.ndim != 1 or not np.isfinite(values).all():
         raise ValueError("scores must be one finite number per row")
     check_count("depth", depth, optional=True)
@@ -123,11 +118,10 @@ def simulate_clicks(
     query_of_session = _sessions_of_queries(n_sessions, queries, random)
     shown, sessions = _result_lists(queries.group(values), queries, query_of_session, depth, (kind, strength), random)
     row = shown if queries.permutation is None else queries.permutation[shown]
-    of_entry = gamma[row]
-    clicks = chosen_model.draw(of_entry, sessions, random)
+    clicks = chosen_model.draw(gamma[row], sessions, random)
     session = sessions.repeat(np.arange(sessions.n_segments))
     log = ClickLog(queries.qid, row, sessions.positions + 1, clicks, session=session)
-    return SimulatedClicks(log, gamma, chosen_model.examination(of_entry, sessions), chosen_model)
+    return SimulatedClicks(log, gamma, chosen_model)
 
 
 def _checked_policy(policy: Any) -> tuple[str, float]:
@@ -153,15 +147,9 @@ def _relevance_probability(labels: Floats, relevance: RelevanceProbability) -> F
         return gains / largest if largest > 0 else np.zeros_like(gains)
     if callable(relevance):
         gamma: Floats = np.array(relevance(labels), dtype=np.float64)
-        if gamma.shape != labels.shape:
-            raise ValueError(f"relevance must be vectorized: for shape {labels.shape} it returned {gamma.shape}")
+        check_lengths(y=len(labels), relevance=gamma.size)
     else:
         table = as_floats(relevance, "relevance")
-        if table.ndim != 1:
-            raise ValueError(
-                "relevance must be 'exp2', 'linear', a table of probabilities by label, or a function; got "
-                f"{relevance!r}"
-            )
         known = (labels == np.floor(labels)) & (labels < len(table))
         if not known.all():
             raise ValueError(

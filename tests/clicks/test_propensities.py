@@ -20,7 +20,6 @@ def test_given():
     found = Propensities.given(np.array([0.9, 0.6, 0.3]))
     assert found.values.tolist() == [0.9, 0.6, 0.3]
     assert np.isnan(found.standard_errors).all()
-    assert found.at([3, 1, 1]).tolist() == [0.3, 0.9, 0.9]
     assert found.click_model() == PositionBased([0.9, 0.6, 0.3])
     assert found.to_frame()["source"].tolist() == ["given"] * 3
     assert Propensities.given([1]).values.tolist() == [1.0]
@@ -45,33 +44,20 @@ def test_invalid_propensities_are_named(values, message):
 
 
 def test_positions_without_a_value_are_never_used_silently(with_gaps):
-    assert with_gaps.at([1, 4, 2]).tolist() == with_gaps.values[[0, 3, 1]].tolist()
     with pytest.raises(ValueError, match=r"positions \[3\] \(position 3: nothing was shown there\); leave out"):
-        with_gaps.at([1, 3])
-    with pytest.raises(ValueError, match=r"positions \[3, 7\] \(position 3: .*; the largest position is 4\)"):
-        with_gaps.at([7, 3, 7])
-    with pytest.raises(ValueError, match=r"there is no propensity for the positions \[3\]"):
         with_gaps.click_model()
-    with pytest.raises(ValueError, match="positions must be at least 1; got 0"):
-        with_gaps.at([0, 1])
-    with pytest.raises(ValueError, match=r"positions\[0\] is 1.5, not an integer"):
-        with_gaps.at([1.5])
-    with pytest.raises(ValueError, match=r"\[11, 12, 13, 14, 15, 16, 17, 18, \.\.\.\] \(the largest position is 1\)"):
-        Propensities.given([1.0]).at(np.arange(11, 40))
 
 
 def test_extrapolation_is_marked(with_gaps):
-    longer = with_gaps.extended(6, how="last")
-    values = with_gaps.values
-    np.testing.assert_array_equal(longer.values, [1, values[1], values[1], values[3], values[3], values[3]])
+    longer = with_gaps.extended(6)
+    assert longer.values[[0, 1, 3]].tolist() == with_gaps.values[[0, 1, 3]].tolist()
     assert longer.extrapolated == (3, 5, 6)
     assert np.isnan(longer.standard_errors[[2, 4, 5]]).all()
     assert not np.isnan(longer.standard_errors[[0, 1, 3]]).any()
     assert longer.to_frame()["source"][2] == "extrapolated"
     assert "extrapolated=[3, 5, 6]" in repr(longer)
-    assert longer.at([5]) == values[3]
     assert with_gaps.extrapolated == ()
-    assert longer.extended(8, how="last").extrapolated == (3, 5, 6, 7, 8)
+    assert longer.extended(8).extrapolated == (3, 5, 6, 7, 8)
 
 
 def test_the_power_law_is_the_weighted_fit(with_gaps):
@@ -85,13 +71,10 @@ def test_the_power_law_is_the_weighted_fit(with_gaps):
 
 
 def test_errors_of_extrapolation(with_gaps):
-    with pytest.raises(ValueError, match="n_positions must not be below 4"):
+    with pytest.raises(ValueError, match="n_positions must be an integer of at least 4; got 3"):
         with_gaps.extended(3)
-    with pytest.raises(ValueError, match="how must be one of power, last; got 'linear'"):
-        with_gaps.extended(5, how="linear")
-    with pytest.raises(ValueError, match=r"only position 1 has a propensity, .* use how='last'"):
+    with pytest.raises(ValueError, match="only position 1 has a propensity"):
         Propensities.given([1.0]).extended(3)
-    assert Propensities.given([1.0]).extended(3, how="last").values.tolist() == [1, 1, 1]
 
 
 def test_intervals_are_those_of_the_logarithm(with_gaps):

@@ -42,7 +42,6 @@ def test_click_rates_and_truth():
     log, gamma = simulated.log, simulated.relevance
     np.testing.assert_allclose(gamma, (2**Y - 1) / 7 * 0.9 + 0.1)
     assert simulated.model == PositionBased([0.8, 0.6, 0.4, 0.2])
-    np.testing.assert_array_equal(simulated.examination, np.array([0.8, 0.6, 0.4, 0.2])[log.position - 1])
     counts = log.aggregate()
     expected = np.array([0.8, 0.6, 0.4, 0.2])[counts.position - 1] * gamma[counts.row]
     error = np.sqrt(expected * (1 - expected) / counts.impressions)
@@ -113,9 +112,9 @@ def test_labels_that_are_all_zero_give_no_clicks():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"y": Y[:4]}, "y has 4 values for 6 rows"),
+        ({"y": Y[:4]}, "y has 4 values for the 6 rows of qid"),
         ({"y": -Y}, r"y\[0\] = -3 is negative"),
-        ({"scores": SCORES[:2]}, "scores has 2 values for 6 rows"),
+        ({"scores": SCORES[:2]}, "scores has 2 values for the 6 rows of qid"),
         ({"scores": np.where(SCORES > 0.5, np.nan, SCORES)}, "scores must be one finite number per row"),
         ({"model": "dbn"}, "model must be one of"),
         ({"model": [1.0, 0.5]}, "propensities has 2 positions, but position 4 is used"),
@@ -130,7 +129,7 @@ def test_labels_that_are_all_zero_give_no_clicks():
         ({"relevance": "cubic"}, "relevance must be one of exp2, linear"),
         ({"relevance": [0.1, 0.5]}, "the label 3 is not one of 0 to 1"),
         ({"relevance": lambda y: y}, r"for y\[0\] = 3 it gives 3, not in \[0, 1\]"),
-        ({"relevance": lambda y: 0.5}, "relevance must be vectorized"),
+        ({"relevance": lambda y: 0.5}, "relevance has 1 values for the 6 rows of y"),
         ({"noise": 1.0}, "noise must be a finite number"),
     ],
 )

@@ -128,7 +128,7 @@ def test_a_rank_below_all_positions_of_the_log():
 
 def test_errors_of_logs():
     log = swapped(500, 0)
-    with pytest.raises(ValueError, match=r"ranks must be an array of one number per entry, shape \(\d+,\)"):
+    with pytest.raises(ValueError, match=r"ranks must be an array of one value per entry, shape \(\d+,\)"):
         swap_propensities(log, RANKS[1:])
     with pytest.raises(ValueError, match=r"ranks\[\d+\] is 0, but the first rank is 1"):
         swap_propensities(log, RANKS - 1)
