@@ -16,6 +16,7 @@ from timing import median_ratios, seconds_in_turns
 
 import boostrank as br
 from boostrank.core.queries import Queries
+from boostrank.objectives.labels import as_labels
 from boostrank.objectives.objective import EdgeObjective, Objective
 from boostrank.preferences import EDGE_LOSSES
 from boostrank.surrogates import SURROGATES
@@ -49,7 +50,7 @@ def pair_calls(sizes, random):
     labels = (random.random(queries.n_documents) < 0.2) * random.integers(1, 5, queries.n_documents)
     scores = random.normal(size=queries.n_documents)
     names = ["softmax", *(name for name in SURROGATES if name.startswith("pairwise"))]
-    return {name: partial(Objective(name, labels, queries).gradient_hessian, scores) for name in names}
+    return {name: partial(Objective(name, as_labels(labels), queries).gradient_hessian, scores) for name in names}
 
 
 def rows_of(data, calls, turns):

@@ -31,13 +31,14 @@ STATEMENTS = (
 )
 CALL = """
 import numpy as np, resource, time
+from boostrank.objectives.labels import as_labels
 from boostrank.objectives.objective import Objective
 from boostrank.core.queries import Queries
 random = np.random.default_rng(0)
 queries = Queries.from_sizes(random.integers(20, 221, 1000))
 y, scores = random.integers(0, 5, queries.n_documents), random.normal(size=queries.n_documents)
 start = time.perf_counter()
-objective = Objective("softmax", y, queries)
+objective = Objective("softmax", as_labels(y), queries)
 ms = [1e3 * (time.perf_counter() - start)]
 for _ in range(20):
     start = time.perf_counter()

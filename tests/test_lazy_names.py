@@ -64,7 +64,6 @@ FIRST_USES = {
             "clicks.simulation",
             "clicks.regression_em",
             "datasets.letor_reader",
-            "objectives.device_objective",
             "metrics.runs.novelty",
             "model_selection.cross_validation",
             "preferences.tables",

@@ -21,10 +21,9 @@ from boostrank.core.queries import Queries
 from boostrank.core.targets import Normalize
 from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.objectives.bound_loss import BoundLoss, with_reused_buffers
 from boostrank.objectives.labels import Labels
 from boostrank.objectives.losses import Loss
-from boostrank.objectives.objective import bind
+from boostrank.objectives.objective import BoundLoss, bind, with_reused_buffers
 
 BoostingFunction = Callable[[NDArray[Any]], tuple[Any, Any]]
 #: Binned data to train on and binned validation data, by the parameters on which they depend.

@@ -19,9 +19,9 @@ from boostrank.core.targets import NORMALIZATIONS, Normalize
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics import BoundMeasure, ClickDCG, Measure, get_measure
-from boostrank.objectives.bound_loss import with_reused_buffers
+from boostrank.objectives.labels import as_labels
 from boostrank.objectives.losses import Loss, get_loss
-from boostrank.objectives.objective import bind
+from boostrank.objectives.objective import bind, with_reused_buffers
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ class NativeObjective:
         return self._functions.get(fields, self._bind)
 
     def _bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> BoostingFunction:
-        return with_reused_buffers(bind(self.loss, labels, queries, self.dcg, self.normalize, weights))
+        return with_reused_buffers(bind(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights))
 
 
 class NativeMetric:

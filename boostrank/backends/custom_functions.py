@@ -14,7 +14,7 @@ from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import is_number
 from boostrank.metrics import Measure, get_measure
-from boostrank.objectives.bound_loss import Float32s
+from boostrank.objectives.objective import Float32s
 from boostrank.preferences import PreferenceGraph
 
 #: Smallest and largest number of arguments of a function: labels, scores, weights, and sizes of queries.

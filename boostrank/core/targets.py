@@ -67,10 +67,13 @@ def make_targets(
     >>> make_targets([1, 0, 2], Segments.from_sizes([3]), normalize="softmax").round(4).tolist()
     [0.2447, 0.09, 0.6652]
     """
-    dcg = DCG() if dcg is None else dcg
+    return targets_of(check_relevance(relevance), queries, DCG() if dcg is None else dcg, normalize)
+
+
+def targets_of(labels: Floats, queries: Segments, dcg: DCG, normalize: Normalize) -> Floats:
+    """As :func:`make_targets`, for labels that :func:`check_relevance` has returned."""
     if normalize == "softmax":
-        return queries.softmax(check_relevance(relevance))
-    labels = check_relevance(relevance)
+        return queries.softmax(labels)
     if normalize == "none":
         return dcg.gains_of(labels)
     gains = dcg.relative_gains_of(labels, queries)

@@ -22,8 +22,7 @@ from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, rescale_extreme
 from boostrank.metrics import BoundMeasure, ClickDCG, Measure
-from boostrank.objectives.bound_loss import BoundLoss, unit_scale
-from boostrank.objectives.objective import EdgeObjective, Objective
+from boostrank.objectives.objective import BoundLoss, EdgeObjective, Objective, unit_scale
 
 #: Seconds that workers wait for each other at the start and at the end.
 TIMEOUT_SECONDS = 300

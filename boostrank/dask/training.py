@@ -42,9 +42,8 @@ from boostrank.dask.rows import ClickRecords, as_rows, labels_of, stack
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.frames import is_pandas
 from boostrank.metrics import Measure
-from boostrank.objectives.bound_loss import BoundLoss, Float32s
 from boostrank.objectives.labels import Labels, Relevance
-from boostrank.objectives.objective import EdgeObjective
+from boostrank.objectives.objective import BoundLoss, EdgeObjective, Float32s
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import GivenRows, group_data
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
 from boostrank.core.dcg import DCG, check_relevance
 from boostrank.core.queries import Queries
-from boostrank.core.targets import CONSISTENT_NORMALIZATION, Normalize, make_targets
+from boostrank.core.targets import CONSISTENT_NORMALIZATION, Normalize, targets_of
 from boostrank.core.weights import document_weights
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.metrics import ClickDCG, Measure
@@ -63,7 +63,7 @@ class Labels(ABC):
         ValueError
             If the labels are preferences. The message says that `objective` needs relevance.
         """
-        return make_targets(self.require_relevance(objective), queries, dcg, normalize)
+        return targets_of(self.require_relevance(objective), queries, dcg, normalize)
 
     def weighted(self, weights: ArrayLike | None) -> ArrayLike | None:
         """Weights of queries or documents, multiplied with those that the labels have themselves, if they have any."""
@@ -85,9 +85,16 @@ class Labels(ABC):
         relevant: Bools = queries.max(self.require_relevance("auto")) > 0
         return relevant
 
-    @abstractmethod
     def preferences(self, queries: Queries) -> PreferenceGraph:
-        """The preferences between grouped documents; with relevance, those for documents of higher relevance."""
+        """The preferences between grouped documents; with relevance, those for documents of higher relevance.
+
+        Raises
+        ------
+        ValueError
+            If the labels are clicks.
+        """
+        relevance = self.require_relevance("a loss of preferences")
+        return PreferenceGraph.from_grades(relevance, queries.repeat(queries.ids))
 
     @abstractmethod
     def take(self, rows: Any) -> Labels:
@@ -128,15 +135,10 @@ class Relevance(Labels):
     def require_relevance(self, objective: Any) -> Floats:
         return self.values
 
-    def preferences(self, queries: Queries) -> PreferenceGraph:
-        return PreferenceGraph.from_grades(self.values, queries.repeat(queries.ids))
-
     def take(self, rows: Any) -> Relevance:
         return Relevance(self.values[rows])
 
     def group(self, queries: Queries) -> Relevance:
-        if len(self) != queries.n_documents:
-            raise ValueError(f"y has {len(self)} labels for {queries.n_documents} rows of qid")
         return Relevance(queries.group(self.values))
 
     def default_measure(self, dcg: DCG) -> Measure:
@@ -218,12 +220,6 @@ class Clicks(Labels):
 
     def compared(self, queries: Queries) -> Bools:
         return self.values.query_weights > 0.0
-
-    def preferences(self, queries: Queries) -> PreferenceGraph:
-        raise ValueError(
-            "losses of preferences need preferences or relevance labels; for ClickLabels use a surrogate, such as "
-            "'softmax'"
-        )
 
     def take(self, rows: Any) -> Clicks:
         return replace(self, values=self.values[rows])

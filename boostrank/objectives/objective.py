@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.core import compiled
 from boostrank.core.compiled.documents import LossForm, write_derivatives
 from boostrank.core.dcg import DCG
+from boostrank.core.device_segments import DeviceSegments, Move
 from boostrank.core.queries import Queries
 from boostrank.core.rankings import COMPILED_BLOCK_ROWS
 from boostrank.core.segments import Block, Segments
@@ -17,12 +21,126 @@ from boostrank.core.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.core.threads import for_each
 from boostrank.core.weights import document_weights
 from boostrank.inputs.arrays import Floats
-from boostrank.objectives.bound_loss import BoundLoss, Float32s, UsePart, check_length, unit_scale
-from boostrank.objectives.labels import Labels, as_labels
+from boostrank.objectives.labels import Labels
 from boostrank.objectives.losses import Loss, get_loss
 from boostrank.preferences import EdgeLoss, PreferenceGraph
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.compiled_forms import compiled_form
+
+Float32s = NDArray[np.float32]
+UsePart = Callable[[slice, tuple[Floats, Floats], Floats | float], None]
+# An array of float64 of this many rows takes 128 MB. Fewer rows would not keep a GPU busy, and more would take the
+# memory that XGBoost needs.
+DEVICE_BLOCK_ROWS = 2**24
+
+
+class BoundLoss(ABC):
+    """A loss bound to one data set by :func:`bind`.
+
+    Attributes
+    ----------
+    surrogate : Surrogate or EdgeLoss
+        The loss.
+    queries : Queries
+    offset : float
+        Boosting starts from score 0 for every document. The loss is evaluated at ``score + offset``.
+    scale : float
+        Gradient and Hessian, which contain the weights, are multiplied with it. It makes the mean Hessian 1 where
+        boosting starts. So weights are relative: all of them times a constant give the same gradient and Hessian.
+    """
+
+    surrogate: Surrogate | EdgeLoss
+    queries: Queries
+    offset: float
+    scale: float
+
+    @abstractmethod
+    def loss(self, scores: ArrayLike) -> Floats:
+        """Loss of each query at boosting's `scores`, not multiplied with `scale`, shape (n_queries,)."""
+
+    @abstractmethod
+    def n_weighted(self, hessian: NDArray[Any]) -> int:
+        """Number of documents that `scale` averages over, given the Hessian where boosting starts."""
+
+    @abstractmethod
+    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
+        """Call `use` for blocks of documents, maybe by several threads.
+
+        Its arguments are the documents, their gradient and Hessian, and the factor to multiply these with.
+        """
+
+    def gradient_hessian(
+        self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
+    ) -> tuple[Float32s, Float32s]:
+        """Gradient and diagonal Hessian, weighted and scaled, float32, each of shape (n_documents,).
+
+        Parameters
+        ----------
+        scores : ndarray, shape (n_documents,)
+            Boosting's scores, grouped.
+        out : pair of float32 arrays of shape (n_documents,), optional
+            Arrays to write to. Allocating new arrays takes more time than the arithmetic.
+
+        Raises
+        ------
+        FloatingPointError
+            If a score, gradient or Hessian is not finite. The backends would not notice, and train a wrong model.
+        """
+        if np.shape(scores) != (self.queries.n_documents,):
+            raise ValueError(
+                f"scores must have one value per document, shape ({self.queries.n_documents},); got {np.shape(scores)}"
+            )
+        results = out or (np.empty_like(scores, np.float32), np.empty_like(scores, np.float32))
+        self._write(scores, results)
+        return results
+
+    def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
+        """Write gradient and Hessian, weighted and scaled, to `results`."""
+
+        def write(documents: slice, derivatives: tuple[Floats, Floats], factor: Floats | float) -> None:
+            for values, result in zip(derivatives, results, strict=True):
+                with np.errstate(over="ignore"):
+                    np.multiply(values, factor, out=result[documents])
+                self.check_finite(result[documents], scores, documents)
+
+        self._for_each_part(scores, write)
+
+    def check_finite(self, values: NDArray[Any], scores: NDArray[Any], documents: slice) -> None:
+        """Raise FloatingPointError if a value, which is a score, gradient or Hessian of `documents`, is not finite."""
+        if np.isfinite(values).all():
+            return
+        are_finite = np.isfinite(scores[documents])
+        # A score that is not finite is the cause. It may have changed the values of other documents of its query.
+        document = documents.start + int(np.argmin(np.isfinite(values) if are_finite.all() else are_finite))
+        query = int(np.searchsorted(self.queries.indptr, document, side="right")) - 1
+        cause = (
+            "its scores are finite, so the loss overflows: lower the learning rate"
+            if are_finite.all()
+            else "its scores are not finite: check the features, and lower the learning rate"
+        )
+        raise FloatingPointError(
+            f"{self.surrogate!r} has a gradient or Hessian that is not finite at document {document} of query "
+            f"{str(self.queries.ids[query])!r}; {cause}"
+        )
+
+
+def unit_scale(n_documents: float, hessian: float) -> float:
+    """The factor that makes the mean Hessian 1, given the number of documents and the weighted sum of Hessians.
+
+    The factor is 1 if the sum of Hessians is 0. That happens if no query has a relevant document, so that nothing can
+    be learned.
+    """
+    return n_documents / hessian if hessian > 0 else 1.0
+
+
+def with_reused_buffers(objective: BoundLoss) -> Callable[[NDArray[Any]], tuple[Float32s, Float32s]]:
+    """Return a function of the scores that writes gradient and Hessian to the same two arrays in every round.
+
+    That is safe because the boosting libraries copy them before the next round.
+    """
+    n_documents = objective.queries.n_documents
+    buffers = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
+    return lambda scores: objective.gradient_hessian(scores, buffers)
 
 
 class Objective(BoundLoss):
@@ -31,8 +149,8 @@ class Objective(BoundLoss):
     Parameters
     ----------
     surrogate : str or Surrogate
-    relevance : array-like, shape (n_documents,), ClickLabels or Labels
-        Labels, grouped by query.
+    labels : Labels
+        Relevance or clicks, grouped by query.
     queries : Queries
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
@@ -63,11 +181,12 @@ class Objective(BoundLoss):
     Raises
     ------
     ValueError
-        If labels, weights or settings are invalid, or a target is outside of the surrogate's `target_bounds`.
+        If weights or settings are invalid, or a target is outside of the surrogate's `target_bounds`.
 
     Examples
     --------
-    >>> objective = Objective("squared", [1, 0, 0, 2], Queries.from_sizes([2, 2]))
+    >>> from boostrank.objectives.labels import Relevance
+    >>> objective = Objective("squared", Relevance(np.array([1.0, 0.0, 0.0, 2.0])), Queries.from_sizes([2, 2]))
     >>> objective.offset, objective.scale
     (0.5, 1.0)
     >>> objective.gradient_hessian(np.zeros(4))[0].tolist()
@@ -79,15 +198,13 @@ class Objective(BoundLoss):
     def __init__(
         self,
         surrogate: str | Surrogate,
-        relevance: ArrayLike | Labels,
+        labels: Labels,
         queries: Queries,
         dcg: DCG | None = None,
         normalize: Normalize = "dcg",
         weights: ArrayLike | None = None,
     ) -> None:
         self.surrogate, self.queries = get_surrogate(surrogate), queries
-        labels = as_labels(relevance)
-        check_length(labels.values, queries, "relevance")
         self.targets = labels.targets(self.surrogate, queries, dcg or DCG(), normalize)
         _check_bounds(self.surrogate, self.targets, normalize)
         weights = labels.weighted(weights)
@@ -268,7 +385,7 @@ class EdgeObjective(BoundLoss):
 
 def bind(
     loss: str | Loss,
-    labels: Any,
+    labels: Labels,
     queries: Queries,
     dcg: DCG | None = None,
     normalize: Normalize = "dcg",
@@ -281,7 +398,7 @@ def bind(
     Parameters
     ----------
     loss : str, Surrogate or EdgeLoss
-    labels : array-like, shape (n_documents,), PreferenceGraph, ClickLabels or Labels
+    labels : Labels
         Grouped by query.
     queries : Queries
     dcg : DCG, optional
@@ -303,10 +420,12 @@ def bind(
 
     Examples
     --------
-    >>> bind("softmax", [1, 0, 0, 2], Queries.from_sizes([2, 2])).loss(np.zeros(4)).round(4).tolist()
+    >>> from boostrank.objectives.labels import Relevance
+    >>> labels = Relevance(np.array([1.0, 0.0, 0.0, 2.0]))
+    >>> bind("softmax", labels, Queries.from_sizes([2, 2])).loss(np.zeros(4)).round(4).tolist()
     [0.6931, 0.6931]
     """
-    chosen, labels = get_loss(loss), as_labels(labels)
+    chosen = get_loss(loss)
     if isinstance(chosen, EdgeLoss):
         if normalize != CONSISTENT_NORMALIZATION:
             raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {chosen!r}")
@@ -322,3 +441,26 @@ def _check_bounds(surrogate: Surrogate, targets: Floats, normalize: str) -> None
             f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, "
             "normalize='independent' of ClickLabels, or another surrogate"
         )
+
+
+def copy_to_device(objective: Objective, move: Move) -> Objective:
+    """Copy an objective to a device, where it computes gradients and Hessians of scores that are there.
+
+    Its `loss` still needs scores and an objective in the memory of the host.
+
+    Parameters
+    ----------
+    objective : Objective
+        Of a surrogate that `takes_device_arrays`.
+    move : callable
+        Copies an array of NumPy to the device.
+    """
+    copied = copy(objective)
+    copied.form = None
+    copied.targets = move(objective.targets)
+    copied.weights = None if objective.weights is None else move(objective.weights)
+    copied.blocks = [
+        Block(queries, documents, DeviceSegments.copy_of(part, move))
+        for queries, documents, part in objective.queries.blocks(DEVICE_BLOCK_ROWS)
+    ]
+    return copied

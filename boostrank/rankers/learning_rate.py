@@ -26,9 +26,9 @@ import numpy as np
 
 from boostrank.backends.base import Backend, GroupedData, TrainingSpecification
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.objectives.bound_loss import BoundLoss
 from boostrank.objectives.labels import Preferences
 from boostrank.objectives.losses import Loss
+from boostrank.objectives.objective import BoundLoss
 from boostrank.rankers.automatic import Candidate
 from boostrank.rankers.settings import BASE_LEARNING_RATE, Settings
 from boostrank.rankers.training import is_of_the_data, train

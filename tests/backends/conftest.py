@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from bound_losses import make_objective
 
 import boostrank as br
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
-from boostrank.objectives.objective import Objective
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +22,7 @@ def by_hand(data):
     _, y, sizes = data
 
     def make(objective):
-        bound = Objective(objective, y, Queries.from_sizes(sizes), DCG(10))
+        bound = make_objective(objective, y, Queries.from_sizes(sizes), DCG(10))
         return lambda scores, _: tuple(array.copy() for array in bound.gradient_hessian(scores))
 
     return make

@@ -8,18 +8,18 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from bound_losses import make_objective
 
 import boostrank as br
 from boostrank.core.queries import Queries
 from boostrank.objectives.losses import DEFAULT_LOSS
-from boostrank.objectives.objective import Objective
 from boostrank.surrogates import Power, is_consistent
 
 
 def test_weights_of_a_data_set_multiply_the_derivatives(data):
     X, y, sizes = data
     weights = np.random.default_rng(0).integers(0, 4, len(sizes)).astype(float)
-    expected = Objective(DEFAULT_LOSS, y, Queries.from_sizes(sizes), weights=weights)
+    expected = make_objective(DEFAULT_LOSS, y, Queries.from_sizes(sizes), weights=weights)
     scores = np.random.default_rng(1).normal(size=len(y))
     dataset = lgb.Dataset(X, y, group=sizes, weight=np.repeat(weights, sizes)).construct()
     for seen, wanted in zip(br.lightgbm_objective()(scores, dataset), expected.gradient_hessian(scores), strict=True):

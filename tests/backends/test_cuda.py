@@ -4,11 +4,11 @@ import sys
 
 import numpy as np
 import pytest
+from bound_losses import bind_loss
 
 import boostrank as br
 from boostrank.backends.xgboost.training import CudaObjective, on_device
 from boostrank.core.queries import Queries
-from boostrank.objectives.objective import bind
 from boostrank.surrogates import SURROGATES
 
 cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
@@ -24,7 +24,7 @@ SIZES = [4, 1, 300, 7]
 @pytest.mark.parametrize("loss", TAKING)
 def test_gradients_are_those_of_the_cpu_and_stay_on_the_gpu(loss, scale, dtype, weights):
     random = np.random.default_rng(0)
-    on_host = bind(loss, random.integers(0, 5, sum(SIZES)), Queries.from_sizes(SIZES), weights=weights)
+    on_host = bind_loss(loss, random.integers(0, 5, sum(SIZES)), Queries.from_sizes(SIZES), weights=weights)
     on_gpu = on_device(on_host, {"device": "cuda"})
     assert isinstance(on_gpu, CudaObjective)
     scores = (random.normal(size=sum(SIZES)) * scale).astype(dtype)
@@ -35,7 +35,7 @@ def test_gradients_are_those_of_the_cpu_and_stay_on_the_gpu(loss, scale, dtype, 
 
 
 def test_scores_that_are_not_finite_are_named():
-    on_gpu = on_device(bind("softmax", [0, 1, 2, 3], Queries.from_sizes([2, 2])), {"device": "cuda"})
+    on_gpu = on_device(bind_loss("softmax", [0, 1, 2, 3], Queries.from_sizes([2, 2])), {"device": "cuda"})
     with pytest.raises(FloatingPointError, match="not finite at document 2 of query '1'; its scores are not finite"):
         on_gpu.gradient_hessian(np.array([0.0, 0.0, np.nan, 0.0], np.float32))
 

@@ -14,6 +14,7 @@ import device_arrays
 import numpy as np
 import pandas as pd
 import pytest
+from bound_losses import bind_loss
 from cases import for_each
 from device_arrays import CUPY, Device, DeviceArray, copies_to_device, copies_to_host
 from scipy.sparse import csr_matrix
@@ -24,7 +25,6 @@ from boostrank.backends.xgboost import training as xgboost_training
 from boostrank.backends.xgboost.training import CudaObjective, device_of_training, on_device
 from boostrank.core.queries import Queries
 from boostrank.core.threads import use_threads
-from boostrank.objectives.objective import bind
 from boostrank.surrogates import SURROGATES, Squared
 
 pytestmark = pytest.mark.slow
@@ -51,7 +51,7 @@ def data():
 
 def objective(loss="softmax", **settings):
     random = np.random.default_rng(0)
-    return bind(loss, random.integers(0, 5, 9), Queries.from_sizes([4, 1, 4]), **settings)
+    return bind_loss(loss, random.integers(0, 5, 9), Queries.from_sizes([4, 1, 4]), **settings)
 
 
 def fit(data, loss, device, **settings):
@@ -67,7 +67,7 @@ def fit(data, loss, device, **settings):
 def test_a_gpu_computes_the_objective_on_the_chosen_device(device, ordinal, monkeypatch):
     # Several threads would work on the blocks of this small data set.
     monkeypatch.setattr("boostrank.core.threads.MIN_SECONDS", 0.0)
-    monkeypatch.setattr("boostrank.objectives.device_objective.DEVICE_BLOCK_ROWS", 4)
+    monkeypatch.setattr("boostrank.objectives.objective.DEVICE_BLOCK_ROWS", 4)
     chosen = on_device(objective(), {"device": device})
     assert isinstance(chosen, CudaObjective)
     with use_threads(4):
@@ -124,7 +124,7 @@ def test_gradients_are_those_of_the_cpu_and_stay_on_the_gpu(loss, dtype, weighte
 
 @pytest.mark.usefixtures("gpu")
 def test_blocks_of_a_gpu_give_the_same_gradients(monkeypatch):
-    monkeypatch.setattr("boostrank.objectives.device_objective.DEVICE_BLOCK_ROWS", 4)
+    monkeypatch.setattr("boostrank.objectives.objective.DEVICE_BLOCK_ROWS", 4)
     on_host = objective("power")
     scores = np.random.default_rng(1).normal(size=9)
     results = on_device(on_host, {"device": "cuda"}).gradient_hessian(scores)

@@ -14,13 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from bound_losses import bind_loss, make_objective
 from joblib import Parallel, delayed
 
 import boostrank as br
 from boostrank.core import threads
 from boostrank.core.queries import Queries
 from boostrank.core.threads import for_each, n_threads, use_threads
-from boostrank.objectives.objective import Objective, bind
+from boostrank.objectives.objective import BoundLoss
 from boostrank.surrogates import SURROGATES
 
 
@@ -334,7 +335,7 @@ def test_results_do_not_depend_on_the_number_of_threads(four_threads, name):
     results = []
     for n_jobs in (1, 2, 4):
         with use_threads(n_jobs):
-            objective = bind(name, labels, queries)
+            objective = bind_loss(name, labels, queries)
             results.append([objective.scale, objective.loss(scores), *objective.gradient_hessian(scores)])
     for others in results[1:]:
         for ours, theirs in zip(others, results[0], strict=True):
@@ -344,7 +345,7 @@ def test_results_do_not_depend_on_the_number_of_threads(four_threads, name):
 @pytest.mark.parametrize("n_jobs", [1, 4])
 def test_the_first_document_without_a_finite_gradient_is_named(four_threads, n_jobs):
     labels, queries, scores = data()
-    objective, last = Objective("softmax", labels, queries), queries.blocks()[-1].rows
+    objective, last = make_objective("softmax", labels, queries), queries.blocks()[-1].rows
     scores[last.start + 3] = np.nan
     with use_threads(n_jobs), pytest.raises(FloatingPointError, match=f"at document {last.start + 3} "):
         objective.gradient_hessian(scores)
@@ -358,11 +359,11 @@ def test_the_first_document_without_a_finite_gradient_is_named(four_threads, n_j
 def test_a_fit_uses_the_threads_of_the_ranker(ranker_class, monkeypatch):
     used = []
 
-    def recorded(self, scores, out=None, compute=Objective.gradient_hessian):
+    def recorded(self, scores, out=None, compute=BoundLoss.gradient_hessian):
         used.append(n_threads())
         return compute(self, scores, out)
 
-    monkeypatch.setattr(Objective, "gradient_hessian", recorded)
+    monkeypatch.setattr(BoundLoss, "gradient_hessian", recorded)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     X, y, qid = br.make_ranking(30, random_state=0)
     alias = {br.LightGBMRanker: "num_threads", br.XGBoostRanker: "nthread"}[ranker_class]

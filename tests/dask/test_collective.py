@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from bound_losses import bind_loss, make_objective
 
 import boostrank as br
 from boostrank.core.queries import Queries
@@ -22,7 +23,7 @@ from boostrank.dask.collective import (
 )
 from boostrank.metrics.correlation import AUC
 from boostrank.metrics.ndcg import NDCG
-from boostrank.objectives.objective import Objective, bind, get_loss
+from boostrank.objectives.objective import get_loss
 from boostrank.surrogates import SURROGATES, Power
 
 
@@ -78,7 +79,7 @@ def test_offset_and_scale_are_those_of_all_data(objective, weighted):
 
     def make(start, stop):
         part = None if weights is None else weights[start:stop]
-        return bind(loss, y[indptr[start] : indptr[stop]], Queries.from_sizes(sizes[start:stop]), weights=part)
+        return bind_loss(loss, y[indptr[start] : indptr[stop]], Queries.from_sizes(sizes[start:stop]), weights=part)
 
     whole, parts = make(0, 60), [make(0, 15), make(15, 60)]
     if objective in ("poisson", "softmax"):
@@ -96,10 +97,10 @@ def test_offset_and_scale_are_those_of_all_data(objective, weighted):
 
 def test_a_worker_whose_weights_are_all_zero_takes_the_offset_and_scale_of_the_others():
     queries = Queries.from_sizes([2, 2])
-    idle, busy = (Objective("poisson", y, queries) for y in ([0, 1, 0, 3], [1, 1, 2, 0]))
+    idle, busy = (make_objective("poisson", y, queries) for y in ([0, 1, 0, 3], [1, 1, 2, 0]))
     idle.weights, busy.weights = np.zeros(4), np.ones(4)
     run_together(use_global_start, [idle, busy])
-    alone = Objective("poisson", [1, 1, 2, 0], queries)
+    alone = make_objective("poisson", [1, 1, 2, 0], queries)
     assert idle.offset == busy.offset == pytest.approx(alone.offset)
     assert idle.scale == busy.scale == pytest.approx(alone.scale, rel=1e-6)
 
@@ -109,7 +110,7 @@ def test_a_worker_whose_weights_are_all_zero_takes_the_offset_and_scale_of_the_o
 @pytest.mark.slow
 def test_weights_are_relative_to_those_of_all_workers(loss, factors):
     queries = Queries.from_sizes([2, 2])
-    parts = [bind(loss, y, queries) for y in ([0, 1, 0, 3], [1, 1, 2, 0])]
+    parts = [bind_loss(loss, y, queries) for y in ([0, 1, 0, 3], [1, 1, 2, 0])]
     for part, factor in zip(parts, factors, strict=True):
         if loss == "edge-logistic":
             part.graph = part.graph.with_weight(np.full(part.graph.n_edges, factor))
@@ -120,7 +121,7 @@ def test_weights_are_relative_to_those_of_all_workers(loss, factors):
     n_documents = [part.n_weighted(part.gradient_hessian(np.zeros(4))[1]) for part in parts]
     positive = sum(n_documents) if loss == "edge-logistic" else 8
     assert sum(sums) == pytest.approx(positive, rel=1e-6)
-    plain = [bind(loss, y, queries) for y in ([0, 1, 0, 3], [1, 1, 2, 0])]
+    plain = [bind_loss(loss, y, queries) for y in ([0, 1, 0, 3], [1, 1, 2, 0])]
     expected = [
         factor / max(factors) * one.gradient_hessian(np.zeros(4))[1].sum() / one.scale
         for factor, one in zip(factors, plain, strict=True)
@@ -137,7 +138,7 @@ def test_weights_of_native_objectives_have_the_mean_one_over_all_workers():
 
 
 def test_weights_that_are_zero_on_all_workers_are_an_error():
-    objective = Objective("poisson", [0, 1], Queries.from_sizes([2]))
+    objective = make_objective("poisson", [0, 1], Queries.from_sizes([2]))
     objective.weights = np.zeros(2)
     with pytest.raises(ValueError, match="sample_weight is zero for all queries to train on"):
         use_global_start(objective)

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from bound_losses import bind_loss, make_objective
 from cases import for_each
 from oracles import Arc, FlatBowl, SteepBowl, normalized_gains, slices
 from scipy.optimize import minimize_scalar
@@ -12,7 +13,6 @@ from scipy.optimize import minimize_scalar
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.core.targets import NORMALIZATIONS
-from boostrank.objectives.objective import Objective, bind
 from boostrank.surrogates import (
     SURROGATES,
     Cosine,
@@ -60,7 +60,7 @@ def as_documents(weights, queries):
 def test_derivatives_are_the_surrogates_scaled_weighted_and_shifted(surrogate, kind):
     labels, queries, scores = ragged()
     weights = weights_of(kind, surrogate, queries)
-    objective = Objective(surrogate, labels, queries, weights=weights)
+    objective = make_objective(surrogate, labels, queries, weights=weights)
     targets = np.concatenate([normalized_gains(labels[part]) for part in slices(SIZES)])
     np.testing.assert_allclose(objective.targets, targets, rtol=1e-12)
     factor = objective.scale * as_documents(weights, queries)
@@ -78,7 +78,7 @@ def test_derivatives_are_the_surrogates_scaled_weighted_and_shifted(surrogate, k
 def test_the_mean_hessian_at_the_start_is_one(surrogate, kind, k):
     labels, queries, _ = ragged()
     weights = weights_of(kind, surrogate, queries)
-    objective = Objective(surrogate, labels, queries, DCG(k=k), weights=weights)
+    objective = make_objective(surrogate, labels, queries, DCG(k=k), weights=weights)
     hessian = objective.gradient_hessian(np.zeros(len(labels)))[1]
     assert hessian.sum() / np.count_nonzero(as_documents(weights, queries)) == pytest.approx(1.0, rel=1e-5)
 
@@ -87,7 +87,7 @@ def test_the_mean_hessian_at_the_start_is_one(surrogate, kind, k):
 def test_the_mean_hessian_is_over_the_documents_of_all_blocks(weights):
     labels, queries, _ = ragged([100] * 400)
     assert len(queries.blocks()) > 2
-    hessian = Objective("squared", labels, queries, weights=weights).gradient_hessian(np.zeros(len(labels)))[1]
+    hessian = make_objective("squared", labels, queries, weights=weights).gradient_hessian(np.zeros(len(labels)))[1]
     np.testing.assert_allclose(hessian, 1.0)
 
 
@@ -96,7 +96,7 @@ def test_the_mean_hessian_is_over_the_documents_of_all_blocks(weights):
 def test_the_offset_is_the_best_constant_score(surrogate, kind):
     labels, queries, _ = ragged()
     weights = weights_of(kind, surrogate, queries)
-    objective = Objective(surrogate, labels, queries, weights=weights)
+    objective = make_objective(surrogate, labels, queries, weights=weights)
     by_document = as_documents(weights, queries)
 
     def total(score):
@@ -113,7 +113,7 @@ def test_the_offset_is_the_best_constant_score(surrogate, kind):
 def test_shift_invariant_surrogates_and_directions_start_at_zero(surrogate):
     labels, queries, _ = ragged()
     if surrogate.shift_invariant or not surrogate.convex:
-        assert Objective(surrogate, labels, queries).offset == 0.0
+        assert make_objective(surrogate, labels, queries).offset == 0.0
 
 
 @pytest.mark.slow
@@ -125,7 +125,7 @@ def test_blocks_do_not_matter(surrogate):
     # Losses of pairs take time in proportion to the relevant documents times all documents of a query.
     labels[queries.starts[-2] + 20 : queries.ends[-2]] = 0
     weights = random.random(len(sizes))
-    objective = Objective(surrogate, labels, queries, DCG(k=10), weights=weights)
+    objective = make_objective(surrogate, labels, queries, DCG(k=10), weights=weights)
     assert len(list(queries.blocks())) > 3
     gradient, hessian = objective.gradient_hessian(scores)
     losses = objective.loss(scores)
@@ -145,8 +145,8 @@ def test_integer_weights_repeat_queries(surrogate):
     chosen = np.repeat(np.arange(5), times)
     rows = np.concatenate([np.arange(15)[slices(SIZES)[query]] for query in chosen])
     sizes = [SIZES[query] for query in chosen]
-    weighted = Objective(surrogate, labels, queries, weights=times)
-    repeated = Objective(surrogate, labels[rows], Queries.from_sizes(sizes))
+    weighted = make_objective(surrogate, labels, queries, weights=times)
+    repeated = make_objective(surrogate, labels[rows], Queries.from_sizes(sizes))
     assert weighted.offset == pytest.approx(repeated.offset)
     # Weights are relative: their mean over the documents whose weight is not 0 becomes 1.
     mean = len(rows) / len(np.unique(rows))
@@ -160,7 +160,7 @@ def test_integer_weights_repeat_queries(surrogate):
 @every
 def test_a_query_of_zero_weight_has_no_gradient(surrogate):
     labels, queries, scores = ragged()
-    objective = Objective(surrogate, labels, queries, weights=[1, 1, 0, 1, 1])
+    objective = make_objective(surrogate, labels, queries, weights=[1, 1, 0, 1, 1])
     part = slices(SIZES)[2]
     gradient, hessian = objective.gradient_hessian(scores)
     assert not gradient[part].any()
@@ -174,8 +174,10 @@ def test_a_common_factor_of_the_weights_changes_nothing(surrogate, factor):
     labels, queries, scores = ragged()
     weights = np.array([1.0, 3.0, 0.0, 1.0, 2.0])
     # The smallest number is only exact with integer factors.
-    plain = Objective(surrogate, labels, queries, weights=weights)
-    scaled = Objective(surrogate, labels, queries, weights=weights * factor if factor < 1e308 else weights / 3 * factor)
+    plain = make_objective(surrogate, labels, queries, weights=weights)
+    scaled = make_objective(
+        surrogate, labels, queries, weights=weights * factor if factor < 1e308 else weights / 3 * factor
+    )
     assert scaled.offset == pytest.approx(plain.offset, abs=1e-9)
     for ours, theirs in zip(scaled.gradient_hessian(scores), plain.gradient_hessian(scores), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
@@ -190,7 +192,7 @@ def test_derivatives_of_another_shape_are_errors(shapes, weights):
 
     labels, queries, _ = ragged()
     with pytest.raises(ValueError, match="gradient and a Hessian of the shapes"):
-        Objective(Wrong(), labels, queries, weights=weights)
+        make_objective(Wrong(), labels, queries, weights=weights)
 
 
 @pytest.mark.parametrize("surrogate", [s for s in SURROGATES if not s.separable and not s.linear_in_targets], ids=repr)
@@ -199,7 +201,7 @@ def test_weights_within_a_query_may_not_differ_without_a_term_for_each_document(
     weights = np.ones(len(labels))
     weights[5] = 2.0
     with pytest.raises(ValueError, match=r"differs within query '2'"):
-        Objective(surrogate, labels, queries, weights=weights)
+        make_objective(surrogate, labels, queries, weights=weights)
 
 
 LINEAR = [surrogate for surrogate in SURROGATES if surrogate.linear_in_targets]
@@ -209,7 +211,7 @@ LINEAR = [surrogate for surrogate in SURROGATES if surrogate.linear_in_targets]
 def test_weights_of_documents_multiply_targets_of_a_loss_that_is_linear_in_them(surrogate):
     labels, queries, scores = ragged()
     weights = np.arange(len(labels)) % 3.0 + (queries.repeat(np.arange(queries.n_queries)) % 2 == 0)
-    weighted, plain = (Objective(surrogate, labels, queries, weights=w) for w in (weights, None))
+    weighted, plain = (make_objective(surrogate, labels, queries, weights=w) for w in (weights, None))
     # The gradient of each document's own term, times its weight.
     expected = np.zeros(len(labels))
     for document, weight in enumerate(weights):
@@ -223,10 +225,10 @@ def test_weights_of_documents_multiply_targets_of_a_loss_that_is_linear_in_them(
 def test_inverse_propensities_as_weights_give_an_unbiased_gradient(surrogate):
     labels, queries, scores = np.array([2, 0, 1]), Queries.from_sizes([3]), np.array([0.3, -0.2, 0.1])
     propensities = np.array([0.9, 0.5, 0.2])
-    full, mean = Objective(surrogate, labels, queries), np.zeros(3)
+    full, mean = make_objective(surrogate, labels, queries), np.zeros(3)
     for observed in itertools.product([True, False], repeat=3):
         if any(observed):
-            objective = Objective(surrogate, labels, queries, weights=np.array(observed) / propensities)
+            objective = make_objective(surrogate, labels, queries, weights=np.array(observed) / propensities)
             scores_there = scores + full.offset - objective.offset
             share = np.prod(np.where(observed, propensities, 1 - propensities))
             mean += share * objective.gradient_hessian(scores_there)[0] / objective.scale
@@ -238,7 +240,7 @@ def test_equal_weights_within_queries_are_weights_of_queries(surrogate):
     labels, queries, scores = ragged()
     weights = np.random.default_rng(0).random(queries.n_queries)
     ours, expected = (
-        Objective(surrogate, labels, queries, weights=w).gradient_hessian(scores)
+        make_objective(surrogate, labels, queries, weights=w).gradient_hessian(scores)
         for w in (queries.repeat(weights), weights)
     )
     for one, other in zip(ours, expected, strict=True):
@@ -249,7 +251,7 @@ def test_equal_weights_within_queries_are_weights_of_queries(surrogate):
 def test_weights_of_documents_of_separable_surrogates_repeat_documents(surrogate):
     labels, queries, scores = ragged()
     weights = np.arange(len(labels)) % 3.0
-    objective, plain = (Objective(surrogate, labels, queries, weights=w) for w in (weights, None))
+    objective, plain = (make_objective(surrogate, labels, queries, weights=w) for w in (weights, None))
     mean = np.average(np.repeat(plain.targets, weights.astype(int)))
     assert surrogate.slope_curvature(np.array([objective.offset]))[0][0] == pytest.approx(mean)
     shifted = scores + plain.offset - objective.offset
@@ -277,23 +279,21 @@ def test_weights_of_documents_of_separable_surrogates_repeat_documents(surrogate
 def test_bad_weights_are_errors(weights):
     labels, queries, _ = ragged()
     with pytest.raises(ValueError, match="sample_weight"):
-        Objective("softmax", labels, queries, weights=weights)
+        make_objective("softmax", labels, queries, weights=weights)
 
 
 @pytest.mark.parametrize("n", [1, 14, 16])
 def test_lengths_must_fit(n):
     labels, queries, _ = ragged()
-    with pytest.raises(ValueError, match=r"relevance must have one value per document, shape \(15,\)"):
-        Objective("softmax", np.zeros(n), queries)
     with pytest.raises(ValueError, match=r"scores must have one value per document, shape \(15,\)"):
-        Objective("softmax", labels, queries).gradient_hessian(np.zeros(n))
+        make_objective("softmax", labels, queries).gradient_hessian(np.zeros(n))
 
 
 @every
 def test_float32_scores_give_the_same_derivatives_and_stay_as_they_were(surrogate):
     labels, queries, scores = ragged()
     single = scores.astype(np.float32)
-    objective = Objective(surrogate, labels, queries)
+    objective = make_objective(surrogate, labels, queries)
     ours, theirs = objective.gradient_hessian(single), objective.gradient_hessian(single.astype(np.float64))
     np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(objective.loss(single), objective.loss(single.astype(np.float64)))
@@ -303,7 +303,7 @@ def test_float32_scores_give_the_same_derivatives_and_stay_as_they_were(surrogat
 @every
 def test_results_are_written_where_asked(surrogate):
     labels, queries, scores = ragged()
-    objective = Objective(surrogate, labels, queries)
+    objective = make_objective(surrogate, labels, queries)
     out = tuple(np.full(len(labels), np.nan, dtype=np.float32) for _ in range(2))
     result = objective.gradient_hessian(scores, out=out)
     assert result[0] is out[0]
@@ -318,7 +318,7 @@ def test_scores_that_are_not_finite_are_errors_that_name_document_and_query(surr
     queries = Queries.from_qid(np.repeat(["a", "b", "c", "d", "e"], SIZES))
     scores[9] = bad
     with pytest.raises(FloatingPointError, match=r"document 9 of query 'd'.* not finite"):
-        Objective(surrogate, labels, queries).gradient_hessian(scores)
+        make_objective(surrogate, labels, queries).gradient_hessian(scores)
 
 
 def test_a_bad_score_beyond_the_first_block_is_named():
@@ -326,32 +326,32 @@ def test_a_bad_score_beyond_the_first_block_is_named():
     labels, queries, scores = ragged(sizes)
     scores[33_333] = np.nan
     with pytest.raises(FloatingPointError, match="document 33333 of query '333'"):
-        Objective("squared", labels, queries).gradient_hessian(scores)
+        make_objective("squared", labels, queries).gradient_hessian(scores)
 
 
 def test_a_loss_that_overflows_at_finite_scores_is_an_error_that_says_so():
     labels, queries, scores = ragged()
     scores[9] = 1e300
     with pytest.raises(FloatingPointError, match=r"document 9 .*finite, so the loss overflows"):
-        Objective("squared", labels, queries).gradient_hessian(scores)
+        make_objective("squared", labels, queries).gradient_hessian(scores)
 
 
 @pytest.mark.parametrize("surrogate", ["logistic", "centered-logistic"])
 def test_targets_outside_the_bounds_are_errors(surrogate):
     labels, queries = [2, 0, 1], Queries.from_sizes([3])
     with pytest.raises(ValueError, match=r"needs targets in \[0, 1\].* reach from 0 to 3"):
-        Objective(surrogate, labels, queries, normalize="none")
-    Objective(surrogate, [1, 0, 1], queries, normalize="none")
+        make_objective(surrogate, labels, queries, normalize="none")
+    make_objective(surrogate, [1, 0, 1], queries, normalize="none")
 
 
 def test_discounts_that_start_below_one_are_errors_for_bounded_targets():
     with pytest.raises(ValueError, match="discount that starts at 1"):
-        Objective("logistic", [2, 0], Queries.from_sizes([2]), DCG(discount=("exponential", 2.0)))
+        make_objective("logistic", [2, 0], Queries.from_sizes([2]), DCG(discount=("exponential", 2.0)))
 
 
 @pytest.mark.parametrize("label", [0.3, 0.7, 1.1, 3.0, 49.0])
 def test_lone_documents_are_within_the_bounds(label):
-    objective = Objective("logistic", [label, 0], Queries.from_sizes([1, 1]), DCG(gain="linear"))
+    objective = make_objective("logistic", [label, 0], Queries.from_sizes([1, 1]), DCG(gain="linear"))
     assert objective.targets.tolist() == pytest.approx([1.0, 0.0])
 
 
@@ -359,7 +359,7 @@ def test_lone_documents_are_within_the_bounds(label):
 @for_each("normalize", NORMALIZATIONS)
 def test_data_without_any_relevance_stay_finite(surrogate, normalize):
     _, queries, scores = ragged()
-    objective = Objective(surrogate, np.zeros(15), queries, normalize=normalize)
+    objective = make_objective(surrogate, np.zeros(15), queries, normalize=normalize)
     assert math.isfinite(objective.offset)
     assert math.isfinite(objective.scale)
     for values in (
@@ -371,13 +371,13 @@ def test_data_without_any_relevance_stay_finite(surrogate, normalize):
 
 
 def test_the_scale_is_one_where_nothing_can_be_learned():
-    assert Objective("softmax", np.zeros(15), Queries.from_sizes(SIZES)).scale == 1.0
+    assert make_objective("softmax", np.zeros(15), Queries.from_sizes(SIZES)).scale == 1.0
 
 
 def test_bind_makes_the_objective_of_its_arguments():
     labels, queries, scores = ragged()
     arguments = queries, DCG(k=1, gain="linear"), "l2", np.arange(5.0)
-    ours, theirs = bind("softmax", labels, *arguments), Objective(Power(0, max_step=1.0), labels, *arguments)
+    ours, theirs = bind_loss("softmax", labels, *arguments), make_objective(Power(0, max_step=1.0), labels, *arguments)
     assert (ours.surrogate, ours.queries, ours.scale) == (theirs.surrogate, queries, theirs.scale)
     np.testing.assert_array_equal(ours.targets, theirs.targets)
     np.testing.assert_array_equal(ours.gradient_hessian(scores), theirs.gradient_hessian(scores))
@@ -385,7 +385,7 @@ def test_bind_makes_the_objective_of_its_arguments():
 
 @every
 def test_lone_documents_all_relevant_stay_finite(surrogate):
-    objective = Objective(surrogate, [1, 2, 3], Queries.from_sizes([1, 1, 1]))
+    objective = make_objective(surrogate, [1, 2, 3], Queries.from_sizes([1, 1, 1]))
     for values in (*objective.gradient_hessian(np.zeros(3)), objective.loss(np.zeros(3))):
         assert np.isfinite(values).all()
 
@@ -399,7 +399,7 @@ def test_consistency_belongs_to_the_pair(surrogate, normalize):
 @for_each("name", SURROGATES)
 def test_surrogates_go_by_name(name):
     labels, queries, scores = ragged()
-    named, made = Objective(name, labels, queries), Objective(get_surrogate(name), labels, queries)
+    named, made = make_objective(name, labels, queries), make_objective(get_surrogate(name), labels, queries)
     assert named.surrogate == made.surrogate
     np.testing.assert_array_equal(named.gradient_hessian(scores), made.gradient_hessian(scores))
 
@@ -409,7 +409,7 @@ def test_surrogates_go_by_name(name):
 )
 def test_a_step_down_the_majorant_never_raises_the_loss(surrogate):
     labels, queries, scores = ragged()
-    objective = Objective(surrogate, labels, queries)
+    objective = make_objective(surrogate, labels, queries)
     for _ in range(5):
         before = objective.loss(scores)
         gradient, hessian = objective.gradient_hessian(scores)
@@ -420,9 +420,9 @@ def test_a_step_down_the_majorant_never_raises_the_loss(surrogate):
 def test_bad_settings_are_errors():
     labels, queries, _ = ragged()
     with pytest.raises(ValueError, match="unknown surrogate 'hinge'"):
-        Objective("hinge", labels, queries)
+        make_objective("hinge", labels, queries)
     with pytest.raises(ValueError, match="normalize must be one of"):
-        Objective("softmax", labels, queries, normalize="max")
+        make_objective("softmax", labels, queries, normalize="max")
 
 
 @pytest.mark.parametrize("shift", [1e4, 1e8, -1e8, 1e300, -3e37])
@@ -430,14 +430,14 @@ def test_large_scores_with_small_differences_keep_them(shift):
     labels, queries, scores = ragged()
     # Differences of 1 / 64 are exact in float64 for all shifts up to 1e8, and lost in float32 from 2e6 on.
     differences = np.round(scores * 64) * (1 / 64 if abs(shift) < 1e30 else 0.0)
-    objective = Objective("consistent-lambdarank", labels, queries)
+    objective = make_objective("consistent-lambdarank", labels, queries)
     ours, expected = objective.gradient_hessian(differences + shift), objective.gradient_hessian(differences)
     np.testing.assert_array_equal(ours, expected)
 
 
 def test_scores_that_float32_does_not_tell_apart_are_no_ties():
     labels, queries, scores = ragged()
-    objective = Objective("consistent-lambdarank", labels, queries)
+    objective = make_objective("consistent-lambdarank", labels, queries)
     small = scores * 1e-4
     expected = objective.surrogate.gradient_hessian(small, objective.targets, queries)
     for ours, theirs in zip(objective.gradient_hessian(1e4 + small), expected, strict=True):

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from bound_losses import bind_loss
 from cases import for_each
 from preference_graphs import random_graph
 from scipy.optimize import minimize
@@ -12,7 +13,7 @@ from scipy.optimize import minimize
 from boostrank.core.convex_functions import MARGINS, get_margin
 from boostrank.core.queries import Queries
 from boostrank.metrics import agreement_score
-from boostrank.objectives.objective import EdgeObjective, bind
+from boostrank.objectives.objective import EdgeObjective
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph, aggregate
 from boostrank.surrogates import Power
 
@@ -99,7 +100,7 @@ def test_ranknet_on_grades_is_that_of_the_graph_made_from_them():
     labels, queries = random.integers(0, 4, 40), Queries.from_sizes([15, 1, 24])
     scores = random.normal(size=40)
     graph = PreferenceGraph.from_grades(labels, queries.qid)
-    ours = bind(EdgeLoss(), labels, queries)
+    ours = bind_loss(EdgeLoss(), labels, queries)
     for one, other in zip(
         ours.gradient_hessian(scores), EdgeObjective(EdgeLoss(), graph).gradient_hessian(scores), strict=True
     ):
@@ -119,7 +120,7 @@ def test_weights_of_queries_multiply_their_edges():
     reweighted = PreferenceGraph(graph.qid, graph.winner, graph.loser, graph.weight * weights[graph.qid[graph.winner]])
     for given in (weights, weights[graph.qid]):
         weighted = EdgeObjective(EdgeLoss(), graph, given).gradient_hessian(scores)
-        bound = bind(EdgeLoss(), graph, graph.queries, weights=given).gradient_hessian(scores)
+        bound = bind_loss(EdgeLoss(), graph, graph.queries, weights=given).gradient_hessian(scores)
         np.testing.assert_array_equal(bound, weighted)
         for one, other in zip(weighted, EdgeObjective(EdgeLoss(), reweighted).gradient_hessian(scores), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-6)
@@ -147,9 +148,9 @@ def test_bad_objectives_are_errors():
     with pytest.raises(ValueError, match="no edge of positive weight"):
         EdgeObjective(EdgeLoss(), PreferenceGraph([1, 1], [], []))
     with pytest.raises(ValueError, match="needs relevance labels"):
-        bind(Power(0), graph, graph.queries)
+        bind_loss(Power(0), graph, graph.queries)
     with pytest.raises(ValueError, match="normalize='none'"):
-        bind(EdgeLoss(), graph, graph.queries, normalize="none")
+        bind_loss(EdgeLoss(), graph, graph.queries, normalize="none")
     with pytest.raises(ValueError, match="margin must be one of"):
         EdgeLoss("ranknet")
     with pytest.raises(FloatingPointError, match="document 3 of query"):

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 import boostrank as br
 from boostrank.core.queries import Queries
-from boostrank.objectives.objective import Objective
+from boostrank.objectives.objective import BoundLoss
 from boostrank.surrogates import SURROGATES, Power
 
 NATIVE = {
@@ -125,14 +125,14 @@ def test_an_interrupted_fit_leaves_the_ranker_as_it_was(ranker_class, stop, data
     states = [vars(ranker).copy(), vars(unfitted).copy()]
     before = ranker.predict(pd.DataFrame(X).rename(columns=str))
     rounds = iter(range(5))
-    derivatives = Objective.gradient_hessian
+    derivatives = BoundLoss.gradient_hessian
 
     def interrupt_later(self, *arguments):
         if next(rounds, None) is None:
             raise stop
         return derivatives(self, *arguments)
 
-    monkeypatch.setattr(Objective, "gradient_hessian", interrupt_later)
+    monkeypatch.setattr(BoundLoss, "gradient_hessian", interrupt_later)
     for interrupted, state in zip((ranker, unfitted), states, strict=True):
         with pytest.raises(stop):
             interrupted.fit(X[:, :4], y, qid)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from bound_losses import make_objective
 from numpy.testing import assert_array_equal
 
 import boostrank as br
 from boostrank.backends.base import GroupedData
 from boostrank.core.queries import Queries
 from boostrank.objectives.labels import as_labels
-from boostrank.objectives.objective import Objective
 from boostrank.rankers import learning_rate as module
 from boostrank.rankers.learning_rate import draw_halves, learning_rate
 from boostrank.surrogates import PairwiseLogistic
@@ -38,7 +38,7 @@ def transfer_by_hand(make, X, y, qid, init_score):
         ranker = make("logistic", n_estimators=15, learning_rate=0.3, n_jobs=1)
         ranker.fit(X[one], y[one], qid[one], init_score=init_score[one])
         for other in halves:
-            objective = Objective("logistic", y[other], Queries.from_qid(qid[other]))
+            objective = make_objective("logistic", y[other], Queries.from_qid(qid[other]))
             before, *after = list(ranker.staged_predict(X[other]))[6:]
             for scores in after:
                 gradient = objective.gradient_hessian(before + init_score[other])[0] / objective.scale

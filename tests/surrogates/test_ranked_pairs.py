@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 import pytest
+from bound_losses import make_objective
 from hypothesis import given
 from hypothesis import strategies as st
 
 from boostrank.core.queries import Queries
-from boostrank.objectives.objective import Objective
 from boostrank.surrogates import ConsistentLambdaRank
 
 TRUNCATIONS = [1, 2, 3, 5, 30, None]
@@ -153,7 +153,7 @@ def test_the_scale_of_an_objective_does_not_depend_on_the_sequence_of_rows(norma
     labels = random.choice(5, queries.n_documents, p=[0.7, 0.2, 0.06, 0.03, 0.01])
     by_label, shuffled = labels[queries.sort(-labels * 1.0)], labels[queries.sort(labels * 1.0)]
     scales = {
-        Objective("consistent-lambdarank", given, queries, normalize=normalize).scale
+        make_objective("consistent-lambdarank", given, queries, normalize=normalize).scale
         for given in (labels, by_label, shuffled)
     }
     assert max(scales) == pytest.approx(min(scales), rel=1e-12)

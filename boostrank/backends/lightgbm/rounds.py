@@ -19,7 +19,7 @@ from boostrank.backends.base import (
 from boostrank.backends.lightgbm.parameters import boosting_of
 from boostrank.backends.progress import History, RoundsBar, printing_period
 from boostrank.core.queries import Queries
-from boostrank.objectives.bound_loss import Float32s
+from boostrank.objectives.objective import Float32s
 
 #: LightGBM's default of `bagging_seed`.
 DEFAULT_SEED = 3

@@ -12,8 +12,8 @@ from boostrank.core.dcg import DCG, Discount, Gain
 from boostrank.core.targets import Normalize
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
-from boostrank.objectives.bound_loss import Float32s
 from boostrank.objectives.losses import DEFAULT_LOSS, Loss
+from boostrank.objectives.objective import Float32s
 
 
 class XGBoostObjective(NativeObjective):

@@ -44,9 +44,8 @@ from boostrank.backends.xgboost.rounds import (
 )
 from boostrank.core.threads import use_threads
 from boostrank.datasets.feature_files import FeatureFiles
-from boostrank.objectives.device_objective import copy_to_device
 from boostrank.objectives.losses import Loss
-from boostrank.objectives.objective import Objective
+from boostrank.objectives.objective import Objective, copy_to_device
 
 #: Parameters on which the binned data do not depend.
 TREE_PARAMETERS = frozenset(

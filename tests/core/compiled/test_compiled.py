@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bound_losses import make_objective
 from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +18,6 @@ import boostrank as br
 from boostrank.core import compiled
 from boostrank.core.compiled import documents
 from boostrank.core.queries import Queries
-from boostrank.objectives.objective import Objective
 from boostrank.surrogates import Logistic, PairwiseLogistic, PairwiseSquared, get_surrogate
 
 PACKAGE = Path(compiled.__file__).parent
@@ -91,7 +91,7 @@ def test_objectives_with_weights_are_those_of_numpy(name):
     weights, scores = random.random(sizes.sum()) * random.integers(0, 2, sizes.sum()), random.normal(size=sizes.sum())
 
     def results():
-        objective = Objective(name, labels, queries, weights=weights)
+        objective = make_objective(name, labels, queries, weights=weights)
         return [objective.scale, *objective.gradient_hessian(scores)]
 
     for one, other in zip(*with_and_without(results), strict=True):

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from bound_losses import make_objective
 from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,8 +13,7 @@ from boostrank.core import compiled
 from boostrank.core.compiled.documents import LossForm, exp_and_log, write_derivatives
 from boostrank.core.queries import Queries
 from boostrank.core.threads import use_threads
-from boostrank.objectives.device_objective import copy_to_device
-from boostrank.objectives.objective import Objective
+from boostrank.objectives.objective import copy_to_device
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Power, Profiled, Squared
 from boostrank.surrogates.compiled_forms import compiled_form
 
@@ -79,7 +79,7 @@ def test_results_are_those_of_numpy(surrogate, sizes, seed, scale, shift, share,
     relevance = random.random(n) * (random.random(n) < share)
     weights = None if kind is None else random.random(len(sizes)) * random.integers(kind == "weights", 2, len(sizes))
     weights = None if weights is None or not weights.any() else weights
-    objective = Objective(surrogate, relevance, Queries.from_sizes(sizes), normalize="none", weights=weights)
+    objective = make_objective(surrogate, relevance, Queries.from_sizes(sizes), normalize="none", weights=weights)
     assert_same(objective, scores, np.abs(scores).max())
 
 
@@ -88,16 +88,16 @@ def test_results_are_those_of_numpy(surrogate, sizes, seed, scale, shift, share,
 def test_groups_of_queries_of_all_sizes(surrogate, sizes):
     random, n = np.random.default_rng(0), sum(sizes)
     labels, scores = random.integers(0, 5, n), random.normal(size=n) * 3.0
-    assert_same(Objective(surrogate, labels, Queries.from_sizes(sizes)), scores, 30.0)
+    assert_same(make_objective(surrogate, labels, Queries.from_sizes(sizes)), scores, 30.0)
     # XGBoost passes scores of float32.
-    assert_same(Objective(surrogate, labels, Queries.from_sizes(sizes)), scores.astype(np.float32), 30.0)
+    assert_same(make_objective(surrogate, labels, Queries.from_sizes(sizes)), scores.astype(np.float32), 30.0)
 
 
 @for_each("surrogate", [kind for kind in KINDS if kind != Poisson()], ids=repr)
 def test_extreme_scores(surrogate):
     random, sizes = np.random.default_rng(1), [6, 1, 4, 9]
     relevance, queries = random.random(20) * random.integers(0, 2, 20), Queries.from_sizes(sizes)
-    objective = Objective(surrogate, relevance, queries, normalize="none")
+    objective = make_objective(surrogate, relevance, queries, normalize="none")
     for scores in (np.linspace(-2000, 2000, 20), random.normal(size=20) * 1e5, random.permutation(20) * 50.0 - 700.0):
         assert_same(objective, scores, np.abs(scores).max())
 
@@ -106,7 +106,7 @@ def test_extreme_scores(surrogate):
 def test_results_are_bit_for_bit_the_same_for_all_threads_and_blocks(surrogate, monkeypatch):
     random, sizes = np.random.default_rng(2), np.random.default_rng(2).integers(1, 300, 150)
     labels, scores = random.integers(0, 5, sizes.sum()), random.normal(size=sizes.sum())
-    objective = Objective(surrogate, labels, Queries.from_sizes(sizes))
+    objective = make_objective(surrogate, labels, Queries.from_sizes(sizes))
     expected = objective.gradient_hessian(scores)
     monkeypatch.setattr("boostrank.core.threads.MIN_SECONDS", 0.0)
     for n_threads, rows in ((1, 1000), (3, 1000), (4, 64)):
@@ -120,7 +120,7 @@ def test_results_are_bit_for_bit_the_same_for_all_threads_and_blocks(surrogate, 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_scores_that_are_not_finite_are_the_error_of_numpy(surrogate, bad, monkeypatch):
     queries = Queries.from_qid(["a", "a", "b", "b", "b"])
-    objective = Objective(surrogate, [1, 0, 2, 0, 1], queries)
+    objective = make_objective(surrogate, [1, 0, 2, 0, 1], queries)
     scores = np.array([0.5, 0.0, 0.1, bad, 0.2])
     messages = []
     for value in ("1", "0"):
@@ -133,13 +133,13 @@ def test_scores_that_are_not_finite_are_the_error_of_numpy(surrogate, bad, monke
 
 @pytest.mark.parametrize(("surrogate", "score"), [(Poisson(), 1e60), (Squared(), 1e60)], ids=repr)
 def test_results_beyond_float32_are_an_error(surrogate, score):
-    objective = Objective(surrogate, [1, 0, 2, 0], Queries.from_sizes([2, 2]))
+    objective = make_objective(surrogate, [1, 0, 2, 0], Queries.from_sizes([2, 2]))
     with pytest.raises(FloatingPointError, match="document 2 of query '1'; its scores are finite"):
         objective.gradient_hessian(np.array([0.0, 0.0, score, 0.0]))
 
 
 def test_objectives_on_a_device_use_the_formulas():
-    objective = Objective("softmax", [1, 0, 2, 0], Queries.from_sizes([2, 2]))
+    objective = make_objective("softmax", [1, 0, 2, 0], Queries.from_sizes([2, 2]))
     assert objective.form == LossForm("power", (0.0, 0.0, 1.0))
     assert copy_to_device(objective, np.asarray).form is None
 
