@@ -161,7 +161,7 @@ class DaskRanker(BaseEstimator):
         RuntimeError
             If a worker is lost. The ranker stays as it was, and the cluster can be used further.
         """
-        settings = self._checked_settings(eval_set, early_stopping_metric)
+        settings = self._checked_settings(eval_set)
         local, features, random_state = self.local, TrainingFeatures(), settings.random_state()
         dcg = settings.dcg
         X, labels, qid = columns_to_colocate(X, y, qid, f"{type(self).__name__}.fit", dcg)
@@ -177,13 +177,11 @@ class DaskRanker(BaseEstimator):
         for i, triple in enumerate(eval_set or []):
             with named_part(f"eval_set[{i}]"):
                 validation.append(_colocate_triple(client, triple, features))
-        present = _queries_with_rows(y)
-        kept = settings.kept_queries(data.n_queries if present is None else int(present.sum()), random_state)
-        sets = [y] if kept is not None else [triple[1] for triple in eval_set or []]
-        to_train = present
+        present = _queries_with_rows(y, data)
+        to_train, sets = present, [triple[1] for triple in eval_set or []]
+        kept = settings.kept_queries(int(present.sum()), random_state)
         if kept is not None:
-            present = np.ones(data.n_queries, dtype=bool) if present is None else present
-            to_train = np.zeros(data.n_queries, dtype=bool)
+            to_train, sets = present.copy(), [y]
             to_train[present] = kept
             validation = [_selections(data, present & ~to_train)]
         options = FitOptions(eval_metric, early_stopping_metric)
@@ -306,7 +304,7 @@ class DaskRanker(BaseEstimator):
     def _check_size(self, n_documents: int) -> None:
         """Raise ValueError for more documents than the workers can train on together."""
 
-    def _checked_settings(self, eval_set: Any, early_stopping_metric: str | None) -> Settings:
+    def _checked_settings(self, eval_set: Any) -> Settings:
         """The settings of the local ranker; raises ValueError for those that are invalid."""
         settings = self.local._settings()
         settings.check_validation(eval_set)
@@ -331,12 +329,11 @@ def _is_of_local(name: str) -> bool:
 
 def _colocate_triple(client: Client, triple: Any, features: TrainingFeatures) -> list[PlacedSelection]:
     """One element of `eval_set`, with each of its queries on one worker."""
-    if not isinstance(triple, (tuple, list)) or len(triple) not in (2, 3):
-        raise ValueError(f"must be a tuple (X, y, qid); got {type(triple).__name__}")
     X, y, *rest = triple
     X, labels, qid = columns_to_colocate(X, y, rest[0] if rest else None, "eval_set", None)
     check_columns(features, X)
-    return _selections(colocate_queries(client, X, labels, qid), _queries_with_rows(y))
+    data = colocate_queries(client, X, labels, qid)
+    return _selections(data, _queries_with_rows(y, data))
 
 
 def _check_metrics(metrics: Sequence[Any]) -> None:
@@ -354,14 +351,13 @@ def _check_metrics(metrics: Sequence[Any]) -> None:
             )
 
 
-def _selections(data: Partitions, chosen: Bools | None = None, weights: Floats | None = None) -> list[PlacedSelection]:
-    """The chosen queries of each partition, where it has any."""
-    selections = []
-    for rows, worker, queries in data.parts:
-        mask = None if chosen is None else chosen[queries]
-        if mask is None or mask.any():
-            selections.append(PlacedSelection(worker, [rows, mask, None if weights is None else weights[queries]]))
-    return selections
+def _selections(data: Partitions, chosen: Bools, weights: Floats | None = None) -> list[PlacedSelection]:
+    """The chosen queries of each partition that has any."""
+    return [
+        PlacedSelection(worker, [rows, chosen[queries], None if weights is None else weights[queries]])
+        for rows, worker, queries in data.parts
+        if chosen[queries].any()
+    ]
 
 
 def _default_measure(y: Any, dcg: DCG) -> Measure:
@@ -369,10 +365,10 @@ def _default_measure(y: Any, dcg: DCG) -> Measure:
     return as_labels(y).default_measure(dcg) if is_clicks(y) else NDCG(k=dcg.k, gain=dcg.gain, discount=dcg.discount)
 
 
-def _queries_with_rows(y: Any) -> Bools | None:
-    """Which queries have documents to train or evaluate on, shape (n_queries,); None if all have."""
+def _queries_with_rows(y: Any, data: Partitions) -> Bools:
+    """Whether each query has documents to train or evaluate on: those that ClickLabels leave out do not count."""
     if not is_clicks(y) or y.kept is None:
-        return None
+        return np.ones(data.n_queries, dtype=bool)
     return y.queries.max(y.queries.group(y.kept.astype(np.int64))) > 0
 
 

@@ -47,8 +47,8 @@ from boostrank.objectives.objective import BoundLoss, EdgeObjective, Float32s
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import GivenRows, group_data
 
-#: Rows of one partition, which of its queries are chosen, and the weights of its queries; None: all, and none.
-Selection = tuple[Sequence[Any], Bools | None, Floats | None]
+#: Rows of one partition, which of its queries are chosen, and the weights of its queries, if queries have weights.
+Selection = tuple[Sequence[Any], Bools, Floats | None]
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def _assemble(selections: list[Selection]) -> GroupedData:
     return GroupedData(_features([part.X for part in parts]), labels, queries, weights)
 
 
-def _grouped(part: Sequence[Any], chosen: Bools | None, query_weights: Floats | None) -> GroupedData:
+def _grouped(part: Sequence[Any], chosen: Bools, query_weights: Floats | None) -> GroupedData:
     """The chosen queries of one partition."""
     rows = as_rows(part)
     labels, weights = labels_of(rows), None
@@ -235,8 +235,8 @@ def _grouped(part: Sequence[Any], chosen: Bools | None, query_weights: Floats | 
         of_clicks = data.queries.repeat(data.labels.values.query_weights)
         weights = of_clicks if weights is None else weights * of_clicks
     data = replace(data, weights=weights)
-    chosen = None if chosen is None else chosen[given.query_numbers]
-    return data if chosen is None or chosen.all() else data.take(chosen)
+    chosen = chosen[given.query_numbers]
+    return data if chosen.all() else data.take(chosen)
 
 
 def _features(blocks: list[Any]) -> Any:

@@ -82,16 +82,16 @@ def train_on_workers(
         # an error of one endpoint is the error of all trainings.
         settings = [(host, cluster.training.parameters) for host in hosts]
         endpoints = _submit(client, cluster.endpoint, settings, workers)
-        addresses = _addresses(client, endpoints, workers)
+        addresses = _submit(client, getattr, [(endpoint, "address") for endpoint in endpoints], workers)
         tracker, tracker_address = None, None
         if len(workers) > 1:
             (tracker,) = _submit(client, Tracker, [(hosts[0], len(workers))], workers[:1])
-            (tracker_address,) = _addresses(client, [tracker], workers[:1])
+            (tracker_address,) = _submit(client, getattr, [(tracker, "address")], workers[:1])
         tasks = [
             (cluster, part, endpoint, addresses, tracker_address, rank, tracker if rank == 0 else None)
             for rank, (part, endpoint) in enumerate(zip(prepared, endpoints, strict=True))
         ]
-        trained: Trained = _gather(client, _run(client, _train, tasks, workers)[:1], workers[:1])[0]
+        trained: Trained = _run(client, _train, tasks, workers)[0].result()
     return trained
 
 
@@ -116,9 +116,8 @@ def _train(
         task = tasks.get(key)
         return task is None or task.state == "cancelled"
 
-    threads = worker.state.nthreads
     arguments = cluster, prepared, endpoint, addresses, tracker_address, rank
-    return train(*arguments, n_threads=threads, is_cancelled=is_cancelled)
+    return train(*arguments, n_threads=worker.state.nthreads, is_cancelled=is_cancelled)
 
 
 def _distribute(selections: list[PlacedSelection], workers: list[str]) -> dict[str, list[Any]]:
@@ -128,24 +127,6 @@ def _distribute(selections: list[PlacedSelection], workers: list[str]) -> dict[s
     for worker, arguments in selections:
         by_worker.setdefault(worker if worker in workers else next(others), []).append(arguments)
     return by_worker
-
-
-def _addresses(client: Client, objects: list[Future], workers: list[str]) -> list[Future]:
-    """Futures of the attribute `address` of objects that stay on their workers."""
-    return _submit(client, getattr, [(one, "address") for one in objects], workers)
-
-
-def _gather(client: Client, futures: list[Future], workers: list[str]) -> list[Any]:
-    """Results of finished futures. A lost worker is an error: Dask would wait for that worker to compute them again."""
-    seconds = POLL_SECONDS
-    while True:
-        try:
-            return [future.result(timeout=seconds) for future in futures]
-        except TimeoutError:
-            if _lost(client, workers):
-                _raise_cause(client, futures, workers)
-        # Large results may need longer to arrive.
-        seconds *= 2
 
 
 def _submit(
@@ -204,7 +185,11 @@ def _raise_cause(client: Client, futures: list[Future], workers: list[str]) -> N
     errors = [future.exception() for future in futures if future.status == "error"]
     stuck = [worker for worker, future in by_worker.items() if future.status == "pending" and worker not in lost]
     if stuck:
-        _restart(client, stuck, futures)
+        # They wait for lost workers: LightGBM may wait forever, and cannot be interrupted.
+        client.cancel(futures)
+        # Only a worker that has a nanny process can be restarted.
+        with suppress(ValueError):
+            client.restart_workers(stuck, raise_for_error=False)
     causes = [error for error in errors if type(error).__name__ not in CONSEQUENCES]
     if lost and not causes:
         raise RuntimeError(
@@ -214,11 +199,3 @@ def _raise_cause(client: Client, futures: list[Future], workers: list[str]) -> N
     if errors:
         raise (causes or errors)[0]
     raise RuntimeError("Dask cancelled the training. It does so when scattered data are lost: scatter them again")
-
-
-def _restart(client: Client, stuck: list[str], futures: list[Future]) -> None:
-    """Restart workers that wait for lost ones: LightGBM may wait forever, and cannot be interrupted."""
-    client.cancel(futures)
-    # Only a worker that has a nanny process can be restarted.
-    with suppress(ValueError):
-        client.restart_workers(stuck, raise_for_error=False)

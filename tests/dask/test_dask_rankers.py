@@ -215,7 +215,6 @@ def test_bad_validation_sets_are_errors_that_name_them(rows, data, small):
     ranker = small(bd.LightGBMRanker)
     cases = [
         ((X, y), ValueError, r"eval_set\[1\]: .*got no qid"),
-        (X, ValueError, r"eval_set\[1\]: must be a tuple \(X, y, qid\); got Array"),
         ((X[:, :5], y, qid), ValueError, r"eval_set\[1\]: X has 5 features"),
         ((X, -y, qid), ValueError, r"eval_set\[1\]: partition [012]: relevance.*negative"),
         (data, TypeError, "X must be a dask"),

@@ -36,6 +36,7 @@ def prepared(part, ranker=None, validation=(), chosen=None, query_weights=None, 
     specification = ranker._settings().specification(np.random.RandomState(0), FitOptions(eval_metric))
     measures = (NDCG(),) * len(validation)
     cluster = ClusterSpecification(ranker._backend, specification, Endpoint, measures)
+    chosen = np.ones(len(np.unique(part[2])), dtype=bool) if chosen is None else chosen
     return prepare(cluster, [(part, chosen, query_weights)], list(validation))
 
 
