@@ -116,9 +116,8 @@ print(f"Users look at position 2 only {estimate.at([2]).item():.2f} times as oft
 # What the displays say together.
 gap = curve.mean[:, -1].max() - curve.mean[:, -1].min()
 print(
-    f"Learned: the losses differ by {gap:.4f} in NDCG@10 here, {learning.means['n_queries'].iloc[-1]:.0f} training "
-    f"queries "
-    f"in place of {fewest['n_queries']:.0f} give {most_queries['mean'] - fewest['mean']:.4f}, and feature "
+    f"Learned: the losses differ by {gap:.4f} in NDCG@10 here, {most_queries['n_queries']:.0f} training queries in "
+    f"place of {fewest['n_queries']:.0f} give {most_queries['mean'] - fewest['mean']:.4f}, and feature "
     f"{most['feature']} alone is worth {most['mean']:.4f}."
 )
 

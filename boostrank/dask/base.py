@@ -50,7 +50,7 @@ from boostrank.rankers.settings import FitOptions, Settings, is_function
 
 
 class DaskRanker(BaseEstimator):
-    """A local ranker whose `fit`, `predict`, `apply` and `score` take dask collections; a subclass names its class.
+    """A local ranker whose `fit`, `predict`, `apply` and `score` take dask collections; a subclass sets its class.
 
     Attributes
     ----------
@@ -138,8 +138,8 @@ class DaskRanker(BaseEstimator):
             Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
             (which is no feature then) or an index named "qid", or when y is ClickLabels.
         sample_weight : dask Array or Series, shape (n_documents,), or array of shape (n_queries,), optional
-            Weights of documents, or of queries in order of first appearance, which are no Series. They are relative,
-            as for the local ranker.
+            Weights of documents; or an array of the weights of queries, in the sequence in which the queries first
+            appear. They are relative, as for the local ranker.
         eval_set : list of (X, y, qid), optional
             Validation sets of dask collections, where y may be ClickLabels, called "valid_0", "valid_1", ... They are
             evaluated over the queries of all workers in every round; the last one decides on early stopping.

@@ -158,7 +158,7 @@ def _wait_for_all(client: Client, futures: list[Future], workers: list[str]) -> 
         if any(future.status not in ("pending", "finished") for future in futures):
             _raise_cause(client, futures, workers)
         pending = [future for future in futures if future.status == "pending"]
-        # To ask the scheduler for lost workers takes as long as a short task, so only after a wait without any result.
+        # This asks the scheduler, which takes as long as a short task, so only after a wait without any result.
         if not _wait(pending, POLL_SECONDS, "FIRST_COMPLETED") and _lost(client, workers):
             _raise_cause(client, futures, workers)
 

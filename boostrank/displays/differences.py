@@ -194,10 +194,11 @@ class CandidatesDisplay(Display):
 
 
 def outliers(table: pd.DataFrame) -> Bools:
-    """Whether the difference of each row is so far from the others that these would not be told from each other.
+    """Whether the difference of each row is so large that the other differences could not be distinguished beside it.
 
-    It is, if it is farther from the median than 5 times the median distance, or than 5 times half the width of the
-    median interval if that is larger; and if at least half of the axis is free without these rows.
+    A difference is an outlier if its distance from the median is more than 5 times the median distance, or more than
+    5 times half the width of the median interval if that is larger. There are outliers only if the axis is at most half
+    as long without them.
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ class LearningCurveDisplay(Display):
     Created by :meth:`from_estimator`. Scores are those of :func:`boostrank.model_selection.learning_curve`: the
     training data consist of whole queries, and larger parts contain the smaller ones. The intervals
     are those within folds: what all points of a fold have in common, because they are tested on the same queries, is
-    subtracted (Cousineau 2005, with the correction of Morey 2008). They tell the points of the curves from each other,
-    and do not say how large the score is on other queries. Because folds share training queries, they are approximate.
+    subtracted (Cousineau 2005, with the correction of Morey 2008). They show whether points of the curves differ,
+    and not how large the score is on other queries. Because folds share training queries, they are approximate.
 
     Attributes
     ----------
@@ -133,8 +133,8 @@ class ValidationCurveDisplay(Display):
 
     Created by :meth:`from_estimator`. Scores are those of :func:`boostrank.model_selection.validation_curve`. The
     intervals are those within folds: what all points of a fold have in common, because they are tested on the same
-    queries, is subtracted (Cousineau 2005, with the correction of Morey 2008). They tell the points of the curves from
-    each other, and do not say how large the score is on other queries. Because folds share training queries, they are
+    queries, is subtracted (Cousineau 2005, with the correction of Morey 2008). They show whether points of the curves
+    differ, and not how large the score is on other queries. Because folds share training queries, they are
     approximate. The best of several values has a mean that is too large by chance: score the chosen ranker on other
     queries.
 

@@ -234,7 +234,7 @@ def _ranges(values: NDArray[Any], n_groups: int, *, zero_is_apart: bool) -> pd.C
         codes = np.full(len(values), -1)
         codes[~apart] = equal_bins(values[~apart], n_groups)
         codes += int(apart.any())
-    # Other than whole numbers have three digits, "0.330" too.
+    # Numbers that are not whole have three digits, also "0.330".
     style = "" if values.dtype.kind != "f" else ".3g" if (values == np.round(values)).all() else "#.3g"
     names = []
     for code in range(codes.max() + 1):

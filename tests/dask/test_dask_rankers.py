@@ -230,13 +230,6 @@ def test_bad_validation_sets_are_errors_that_name_them(rows, data, small):
         small(bd.LightGBMRanker, n_estimators=0).fit(X, y, qid)
 
 
-def test_labels_that_a_native_objective_does_not_take_are_an_error(ranker_class, rows, small):
-    native = "lambdarank" if ranker_class is bd.LightGBMRanker else "rank:map"
-    X, y, qid = rows
-    with pytest.raises(ValueError, match=f"{native} takes"):
-        small(ranker_class, native).fit(X, da.minimum(y, 1) / 2, qid)
-
-
 def test_other_features_are_an_error(fitted, rows):
     with pytest.raises(ValueError, match="X has 5 features"):
         fitted.predict(rows[0][:, :5])

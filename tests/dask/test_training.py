@@ -86,6 +86,12 @@ def test_labels_that_a_native_objective_does_not_take_are_an_error_before_the_tr
         prepared([X, y + 0.5, qid], br.LightGBMRanker("lambdarank"))
 
 
+@pytest.mark.parametrize("objective", ["cosine", "edge-logistic", "lambdarank"])
+def test_weights_that_differ_within_a_query_are_errors(objective):
+    with pytest.raises(ValueError, match="sample_weight differs within query"):
+        prepared([*PART, np.arange(1.0, 6.0)], br.LightGBMRanker(objective))
+
+
 def test_weights_by_whose_mean_xgboost_cannot_divide_are_an_error():
     weighted = [*PART, np.zeros(5)]
     with pytest.raises(
@@ -138,13 +144,6 @@ def test_gradients_use_the_threads_of_the_ranker_or_of_the_worker(ranker_class, 
             small(ranker_class, OnThreads(1 / 2), n_jobs=n_jobs).fit(*rows)
     finally:
         client.run(os.environ.__setitem__, "OMP_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
-
-
-@pytest.mark.parametrize(
-    ("ranker_class", "objective"), [(bd.LightGBMRanker, "rank_xendcg"), (bd.XGBoostRanker, "rank:pairwise")]
-)
-def test_native_objectives_learn(ranker_class, objective, rows, small):
-    assert small(ranker_class, objective, k=10).fit(*rows).score(*rows) > 0.75
 
 
 def seed(ranker):
@@ -240,14 +239,11 @@ def test_categories_are_those_of_the_local_ranker(data, small):
     assert_close(ranker.predict(features).compute(), local.predict(frame.drop(columns="y")))
 
 
-@pytest.mark.parametrize("convert", [csr_matrix, lambda X: X.astype(np.int32)], ids=["sparse", "integer"])
-def test_sparse_and_integer_features(ranker_class, convert, place, data, even_sizes, small, small_local):
-    X, y, qid = data
-    X = np.where(X > 1, np.round(X), 0.0)
-    features, *rest = place((X, y, qid), even_sizes(len(y), 3))
-    ranker = small(ranker_class).fit(features.map_blocks(convert), *rest)
-    local = small_local(ranker_class).fit(convert(X), y, qid)
-    assert_close(ranker.predict(features.map_blocks(convert)).compute(), local.predict(convert(X)))
+def test_integer_features(ranker_class, place, data, even_sizes, small, small_local):
+    X, *rest = data
+    X = X.astype(np.int32)
+    ranker = small(ranker_class).fit(*place((X, *rest), even_sizes(len(X), 3)))
+    assert_close(ranker.predict(X), small_local(ranker_class).fit(X, *rest).predict(X))
 
 
 def test_sparse_and_dense_features_give_the_same_scores(ranker_class, place, data, even_sizes, small):
@@ -298,16 +294,6 @@ def test_weights_are_relative(ranker_class, objective, factor, place, data, even
         scores = small(ranker_class, objective).fit(*rows, sample_weight=scaled).predict(X)
         np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
     assert np.ptp(expected) > 0
-
-
-@pytest.mark.parametrize("objective", ["cosine", "edge-logistic", "native"])
-def test_weights_that_differ_within_a_query_are_errors(ranker_class, objective, place, data, even_sizes, small):
-    if objective == "native":
-        objective = "lambdarank" if ranker_class is bd.LightGBMRanker else "rank:ndcg"
-    weights = np.arange(1.0, len(data[1]) + 1)
-    *rows, weights = place((*data, weights), even_sizes(len(weights), 2))
-    with pytest.raises(ValueError, match="sample_weight differs within query"):
-        small(ranker_class, objective).fit(*rows, sample_weight=weights)
 
 
 @pytest.mark.parametrize(
