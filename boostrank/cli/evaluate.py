@@ -35,6 +35,7 @@ from boostrank.datasets import read_qrels, read_run
 from boostrank.datasets.trec_tables import QUERY
 from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, reconcile
 from boostrank.metrics import evaluate as compute_measures
+from boostrank.metrics.names import printed_name
 from boostrank.metrics.query_groups import GROUP
 from boostrank.metrics.runs import evaluate_run
 from boostrank.metrics.runs.evaluation import TREC_EVAL
@@ -271,12 +272,12 @@ def _show_values(
     if isinstance(result, dict):
         reports.show_table(_measure_rows(measures, result, changed or {}), last_is_text=True)
         table = pd.DataFrame({"metric": list(result), "value": list(result.values())})
-        rows = [["measure", "value"], *([name, f"{value:.6f}"] for name, value in result.items())]
+        rows = [["measure", "value"], *([printed_name(name), f"{value:.6f}"] for name, value in result.items())]
     else:
         table, rows = result, _group_rows(result)
         for name in measures:
-            console.print(f"{name} by {GROUP}")
-            shown = [row[1:] for row in rows if row[0] in (name, rows[0][0])]
+            console.print(f"{printed_name(name)} by {GROUP}")
+            shown = [row[1:] for row in rows if row[0] in (printed_name(name), rows[0][0])]
             reports.show_table(shown)
             console.print()
         sums = " Counts are sums." if any(getattr(measure, "is_sum", False) for measure in measures.values()) else ""
@@ -293,7 +294,7 @@ def _measure_rows(measures: dict[str, Any], values: dict[str, float], changed: M
         # The cutoff is part of the name. Settings that are off are not shown.
         hidden = [key for key, value in settings.items() if key == "k" or value is None or value is False]
         shown = [f"{key} {value}" for key, value in settings.items() if key not in hidden]
-        rows.append([name, f"{values[name]:.6f}", ", ".join(shown)])
+        rows.append([printed_name(name), f"{values[name]:.6f}", ", ".join(shown)])
     return rows
 
 
@@ -303,7 +304,7 @@ def _group_rows(means: pd.DataFrame) -> list[list[str]]:
     row: dict[Any, Any]
     for row in means.to_dict("records"):
         interval = "" if np.isnan(row["low"]) else f"{row['low']:.4f} to {row['high']:.4f}"
-        rows.append([row["metric"], str(row[GROUP]), str(row["queries"]), f"{row['mean']:.4f}", interval])
+        rows.append([printed_name(row["metric"]), str(row[GROUP]), str(row["queries"]), f"{row['mean']:.4f}", interval])
     return rows
 
 

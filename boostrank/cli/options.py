@@ -15,7 +15,7 @@ from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJE
 from boostrank.cli.tables import LABEL_NAMES, QID_NAMES
 from boostrank.core.targets import NORMALIZATIONS
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
-from boostrank.metrics.names import name_in_other_case, parse_name
+from boostrank.metrics.names import base_name, is_known, name_in_other_case, refuse_two_conventions
 from boostrank.objectives.losses import LOSSES
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.rankers.settings import AUTO
@@ -87,12 +87,13 @@ BackendOption = Annotated[Backend, typer.Option(help="Boosting library.")]
 GainOption = Annotated[
     Literal["exp2", "linear"] | None,
     typer.Option(
-        help="Gain of a label y: 2^y - 1 (exp2, the default) or y (linear, the default of nDCG).", show_default=False
+        help="Gain of a label y: 2^y - 1 (exp2, the default) or y (linear). Names of ir_measures have their own.",
+        show_default=False,
     ),
 ]
 MEASURES_HELP = (
     f"Measures, separated by commas: {', '.join(MEASURES)}, with a cutoff as in ndcg@10; or names of ir_measures with "
-    "its conventions, such as nDCG@10, AP, RR and P(rel=2)@5."
+    "its conventions, such as AP, RR and P(rel=2)@5, and for runs nDCG@10, whose gain is the label."
 )
 MeasuresOption = Annotated[str, typer.Option(help=MEASURES_HELP)]
 EmptyOption = Annotated[
@@ -144,12 +145,13 @@ def parse_measures(
     measures: dict[str, Measure] = {}
     for part in split_measures(text):
         measure = parse_measure("--measures", part, settings, needed)
-        name = str(measure) if part.partition("@")[0] in MEASURES else part
+        name = str(measure) if base_name(part) in MEASURES else part
         same = [known for known, other in measures.items() if other == measure or known == name]
         if same:
             also = "" if part == same[0] else f": {part} is the same measure"
             raise ValueError(f"--measures has {same[0]} twice{also}")
         measures[name] = measure
+    refuse_two_conventions(measures)
     return measures
 
 
@@ -176,9 +178,11 @@ def parse_measure(
         names the option.
     """
     try:
-        if text.partition("@")[0] not in MEASURES and parse_name(text) is None:
+        if not is_known(text):
             raise ValueError(f"unknown measure {text!r}{_similar_measures(text)}")
         measure = named_measures([text], needed)[text]
+        if "gain" in settings and "gain" in vars(measure) and base_name(text) not in MEASURES:
+            raise ValueError("--gain is only for ndcg, dcg and rbp; a name of ir_measures has its own gain")
         return get_measure(measure, **{key: value for key, value in settings.items() if key in vars(measure)})
     except (TypeError, ValueError) as error:
         prefix = option if str(error).startswith("unknown measure") else f"{option} {text}"
@@ -195,7 +199,7 @@ def _similar_measures(text: str) -> str:
     if found:
         return f"; did you mean {' or '.join(each + at + cutoff for each in found)}?"
     return (
-        "; use a name such as ndcg@10, map or mrr, or one of ir_measures, such as nDCG@10. --measures in boostrank "
+        "; use a name such as ndcg@10, map or mrr, or one of ir_measures, such as P(rel=2)@5. --measures in boostrank "
         "evaluate -h lists all of them"
     )
 

@@ -14,6 +14,7 @@ import pandas as pd
 from boostrank.core.weights import weighted_means
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
+from boostrank.metrics.names import printed_name
 from boostrank.metrics.query_groups import ALL_QUERIES
 from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test
 from boostrank.tables.html import html_table
@@ -166,11 +167,12 @@ class Comparison:
         """The printed tables, in which the group stands in each of its lines."""
         for measure in self.measures:
             rows = [[self.kind, *self.heads], *([name, *self.cells(name, measure)] for name in self.names)]
-            yield TextTable(f"{measure}, compared with {self.baseline}", rows, 1, self.conclusion(measure))
+            title = f"{printed_name(measure)}, compared with {self.baseline}"
+            yield TextTable(title, rows, 1, self.conclusion(measure))
         for measure in self.measures if self.groups is not None else []:
             rows = [row[1:] for row in self._group_rows([measure])]
             # The number of queries is a number, but between texts.
-            yield TextTable(f"{measure} by group, compared with {self.baseline}", rows, 3, "")
+            yield TextTable(f"{printed_name(measure)} by group, compared with {self.baseline}", rows, 3, "")
 
     def to_markdown(self, *, by_group: bool = False) -> str:
         """Return a Markdown table with one row per ranker or run.
@@ -199,7 +201,7 @@ class Comparison:
             return self._group_rows(self.measures), 4
         head = [self.kind]
         for measure in self.measures:
-            head += [measure, "diff", "p (Holm)"]
+            head += [printed_name(measure), "diff", "p (Holm)"]
         rows = [[*head, "win/tie/loss", *self.heads[4:]]]
         for name in self.names:
             row = [name]
@@ -243,7 +245,8 @@ class Comparison:
         rows = [["measure", "group", "queries", self.kind, *self.heads]]
         for measure in measures:
             for _, row in self.groups[self.groups["metric"] == measure].iterrows():
-                rows.append([measure, str(row["group"]), str(row["queries"]), row[self.kind], *_cells(row)])
+                texts = [printed_name(measure), *map(str, row[["group", "queries", self.kind]])]
+                rows.append([*texts, *_cells(row)])
         return rows
 
 

@@ -98,7 +98,7 @@ def compare_runs(
     dense  0.8333  +0.0000     1.000  1/1/1
     dense does not differ significantly from bm25.
     <BLANKLINE>
-    nDCG@1, compared with bm25
+    nDCG@1 (linear gain), compared with bm25
     run      mean     diff  p (Holm)  w/t/l
     ───────────────────────────────────────
     bm25   0.5000

@@ -111,7 +111,9 @@ class DCG:
         self.discounts(2)
 
     def __str__(self) -> str:
-        return "ndcg" if self.k is None else f"ndcg@{self.k}"
+        is_default = isinstance(self.gain, str) and self.gain == "exp2"
+        gain = "" if is_default else f"(gain={getattr(self.gain, '__name__', self.gain)})".replace(" ", "")
+        return f"ndcg{gain}" + ("" if self.k is None else f"@{self.k}")
 
     def gains(self, relevance: ArrayLike) -> Floats:
         """Gain of each label, float64, shape (n_documents,).

@@ -11,6 +11,7 @@ import numpy as np
 
 from boostrank.core.dcg import DCG
 from boostrank.inputs.arrays import Floats
+from boostrank.metrics.names import printed_name
 
 # The palette of Okabe and Ito, "Color universal design" (2008), which people of any colour vision can distinguish.
 BLUE = "#0072B2"
@@ -217,5 +218,5 @@ def ndcg_name(k: Any) -> str:
 
 
 def measure_name(measure: str) -> str:
-    """Name of a measure in a plot: "NDCG@10" for "ndcg@10"."""
-    return measure.replace("ndcg", "NDCG")
+    """Name of a measure in a plot: "NDCG@10" for "ndcg@10", and "nDCG@10 (linear gain)" for "nDCG@10"."""
+    return printed_name(measure).replace("ndcg", "NDCG")

@@ -20,6 +20,7 @@ from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_choice, check_flag, check_settings, setting
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries, refuse_other_labels
+from boostrank.metrics.names import measure_name
 from boostrank.preferences import PreferenceGraph
 
 Empty = Literal["zero", "one", "skip", "raise"]
@@ -430,11 +431,11 @@ class QueryMeasure(Measure):
             for field in fields(self)
             if field.name != self.at and getattr(self, field.name) != field.default
         ]
-        return ", ".join([repr(str(self)), *given])
+        return ", ".join([repr(measure_name(self.name, {}, getattr(self, self.at, None))), *given])
 
     def __str__(self) -> str:
-        at = getattr(self, self.at, None)
-        return self.name if at is None else f"{self.name}@{at}"
+        default, gain = (getattr(each, "gain", None) for each in (type(self), self))
+        return measure_name(self.name, {} if gain == default else {"gain": gain}, getattr(self, self.at, None))
 
     def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
         """Labels and scores, checked and grouped, and their queries."""

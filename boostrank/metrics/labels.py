@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def refuse_other_labels(labels: object, measure: str) -> None:
 
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
-    """Convert scores to an array of float64.
+    """Convert scores to float64 numbers that rank the documents in the same way.
 
     Parameters
     ----------
@@ -61,6 +62,8 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     Returns
     -------
     ndarray of float64, shape (n_documents,)
+        The scores. If float64 does not have all of them, such as integers above 2^53, it is the index of each score in
+        the sorted list of different scores.
 
     Raises
     ------
@@ -69,8 +72,8 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
 
     Examples
     --------
-    >>> check_scores([2, 0.5])
-    array([2. , 0.5])
+    >>> check_scores([2**53, 2**53 + 1]).tolist()
+    [0.0, 1.0]
     """
     array = as_array(scores, name)
     if array.ndim != 1:
@@ -79,6 +82,11 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     if not np.isfinite(floats).all():
         bad = int(np.argmin(np.isfinite(floats)))
         raise ValueError(f"{name} must be finite; {name}[{bad}] is {array[bad]}")
+    if array.dtype.kind in "iuO" or array.dtype.itemsize > floats.dtype.itemsize:
+        with np.errstate(invalid="ignore"):
+            is_exact = (floats.astype(array.dtype) == array).all()
+        if not is_exact and all(isinstance(score, Number) for score in array):
+            return np.unique(array, return_inverse=True)[1].astype(np.float64)
     return floats
 
 

@@ -1,4 +1,7 @@
-"""Names of measures: the classes by name, and the grammar of ir_measures with ``nDCG@10`` and ``P(rel=2)@5``.
+"""Names of measures: the classes by name, such as ``ndcg(gain=linear)@10``, and the names of ir_measures.
+
+Names of ir_measures, such as ``nDCG@10`` and ``P(rel=2)@5``, stand for measures with its conventions. Where a
+convention differs from ours, the name is only for runs.
 
 MacAvaney, Macdonald and Ounis, "Streamlining evaluation with ir-measures", ECIR 2022.
 """
@@ -80,6 +83,8 @@ class _Entry(NamedTuple):
         The setting that stands after "@".
     required : tuple of str
         Parameters that must be given, as for ir_measures.
+    conventions : tuple of str, optional
+        If the value differs from that of our measure by default: our convention, and that of ir_measures.
     """
 
     name: str
@@ -87,6 +92,7 @@ class _Entry(NamedTuple):
     settings: Mapping[str, Any] = {}
     at: str = "k"
     required: tuple[str, ...] = ()
+    conventions: tuple[str, str] | None = None
 
 
 _JUDGED = {"judged_only": "judged_only"}
@@ -99,7 +105,12 @@ _GOAL = {"T": "goal", **_GRADES}
 _DEPTH = {"k": 1000}
 _NEEDED = ("max_rel",)
 _ENTRIES = {
-    "nDCG": _Entry("ndcg", {"dcg": "gain", "gains": "gain", **_JUDGED}, {"gain": "linear"}),
+    "nDCG": _Entry(
+        "ndcg",
+        {"dcg": "gain", "gains": "gain", **_JUDGED},
+        {"gain": "linear"},
+        conventions=("the gain 2^y - 1", "the label y as gain"),
+    ),
     "P": _Entry("precision", _BINARY),
     "Precision": _Entry("precision", _BINARY),
     "R": _Entry("recall", _BINARY),
@@ -109,7 +120,7 @@ _ENTRIES = {
     "RR": _Entry("mrr", _BINARY),
     "MRR": _Entry("mrr", _BINARY),
     # The largest grade is that of gdeval.
-    "ERR": _Entry("err", {}, {"max_grade": 4}),
+    "ERR": _Entry("err", {}, {"max_grade": 4}, conventions=("the largest label as max_grade", "max_grade=4")),
     "RBP": _Entry("rbp", {"p": "p", **_REL}),
     "Success": _Entry("success", _BINARY),
     "Rprec": _Entry("rprec", _BINARY),
@@ -153,9 +164,10 @@ _ENTRIES = {
     "StRecall": _Entry("subtopic_recall", _REL),
     "STREC": _Entry("subtopic_recall", _REL),
 }
-_FORM = re.compile(r"(\w+)(?:\((.*)\))?(?:@([0-9.]+))?")
+_FORM = re.compile(r"([\w-]+)(?:\((.*)\))?(?:@([0-9.]+))?")
 _CUTOFF = re.compile(r"[1-9][0-9]*")
 _LEVEL = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 class ParsedName(NamedTuple):
@@ -165,26 +177,58 @@ class ParsedName(NamedTuple):
     settings: dict[str, Any]
 
 
-def parse_name(text: str) -> ParsedName | None:
-    """Parse a name of ir_measures; None if it begins with none.
+def measure_name(name: str, settings: Mapping[str, Any], at: Any = None) -> str:
+    """The name of a measure with settings in brackets, without spaces, and with a cutoff if it is not None.
+
+    Examples
+    --------
+    >>> measure_name("ndcg", {"gain": "linear"}, 10), measure_name("ndcg", {"gain": (0, 1, 3)})
+    ('ndcg(gain=linear)@10', 'ndcg(gain=(0,1,3))')
+    """
+    given = [f"{key}={getattr(value, '__name__', value)}".replace(" ", "") for key, value in settings.items()]
+    return name + (f"({','.join(given)})" if given else "") + ("" if at is None else f"@{at}")
+
+
+def base_name(text: str) -> str:
+    """The part of a name before settings and cutoff."""
+    return re.split(r"[(@]", text, maxsplit=1)[0].strip()
+
+
+def is_known(text: str) -> bool:
+    """Whether a name begins with one of ours or of ir_measures."""
+    return base_name(text) in ALL_MEASURES or base_name(text) in _ENTRIES
+
+
+def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
+    """Parse a name of ours or of ir_measures; None if it begins with neither, or is like ``ndcg@x``.
+
+    `of_runs` says whether names of ir_measures are allowed whose conventions differ from ours.
 
     Raises
     ------
     ValueError
-        If the name is one of ir_measures, but the text does not follow the grammar, or has a parameter that is not
-        known here.
+        If the name is one of ir_measures, but the text does not follow the grammar, has a parameter that is not known
+        here, or is allowed only for runs.
 
     Examples
     --------
     >>> parse_name("P(rel=2)@5")
     ParsedName(name='precision', settings={'threshold': 2, 'k': 5})
-    >>> parse_name("ndcg@5") is None
-    True
+    >>> parse_name("ndcg(gain=linear)@5")
+    ParsedName(name='ndcg', settings={'gain': 'linear', 'k': 5})
     """
-    entry = _ENTRIES.get(re.split(r"[(@]", text, maxsplit=1)[0].strip())
-    if entry is None:
+    name, match = base_name(text), _FORM.fullmatch(text.strip())
+    if name in _ENTRIES:
+        return _parse_ir_measures(text, match, _ENTRIES[name], of_runs)
+    if name not in ALL_MEASURES or match is None or not (match[3] is None or _NUMBER.fullmatch(match[3])):
         return None
-    match = _FORM.fullmatch(text.strip())
+    settings = _arguments(match[2], text, words=True) if match[2] else {}
+    if match[3] is not None:
+        settings[ALL_MEASURES[name].at] = int(match[3]) if match[3].isdecimal() else float(match[3])
+    return ParsedName(name, settings)
+
+
+def _parse_ir_measures(text: str, match: re.Match[str] | None, entry: _Entry, of_runs: bool) -> ParsedName:
     number = _CUTOFF if entry.at == "k" else _LEVEL
     if match is None or not (match[3] is None or number.fullmatch(match[3])):
         example = "'nDCG@10' or 'P(rel=2)@5'" if entry.at == "k" else "'IPrec@0.5' or 'IPrec(rel=2)@0.5'"
@@ -197,26 +241,74 @@ def parse_name(text: str) -> ParsedName | None:
         )
     if match[3] is None and entry.at != "k":
         raise ValueError(f"{text!r} needs a level of recall, as in 'IPrec@0.5'; 'iprec' is the mean over eleven levels")
-    if match[3]:
-        settings[entry.at] = int(match[3]) if entry.at == "k" else float(match[3])
-    return ParsedName(entry.name, settings)
+    at = match[3] and (int(match[3]) if entry.at == "k" else float(match[3]))
+    if entry.conventions and not of_runs:
+        ours, theirs = entry.conventions
+        raise ValueError(
+            f"{text!r} is a name of ir_measures for runs, with {theirs}; for labels and scores write "
+            f"{measure_name(entry.name, settings, at)!r} for the same, or {measure_name(entry.name, {}, at)!r}, which "
+            f"has {ours}"
+        )
+    return ParsedName(entry.name, settings | ({entry.at: at} if at is not None else {}))
+
+
+def refuse_two_conventions(measures: Mapping[str, Any]) -> None:
+    """Raise ValueError if a name of ours and one of ir_measures differ only in case, but have other conventions."""
+    by_base = {base_name(name): name for name in measures}
+    for base, text in by_base.items():
+        entry = _ENTRIES.get(base)
+        ours = by_base.get(entry.name) if entry and entry.conventions else None
+        if entry is None or entry.conventions is None or ours is None:
+            continue
+        changed = {key: getattr(measures[text], key) for key in entry.settings}
+        if changed != {key: getattr(measures[ours], key) for key in entry.settings}:
+            own, theirs = entry.conventions
+            raise ValueError(
+                f"{ours!r} and {text!r} are two measures: {entry.name} has {own}, and {base}, a name of ir_measures, "
+                f"has {theirs}. Write {ours!r} and {measure_name(entry.name, changed, measures[text].k)!r}"
+            )
 
 
 def name_in_other_case(text: Any) -> str:
-    """The end of an error message for an unknown name: the name of ir_measures that differs from it only in case.
+    """The end of an error message for an unknown name: the known names that differ from it only in case.
 
     Examples
     --------
     >>> name_in_other_case("p@5"), name_in_other_case("foo")
     ("; did you mean 'P'?", '')
+    >>> print(name_in_other_case("NDCG@5"))
+    ; did you mean 'ndcg', which has the gain 2^y - 1, or (for runs) 'nDCG' of ir_measures, with the label y as gain?
     """
-    name = re.split(r"[(@]", str(text), maxsplit=1)[0].strip()
-    found = [repr(each) for each in _ENTRIES if each.casefold() == name.casefold()]
-    return f"; did you mean {' or '.join(found)}?" if found else ""
+    name = base_name(str(text)).casefold()
+    found = [each for each in _ENTRIES if each.casefold() == name]
+    if not found:
+        return ""
+    entry = _ENTRIES[found[0]]
+    if entry.conventions:
+        ours, theirs = entry.conventions
+        other = f"(for runs) {found[0]!r} of ir_measures, with {theirs}"
+        return f"; did you mean {entry.name!r}, which has {ours}, or {other}?"
+    return f"; did you mean {' or '.join(map(repr, found))}?"
 
 
-def _settings(arguments: str, entry: _Entry, text: str) -> dict[str, Any]:
-    """Our settings for the parameters between the brackets of a name."""
+def printed_name(text: str) -> str:
+    """The name of a measure as tables of runs print it: names of ir_measures say their gain.
+
+    Examples
+    --------
+    >>> [printed_name(name) for name in ("nDCG@10", "nDCG(dcg='exp-log2')@5", "ndcg@10", "AP")]
+    ['nDCG@10 (linear gain)', "nDCG(dcg='exp-log2')@5 (exp2 gain)", 'ndcg@10', 'AP']
+    """
+    if base_name(text) != "nDCG" or not _FORM.fullmatch(text):
+        return text
+    parsed = parse_name(text, of_runs=True)
+    assert parsed is not None
+    gain = parsed.settings["gain"]
+    return f"{text} ({f'{gain} gain' if isinstance(gain, str) else 'gain table'})"
+
+
+def _arguments(arguments: str, text: str, *, words: bool = False) -> dict[str, Any]:
+    """The arguments between the brackets of a name, by name; with `words`, texts need no quotes."""
     try:
         call = ast.parse(f"f({arguments})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or None in {keyword.arg for keyword in call.keywords}:
@@ -224,9 +316,19 @@ def _settings(arguments: str, entry: _Entry, text: str) -> dict[str, Any]:
         names = [keyword.arg for keyword in call.keywords]
         if len(set(names)) < len(names):
             raise ValueError("a parameter is given twice")
-        given = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+        values = {str(keyword.arg): keyword.value for keyword in call.keywords}
+        return {
+            name: value.id if words and isinstance(value, ast.Name) else ast.literal_eval(value)
+            for name, value in values.items()
+        }
     except (SyntaxError, ValueError) as error:
-        raise ValueError(f"the parameters of a measure must be like (rel=2); got {text!r} ({error})") from None
+        example = "(gain=linear)" if words else "(rel=2)"
+        raise ValueError(f"the parameters of a measure must be like {example}; got {text!r} ({error})") from None
+
+
+def _settings(arguments: str, entry: _Entry, text: str) -> dict[str, Any]:
+    """Our settings for the parameters between the brackets of a name of ir_measures."""
+    given = _arguments(arguments, text)
     unknown = [name for name in given if name not in entry.parameters]
     if unknown:
         raise ValueError(

@@ -18,7 +18,7 @@ from boostrank.inputs.frames import find_qid
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
 from boostrank.metrics.click_dcg import ClickDCG
 from boostrank.metrics.labels import labels_scores_queries, require_ids
-from boostrank.metrics.names import ALL_MEASURES, name_in_other_case, parse_name
+from boostrank.metrics.names import ALL_MEASURES, base_name, name_in_other_case, parse_name, refuse_two_conventions
 from boostrank.metrics.query_groups import add_groups, group_means, query_groups
 from boostrank.preferences import PreferenceGraph
 
@@ -41,11 +41,12 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         :func:`boostrank.evaluate_run` takes those that need a run: "judged" and "accuracy", which may have a cutoff,
         "infap", "setp", "setr", "setf", "setap", "numq", "numrel" and "numret"; "compat"; those of user models, "inst",
         "insq", "bpm", "sdcg" and "nerr8" to "nerr11"; and those of judgments for subtopics, "alpha_dcg", "alpha_ndcg",
-        "err_ia", "nerr_ia", "nrbp", "nnrbp", "map_ia", "precision_ia" and "subtopic_recall". Or a name of ir_measures,
-        such as ``"nDCG@10"``, ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, with its conventions: the gain of nDCG is the
-        label itself, and the largest grade of ERR is 4. Or ``"click-dcg"``, with or without a cutoff, the measure of
-        ClickLabels. Or a measure whose settings are to be changed. Or a function
-        ``(y_true, y_score, qid, **settings)`` that returns a larger value for a better ranking.
+        "err_ia", "nerr_ia", "nrbp", "nnrbp", "map_ia", "precision_ia" and "subtopic_recall". A name may have settings,
+        as in ``"ndcg(gain=linear)@10"``. Or a name of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``.
+        Only :func:`boostrank.evaluate_run` takes the names nDCG and ERR of ir_measures, which have other conventions
+        than "ndcg" and "err": the gain of nDCG is the label itself, and the largest grade of ERR is 4. Or
+        ``"click-dcg"``, with or without a cutoff, the measure of ClickLabels. Or a measure whose settings are to be
+        changed. Or a function ``(y_true, y_score, qid, **settings)`` that returns a larger value for a better ranking.
     **settings
         Settings of the measure, which are arguments of the function of the metric. For instance those of
         ``get_measure("ndcg")`` are `k`, `gain`, `discount`, `ties` and `empty` of :func:`boostrank.ndcg_score`.
@@ -57,7 +58,8 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     Raises
     ------
     ValueError
-        If no measure has this name, or for a setting that is invalid.
+        If no measure has this name, if the name is one of ir_measures that is only for runs, or for a setting that is
+        invalid.
     TypeError
         For a setting that the measure does not have.
 
@@ -65,6 +67,8 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     --------
     >>> get_measure("ndcg", k=5, empty="skip")
     get_measure('ndcg@5', empty='skip')
+    >>> str(get_measure("ndcg@5", gain="linear"))
+    'ndcg(gain=linear)@5'
     >>> measure = get_measure("map", threshold=2)
     >>> round(measure([2, 0, 1, 2], [0.4, 0.3, 0.2, 0.1], qid=[7, 7, 7, 7]), 4)
     0.75
@@ -75,24 +79,29 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         return _changed(measure, settings)
     if callable(measure):
         return FunctionMeasure(measure, settings)
-    given = measure
-    if isinstance(measure, str) and (parsed := parse_name(measure)) is not None:
-        measure, settings = parsed.name, {**parsed.settings, **settings}
-    name, at, cutoff = measure.partition("@") if isinstance(measure, str) else ("", "", "")
-    if name not in ALL_MEASURES or bool(at) != _is_cutoff(cutoff):
+    return _from_name(measure, settings)
+
+
+def _made(measure: Any, needed: str | None) -> Measure:
+    return _from_name(measure, {}, of_runs=needed == "runs") if isinstance(measure, str) else get_measure(measure)
+
+
+def _from_name(given: Any, settings: dict[str, Any], *, of_runs: bool = False) -> Measure:
+    parsed = parse_name(given, of_runs=of_runs) if isinstance(given, str) else None
+    if parsed is None:
         raise ValueError(
             f"measure must be a Measure, a function, one of {', '.join(ALL_MEASURES)}, with a cutoff as in 'ndcg@10', "
-            f"or a name of ir_measures, such as 'nDCG@10'; got {given!r}{name_in_other_case(given)}"
+            f"or a name of ir_measures, such as 'AP' or 'P(rel=2)@5'; got {given!r}{name_in_other_case(given)}"
         )
-    if isinstance(given, str) and "@" in given and ALL_MEASURES[name].at not in _settings_of(ALL_MEASURES[name]):
-        raise TypeError(f"{given!r} has a cutoff, which the measure {name!r} does not take; leave it out")
-    if at:
-        setting = ALL_MEASURES[name].at
-        if setting in settings:
-            raise ValueError(f"{measure!r} has its cutoff in the name; got {setting}={settings[setting]!r} too")
-        settings = {setting: int(cutoff) if cutoff.isdecimal() else float(cutoff), **settings}
-    _check_names(ALL_MEASURES[name], settings)
-    return ALL_MEASURES[name](**settings)
+    kind = ALL_MEASURES[parsed.name]
+    if kind.at in parsed.settings and kind.at not in _settings_of(kind):
+        raise TypeError(f"{given!r} has a cutoff, which the measure {parsed.name!r} does not take; leave it out")
+    twice = [setting for setting in settings if setting in parsed.settings]
+    if twice and base_name(given) == parsed.name:
+        raise ValueError(f"{given!r} has {twice[0]} in its name; got {twice[0]}={settings[twice[0]]!r} too")
+    made = {**parsed.settings, **settings}
+    _check_names(kind, made)
+    return kind(**made)
 
 
 def named_measures(
@@ -124,14 +133,15 @@ def named_measures(
     """
     named: dict[str, Measure] = {}
     if isinstance(measures, Mapping):
-        named = {str(name): get_measure(measure) for name, measure in measures.items()}
+        named = {str(name): _made(measure, needed) for name, measure in measures.items()}
     else:
         for given in [measures] if isinstance(measures, (str, Measure)) or callable(measures) else measures:
-            measure = get_measure(given)
+            measure = _made(given, needed)
             name = given if isinstance(given, str) else str(measure)
             if name in named:
                 raise ValueError(f"two measures are called {name!r}: pass a dict of measures by different names")
             named[name] = measure
+        refuse_two_conventions(named)
     for measure in named.values():
         if needed is not None and isinstance(measure, (QueryMeasure, ClickDCG)):
             measure.check_domain(needed)
@@ -328,9 +338,3 @@ def _check_names(measure: type[QueryMeasure | ClickDCG], settings: Mapping[str, 
 
 def _settings_of(measure: type[QueryMeasure | ClickDCG]) -> list[str]:
     return [setting.name for setting in fields(measure)]
-
-
-def _is_cutoff(text: str) -> bool:
-    """Whether this is an integer, or a fraction such as 0.5."""
-    whole, point, decimals = text.partition(".")
-    return whole.isdecimal() and (decimals.isdecimal() if point else True)

@@ -52,7 +52,7 @@ def test_evaluate_applies_settings_to_the_measures_that_have_them(run, folder, t
     options = ["--measures", "ndcg@3, map,mrr,auc", "--gain", "linear", "--ties", "stable"]
     out = run("evaluate", folder / "all.txt", tmp_path / "scores", *options)
     expected = {
-        "ndcg@3": br.ndcg_score(y, values, qid, k=3, gain="linear", ties="stable"),
+        "ndcg(gain=linear)@3": br.ndcg_score(y, values, qid, k=3, gain="linear", ties="stable"),
         "map": br.metrics.average_precision_score(y, values, qid, ties="stable"),
         "mrr": br.metrics.reciprocal_rank_score(y, values, qid, ties="stable"),
         "auc": br.metrics.auc_score(y, values, qid),

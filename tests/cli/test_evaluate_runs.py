@@ -53,7 +53,10 @@ def test_one_run_has_the_values_of_evaluate_run(run, trec, tmp_path):
     files = ["--output", tmp_path / "t.csv", "--per-query", tmp_path / "q.csv"]
     out = run(*common, "--measures", MEASURES, *files, width=120)
     assert out.splitlines()[0] == "40 queries, 560 documents retrieved"
-    assert [row[:2] for row in table_rows(out)] == [[name, f"{value:.6f}"] for name, value in expected.items()]
+    assert out.splitlines()[3].startswith(f"nDCG@10 (linear gain)  {expected['nDCG@10']:.6f}")
+    assert [row[:2] for row in table_rows(out)[1:]] == [
+        [name, f"{expected[name]:.6f}"] for name in ("P(rel=2)@5", "AP")
+    ]
     assert table_rows(out)[0][2].endswith("ties trec_eval")
     table = pd.read_csv(tmp_path / "t.csv")
     assert dict(zip(table["metric"], table["value"], strict=True)) == pytest.approx(expected, abs=1e-15)
@@ -65,7 +68,7 @@ def test_one_run_has_the_values_of_evaluate_run(run, trec, tmp_path):
     flags = [text for name, value in options.items() for text in (f"--{name}", value)]
     out = run(*common, "--measures", "ndcg@5", "--gain", "linear", "--empty", "one", *flags)
     measure = br.get_measure("ndcg@5", gain="linear", empty="one")
-    assert table_rows(out)[0][1] == f"{br.evaluate_run(qrels, bm25, measure, **options)['ndcg@5']:.6f}"
+    assert table_rows(out)[0][1] == f"{br.evaluate_run(qrels, bm25, measure, **options)['ndcg(gain=linear)@5']:.6f}"
     assert table_rows(out)[0][2] == "empty one, gain linear, discount log2, ties worst"
 
 
@@ -169,12 +172,18 @@ def test_commas_in_brackets_do_not_separate(text, parts):
 
 
 def test_names_of_ir_measures_keep_their_conventions():
-    measures = parse_measures("nDCG@10,ndcg@10,ERR@5,RBP(p=0.5,rel=2),map@03", {"empty": "one", "ties": "worst"})
-    assert list(measures) == ["nDCG@10", "ndcg@10", "ERR@5", "RBP(p=0.5,rel=2)", "map@3"]
+    measures = parse_measures("nDCG@10,ERR@5,RBP(p=0.5,rel=2),map@03", {"empty": "one", "ties": "worst"}, "runs")
+    assert list(measures) == ["nDCG@10", "ERR@5", "RBP(p=0.5,rel=2)", "map@3"]
     settings = {"empty": "one", "ties": "worst"}
     assert measures["nDCG@10"] == br.get_measure("ndcg", k=10, gain="linear", **settings)
-    assert measures["ndcg@10"] == br.get_measure("ndcg", k=10, **settings)
     assert measures["RBP(p=0.5,rel=2)"] == br.get_measure("RBP(p=0.5,rel=2)", **settings)
+    assert list(parse_measures("ndcg@10", {"gain": "linear"})) == ["ndcg(gain=linear)@10"]
+    with pytest.raises(ValueError, match=r"nDCG@10: --gain is only for ndcg, dcg and rbp"):
+        parse_measures("nDCG@10", {"gain": "exp2"}, "runs")
+    with pytest.raises(ValueError, match=r"'ndcg@5' and 'nDCG@10' are two measures: ndcg has the gain"):
+        parse_measures("nDCG@10,ndcg@5", {}, "runs")
+    with pytest.raises(ValueError, match=r"--measures nDCG@10: .* is a name of ir_measures for runs"):
+        parse_measures("nDCG@10", {})
     with pytest.raises(ValueError, match=r"--measures has RR twice"):
         parse_measures("RR,mrr", {})
 

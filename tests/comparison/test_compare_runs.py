@@ -194,14 +194,15 @@ def test_groups_without_queries_that_count_have_no_result(tables):
 def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
     assert comparison.names == ["bm25_base", "dense", "other 5%"]
     first = repr(comparison).split("\n\n")[0].splitlines()
-    assert first[0] == "nDCG@10, compared with bm25_base"
+    assert first[0] == "nDCG@10 (linear gain), compared with bm25_base"
     assert first[1].split() == ["run", "mean", "diff", "p", "(Holm)", "w/t/l"]
     assert first[4].split() == ["dense", *comparison.cells("dense", "nDCG@10")]
     assert " ".join(first[6:]) == comparison.conclusion("nDCG@10")
     better = "Significantly better than bm25_base: dense. The other does not differ significantly."
     assert comparison.conclusion("nDCG@10") == better
     assert all(line == line.rstrip() for line in first)
-    head = "| run | nDCG@10 | diff | p (Holm) | P(rel=2)@5 | diff | p (Holm) | AP | diff | p (Holm) | win/tie/loss |"
+    head = "| run | nDCG@10 (linear gain) | diff | p (Holm) "
+    head += "| P(rel=2)@5 | diff | p (Holm) | AP | diff | p (Holm) | win/tie/loss |"
     assert comparison.to_markdown().splitlines()[0] == head
     same = br.compare_runs(tables[0], {"a": tables[1]["dense"], "b": tables[1]["dense"], "c": tables[1]["dense"]}, "RR")
     assert same.conclusion("RR") == "No run differs significantly from a."
@@ -209,7 +210,7 @@ def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
     text = repr(grouped).split("\n\n")
     assert text[:3] == repr(comparison).split("\n\n")
     lines = text[3].splitlines()
-    assert lines[0] == "nDCG@10 by group, compared with bm25_base"
+    assert lines[0] == "nDCG@10 (linear gain) by group, compared with bm25_base"
     row = grouped.groups[(grouped.groups["group"] == "short") & (grouped.groups["metric"] == "nDCG@10")].iloc[1]
     assert lines[7].split()[:3] == ["dense", f"{row['mean']:.4f}", f"{row['difference']:+.4f}"]
     assert [line.split()[0] for line in lines[3:]] == [

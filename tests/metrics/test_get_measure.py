@@ -60,12 +60,24 @@ def test_tables_of_gains_are_settings_like_others(name):
     assert measure == get_measure(name, gain=[0.0, 1.0, 2.0]) != get_measure(name, gain=[0.0, 1.0, 3.0])
     assert hash(measure) == hash(get_measure(name, gain=[0.0, 1.0, 2.0]))
     assert repr(measure) == f"get_measure({name!r}, gain=(0.0, 1.0, 2.0))"
+    assert str(measure) == f"{name}(gain=(0.0,1.0,2.0))"
+    assert get_measure(str(measure)) == measure
 
 
 def test_lists_of_discounts_are_settings_like_others():
     measure = get_measure("ndcg", discount=["power", 0.5])
     assert measure == get_measure("ndcg", discount=("power", 0.5)) != get_measure("ndcg", discount=("power", 0.6))
     assert repr(measure) == "get_measure('ndcg', discount=('power', 0.5))"
+
+
+def test_names_may_have_settings_and_say_gains_other_than_the_default():
+    linear = get_measure("ndcg@10", gain="linear")
+    assert get_measure("ndcg(gain=linear)@10") == linear == get_measure("ndcg(gain='linear')", k=10)
+    assert str(linear) == "ndcg(gain=linear)@10"
+    assert str(get_measure("ndcg@10", gain=np.sqrt)) == "ndcg(gain=sqrt)@10"
+    assert str(get_measure("rbp", gain="exp2")) == "rbp(gain=exp2)"
+    assert get_measure("err(max_grade=4, empty=skip)@5") == get_measure("err", k=5, max_grade=4, empty="skip")
+    assert list(br.evaluate(Y, SCORES, QID, ["ndcg@10", "ndcg(gain=linear)@10"])) == ["ndcg@10", str(linear)]
 
 
 def test_the_default_is_ndcg_at_10():
@@ -95,7 +107,7 @@ def test_unknown_names_are_errors(name):
         (lambda: get_measure("map@0"), ValueError, "k must be .*got 0"),
         (lambda: get_measure("rbp@0"), ValueError, "k must be .*got 0"),
         (lambda: get_measure("ndcg@1.5"), ValueError, r"k must be .*got 1\.5"),
-        (lambda: get_measure("ndcg@10", k=5), ValueError, "cutoff in the name; got k=5"),
+        (lambda: get_measure("ndcg@10", k=5), ValueError, "has k in its name; got k=5 too"),
         (lambda: get_measure("ndcg", ties="random"), ValueError, "ties must be"),
         (lambda: get_measure("ndcg", empty="nan"), ValueError, "empty must be"),
         (lambda: get_measure("ndcg", gain="cubic"), ValueError, "gain must be"),
@@ -105,6 +117,9 @@ def test_unknown_names_are_errors(name):
             TypeError,
             "a cutoff, which the measure 'kendall_tau' does not take",
         ),
+        (lambda: get_measure("ndcg(gain=linear)", gain="exp2"), ValueError, "has gain in its name; got gain='exp2'"),
+        (lambda: get_measure("ndcg(linear)@5"), ValueError, r"must be like \(gain=linear\); got 'ndcg\(linear\)@5'"),
+        (lambda: get_measure("ndcg(grain=linear)@5"), TypeError, "'ndcg' has no setting 'grain'"),
         (lambda: get_measure("p@5"), ValueError, r"got 'p@5'; did you mean 'P'\?"),
         (lambda: get_measure("map", gain="linear"), TypeError, "'map' has no setting 'gain'"),
         (lambda: get_measure(get_measure("map"), gain="linear"), TypeError, "'map' has no setting 'gain'"),
@@ -164,8 +179,9 @@ def test_measures_of_runs_are_refused_where_there_are_arrays(measure, reason):
 
 def test_evaluate_equals_the_functions():
     measures = ["ndcg@2", "map", get_measure("ndcg@2", gain="linear", empty="skip")]
+    assert list(br.evaluate(Y, SCORES, QID, measures)) == ["ndcg@2", "map", "ndcg(gain=linear)@2"]
     with pytest.raises(ValueError, match="two measures are called 'ndcg@2'"):
-        br.evaluate(Y, SCORES, QID, measures)
+        br.evaluate(Y, SCORES, QID, ["ndcg@2", get_measure("ndcg@2", empty="skip")])
     named = {"ndcg": measures[0], "map": measures[1], "linear": measures[2]}
     seen = br.evaluate(Y, SCORES, QID, named, sample_weight=[1, 3])
     linear = {"k": 2, "gain": "linear", "empty": "skip"}

@@ -1,5 +1,6 @@
-"""`check_scores`: scores become float64; errors name the argument."""
+"""`check_scores`: scores keep their values, or their order where float64 would merge them; errors name the argument."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -19,9 +20,27 @@ from boostrank.metrics.labels import check_scores
     ],
     ids=["float64", "float32", "int32", "object", "bool"],
 )
-def test_scores_become_float64(scores):
+def test_scores_that_are_exact_as_float64_stay_as_they_are(scores):
     checked = check_scores(scores)
     assert checked.tolist() == scores.tolist()
+    assert checked.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.array([2**60 + 1, 2**60, 2**60 + 1]),
+        np.array([2**63 + 1, 2**63, 2**63 + 1], dtype=np.uint64),
+        np.array([2**70 + 1, 2**70, 2**70 + 1], dtype=object),
+        np.array([Fraction(1, 3) + Fraction(1, 10**30), Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**30)]),
+        np.array([Decimal("0.1"), Decimal("0.1") - Decimal("1e-25"), Decimal("0.1")]),
+        np.array([2**60 + 1, 2**60, 2**60 + 1], dtype=np.longdouble),
+    ],
+    ids=["int64", "uint64", "large integers", "fractions", "decimals", "long double"],
+)
+def test_scores_that_float64_would_merge_are_numbered_in_their_order(scores):
+    checked = check_scores(scores)
+    assert checked.tolist() == [1.0, 0.0, 1.0]
     assert checked.dtype == np.float64
 
 

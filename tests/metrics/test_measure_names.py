@@ -3,7 +3,11 @@
 import pytest
 from cases import for_each
 
-from boostrank.metrics import evaluate, get_measure, named_measures
+import boostrank as br
+from boostrank.metrics import evaluate, get_measure, make_scorer, named_measures
+
+QRELS = {"q": {"a": 3, "b": 1, "c": 0}}
+RUN = {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}
 
 
 @for_each(
@@ -55,18 +59,62 @@ from boostrank.metrics import evaluate, get_measure, named_measures
     ],
 )
 def test_name_stands_for_measure(name, measure):
-    assert get_measure(name) == measure
-    assert named_measures(name) == {name: measure}
+    assert named_measures(name, "runs") == {name: measure}
 
 
 def test_settings_can_be_added():
-    assert get_measure("nDCG@10", ties="stable") == get_measure("ndcg@10", gain="linear", ties="stable")
+    assert get_measure("AP@10", ties="stable") == get_measure("map@10", ties="stable")
 
 
-def test_both_conventions_can_be_compared():
-    values = evaluate([2, 1, 0], [1.0, 2.0, 3.0], [7, 7, 7], ["ndcg@10", "nDCG@10"])
-    assert list(values) == ["ndcg@10", "nDCG@10"]
-    assert values["ndcg@10"] < values["nDCG@10"]
+@for_each(
+    ("name", "fault"),
+    [
+        ("nDCG@10", "for runs, with the label y as gain; .* write 'ndcg(gain=linear)@10' .*, or 'ndcg@10'"),
+        ("nDCG(dcg='exp-log2')", "write 'ndcg(gain=exp2)' for the same"),
+        ("ERR@5", "for runs, with max_grade=4; .* write 'err(max_grade=4)@5' .*, or 'err@5', which has the largest"),
+        ("NDCG@10", "'ndcg', which has the gain 2^y - 1, or (for runs) 'nDCG' .*, with the label y as gain"),
+        ("Ndcg", "'ndcg', which has the gain 2^y - 1, or (for runs) 'nDCG' .*, with the label y as gain"),
+        ("Err", "did you mean 'err', which has the largest label .* 'ERR' of ir_measures, with max_grade=4"),
+    ],
+)
+def test_names_whose_value_would_be_another_are_only_for_runs(name, fault):
+    data = [2, 1, 0], [1.0, 2.0, 3.0], [7, 7, 7]
+    calls = [get_measure, make_scorer, lambda name: evaluate(*data, name), lambda name: evaluate(*data, {"a": name})]
+    for call in [*calls, br.metrics.named_measures, br.lightgbm_metric, lambda name: br.reconcile(*data, name)]:
+        with pytest.raises(ValueError, match=fault.translate({ord(mark): f"\\{mark}" for mark in "()^"})):
+            call(name)
+
+
+@pytest.mark.parametrize("name", ["NDCG@10", "Ndcg@10"])
+def test_other_capitals_are_no_name_of_runs_either(name):
+    with pytest.raises(ValueError, match=r"'ndcg', which has the gain 2\^y - 1, or \(for runs\) 'nDCG'"):
+        br.evaluate_run(QRELS, RUN, name)
+
+
+def test_both_conventions_in_one_list_are_an_error_that_says_what_to_write():
+    for names in (["ndcg@10", "nDCG@10"], ["nDCG@10", "AP", "ndcg@5"]):
+        message = r"ndcg has the gain 2\^y - 1, and nDCG, .* the label y as gain\. Write .*'ndcg\(gain=linear\)@10'"
+        with pytest.raises(ValueError, match=message):
+            br.evaluate_run(QRELS, RUN, names)
+    with pytest.raises(ValueError, match=r"Write 'err' and 'err\(max_grade=4\)@5'"):
+        br.evaluate_run(QRELS, RUN, ["err", "ERR@5"])
+    ours = br.evaluate_run(QRELS, RUN, ["ndcg@10", "ndcg(gain=linear)@10", "nDCG(dcg='log2')@10"][:2])
+    theirs = br.evaluate_run(QRELS, RUN, ["nDCG(dcg='exp-log2')@10"]) | br.evaluate_run(QRELS, RUN, ["nDCG@10"])
+    assert list(ours.values()) == list(theirs.values())
+    assert ours["ndcg@10"] != ours["ndcg(gain=linear)@10"]
+    # The gain is the same, and so are the values.
+    same = br.evaluate_run(QRELS, RUN, ["ndcg(gain=linear)@10", "nDCG@10"])
+    assert len(same) == 2
+    assert len(set(same.values())) == 1
+    named = br.evaluate_run(QRELS, RUN, {"a": "ndcg@10", "b": "nDCG@10"})
+    assert list(named.values()) == list(ours.values())
+
+
+def test_tables_of_runs_say_the_gain():
+    comparison = br.compare_runs(QRELS, {"a": RUN, "b": RUN}, ["nDCG@10", "AP"])
+    for text in (repr(comparison), comparison.to_markdown(), comparison.to_latex(), comparison._repr_html_()):
+        assert "nDCG@10 (linear gain)" in text
+    assert comparison.measures == ["nDCG@10", "AP"]
 
 
 @pytest.mark.parametrize(
@@ -110,4 +158,4 @@ def test_both_conventions_can_be_compared():
 )
 def test_faulty_name_is_refused(name, fault):
     with pytest.raises((ValueError, TypeError), match=fault):
-        get_measure(name)
+        named_measures(name, "runs")

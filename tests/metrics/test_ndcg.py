@@ -86,6 +86,7 @@ def test_order_of_rows_does_not_matter(ragged):
 
 def test_kinds_of_scores_keep_their_order():
     y, qid = [0, 1, 2, 3], [7, 7, 7, 7]
+    assert br.ndcg_score(y, np.array([2**60, 2**60 + 1, 2**60 + 2, 2**60 + 3]), qid) == 1.0
     assert br.ndcg_score(y, np.array([0, 1, 2, 3], dtype=np.uint8), qid) == 1.0
     assert br.ndcg_score(y, np.array([0, 1, 2, 3], dtype=np.float32), qid) == 1.0
     assert br.ndcg_score([1, 0], [0.0, -0.0], [7, 7], k=1) == 0.5

@@ -177,7 +177,7 @@ def test_a_measure_may_be_a_name_or_an_object_with_settings(short):
     assert expected.head.startswith(
         f"MAP@3 = {expected.value:.4f} (relevant from 2, divided by R, ties averaged, empty 0)"
     )
-    assert br.reconcile(*short, "ERR@5").head.startswith("ERR@5 = ")
+    assert br.reconcile(*short, "err(max_grade=4)@5").head.startswith("ERR@5 = ")
     assert "(largest grade 4, ties averaged, empty 0)" in br.reconcile(*short, "err").head
     assert br.reconcile(*short, "precision@2").head.startswith("P@2 = ")
     assert br.reconcile(*short).settings == br.reconcile(*short, "ndcg").settings

@@ -65,9 +65,10 @@ def evaluate_run(
         A relevance below 0 counts as 0.
     measures : str or Measure, or list or dict of them, default ("nDCG@10",)
         Arguments of :func:`boostrank.get_measure`. Names of ir_measures, such as ``"nDCG@10"``, ``"AP(rel=2)"`` and
-        ``"RR"``, have its conventions, which are those of trec_eval. Others have the conventions of boostrank:
-        ``"ndcg@10"`` has the gain ``2^y - 1``. Measures of what was judged or retrieved, such as ``"Judged@10"``,
-        ``"SetP"`` and ``"infAP"``, are taken only here.
+        ``"RR"``, have its conventions, which are those of trec_eval: the gain of nDCG is the label y itself. Others
+        have the conventions of boostrank: ``"ndcg@10"`` has the gain ``2^y - 1``. A list with both is an error.
+        Measures of what was judged or retrieved, such as ``"Judged@10"``, ``"SetP"`` and ``"infAP"``, are taken only
+        here.
     ties : {"trec_eval", "average", "stable", "best", "worst"}, default "trec_eval"
         How documents with equal scores are ranked. "trec_eval" ranks them by decreasing id; scores that are equal as
         float32 are equal. The other rules are those of :func:`boostrank.ndcg_score`, where "stable" keeps the sequence
@@ -103,7 +104,8 @@ def evaluate_run(
     Raises
     ------
     ValueError
-        If a table or setting is invalid, if no query is in both tables, or for a measure that is not defined where
+        If a table or setting is invalid, if no query is in both tables, if a list has both ``"ndcg@10"`` and
+        ``"nDCG@10"``, or for a measure that is not defined where
         documents are missing in the run: kendall_tau, auc, agreement, and those with a fraction as cutoff. If an
         evaluated query has no weight or no group, or several different ones; if a weight is negative or not finite, or
         all are 0; or if `by` has a query that neither the judgments nor the run have.

@@ -132,7 +132,7 @@ class ConsistencyReport:
         return f"{next(registered, repr(self.surrogate))} with targets {self.normalize!r}"
 
     def _metric(self) -> str:
-        name = str(self.metric).upper()
+        name = str(self.metric).replace("ndcg", "NDCG")
         if self.metric == self.targets_dcg:
             return name
         return f"{name}, with the targets of {str(self.targets_dcg).upper()}"
