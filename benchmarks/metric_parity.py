@@ -76,7 +76,7 @@ def describe(convention):
     return {
         "measure": convention.measure,
         "library": convention.library,
-        "metric": convention.metric.format(k="k", level=""),
+        "metric": convention.metric.translate({ord("["): None, ord("]"): None}).format(k="k", level=""),
         "ties": ties if convention.unstable_above != 1 else "by no rule",
         "empty_query": EMPTY[convention.empty],
         "scores": convention.scores,
