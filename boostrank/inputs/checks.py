@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from numbers import Real
 from typing import Any
 
@@ -157,12 +157,13 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
     """
     from sklearn.utils import check_random_state
 
-    try:
-        return check_random_state(_not_bool(random_state))
-    except ValueError as error:
-        raise ValueError(
-            f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got {random_state!r}"
-        ) from error
+    # NumPy takes True and False for the seeds 1 and 0.
+    if not isinstance(random_state, (bool, np.bool_)):
+        with suppress(ValueError):
+            return check_random_state(random_state)
+    raise ValueError(
+        f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got {random_state!r}"
+    )
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
@@ -176,16 +177,9 @@ def as_generator(random_state: Any) -> np.random.Generator:
     Traceback (most recent call last):
     ValueError: random_state must be None, an integer of at least 0 or a numpy.random.Generator; got -1
     """
-    try:
-        return np.random.default_rng(_not_bool(random_state))
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"random_state must be None, an integer of at least 0 or a numpy.random.Generator; got {random_state!r}"
-        ) from error
-
-
-def _not_bool(random_state: Any) -> Any:
-    """The argument itself; raises ValueError for True and False, which NumPy takes for the seeds 1 and 0."""
-    if isinstance(random_state, (bool, np.bool_)):
-        raise ValueError
-    return random_state
+    if not isinstance(random_state, (bool, np.bool_)):
+        with suppress(TypeError, ValueError):
+            return np.random.default_rng(random_state)
+    raise ValueError(
+        f"random_state must be None, an integer of at least 0 or a numpy.random.Generator; got {random_state!r}"
+    )

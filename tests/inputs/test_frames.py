@@ -51,9 +51,3 @@ def test_query_ids_of_the_features_are_compared_with_those_of_the_labels():
         assert find_qid(other, [7, 8, 8], y)[1] == [7, 8, 8]
     # A log without a click model is refused later, with its own message.
     assert list(find_qid(other, None, log)[1]) == [7, 8, 8]
-
-
-@pytest.mark.filterwarnings("error")
-def test_lazy_frames_have_no_data():
-    with pytest.raises(TypeError, match=r"X is a LazyFrame, which has no data yet: give X\.collect\(\)"):
-        br.LightGBMRanker().fit(pl.LazyFrame({"a": [1.0, 2.0], "qid": [7, 8]}), [0, 1])
