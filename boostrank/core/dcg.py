@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -153,8 +154,10 @@ class DCG:
 
     def discounts(self, n: int) -> Floats:
         """Discounts of ranks 1 to `n`, without the cutoff, shape (n,)."""
-        ranks = np.arange(1.0, n + 1.0)
-        discounts = _call_vectorized(discount_function(self.discount), ranks, "discount")
+        function = discount_function(self.discount)
+        if not callable(self.discount):
+            return _named_discounts(self.discount if isinstance(self.discount, str) else tuple(self.discount), n)
+        discounts = _call_vectorized(function, np.arange(1.0, n + 1.0), "discount")
         if not np.isfinite(discounts).all() or discounts[0] <= 0 or (np.diff(discounts) > 0).any() or discounts[-1] < 0:
             raise ValueError(
                 f"discount must be finite and positive at rank 1, and must not increase or be negative; "
@@ -347,9 +350,11 @@ def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
         raise ValueError(
             f"{name} must be a non-empty one-dimensional array, one label per document; got shape {labels.shape}"
         )
-    _raise_where(~np.isfinite(labels), labels, "is not finite; drop the document or give it a label", name)
-    advice = "is negative; shift the labels so that 0 is the label of irrelevant documents"
-    _raise_where(labels < 0, labels, advice, name)
+    # NaN is not in the range either.
+    if not (labels.min() >= 0 and labels.max() < np.inf):
+        _raise_where(~np.isfinite(labels), labels, "is not finite; drop the document or give it a label", name)
+        advice = "is negative; shift the labels so that 0 is the label of irrelevant documents"
+        _raise_where(labels < 0, labels, advice, name)
     return labels
 
 
@@ -419,6 +424,14 @@ def discount_function(discount: Discount) -> Callable[[Floats], Floats]:
         "discount must be 'log2', 'zipf', ('power', beta) with beta > 0, ('exponential', base) with base > 1, "
         f"or a function of the rank; got {discount!r}"
     )
+
+
+@lru_cache(maxsize=16)
+def _named_discounts(discount: Discount, n: int) -> Floats:
+    """Discounts of ranks 1 to `n` for a discount with a name. They are computed once, and must not be changed."""
+    discounts = discount_function(discount)(np.arange(1.0, n + 1.0))
+    discounts.flags.writeable = False
+    return discounts
 
 
 def _call_vectorized(function: Callable[[Floats], Floats], values: Floats, name: str) -> Floats:

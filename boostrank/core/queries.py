@@ -12,11 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
 
-# Before version 3, pandas merges strings that differ only after a null character.
-_MERGES_STRINGS = int(pd.__version__.split(".")[0]) < 3
-# For fewer rows, NumPy's sort takes less time than to make a sparse matrix.
-_MIN_ROWS_TO_COUNT = 5_000
-
 
 @dataclass(frozen=True, eq=False)
 class Queries(Segments):
@@ -74,7 +69,7 @@ class Queries(Segments):
             return cls(np.append(starts, len(ids)).astype(np.int64), ids[starts])
         row_codes = np.repeat(codes, np.diff(np.append(starts, len(ids))))
         indptr = np.concatenate([[0], np.cumsum(np.bincount(row_codes))]).astype(np.int64)
-        permutation = _sort_by_code(row_codes, n_different)
+        permutation = np.argsort(row_codes, kind="stable")
         return cls(indptr, ids[permutation[indptr[:-1]]], permutation)
 
     @classmethod
@@ -241,22 +236,6 @@ def _factorize(ids: NDArray[Any]) -> tuple[NDArray[np.intp], int]:
         ids = ids.astype(object)
     try:
         codes, uniques = pd.factorize(ids)
-        if _MERGES_STRINGS and ids.dtype == object and not np.array_equal(uniques[codes], ids):
-            numbers: dict[Any, int] = {}
-            return np.array([numbers.setdefault(value, len(numbers)) for value in ids.tolist()]), len(numbers)
     except TypeError as error:
         raise ValueError(f"qid must have ids that can be hashed, such as integers and str: {error}") from None
     return codes, len(uniques)
-
-
-def _sort_by_code(codes: NDArray[np.intp], n_codes: int) -> Ints:
-    """The stable permutation that sorts the codes 0, ..., n_codes - 1."""
-    if len(codes) < _MIN_ROWS_TO_COUNT:
-        return np.argsort(codes, kind="stable")
-    from scipy.sparse import coo_array
-
-    # A counting sort, which SciPy has to sort the elements of a matrix by row: several times as fast as a comparison
-    # sort. The elements of a row are sorted by column, and the column is the number of the code.
-    rows = np.arange(len(codes))
-    matrix = coo_array((np.ones(len(codes), dtype=np.int8), (codes, rows)), shape=(n_codes, len(codes))).tocsr()
-    return matrix.indices.astype(np.int64)

@@ -92,10 +92,11 @@ class Segments:
             If `sizes` is empty or not integer, or if a size is below 1.
         """
         array = np.asarray(sizes)
-        if array.ndim != 1 or len(array) == 0:
-            raise ValueError(f"sizes must be a non-empty one-dimensional array; got shape {array.shape}")
-        if not np.issubdtype(array.dtype, np.integer):
-            raise ValueError(f"sizes must be integers; got dtype {array.dtype}")
+        if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
+            raise ValueError(
+                f"sizes must be a non-empty one-dimensional array of integers; got dtype {array.dtype}, shape "
+                f"{array.shape}"
+            )
         if array.min() < 1:
             bad = int(np.argmin(array))
             raise ValueError(f"sizes must be at least 1; sizes[{bad}] is {array[bad]} (leave out empty segments)")

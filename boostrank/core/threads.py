@@ -10,10 +10,9 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import lru_cache
-from threading import Condition
 from time import perf_counter
 from typing import Any
 
@@ -81,99 +80,43 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
         for item in items:
             function(item)
         return
-    work = _Work(function, items)
-    seconds = work.run_first()
-    n_helpers = min(n_threads(), work.n_left) - 1
+    left, exceptions = deque(enumerate(items)), dict[int, BaseException]()
+
+    def work(n_items: int) -> None:
+        with use_threads(1), suppress(IndexError):
+            for _ in range(n_items):
+                number, item = left.popleft()
+                try:
+                    function(item)
+                except BaseException as exception:
+                    # The other threads end after the item that they work on.
+                    exceptions[number] = exception
+                    left.clear()
+
+    start = perf_counter()
+    work(1)
+    helpers = []
+    if (perf_counter() - start) * len(left) >= MIN_SECONDS:
+        # An interpreter that is about to exit has no threads, and a system may have no more of them.
+        with suppress(RuntimeError):
+            for _ in range(min(n_threads(), len(left)) - 1):
+                # NumPy's settings of floating point errors belong to the context, which a thread does not inherit.
+                helpers.append(_pool().submit(copy_context().run, work, len(items)))
     try:
-        if seconds * work.n_left >= MIN_SECONDS:
-            _ask_for_help(work, n_helpers)
-        work.run()
+        work(len(items))
     finally:
-        work.stop()
-        work.wait_for_helpers()
-    work.raise_first()
-
-
-class _Work:
-    """The items that are left, and the exceptions of those that are done."""
-
-    def __init__(self, function: Callable[[Any], object], items: Sequence[Any]) -> None:
-        self._function, self._left = function, deque(enumerate(items))
-        self._exceptions: dict[int, BaseException] = {}
-        self._n_helpers, self._helpers_changed = 0, Condition()
-
-    @property
-    def n_left(self) -> int:
-        """Number of the items that no thread has begun."""
-        return len(self._left)
-
-    def run_first(self) -> float:
-        """Work on one item; returns the seconds that it took."""
-        start = perf_counter()
-        with use_threads(1):
-            self._run_next()
-        return perf_counter() - start
-
-    def run(self) -> None:
-        """Work on the items that are left, until there are none."""
-        with use_threads(1):
-            while self._run_next():
-                pass
-
-    def _run_next(self) -> bool:
-        """Work on the next item, if there is one."""
+        left.clear()
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+    if exceptions:
+        first = exceptions[min(exceptions, key=lambda number: (isinstance(exceptions[number], Exception), number))]
+        exceptions.clear()
         try:
-            number, item = self._left.popleft()
-        except IndexError:
-            return False
-        try:
-            self._function(item)
-        except BaseException as exception:
-            self._exceptions[number] = exception
-            self.stop()
-        return True
-
-    def help(self) -> None:
-        """Run in a thread of the pool."""
-        with self._helpers_changed:
-            if not self._left:  # The caller may have returned, and may be using the results.
-                return
-            self._n_helpers += 1
-        try:
-            self.run()
+            raise first
         finally:
-            with self._helpers_changed:
-                self._n_helpers -= 1
-                self._helpers_changed.notify()
-
-    def stop(self) -> None:
-        """Begin no other item."""
-        self._left.clear()
-
-    def wait_for_helpers(self) -> None:
-        """Wait until no other thread works on an item."""
-        with self._helpers_changed:
-            self._helpers_changed.wait_for(lambda: self._n_helpers == 0)
-
-    def raise_first(self) -> None:
-        """Raise the exception of the first item that failed. All items before it have been worked on."""
-        if self._exceptions:
-            exceptions, self._exceptions = self._exceptions, {}
-            first = exceptions[min(exceptions, key=lambda number: (isinstance(exceptions[number], Exception), number))]
-            try:
-                raise first
-            finally:
-                # The exception refers to this frame. Otherwise both would stay in memory for some time.
-                del first, exceptions
-
-
-def _ask_for_help(work: _Work, n_helpers: int) -> None:
-    for _ in range(n_helpers):
-        try:
-            # NumPy's settings of floating point errors belong to the context, which a thread does not inherit.
-            _pool().submit(copy_context().run, work.help)
-        except RuntimeError:  # The system has no more threads, or the interpreter is about to exit.
-            return
+            # The exception refers to this frame. Otherwise both would stay in memory for some time.
+            del first
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import boostrank as br
 from boostrank.core import rankings
 from boostrank.core.compiled import is_available
-from boostrank.core.compiled.documents import first_ranks
 from boostrank.core.queries import Queries
 from boostrank.core.rankings import RankedBlock, for_each_ranked
 from boostrank.core.segments import Segments
@@ -142,13 +141,3 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, library):
             results.append(br.evaluate(y, scores, queries.qid, NAMES, per_query=True))
     assert all(result.equals(results[0]) for result in results[1:])
     assert not results[0].isna().all().any()
-
-
-@needs_library
-def test_cutoffs_that_would_read_beyond_a_query_are_refused():
-    scores, queries = np.zeros(5), Segments.from_sizes([2, 3])
-    for cutoffs in ([3, 1], [0, 1], [1], [1, 1, 1]):
-        with pytest.raises(ValueError, match="a cutoff from 1 to the number of its documents"):
-            first_ranks(scores, queries, np.array(cutoffs))
-    with pytest.raises(ValueError, match="for 5 documents"):
-        first_ranks(scores[:4], queries, np.array([1, 1]))

@@ -71,8 +71,6 @@ def write_derivatives(
     bool
         Whether all scores and results are finite.
     """
-    if any(result.shape != (queries.n_rows,) for result in out):
-        raise ValueError(f"gradient and Hessian must have one value for each of {queries.n_rows} documents")
     # A loss without settings gets one, since an empty array may have no address.
     settings = np.array([*form.settings, 0.0])
     n_weights, factors = (0, _NONE) if weights is None else (queries.n_rows, _floats(weights, queries))
@@ -223,8 +221,6 @@ def first_ranks(scores: Floats, queries: Segments, cutoffs: Ints) -> tuple[Ints,
     >>> [array.tolist() for array in found]
     [[0, 2, 3], [1, 2]]
     """
-    if cutoffs.shape != (queries.n_segments,) or cutoffs.min() < 1 or (cutoffs > queries.sizes).any():
-        raise ValueError("there must be a cutoff from 1 to the number of its documents for each query")
     rows, sizes = np.empty(queries.n_rows, np.int64), np.empty(queries.n_segments, np.int64)
     wanted = np.ascontiguousarray(cutoffs)
     call("first_ranks", _floats(scores, queries), queries.indptr, queries.n_segments, wanted, rows, sizes)
@@ -263,10 +259,6 @@ def ranked_measure(
     discounts : ndarray of float64
         Discounts of ranks, for DCG.
     """
-    if rows.shape != (part.n_rows,) or scores.shape != rows.shape or cutoffs.shape != (part.n_segments,):
-        raise ValueError(f"rows, scores and cutoffs do not fit {part.n_rows} documents of {part.n_segments} queries")
-    if measure == "dcg" and len(discounts) < min(int(cutoffs.max()), int(part.sizes.max())):
-        raise ValueError(f"there are {len(discounts)} discounts for {int(cutoffs.max())} ranks")
     values, number = np.empty(part.n_segments), _MEASURES.index(measure)
     ranked = rows, np.ascontiguousarray(scores, np.float64), part.indptr, part.n_segments, cutoffs
     call("ranked_measure", number, quality, *ranked, averages, discounts, values)

@@ -63,7 +63,7 @@ class LetorLines(NamedTuple):
 
 
 def letor_lines(block: bytes, first_index: int, max_index: int) -> LetorLines | None:
-    """Read complete lines, of which each ends in a line end; None if a line is invalid.
+    """Read complete lines, each with a line end; None if a line is invalid.
 
     Parameters
     ----------
@@ -71,8 +71,6 @@ def letor_lines(block: bytes, first_index: int, max_index: int) -> LetorLines | 
     first_index, max_index : int
         Range of the indices of features.
     """
-    if not block.endswith(b"\n"):
-        raise ValueError("a block must consist of complete lines")
     codes = np.frombuffer(block, np.uint8)
     n_lines, n_colons = (int(np.count_nonzero(codes == ord(character))) for character in "\n:")
     labels, sizes = np.empty(n_lines), np.empty(n_lines, np.int64)
@@ -141,8 +139,6 @@ def trec_lines(content: NDArray[np.uint8], roles: Sequence[Role]) -> TrecLines |
     roles : sequence of int or str
         What the fields of a line are.
     """
-    if len(content) == 0 or content[-1] != 0:
-        raise ValueError("the text must end with a zero byte")
     n_texts, size = sum(isinstance(role, int) for role in roles), len(content) - 1
     # A field and what separates it from the next one are two bytes at least.
     max_rows = (size + 1) // (2 * len(roles))

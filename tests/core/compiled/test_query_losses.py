@@ -151,8 +151,6 @@ def test_arrays_of_other_lengths_are_errors():
         wrong = [*arrays[:i], np.zeros(2), *arrays[i + 1 :]]
         with pytest.raises(ValueError, match=r"shape \(2,\) for 3 documents"):
             write_derivatives(LossForm("squared"), *wrong, queries, offset=0.0, scale=1.0, out=out)
-    with pytest.raises(ValueError, match="one value for each of 3 documents"):
-        write_derivatives(LossForm("squared"), *arrays, queries, offset=0.0, scale=1.0, out=(out[0], out[1][:2]))
 
 
 @pytest.mark.parametrize(("low", "high"), [(-708.0, 709.0), (-1.0, 1.0), (-60.0, 0.0), (-1e-5, 1e-5)])
